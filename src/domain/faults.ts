@@ -1,0 +1,30 @@
+import { Fault, type FaultDetails } from '../lib/errors.ts';
+
+/**
+ * Every code that a `Fault` can carry, with the exit code it ends a command with: 1 failed while running, 2 bad usage or
+ * config, 3 the environment is out of reach or refuses.
+ */
+const FAULTS = {
+  usage: 2,
+  'config.missing': 2,
+  'config.invalid': 2,
+  'mapping.invalid': 2,
+  'ledger.target': 2,
+  'ledger.held': 3,
+  'ledger.unreadable': 3,
+  'ledger.newer': 3,
+  'queue.unreachable': 3,
+  'source.unreadable': 3,
+  'api.unreachable': 3,
+  'api.key': 3,
+  'api.plan': 3,
+  'item.unknown': 2,
+  internal: 1,
+} as const satisfies Record<string, 1 | 2 | 3>;
+
+export type FaultCode = keyof typeof FAULTS;
+
+/** Builds a registered error; throw what it returns. */
+export function fault(code: FaultCode, message: string, details: FaultDetails = {}): Fault {
+  return new Fault(code, FAULTS[code], message, details);
+}

@@ -1,0 +1,20 @@
+import type { JsonValue } from '../lib/json.ts';
+import type { Place } from './record.ts';
+
+/** Why a record or an item cannot be used, so that the person who owns the data can mend it. */
+export interface Issue {
+  /** What rule was broken, as `country.unknown` or `row.columns`; stable, for filters and tests. */
+  code: string;
+  /** A full sentence that names what was found and what was expected. */
+  message: string;
+  /** The field of the item (`country_of_origin`) or the column of the source (`HERKL`). */
+  field?: string;
+  /** What stood there. */
+  value?: JsonValue;
+  /** The mapping expression that failed. */
+  expression?: string;
+  /** What to do about it. */
+  cure?: string;
+  /** Another place that has to do with it: the first of two rows that claim one item. */
+  other?: Place;
+}

@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { canonicalJson } from '../lib/canonical-json.ts';
+import { compareDecimals, normalizeDecimal } from '../lib/decimal.ts';
+import { sha256Hex } from '../lib/hash.ts';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { err, ok, type Result } from '../lib/result.ts';
+import type { Issue } from './issue.ts';
+
+export const ITEM_KINDS = ['product', 'material', 'bom_item'] as const;
+export type ItemKind = (typeof ITEM_KINDS)[number];
+
+/** An item's pointer to another one. `material` points to a material, `product` and `component` to products. */
+export interface ItemRef {
+  role: RefRole;
+  kind: ItemKind;
+  key: string;
+}
+
+export const REF_ROLES = ['product', 'material', 'component'] as const;
+export type RefRole = (typeof REF_ROLES)[number];
+
+/** The kind of item that each role points to. */
+export const REF_KINDS: Record<RefRole, ItemKind> = { product: 'product', material: 'material', component: 'product' };
+
+/** A product, material or BOM item in the canonical form. */
+export interface Item {
+  kind: ItemKind;
+  /** Any stable id that other streams refer to; not necessarily the API's natural key. */
+  key: string;
+  payload: JsonObject;
+  /** Empty for products and materials; a BOM item has its product and exactly one of material or component. */
+  refs: ItemRef[];
+}
+
+const text = (max: number) => z.string().trim().min(1).max(max);
+
+const decimal = z.union([z.string(), z.number(), z.bigint()]).transform((value, context) => {
+  const normal = normalizeDecimal(String(value));
+  if (normal !== null) return normal;
+  context.addIssue({ code: 'custom', message: 'expected a decimal number such as "12.5"' });
+  return z.NEVER;
+});
+
+const fraction = decimal.refine((value) => compareDecimals(value, '0') >= 0 && compareDecimals(value, '1') <= 0, {
+  message: 'expected a fraction from 0 to 1; a percentage has to be divided by 100 in the mapping',
+});
+
+const positive = decimal.refine((value) => compareDecimals(value, '0') > 0, { message: 'expected a number above 0' });
+
+const notNegative = decimal.refine((value) => compareDecimals(value, '0') >= 0, {
+  message: 'expected 0 or more',
+});
+
+const country = z.string().regex(/^[A-Z]{2}$/, 'expected an upper-case ISO 3166-1 alpha-2 code; country(…) makes one');
+const unit = z.string().regex(/^[A-Z0-9]{2,3}$/, 'expected a UNECE Rec 20 code such as "KGM"; unit(…) makes one');
+const day = z.iso.date('expected a date as YYYY-MM-DD; date(…) makes one');
+
+/**
+ * The canonical fields of each kind. Product fields are those of the API document; the names of the others follow the
+ * UNTP Digital Product Passport vocabulary in the API's snake case, since the document is silent about them.
+ */
+export const ITEM_FIELDS = {
+  product: {
+    sku: text(255),
+    name: text(500),
+    status: text(64).optional(),
+    country_of_origin: country.optional(),
+    description: text(10_000).optional(),
+    gtin: z
+      .string()
+      .regex(/^\d{14}$/, 'expected 14 digits; gtin(…) makes them')
+      .optional(),
+  },
+  material: {
+    code: text(255).optional(),
+    name: text(500),
+    description: text(10_000).optional(),
+    category: text(255).optional(),
+    origin_country: country.optional(),
+    recycled_mass_fraction: fraction.optional(),
+    hazardous: z.boolean().optional(),
+    composition: z
+      .array(z.strictObject({ name: text(500), cas: text(32).optional(), mass_fraction: fraction }))
+      .max(200)
+      .optional(),
+  },
+  bom_item: {
+    quantity: positive,
+    unit: unit.optional(),
+    per_quantity: positive.optional(),
+    position: text(64).optional(),
+    mass: z.strictObject({ value: notNegative, unit }).optional(),
+    mass_fraction: fraction.optional(),
+    valid_from: day.optional(),
+    valid_to: day.optional(),
+  },
+} as const;
+
+/** Names of the canonical fields of a kind. */
+export function fieldNamesOf(kind: ItemKind): string[] {
+  return Object.keys(ITEM_FIELDS[kind]);
+}
+
+const PAYLOADS = {
+  product: z.looseObject(ITEM_FIELDS.product),
+  material: z.looseObject(ITEM_FIELDS.material),
+  bom_item: z.looseObject(ITEM_FIELDS.bom_item),
+} as const;
+
+const KEY_LENGTH_MAX = 500;
+
+/**
+ * Validates and normalises an item: decimals to their normal form, text trimmed, empty optional fields left out. Fields
+ * that are not canonical pass as they are; whether they are allowed at all is the profile's business.
+ */
+export function parseItem(draft: Item): Result<Item, Issue[]> {
+  const issues: Issue[] = [...keyIssues(draft), ...refIssues(draft)];
+  const given: JsonObject = {};
+  for (const [name, value] of Object.entries(draft.payload)) {
+    if (value !== null && value !== '') given[name] = value;
+  }
+  const parsed = PAYLOADS[draft.kind].safeParse(given);
+  if (!parsed.success) {
+    for (const problem of parsed.error.issues) issues.push(fieldIssue(given, problem));
+  }
+  if (issues.length > 0 || !parsed.success) return err(issues);
+  return ok({ ...draft, payload: parsed.data as JsonObject });
+}
+
+function fieldIssue(given: JsonObject, problem: z.core.$ZodIssue): Issue {
+  const field = problem.path.map(String).join('.');
+  const value = problem.path.reduce<JsonValue | undefined>(
+    (at, part) => (typeof at === 'object' && at !== null ? (at as Record<PropertyKey, JsonValue>)[part] : undefined),
+    given,
+  );
+  if (value === undefined) {
+    return { code: 'field.required', field, message: `${field} is required and the row gave no value for it.` };
+  }
+  return { code: 'field.invalid', field, value, message: `${field}: ${problem.message}.` };
+}
+
+function keyIssues(draft: Item): Issue[] {
+  if (draft.key.trim() === '') {
+    return [{ code: 'key.empty', field: 'key', value: draft.key, message: `The key of this ${draft.kind} is empty.` }];
+  }
+  if (draft.key.length <= KEY_LENGTH_MAX) return [];
+  const message = `The key is ${draft.key.length} characters long; at most ${KEY_LENGTH_MAX} are allowed.`;
+  return [{ code: 'key.long', field: 'key', value: `${draft.key.slice(0, 80)}…`, message }];
+}
+
+function refIssues(draft: Item): Issue[] {
+  if (draft.kind !== 'bom_item') {
+    if (draft.refs.length === 0) return [];
+    return [
+      { code: 'refs.unexpected', field: 'refs', message: `Only BOM items have refs, and this is a ${draft.kind}.` },
+    ];
+  }
+  const issues: Issue[] = [];
+  const targets = new Map<RefRole, ItemRef>();
+  for (const ref of draft.refs) {
+    if (ref.key.trim() !== '') targets.set(ref.role, ref);
+  }
+  const product = targets.get('product');
+  const component = targets.get('component');
+  if (!product) {
+    issues.push({
+      code: 'refs.product',
+      field: 'refs.product',
+      message: 'A BOM item names the product it belongs to; the row gave none.',
+    });
+  }
+  if (targets.has('material') === targets.has('component')) {
+    const found = targets.has('material') ? 'both' : 'neither';
+    const message = `A BOM item names exactly one of material or component; the row gave ${found}.`;
+    issues.push({ code: 'refs.part', field: 'refs', message });
+  }
+  if (product && component && product.key === component.key) {
+    const message = `The product "${product.key}" is listed as a component of itself.`;
+    issues.push({ code: 'refs.cycle', field: 'refs.component', value: component.key, message });
+  }
+  return issues;
+}
+
+/** The hash by which payloads are compared: SHA-256 over the canonical JSON of payload and refs. */
+export function itemHash(item: Pick<Item, 'payload' | 'refs'>): string {
+  const refs = item.refs.map(({ role, kind, key }) => ({ role, kind, key }));
+  return sha256Hex(canonicalJson({ payload: item.payload, refs }));
+}

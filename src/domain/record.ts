@@ -1,0 +1,60 @@
+import { sha256Hex } from '../lib/hash.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Issue } from './issue.ts';
+
+/** Where a row stands in its source. */
+export interface Place {
+  /** File name, table or URL path. */
+  file?: string;
+  /** Line in the file, from 1; the line where the row begins. */
+  line?: number;
+  /** A path into a document, as `$.parts[3]`. */
+  path?: string;
+}
+
+/** `stuecklisten-01.csv:17`, for messages. */
+export function formatPlace(place: Place): string {
+  const parts = [place.file ?? '', place.line === undefined ? '' : String(place.line), place.path ?? ''];
+  return parts.filter((part) => part !== '').join(':') || 'unknown place';
+}
+
+/** A row on its way into the ledger: identified, hashed, and with the columns that are never stored already gone. */
+export interface IncomingRecord {
+  /** Identity within the stream; see `recordKey`. */
+  key: string;
+  /** SHA-256 of `raw`, hexadecimal. */
+  hash: string;
+  /** The fields as JSON text, as they are stored. */
+  raw: string;
+  place: Place;
+  /** What the connector found wrong with the row: such a record is quarantined without being mapped. */
+  issues: Issue[];
+}
+
+/** Separates key parts and occurrence numbers; it cannot be typed into an ERP field. */
+const SEPARATOR = '\u001f';
+
+/**
+ * Identity of a row: its key columns, or where the stream has none, its content. Rows that share an identity within one
+ * read are told apart by their occurrence (from 1), so that none of them is dropped unseen.
+ */
+export function recordKey(identity: string, occurrence: number): string {
+  return occurrence === 1 ? identity : `${identity}${SEPARATOR}${occurrence}`;
+}
+
+/** The identity that a stream's key columns give a row, or null when one of them is absent or empty. */
+export function identityOf(fields: JsonObject, keyColumns: readonly string[]): string | null {
+  const parts: string[] = [];
+  for (const column of keyColumns) {
+    const value = fields[column];
+    if (value === undefined || value === null || value === '') return null;
+    parts.push(typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  return parts.join(SEPARATOR);
+}
+
+/** Text and hash under which the fields of a row are stored and compared. */
+export function serializeFields(fields: JsonObject): { raw: string; hash: string } {
+  const raw = JSON.stringify(fields);
+  return { raw, hash: sha256Hex(raw) };
+}

@@ -1,0 +1,21 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Time as the code sees it. Passed in everywhere, so that tests run in virtual time. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+  /** Resolves after `ms` milliseconds, or as soon as the signal aborts: the caller looks at the signal itself. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  async sleep(ms, signal) {
+    try {
+      await delay(ms, undefined, signal ? { signal } : {});
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+    }
+  },
+};

@@ -1,0 +1,46 @@
+const PLAIN = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
+
+/**
+ * Brings a decimal number, given as text, into its one normal form: no exponent, no superfluous zeros, no plus sign, no
+ * negative zero. `"01.50"` becomes `"1.5"`, `".5"` becomes `"0.5"`. Digits are never rounded, since the value is never
+ * a binary number on the way.
+ *
+ * @returns null when the text is not a decimal number, or when an exponent would write more than 200 digits.
+ */
+export function normalizeDecimal(text: string): string | null {
+  const match = PLAIN.exec(text.trim());
+  if (!match) return null;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  if (whole === '' && fraction === '') return null;
+  const shift = Number(exponent);
+  if (Math.abs(shift) > 200) return null;
+  let digits = whole + fraction;
+  let point = whole.length + shift;
+  if (point < 0) {
+    digits = '0'.repeat(-point) + digits;
+    point = 0;
+  }
+  if (point > digits.length) digits += '0'.repeat(point - digits.length);
+  const integer = digits.slice(0, point).replace(/^0+(?=\d)/, '') || '0';
+  const rest = digits.slice(point).replace(/0+$/, '');
+  const value = rest === '' ? integer : `${integer}.${rest}`;
+  return sign === '-' && value !== '0' ? `-${value}` : value;
+}
+
+/** Compares two normalised decimals: negative when a < b, 0 when equal, positive when a > b. */
+export function compareDecimals(a: string, b: string): number {
+  const negativeA = a.startsWith('-');
+  const negativeB = b.startsWith('-');
+  if (negativeA !== negativeB) return negativeA ? -1 : 1;
+  const order = compareMagnitudes(a.replace('-', ''), b.replace('-', ''));
+  return negativeA ? -order : order;
+}
+
+function compareMagnitudes(a: string, b: string): number {
+  const [wholeA = '', fractionA = ''] = a.split('.');
+  const [wholeB = '', fractionB = ''] = b.split('.');
+  if (wholeA.length !== wholeB.length) return wholeA.length - wholeB.length;
+  if (wholeA !== wholeB) return wholeA < wholeB ? -1 : 1;
+  if (fractionA === fractionB) return 0;
+  return fractionA < fractionB ? -1 : 1;
+}

@@ -1,0 +1,39 @@
+/** What a thrown error carries besides its message. */
+export interface FaultDetails {
+  /** Where in the config the cause is, as `sources[0].streams.boms.path`. */
+  path?: string;
+  /** What the reader can do next, as a full sentence. */
+  suggestion?: string;
+  cause?: unknown;
+}
+
+/**
+ * An error that a person can act on: the environment or a broken assumption, never bad data (that is a `Result`) and
+ * never the API's verdict (that is an `Outcome`). `code` is registered where the words of the domain are known.
+ */
+export class Fault extends Error {
+  readonly code: string;
+  readonly exitCode: number;
+  readonly path: string | undefined;
+  readonly suggestion: string | undefined;
+
+  constructor(code: string, exitCode: number, message: string, details: FaultDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'Fault';
+    this.code = code;
+    this.exitCode = exitCode;
+    this.path = details.path;
+    this.suggestion = details.suggestion;
+  }
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The `code` that Node and SQLite put on their errors (`ENOENT`, `SQLITE_BUSY`), or undefined. */
+export function systemCodeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

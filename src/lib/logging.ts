@@ -1,0 +1,29 @@
+import { pino } from 'pino';
+import type { SecretStore } from './secrets.ts';
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Structured logging. The first argument holds fields, the second a full sentence. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/**
+ * A logger that writes JSON lines to stderr, so that stdout stays free for results. Each line passes through the secret
+ * store before it leaves the process (I7).
+ */
+export function createLogger(options: {
+  level: LogLevel;
+  secrets: SecretStore;
+  write?: (line: string) => void;
+}): Logger {
+  const write = options.write ?? ((line: string) => void process.stderr.write(line));
+  return pino(
+    { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    { write: (line: string) => write(options.secrets.scrub(line)) },
+  );
+}
