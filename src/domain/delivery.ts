@@ -1,0 +1,164 @@
+// The life of a delivery, one intended write at the API:
+//
+//   staged ──► waiting ──► due ──► sending ──► delivered
+//                 ▲         ▲ │        │
+//                 └─────────┘ │        ├──► in_doubt ──► due | delivered | rejected
+//                             │        ├──► blocked | rejected | parked
+//                             │        └──► due            (429, 503, never sent, denied, handed back)
+//                             └─ superseded, from every state in which nothing is in flight and nothing has arrived
+//
+// `waiting`: a ref has no remote id yet. `sending` is committed before the first byte goes out, so after a crash it means
+// that the request may have reached the API: the lease is voided and the delivery is in doubt. An item has at most one
+// open delivery (I3): while one is sending or in doubt a new desire is only noted, and settling it stages the follower.
+
+import { sha256Url } from '../lib/hash.ts';
+import { fault } from './faults.ts';
+import type { ItemKind } from './item.ts';
+
+export const DELIVERY_STATES = [
+  'waiting',
+  'due',
+  'sending',
+  'in_doubt',
+  'delivered',
+  'blocked',
+  'rejected',
+  'parked',
+  'superseded',
+] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+export const DELIVERY_EVENTS = [
+  /** Every ref has a remote id now. */
+  'refs_arrived',
+  /** A ref has lost its remote id, or never had one. */
+  'refs_missing',
+  /** A worker takes the delivery; committed before any byte goes out. */
+  'claim',
+  /** The write is known to have taken effect. */
+  'accept',
+  /** No effect is possible and the same revision goes out again later. */
+  'retry',
+  /** Nobody knows whether the write took effect. */
+  'doubt',
+  /** A doubt is settled: sending the same revision again is safe. */
+  'resend',
+  /** A business rule at the API, or a write that the API does not have, holds it. */
+  'block',
+  /** The data is wrong. */
+  'reject',
+  /** The delivery's own retry limit is spent. */
+  'exhaust',
+  /** A newer revision takes its place. */
+  'supersede',
+] as const;
+export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number];
+
+/** The states in which an item's one open delivery can be. */
+export const OPEN_STATES = ['waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked'] as const;
+
+/** Open states in which bytes may be at the API: never superseded, only followed. */
+export const IN_FLIGHT_STATES: readonly DeliveryState[] = ['sending', 'in_doubt'];
+
+/** Open states that nothing but a person, or changed data, moves on. */
+export const STUCK_STATES = ['blocked', 'rejected', 'parked'] as const;
+
+type Row = Record<DeliveryEvent, DeliveryState | null>;
+
+/** A state that nothing leaves; the others name what they add to it. */
+const END: Row = {
+  refs_arrived: null,
+  refs_missing: null,
+  claim: null,
+  accept: null,
+  retry: null,
+  doubt: null,
+  resend: null,
+  block: null,
+  reject: null,
+  exhaust: null,
+  supersede: null,
+};
+
+/** The total transition table: every state by every event; null means that the event cannot happen there. */
+export const TRANSITIONS: Record<DeliveryState, Row> = {
+  waiting: { ...END, refs_arrived: 'due', refs_missing: 'waiting', supersede: 'superseded' },
+  due: { ...END, refs_arrived: 'due', refs_missing: 'waiting', claim: 'sending', supersede: 'superseded' },
+  sending: {
+    ...END,
+    accept: 'delivered',
+    retry: 'due',
+    doubt: 'in_doubt',
+    block: 'blocked',
+    reject: 'rejected',
+    exhaust: 'parked',
+  },
+  in_doubt: { ...END, accept: 'delivered', doubt: 'in_doubt', resend: 'due', reject: 'rejected' },
+  delivered: END,
+  blocked: { ...END, supersede: 'superseded' },
+  rejected: { ...END, supersede: 'superseded' },
+  parked: { ...END, supersede: 'superseded' },
+  superseded: END,
+};
+
+/**
+ * The state after an event.
+ *
+ * @throws Fault `internal` when the table has no such transition: a defect, never a condition of the data.
+ */
+export function transition(state: DeliveryState, event: DeliveryEvent): DeliveryState {
+  const next = TRANSITIONS[state][event];
+  if (next === null) throw fault('internal', `A delivery that is ${state} cannot take the event "${event}".`);
+  return next;
+}
+
+/** The writes that the API knows or that an item can need. `product.update` and `bom_item.update` may be unsupported. */
+export const OPERATIONS = [
+  'product.create',
+  'product.update',
+  'material.create',
+  'material.update',
+  'bom_item.create',
+  'bom_item.update',
+] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** The kind of item that an operation writes. */
+export function kindOf(operation: Operation): ItemKind {
+  return operation.slice(0, operation.indexOf('.')) as ItemKind;
+}
+
+/** All that an idempotency key depends on. Nothing of it changes between attempts of one revision. */
+export interface KeyParts {
+  epoch: string;
+  target: string;
+  operation: Operation;
+  naturalKey: string;
+  payloadHash: string;
+  revision: number;
+}
+
+/**
+ * The idempotency key of a revision: 43 characters of `[A-Za-z0-9_-]`.
+ *
+ * I2: derived from nothing that an attempt, a clock, a host or an API key could change. The revision keeps A → B → A
+ * from replaying the answer to the first A; the epoch keeps a rebuilt ledger from replaying those of the old one.
+ */
+export function idempotencyKey(parts: KeyParts): string {
+  return sha256Url(
+    [parts.epoch, parts.target, parts.operation, parts.naturalKey, parts.payloadHash, String(parts.revision)]
+      .map((part) => `${part.length}:${part}`)
+      .join(''),
+  );
+}
+
+/** Why a delivery is where it is, for people: shown in `show`, `items`, the dashboard and failed jobs. */
+export interface Reason {
+  /** Stable: `unsupported`, `gate`, `refused`, `exhausted`, `refs`, `reset`, `timeout` … */
+  code: string;
+  message: string;
+  /** HTTP status that led here, where there was one. */
+  status?: number;
+  /** Problems by field, in the API's words. */
+  fields?: Record<string, string>;
+}

@@ -1,0 +1,35 @@
+import type { JsonValue } from '../lib/json.ts';
+
+/** Why nobody can say whether a request took effect. The settling delay before a read-back depends on it. */
+export type Doubt = 'reset' | 'timeout' | 'server_error' | 'unreadable_answer' | 'crash';
+
+/** What an answer of the API, or the lack of one, means for a delivery. HTTP statuses get this meaning in `api/` only. */
+export type Outcome =
+  /** The write took effect. `remoteId` is null where the answer carries no id and none is needed. */
+  | { kind: 'accepted'; remoteId: JsonValue }
+  /** A create met an item with the same natural key: it is there, its id has to be read. */
+  | { kind: 'exists'; detail: OutcomeDetail }
+  /** 429: the rate controller waits; no attempt is used. */
+  | { kind: 'throttled'; retryAfterMs: number | null; detail: OutcomeDetail }
+  /** 503, or the request never left this machine: sent again later; no effect is possible. */
+  | { kind: 'unavailable'; sent: boolean; retryAfterMs: number | null; detail: OutcomeDetail }
+  /** Bytes went out and no usable answer came back. */
+  | { kind: 'ambiguous'; doubt: Doubt; detail: OutcomeDetail }
+  /** 409: a business rule blocks the write for now. */
+  | { kind: 'gated'; detail: OutcomeDetail }
+  /** The same idempotency key is still being worked on: ask again later. */
+  | { kind: 'in_flight'; detail: OutcomeDetail }
+  /** The data is wrong as it is. */
+  | { kind: 'refused'; detail: OutcomeDetail }
+  /** 401, 402 or 403: it is not about this delivery, which stays due. */
+  | { kind: 'denied'; by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail };
+
+/** What a person needs to see of an answer. Never contains a request header. */
+export interface OutcomeDetail {
+  /** HTTP status, or null where there was no answer. */
+  status: number | null;
+  /** One sentence: the API's own words where it had some, shortened. */
+  message: string;
+  /** Problems by field, where the API named fields. */
+  fields?: Record<string, string>;
+}

@@ -1,0 +1,66 @@
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { Operation } from '../delivery.ts';
+import type { RefRole } from '../item.ts';
+import type { Outcome, OutcomeDetail } from '../outcome.ts';
+
+/** A write in canonical terms, with every ref resolved. */
+export interface Write {
+  operation: Operation;
+  /** For an update: only the fields that change, null for those to clear. */
+  payload: JsonObject;
+  /** Remote ids by role, in their JSON types. */
+  refs: Partial<Record<RefRole, JsonValue>>;
+  /** The item's own remote id, for updates. */
+  remoteId: JsonValue;
+}
+
+/** A write as it goes over the wire. Committed before it is sent and never changed (I2). */
+export interface EncodedWrite {
+  /** Path below the base URL, beginning with a slash. */
+  path: string;
+  /** JSON text, sent as it is; null for a request without a body. */
+  body: string | null;
+}
+
+/** An item as a listing shows it: enough to recognise ours and to bind its id. */
+export interface RemoteItem {
+  remoteId: JsonValue;
+  naturalKey: string | null;
+}
+
+/** Kinds that the API can list. */
+export type ListableKind = 'product' | 'material';
+
+/** What `check` says of one scope. */
+export type ScopeAnswer = 'yes' | 'no' | 'unknown';
+
+export interface Probe {
+  /** Null when the key works. */
+  denied: { by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail } | null;
+  scopes: { read: ScopeAnswer; write: ScopeAnswer; publish: ScopeAnswer };
+}
+
+/** The DPP platform's API. */
+export interface Target {
+  /** Turns a write into path and bytes under the profile. Pure. */
+  encode(write: Write): EncodedWrite;
+  /** Sends a committed write once. Never throws for what the API or the network does: that is the outcome. */
+  send(write: { operation: Operation; idempotencyKey: string } & EncodedWrite, signal?: AbortSignal): Promise<SendResult>;
+  /**
+   * Reads a complete listing, page by page. A listing that cannot be completed ends with `complete: false` and the
+   * reason, so that an absence is never concluded from half a list.
+   */
+  list(kind: ListableKind, onPage: (items: RemoteItem[]) => void, signal?: AbortSignal): Promise<Listing>;
+  /** Asks whether the key works and which scopes it has, without writing anything. */
+  probe(signal?: AbortSignal): Promise<Probe>;
+  /** Reads the API key from its source again, after a 401. True when it is another one than before. */
+  rereadKey(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface SendResult {
+  outcome: Outcome;
+  latencyMs: number;
+}
+
+export type Listing = { complete: true } | { complete: false; outcome: Outcome };
