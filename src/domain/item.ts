@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { compareDecimals, normalizeDecimal } from '../lib/decimal.ts';
-import { sha256Hex } from '../lib/hash.ts';
+import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { err, ok, type Result } from '../lib/result.ts';
 import type { Issue } from './issue.ts';
@@ -184,5 +184,5 @@ function refIssues(draft: Item): Issue[] {
 /** The hash by which payloads are compared: SHA-256 over the canonical JSON of payload and refs. */
 export function itemHash(item: Pick<Item, 'payload' | 'refs'>): string {
   const refs = item.refs.map(({ role, kind, key }) => ({ role, kind, key }));
-  return sha256Hex(canonicalJson({ payload: item.payload, refs }));
+  return sha256Url(canonicalJson({ payload: item.payload, refs }));
 }

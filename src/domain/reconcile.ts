@@ -32,8 +32,7 @@ export function difference(item: ItemStanding): Difference {
 const UNSUPPORTED = {
   product:
     'The API has no update of a single product, and the bulk import is not in use. The change is kept here; it goes out as soon as a way exists.',
-  bom_item:
-    'The API can neither read nor change a BOM item. Mend it at the platform by hand, then tell the ledger with `dpp-sync settle`.',
+  bom_item: 'The API can neither read nor change a BOM item. The change is kept here; mend it at the platform by hand.',
 } as const;
 
 /** The fields that differ, with null for those that are no longer desired: the body of a partial update. */

@@ -1,4 +1,4 @@
-import { sha256Hex } from '../lib/hash.ts';
+import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Issue } from './issue.ts';
 
@@ -20,9 +20,9 @@ export function formatPlace(place: Place): string {
 
 /** A row on its way into the ledger: identified, hashed, and with the columns that are never stored already gone. */
 export interface IncomingRecord {
-  /** Identity within the stream; see `recordKey`. */
-  key: string;
-  /** SHA-256 of `raw`, hexadecimal. */
+  /** The key columns' values, or where the stream has none, a hash of the content; see `recordKey`. */
+  identity: string;
+  /** SHA-256 of `raw`, base64url. */
   hash: string;
   /** The fields as JSON text, as they are stored. */
   raw: string;
@@ -56,5 +56,5 @@ export function identityOf(fields: JsonObject, keyColumns: readonly string[]): s
 /** Text and hash under which the fields of a row are stored and compared. */
 export function serializeFields(fields: JsonObject): { raw: string; hash: string } {
   const raw = JSON.stringify(fields);
-  return { raw, hash: sha256Hex(raw) };
+  return { raw, hash: sha256Url(raw) };
 }

@@ -1,32 +1,9 @@
 import type { z } from 'zod';
-import type { Issue } from '../domain/issue.ts';
-import type { Place } from '../domain/record.ts';
-import type { JsonObject, JsonValue } from '../lib/json.ts';
+import type { Page } from '../domain/ports/source.ts';
+import type { JsonValue } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
 
-/** One row as the source gave it. */
-export interface SourceRow {
-  /** Column or member name to value, untouched: text stays text, so that leading zeros survive. */
-  fields: JsonObject;
-  place: Place;
-  /**
-   * Why this row cannot be used, where the connector itself could tell (a wrong number of columns, text that is not in
-   * the declared encoding). The row is quarantined with these; the rows after it go on.
-   */
-  issues?: Issue[];
-}
-
-/** A bounded piece of a stream. */
-export interface Page {
-  rows: SourceRow[];
-  /**
-   * Where the next pull resumes once this page is stored. Connectors that can only read everything (a file) leave it
-   * out; those that can ask for changes (an API with a watermark) give one with every page.
-   */
-  cursor?: JsonValue;
-  /** How far the connector is, when it can tell. Bytes for files, rows for tables. */
-  progress?: { done: number; total: number };
-}
+export type { Page, SourceRow } from '../domain/ports/source.ts';
 
 /** A stream as the operator configured it, with the connector's own stream options validated. */
 export interface StreamRequest<StreamOptions> {

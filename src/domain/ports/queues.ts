@@ -48,7 +48,11 @@ export interface Queues {
   /** Adds doorbells, in order. Each gets a job id that was never used before. */
   ring(queue: QueueName, doorbells: readonly Doorbell[]): Promise<void>;
   /** Hears doorbells, at most `concurrency` at a time. What the handler throws ends as a failed job with its message. */
-  consume(queue: QueueName, options: { concurrency: number }, hear: (bell: HeardDoorbell) => Promise<Hearing>): Promise<Consumer>;
+  consume(
+    queue: QueueName,
+    options: { concurrency: number },
+    hear: (bell: HeardDoorbell) => Promise<Hearing>,
+  ): Promise<Consumer>;
   counts(queue: QueueName): Promise<QueueCounts>;
   /** The failed jobs, newest first. At most 1,000 are kept. */
   failed(queue: QueueName): Promise<FailedDoorbell[]>;

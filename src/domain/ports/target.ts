@@ -45,7 +45,10 @@ export interface Target {
   /** Turns a write into path and bytes under the profile. Pure. */
   encode(write: Write): EncodedWrite;
   /** Sends a committed write once. Never throws for what the API or the network does: that is the outcome. */
-  send(write: { operation: Operation; idempotencyKey: string } & EncodedWrite, signal?: AbortSignal): Promise<SendResult>;
+  send(
+    write: { operation: Operation; idempotencyKey: string } & EncodedWrite,
+    signal?: AbortSignal,
+  ): Promise<SendResult>;
   /**
    * Reads a complete listing, page by page. A listing that cannot be completed ends with `complete: false` and the
    * reason, so that an absence is never concluded from half a list.

@@ -1,0 +1,93 @@
+import type { DeliveryState } from '../domain/delivery.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { ClaimedDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
+import type { Emit } from '../domain/ports/progress.ts';
+import type { Target } from '../domain/ports/target.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { Clock } from '../lib/clock.ts';
+import { judge } from './judge.ts';
+import type { Pacer } from './pacer.ts';
+import type { RateSignal } from './rate-controller.ts';
+import type { TargetGate } from './target-gate.ts';
+
+export interface DelivererOptions {
+  ledger: Ledger;
+  target: Target;
+  pacer: Pacer;
+  gate: TargetGate;
+  profile: Profile;
+  clock: Clock;
+  /** Numbers in [0, 1). */
+  random: () => number;
+  emit: Emit;
+}
+
+/**
+ * What became of an attempt. `held`: nothing was sent, because the API may not be talked to now or the work was stopped;
+ * the delivery is as due as before. `gone`: it had moved on.
+ */
+export type Attempt = { result: 'settled'; state: DeliveryState } | { result: 'gone' } | { result: 'held' };
+
+export interface Deliverer {
+  attempt(deliveryId: number, abort: AbortSignal): Promise<Attempt>;
+}
+
+const VERDICT_STATES: Record<Verdict['kind'], DeliveryState> = {
+  delivered: 'delivered',
+  retry: 'due',
+  doubt: 'in_doubt',
+  resend: 'due',
+  blocked: 'blocked',
+  rejected: 'rejected',
+  parked: 'parked',
+};
+
+/**
+ * Takes one delivery through one attempt: pace, claim, send, settle. The claim is committed before any byte goes out and
+ * only once the request may really go out, so that a crash puts nothing in doubt that was merely waiting its turn.
+ */
+export function createDeliverer(options: DelivererOptions): Deliverer {
+  const { ledger, target, pacer, gate, profile, clock, random, emit } = options;
+
+  type Sent = { delivery: ClaimedDelivery; outcome: Outcome; latencyMs: number };
+
+  async function send(deliveryId: number): Promise<{ value: Sent | Attempt; signal: RateSignal }> {
+    if (!gate.state().open) return { value: { result: 'held' }, signal: { kind: 'unused' } };
+    const claim = await ledger.claim(deliveryId);
+    if (claim.status !== 'claimed') return { value: { result: 'gone' }, signal: { kind: 'unused' } };
+    // From here on the attempt runs to its end, whatever is stopped meanwhile: an aborted request would be a doubt.
+    const { outcome, latencyMs } = await target.send(claim.delivery);
+    gate.observe(outcome);
+    const retry = claim.delivery.attempts > 0;
+    emit({ type: 'request', operation: claim.delivery.operation, outcome: outcome.kind, retry });
+    return { value: { delivery: claim.delivery, outcome, latencyMs }, signal: signalOf(outcome) };
+  }
+
+  return {
+    async attempt(deliveryId, abort) {
+      if (!gate.state().open) return { result: 'held' };
+      const sent = await pacer.run(() => send(deliveryId), abort);
+      if (sent === null) return { result: 'held' };
+      if ('result' in sent) return sent;
+      const { delivery, outcome, latencyMs } = sent;
+      const { operation, attempts, kind, key } = delivery;
+      const verdict = judge(outcome, { operation, attempts, profile, now: clock.now(), random: random() });
+      await ledger.settle({ deliveryId, verdict });
+      const state = VERDICT_STATES[verdict.kind];
+      const status = 'detail' in outcome ? outcome.detail.status : null;
+      const reason = 'reason' in verdict ? verdict.reason : null;
+      emit({ type: 'settled', kind, key, operation, state, status, latencyMs, reason });
+      return { result: 'settled', state };
+    },
+  };
+}
+
+function signalOf(outcome: Outcome): RateSignal {
+  if (outcome.kind === 'throttled' || outcome.kind === 'unavailable') {
+    return { kind: outcome.kind, retryAfterMs: outcome.retryAfterMs };
+  }
+  // No answer at all is no sign of capacity either: let one request find out before the others follow.
+  if (outcome.kind === 'ambiguous' && outcome.detail.status === null)
+    return { kind: 'unavailable', retryAfterMs: null };
+  return { kind: 'ok' };
+}

@@ -1,0 +1,120 @@
+import type { Reason } from '../domain/delivery.ts';
+import type { DoubtfulDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
+import type { Emit } from '../domain/ports/progress.ts';
+import type { ListableKind, Target } from '../domain/ports/target.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { JsonValue } from '../lib/json.ts';
+import { doubtPolicy, judgeResend } from './judge.ts';
+import type { TargetGate } from './target-gate.ts';
+
+export interface DoubtsOptions {
+  ledger: Ledger;
+  target: Target;
+  gate: TargetGate;
+  profile: Profile;
+  clock: Clock;
+  random: () => number;
+  emit: Emit;
+}
+
+/** Settles doubts: by sending again where that is safe, by reading back where the API can be read. */
+export interface Doubts {
+  /** Takes on what may be looked at by now. Gives the number of doubts that were looked at. */
+  resolve(abort: AbortSignal): Promise<number>;
+}
+
+/** How many doubts one listing serves. */
+const BATCH = 10_000;
+/** After a listing that could not be completed. */
+const LOOK_AGAIN_MS = 10_000;
+
+export function createDoubts(options: DoubtsOptions): Doubts {
+  const { ledger, target, gate, profile, clock, random, emit } = options;
+
+  const context = ({ operation, attempts }: DoubtfulDelivery) => ({
+    operation,
+    attempts,
+    profile,
+    now: clock.now(),
+    random: random(),
+  });
+
+  async function settle(delivery: DoubtfulDelivery, verdict: Verdict): Promise<void> {
+    await ledger.settle({ deliveryId: delivery.id, verdict });
+  }
+
+  /**
+   * Absence is proven only by a complete listing that began after the settling delay, which is why a doubt comes here no
+   * earlier. One listing serves all doubts of its kind.
+   */
+  async function readBack(kind: ListableKind, doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
+    const wanted = new Map<string, JsonValue>();
+    for (const { naturalKey } of doubts) if (naturalKey !== null) wanted.set(naturalKey, null);
+    const listing = await target.list(
+      kind,
+      (items) => {
+        for (const { naturalKey, remoteId } of items) {
+          if (naturalKey !== null && wanted.has(naturalKey)) wanted.set(naturalKey, remoteId);
+        }
+      },
+      abort,
+    );
+    emit({
+      type: 'request',
+      operation: 'list',
+      outcome: listing.complete ? 'accepted' : listing.outcome.kind,
+      retry: false,
+    });
+    if (!listing.complete) gate.observe(listing.outcome);
+    await Promise.all(
+      doubts.map((delivery) => {
+        const remoteId = delivery.naturalKey === null ? null : (wanted.get(delivery.naturalKey) ?? null);
+        return settle(delivery, readBackVerdict(delivery, remoteId, listing.complete));
+      }),
+    );
+  }
+
+  function readBackVerdict(delivery: DoubtfulDelivery, remoteId: JsonValue, complete: boolean): Verdict {
+    const { reason, operation } = delivery;
+    const existed = reason.code === 'exists';
+    if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown: !existed, by: 'read_back' };
+    if (!complete) return { kind: 'doubt', nextLookAt: clock.now() + LOOK_AGAIN_MS, spend: false, reason };
+    if (existed) {
+      const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
+      return { kind: 'rejected', reason: { ...reason, message } };
+    }
+    return judgeResend(context(delivery), absent(reason));
+  }
+
+  return {
+    async resolve(abort) {
+      const doubts = await ledger.doubtfulDeliveries({ limit: BATCH });
+      const toList: Record<ListableKind, DoubtfulDelivery[]> = { product: [], material: [] };
+      const settled: Promise<void>[] = [];
+      for (const delivery of doubts) {
+        const { kind, operation, reason } = delivery;
+        const byListing = reason.code === 'exists' || doubtPolicy(operation, profile) === 'read_back';
+        if (byListing && kind !== 'bom_item') toList[kind].push(delivery);
+        else if (doubtPolicy(operation, profile) === 'resend')
+          settled.push(settle(delivery, judgeResend(context(delivery), reason)));
+        else
+          settled.push(settle(delivery, { kind: 'doubt', nextLookAt: null, spend: false, reason: unreadable(reason) }));
+      }
+      await Promise.all(settled);
+      for (const kind of ['product', 'material'] as const) {
+        if (toList[kind].length > 0 && gate.state().open && !abort.aborted) await readBack(kind, toList[kind], abort);
+      }
+      return doubts.length;
+    },
+  };
+}
+
+function absent(reason: Reason): Reason {
+  return { ...reason, message: `${reason.message} A complete listing shows that it did not arrive.` };
+}
+
+function unreadable(reason: Reason): Reason {
+  const message = `${reason.message} The API cannot be asked whether it arrived, and sending it again could double it.`;
+  return { ...reason, message: reason.message.endsWith('could double it.') ? reason.message : message };
+}

@@ -1,0 +1,156 @@
+import type { Ledger } from '../domain/ports/ledger.ts';
+import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
+import type { Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { Deliverer } from './deliverer.ts';
+import type { Doubts } from './doubts.ts';
+import type { FailedJobs } from './failed-jobs.ts';
+import type { Feeder } from './feeder.ts';
+import type { TargetGate } from './target-gate.ts';
+
+export interface EngineOptions {
+  ledger: Ledger;
+  queues: Queues;
+  feeder: Feeder;
+  deliverer: Deliverer;
+  doubts: Doubts;
+  gate: TargetGate;
+  /** Null where nobody looks at the queue's failed jobs. */
+  failedJobs: FailedJobs | null;
+  clock: Clock;
+  log: Logger;
+  /** How many doorbells are heard at once. */
+  concurrency: number;
+}
+
+/** Where the engine stands. */
+export interface EngineStatus {
+  /** Deliveries that have a doorbell in the queue. */
+  outstanding: number;
+  /** When something becomes due next; 0 means now, null means nothing is scheduled. */
+  nextDueAt: number | null;
+  /** What keeps the engine from ringing, where something does: the queue is out of reach. */
+  trouble: string | null;
+}
+
+/** Drives deliveries from the ledger through the queue to the API and back. */
+export interface Engine {
+  start(): Promise<void>;
+  /** Something may have become due. */
+  wake(): void;
+  status(): Promise<EngineStatus>;
+  /** Hears nothing new, waits for what is under way, and stops. */
+  stop(): Promise<void>;
+}
+
+/** At the latest after this long the engine looks at ledger and queue again, whatever it was told. */
+const ROUND_MS = 5000;
+/** The failed jobs follow the ledger within this time. */
+const RECONCILE_MS = 1000;
+
+export function createEngine(options: EngineOptions): Engine {
+  const { ledger, queues, feeder, deliverer, doubts, gate, failedJobs, clock, log } = options;
+  const abort = new AbortController();
+  let consumer: Consumer | null = null;
+  let running: Promise<void> = Promise.resolve();
+  let alarm = new AbortController();
+  let trouble: string | null = null;
+  let hearing = 0;
+  let reconcileAt = 0;
+
+  async function hear(bell: HeardDoorbell): Promise<Hearing> {
+    if (bell.data['type'] === 'failed' && failedJobs) {
+      const heard = await failedJobs.hear(bell);
+      wake();
+      return heard;
+    }
+    const ids = deliveryIdsOf(bell);
+    hearing += 1;
+    try {
+      const attempts = await Promise.all(ids.map((id) => deliverer.attempt(id, abort.signal)));
+      const settled = attempts.filter(({ result }) => result === 'settled').length;
+      return { status: 'done', note: `${settled} of ${ids.length} attempted` };
+    } finally {
+      hearing -= 1;
+      feeder.heard(ids);
+      wake();
+    }
+  }
+
+  async function round(): Promise<void> {
+    if (gate.state().open) {
+      await doubts.resolve(abort.signal);
+      await feeder.fill();
+    }
+    await noticeLostQueue();
+    if (failedJobs && clock.now() >= reconcileAt) {
+      reconcileAt = clock.now() + RECONCILE_MS;
+      await failedJobs.reconcile();
+    }
+  }
+
+  /** A queue that was wiped leaves us waiting for doorbells that nobody will hear. */
+  async function noticeLostQueue(): Promise<void> {
+    if (feeder.outstanding() === 0 || hearing > 0) return;
+    const before = feeder.outstanding();
+    const { waiting, active } = await queues.counts('deliver');
+    if (waiting + active > 0 || hearing > 0 || feeder.outstanding() !== before) return;
+    log.warn({ outstanding: before }, 'The queue has lost its doorbells; they are rung anew from the ledger.');
+    feeder.lost();
+    wake();
+  }
+
+  async function loop(): Promise<void> {
+    while (!abort.signal.aborted) {
+      const current = new AbortController();
+      alarm = current;
+      try {
+        await round();
+        trouble = null;
+      } catch (error) {
+        // The queue or the disk may come back: what is due stays due in the ledger.
+        trouble = messageOf(error);
+        log.error({ error: trouble }, 'Deliveries cannot go on for now; trying again.');
+        await clock.sleep(1000, abort.signal);
+      }
+      const next = await ledger.nextDueAt();
+      const dueIn = next === null || next === 0 ? ROUND_MS : Math.max(0, next - clock.now());
+      const reconcileIn = failedJobs ? Math.max(1, reconcileAt - clock.now()) : ROUND_MS;
+      await clock.sleep(Math.min(dueIn, reconcileIn, ROUND_MS), current.signal);
+    }
+  }
+
+  function wake(): void {
+    alarm.abort();
+  }
+
+  return {
+    wake,
+    async start() {
+      // What an earlier process rang for is rung anew from the ledger, where it is still due.
+      await queues.clearWaiting('deliver');
+      consumer = await queues.consume('deliver', { concurrency: options.concurrency }, hear);
+      running = loop();
+    },
+    async status() {
+      return { outstanding: feeder.outstanding(), nextDueAt: await ledger.nextDueAt(), trouble };
+    },
+    async stop() {
+      abort.abort();
+      wake();
+      await running;
+      await consumer?.close();
+    },
+  };
+}
+
+function deliveryIdsOf({ data }: HeardDoorbell): number[] {
+  const { deliveries } = data;
+  if (!Array.isArray(deliveries)) return [];
+  return deliveries.flatMap((entry) =>
+    typeof entry === 'object' && entry !== null && !Array.isArray(entry) && typeof entry['id'] === 'number'
+      ? [entry['id']]
+      : [],
+  );
+}

@@ -1,0 +1,79 @@
+import type { DueDelivery, Ledger } from '../domain/ports/ledger.ts';
+import type { Doorbell, Queues } from '../domain/ports/queues.ts';
+
+/** How many deliveries may have a doorbell in the queue at once (I9): a million due deliveries never mean a million jobs. */
+const DEPTH_MAX = 2000;
+/** How many deliveries one doorbell carries. */
+const BELL_SIZE = 20;
+
+/**
+ * Keeps the `deliver` queue topped up from the ledger. What it knows of the queue it keeps in memory only: after a restart
+ * it rings everything anew, and a doorbell that comes twice finds nothing to claim.
+ */
+export interface Feeder {
+  /** Rings for due deliveries until the queue is full or nothing is left. Gives the number of deliveries it rang for. */
+  fill(): Promise<number>;
+  /** Deliveries whose doorbell was heard to its end. */
+  heard(deliveryIds: readonly number[]): void;
+  /** Deliveries that have a doorbell in the queue. */
+  outstanding(): number;
+  /** Forgets what was rung, since the queue has lost it. */
+  lost(): void;
+}
+
+export function createFeeder({ ledger, queues }: { ledger: Ledger; queues: Queues }): Feeder {
+  const rung = new Set<number>();
+  let afterId = 0;
+
+  async function ringFor(due: readonly DueDelivery[]): Promise<void> {
+    const bells: Doorbell[] = [];
+    for (let at = 0; at < due.length; at += BELL_SIZE) bells.push(deliverBell(due.slice(at, at + BELL_SIZE)));
+    for (const { id } of due) rung.add(id);
+    try {
+      await queues.ring('deliver', bells);
+    } catch (error) {
+      for (const { id } of due) rung.delete(id);
+      throw error;
+    }
+  }
+
+  return {
+    async fill() {
+      let count = 0;
+      while (rung.size < DEPTH_MAX) {
+        const limit = DEPTH_MAX - rung.size;
+        const due = await ledger.dueDeliveries({ afterId, limit });
+        const fresh = due.filter(({ id }) => !rung.has(id));
+        if (fresh.length > 0) await ringFor(fresh);
+        count += fresh.length;
+        afterId = due.at(-1)?.id ?? 0;
+        // At the end the next fill starts over: a retry that has become due has a low id.
+        if (due.length < limit) {
+          afterId = 0;
+          break;
+        }
+      }
+      return count;
+    },
+    heard(deliveryIds) {
+      for (const id of deliveryIds) rung.delete(id);
+    },
+    outstanding: () => rung.size,
+    lost() {
+      rung.clear();
+      afterId = 0;
+    },
+  };
+}
+
+function deliverBell(due: readonly DueDelivery[]): Doorbell {
+  const [first] = due;
+  const name = due.length === 1 && first ? `${first.operation} ${first.key}` : `${due.length} deliveries`;
+  return {
+    name,
+    data: {
+      type: 'deliver',
+      deliveries: due.map(({ id, kind, key, operation, source }) => ({ id, kind, key, operation, source })),
+    },
+  };
+}

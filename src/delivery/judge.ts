@@ -1,0 +1,96 @@
+import type { Operation, Reason } from '../domain/delivery.ts';
+import type { Doubt, Outcome, OutcomeDetail } from '../domain/outcome.ts';
+import type { Verdict } from '../domain/ports/ledger.ts';
+import type { Profile } from '../domain/profile.ts';
+import { fullJitterMs } from '../lib/backoff.ts';
+
+/** How a doubt about a write can be settled. */
+export type DoubtPolicy =
+  /** The same revision may go out again: its key is honoured, or writing it twice is writing it once. */
+  | 'resend'
+  /** A complete listing tells whether the item is there. */
+  | 'read_back'
+  /** Nothing but a person can tell. */
+  | 'person';
+
+/** The way out of a doubt, by operation, as far as the profile trusts idempotency keys. */
+export function doubtPolicy(operation: Operation, profile: Profile): DoubtPolicy {
+  if (profile.idempotency === 'honoured') return 'resend';
+  switch (operation) {
+    case 'material.update':
+      return 'resend';
+    case 'product.create':
+    case 'material.create':
+      return 'read_back';
+    case 'product.update':
+    case 'bom_item.create':
+    case 'bom_item.update':
+      return 'person';
+  }
+}
+
+/** How long after a request was lost it may still take effect at the API. */
+export function settlingDelayMs(doubt: Doubt, profile: Profile): number {
+  return doubt === 'timeout' ? profile.settlingDelayMs.timeout : profile.settlingDelayMs.reset;
+}
+
+export interface JudgeContext {
+  operation: Operation;
+  /** Attempts that were spent before this one. */
+  attempts: number;
+  profile: Profile;
+  now: number;
+  /** In [0, 1), for the jitter. */
+  random: number;
+}
+
+/** What becomes of a delivery after an attempt. Pure. */
+export function judge(outcome: Outcome, context: JudgeContext): Verdict {
+  const { operation, profile, now } = context;
+  switch (outcome.kind) {
+    case 'accepted':
+      return { kind: 'delivered', remoteId: outcome.remoteId, contentKnown: true, by: 'answer' };
+    case 'exists':
+      return { kind: 'doubt', nextLookAt: now, spend: false, reason: reasonOf('exists', outcome.detail) };
+    case 'throttled':
+    case 'unavailable':
+    case 'in_flight':
+    case 'denied': {
+      // None of these says anything about the delivery itself, so none of them uses an attempt.
+      const waitMs = outcome.kind === 'in_flight' ? backoffMs(context) : 0;
+      return { kind: 'retry', dueAt: now + waitMs, spend: false, reason: reasonOf(outcome.kind, outcome.detail) };
+    }
+    case 'gated':
+      return { kind: 'blocked', reason: reasonOf('gate', outcome.detail) };
+    case 'refused':
+      return { kind: 'rejected', reason: reasonOf('refused', outcome.detail) };
+    case 'ambiguous': {
+      const reason = reasonOf(outcome.doubt, outcome.detail);
+      const policy = doubtPolicy(operation, profile);
+      if (policy === 'person') return { kind: 'doubt', nextLookAt: null, spend: true, reason };
+      const waitMs = policy === 'read_back' ? settlingDelayMs(outcome.doubt, profile) : Math.max(backoffMs(context), 1);
+      return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
+    }
+  }
+}
+
+/** What becomes of a delivery in doubt that may be sent again: due, or parked once its retry limit is spent. */
+export function judgeResend(context: JudgeContext, reason: Reason): Verdict {
+  if (context.attempts < context.profile.retry.attemptsMax) return { kind: 'resend', dueAt: 0, reason };
+  const message = `${context.attempts} attempts were made and none had a clear answer. The last one: ${reason.message}`;
+  return { kind: 'parked', reason: { ...reason, code: 'exhausted', message } };
+}
+
+function backoffMs({ attempts, profile, random }: JudgeContext): number {
+  const { baseMs, capMs } = profile.retry.backoff;
+  return fullJitterMs(attempts + 1, { baseMs, capMs }, random);
+}
+
+function reasonOf(code: string, detail: OutcomeDetail): Reason {
+  return {
+    code,
+    message: detail.message,
+    ...(detail.status === null ? {} : { status: detail.status }),
+    ...(detail.fields ? { fields: detail.fields } : {}),
+  };
+}

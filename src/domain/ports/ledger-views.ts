@@ -1,0 +1,136 @@
+// The read side of the ledger, for people: the CLI, the dashboard, metrics. It never waits for a writer.
+
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { DeliveryState, Operation, Reason } from '../delivery.ts';
+import type { Issue } from '../issue.ts';
+import type { ItemKind, ItemRef } from '../item.ts';
+import type { Place } from '../record.ts';
+import type { RunResult, RunTrigger } from './ledger.ts';
+
+/** The state of an item: that of its open delivery, or `delivered`. */
+export type ItemState = Exclude<DeliveryState, 'superseded'>;
+
+export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
+
+/** The account of one stream in one run; `read` is the sum of the four that follow it. */
+export interface StreamAccount {
+  source: string;
+  stream: string;
+  read: number;
+  unchanged: number;
+  changed: number;
+  quarantined: number;
+  excluded: number;
+  missing: number;
+  /** Why nothing was marked missing, where the guard stepped in. */
+  guarded: string | null;
+}
+
+export interface RunView {
+  id: number;
+  source: string;
+  trigger: RunTrigger;
+  startedAt: number;
+  endedAt: number | null;
+  /** Null while it runs. */
+  result: RunResult | null;
+  error: string | null;
+  streams: StreamAccount[];
+}
+
+export interface QuarantinedRecord {
+  id: number;
+  source: string;
+  stream: string;
+  key: string;
+  place: Place;
+  fields: JsonObject;
+  issues: Issue[];
+}
+
+export interface ItemSummary {
+  kind: ItemKind;
+  key: string;
+  naturalKey: string | null;
+  name: string | null;
+  source: string | null;
+  state: ItemState;
+  remoteId: JsonValue;
+  /** True when the source no longer has it. */
+  missing: boolean;
+  reason: Reason | null;
+  dueAt: number | null;
+}
+
+export interface ItemFilter {
+  state?: ItemState | 'missing';
+  kind?: ItemKind;
+  source?: string;
+  /** Part of a key, a natural key or a name. */
+  search?: string;
+}
+
+/** A ref and where the item stands that it points to; null where no source has given such an item. */
+export interface RefStanding extends ItemRef {
+  state: ItemState | null;
+}
+
+export interface TimelineEntry {
+  at: number;
+  what: string;
+  operation: Operation | null;
+  revision: number | null;
+  detail: string | null;
+}
+
+export interface ItemView extends ItemSummary {
+  desired: JsonObject;
+  baseline: JsonObject | null;
+  refs: RefStanding[];
+  /** The stored record that makes it. */
+  record: { source: string; stream: string; place: Place; fields: JsonObject; quarantined: Issue[] | null } | null;
+  revision: number;
+  attempts: number;
+  timeline: TimelineEntry[];
+}
+
+/** A delivery that needs a person. */
+export interface StuckDelivery {
+  id: number;
+  kind: ItemKind;
+  key: string;
+  naturalKey: string | null;
+  operation: Operation;
+  source: string | null;
+  state: DeliveryState;
+  reason: Reason;
+}
+
+/** Why some deliveries wait: all those that wait for one item. */
+export interface WaitingGroup {
+  kind: ItemKind;
+  key: string;
+  /** The state of the item that is waited for; null where no source has given it. */
+  state: ItemState | null;
+  count: number;
+}
+
+export interface LedgerViews {
+  itemCounts(sources?: readonly string[]): ItemCounts;
+  runs(request: { source?: string; limit: number }): RunView[];
+  run(id: number): RunView | null;
+  /** Sources that have records waiting to be mapped. */
+  pendingSources(): string[];
+  quarantinedCount(sources?: readonly string[]): number;
+  quarantined(request: { source?: string; afterId: number; limit: number }): QuarantinedRecord[];
+  items(request: ItemFilter & { afterId: number; limit: number }): { items: ItemSummary[]; lastId: number };
+  /** By key or natural key. */
+  item(kind: ItemKind, key: string): ItemView | null;
+  /** What needs a person, newest first: blocked, rejected, parked, and in doubt with nothing left to ask. */
+  stuck(limit: number): StuckDelivery[];
+  delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;
+  /** What deliveries wait for, the most waited for first. */
+  waitingFor(limit: number): WaitingGroup[];
+  /** Products that contain themselves, as paths of keys that end where they begin. */
+  bomCycles(limit: number): string[][];
+}

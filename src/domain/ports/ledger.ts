@@ -1,0 +1,229 @@
+// The ledger's port. Every method is one whole transaction; none hands one out, so that SQLite and PostgreSQL can both
+// stand behind it. What a method promises, it has made durable when its promise resolves.
+
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { Operation, Reason } from '../delivery.ts';
+import type { Issue } from '../issue.ts';
+import type { ItemKind } from '../item.ts';
+import type { MapResult } from '../mapping.ts';
+import type { IncomingRecord, Place } from '../record.ts';
+import type { EncodedWrite, Write } from './target.ts';
+
+/** What started a run. */
+export type RunTrigger = 'cli' | 'schedule' | 'retry';
+
+/** A stream of a run, as its source reads it. */
+export interface RunStream {
+  name: string;
+  /** True when a read gives everything there is, so that what was not seen is missing. */
+  snapshot: boolean;
+}
+
+export interface RunStart {
+  source: string;
+  trigger: RunTrigger;
+  streams: RunStream[];
+  /** Under another revision than the stored records were mapped with, all of them are mapped anew. */
+  mappingRevision: string;
+}
+
+export interface StartedRun {
+  runId: number;
+  /** Where each stream resumes; null for the beginning. */
+  cursors: Record<string, JsonValue>;
+}
+
+export interface PageToStage {
+  runId: number;
+  source: string;
+  stream: string;
+  records: readonly IncomingRecord[];
+  /** What this run has seen so far; the page's records are added to it. */
+  seen: SeenRecords;
+  /** Stored with the page (I1). Absent where the connector gives none. */
+  cursor?: JsonValue;
+}
+
+export interface StagedPage {
+  /** Records that go on to be mapped. */
+  changed: number;
+}
+
+/** The record ids that a run has seen in a stream: what tells repeated rows apart, and what is missing at the end. */
+export interface SeenRecords {
+  has(id: number): boolean;
+  add(id: number): void;
+}
+
+/** Limits within which records may vanish before a read is taken for a broken export. Fractions from 0 to 1. */
+export interface MissingGuard {
+  maxMissing: number;
+  maxDrop: number;
+}
+
+export interface StreamEnd {
+  runId: number;
+  source: string;
+  stream: string;
+  /** Null where the stream does not give everything there is, so that nothing can be missing. */
+  seen: SeenRecords | null;
+  guard: MissingGuard;
+}
+
+export type RunResult = 'complete' | 'failed' | 'interrupted';
+
+/** A record that waits to be mapped. */
+export interface PendingRecord {
+  id: number;
+  /** Moves with every change of the record: staging under an old version changes nothing. */
+  version: number;
+  source: string;
+  stream: string;
+  fields: JsonObject;
+  place: Place;
+  /** What the connector found wrong; such a record is quarantined without being mapped. */
+  issues: Issue[];
+}
+
+export interface MappedRecord {
+  id: number;
+  version: number;
+  result: MapResult;
+}
+
+/** What staging did, for progress and metrics. */
+export interface StageSummary {
+  mapped: number;
+  excluded: number;
+  quarantined: number;
+  /** Deliveries that came to be, by the state they begin in. */
+  due: number;
+  waiting: number;
+  blocked: number;
+}
+
+/** A delivery as the feeder rings for it. */
+export interface DueDelivery {
+  id: number;
+  kind: ItemKind;
+  key: string;
+  operation: Operation;
+  source: string;
+}
+
+/** A claimed delivery: it is `sending`, and its path, bytes and key are durable (I2). */
+export interface ClaimedDelivery extends DueDelivery, EncodedWrite {
+  idempotencyKey: string;
+  revision: number;
+  attempts: number;
+}
+
+/** Why a delivery could not be claimed: it has moved on, or a ref is not there yet. */
+export type Claim = { status: 'claimed'; delivery: ClaimedDelivery } | { status: 'gone' } | { status: 'waiting' };
+
+/** What becomes of a delivery after an attempt, a read-back or a person's word. */
+export type Verdict =
+  /**
+   * The write took effect. With `contentKnown: false` only the item's presence is known (a create met one that was there
+   * before): it is bound, and its content is written as an update.
+   */
+  | { kind: 'delivered'; remoteId: JsonValue; contentKnown: boolean; by: 'answer' | 'read_back' | 'person' }
+  /** The same revision goes out again at `dueAt`; `spend` says whether it uses an attempt. */
+  | { kind: 'retry'; dueAt: number; spend: boolean; reason: Reason }
+  /** `nextLookAt` is when a read-back may begin; null when nothing but a person can tell. */
+  | { kind: 'doubt'; nextLookAt: number | null; spend: boolean; reason: Reason }
+  | { kind: 'resend'; dueAt: number; reason: Reason }
+  | { kind: 'blocked'; reason: Reason }
+  | { kind: 'rejected'; reason: Reason }
+  | { kind: 'parked'; reason: Reason };
+
+export interface Settlement {
+  deliveryId: number;
+  verdict: Verdict;
+}
+
+export interface Settled {
+  deliveryId: number;
+  /** Deliveries that became due: the follower, and those that waited for this item. */
+  released: number;
+  /** False when the delivery had moved on and the verdict changed nothing. */
+  applied: boolean;
+}
+
+/** A delivery in doubt whose next look is due. */
+export interface DoubtfulDelivery extends DueDelivery, EncodedWrite {
+  naturalKey: string | null;
+  reason: Reason;
+  attempts: number;
+}
+
+export interface ReplaySelection {
+  /** Empty lists do not narrow the selection. Delivery states to replay, and `quarantined` for records that could not be mapped. */
+  states: readonly ReplayState[];
+  sources: readonly string[];
+  /** Item keys, natural keys or record keys. */
+  keys: readonly string[];
+  /** The records of these deliveries' items, whatever else is named. */
+  deliveryIds: readonly number[];
+}
+
+export const REPLAY_STATES = ['blocked', 'rejected', 'parked', 'in_doubt', 'quarantined'] as const;
+export type ReplayState = (typeof REPLAY_STATES)[number];
+
+/** A stored record that a selection found, to be mapped anew. */
+export type ReplayCandidate = PendingRecord;
+
+export interface ReplayOutcome {
+  /** Deliveries that were staged anew. */
+  staged: number;
+  /** Records that still fail. */
+  quarantined: number;
+  /** In-doubt deliveries that were left alone, because only `force` sends them again. */
+  heldInDoubt: number;
+}
+
+/** What the API is asked to encode at a claim. Pure; called inside the transaction that commits its answer. */
+export type Encode = (write: Write) => EncodedWrite;
+
+export interface Ledger {
+  /**
+   * Voids leases of processes that are gone: what was `sending` is in doubt now, and may be looked at after the delay.
+   * Call once after taking the lock.
+   */
+  recover(settlingDelayMs: number): Promise<{ voided: number }>;
+
+  startRun(start: RunStart): Promise<StartedRun>;
+  /** Stores the records of a page that are new or changed, together with the cursor, and counts the page. */
+  stagePage(page: PageToStage): Promise<StagedPage>;
+  /** Marks what a complete read did not see as missing, unless the guard takes the read for broken. */
+  endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;
+  endRun(end: { runId: number; result: RunResult; error?: string }): Promise<void>;
+
+  /** Records that wait to be mapped, oldest first, after `afterId`. */
+  pendingRecords(request: { source: string; afterId: number; limit: number }): Promise<PendingRecord[]>;
+  /** Turns mapped records into desired payloads and deliveries. A record that has changed since is left alone. */
+  stage(records: readonly MappedRecord[]): Promise<StageSummary>;
+
+  /** Due deliveries in the order of their ids after `afterId`; those whose time has not come are left out. */
+  dueDeliveries(request: { afterId: number; limit: number }): Promise<DueDelivery[]>;
+  /** When the next delivery becomes due, or the next doubt may be looked at; null when nothing is scheduled. */
+  nextDueAt(): Promise<number | null>;
+  /** Marks a delivery as sending. Call it before any network I/O; grouped with other claims and settles into one fsync. */
+  claim(deliveryId: number): Promise<Claim>;
+  /** Commits what became of a delivery, stages what is desired by now, and releases what waited for its item. */
+  settle(settlement: Settlement): Promise<Settled>;
+  doubtfulDeliveries(request: { limit: number }): Promise<DoubtfulDelivery[]>;
+
+  /** Stored records behind what a selection names, in pages by record id. */
+  replayCandidates(request: { selection: ReplaySelection; afterId: number; limit: number }): Promise<ReplayCandidate[]>;
+  /**
+   * Stages mapped records anew as new revisions, even where the payload is the same: what was refused is asked again
+   * under a new key. Where the item has moved on by itself nothing is staged. An in-doubt delivery is left alone
+   * unless `force` says to send it again.
+   */
+  replay(request: { records: readonly MappedRecord[]; force: boolean }): Promise<ReplayOutcome>;
+
+  /** Prunes the history of items, runs and events. */
+  prune(): Promise<void>;
+  close(): Promise<void>;
+}

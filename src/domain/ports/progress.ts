@@ -1,0 +1,31 @@
+import type { DeliveryState, Operation, Reason } from '../delivery.ts';
+import type { ItemKind } from '../item.ts';
+
+/** What the engine tells while it works, for progress bars, metrics and logs. Nothing depends on it being heard. */
+export type ProgressEvent =
+  | {
+      type: 'page';
+      source: string;
+      stream: string;
+      read: number;
+      changed: number;
+      done: number | null;
+      total: number | null;
+    }
+  | { type: 'mapped'; source: string; mapped: number; excluded: number; quarantined: number }
+  | {
+      type: 'settled';
+      kind: ItemKind;
+      key: string;
+      operation: Operation;
+      state: DeliveryState;
+      /** HTTP status, null where there was no answer or no request. */
+      status: number | null;
+      latencyMs: number;
+      reason: Reason | null;
+    }
+  | { type: 'request'; operation: Operation | 'list'; outcome: string; retry: boolean }
+  | { type: 'paused'; reason: Reason }
+  | { type: 'resumed' };
+
+export type Emit = (event: ProgressEvent) => void;

@@ -1,0 +1,44 @@
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { Issue } from '../issue.ts';
+import type { Place } from '../record.ts';
+
+/** One row as the source gave it. */
+export interface SourceRow {
+  /** Column or member name to value, untouched: text stays text, so that leading zeros survive. */
+  fields: JsonObject;
+  place: Place;
+  /**
+   * Why this row cannot be used, where the connector itself could tell (a wrong number of columns, text that is not in
+   * the declared encoding). The row is quarantined with these; the rows after it go on.
+   */
+  issues?: Issue[];
+}
+
+/** A bounded piece of a stream. */
+export interface Page {
+  rows: SourceRow[];
+  /**
+   * Where the next pull resumes once this page is stored. Connectors that can only read everything (a file) leave it
+   * out; those that can ask for changes (an API with a watermark) give one with every page.
+   */
+  cursor?: JsonValue;
+  /** How far the connector is, when it can tell. Bytes for files, rows for tables. */
+  progress?: { done: number; total: number };
+}
+
+/** A stream of an opened source, ready to be read. */
+export interface SourceStream {
+  name: string;
+  /** Columns that identify a record; empty where its content does. */
+  key: readonly string[];
+  /** True when a read gives everything there is. */
+  snapshot: boolean;
+  /** Reads from a cursor (null: from the beginning), one page at a time. */
+  read(cursor: JsonValue, signal: AbortSignal): AsyncIterable<Page>;
+}
+
+/** A configured source, opened for one run. */
+export interface SourceReader {
+  streams: readonly SourceStream[];
+  close(): Promise<void>;
+}

@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import { fieldNamesOf, ITEM_KINDS, type ItemKind, REF_ROLES } from './item.ts';
+
+const memberName = z.string().min(1).max(255);
+const names = z.array(memberName).min(1).max(20);
+const ms = (least: number) => z.int().min(least).max(3_600_000);
+
+const idPaths = (own: string) => names.default(['id', 'uuid', 'pk', own, 'data.id', `data.${own}`]);
+
+/** Canonical name to wire name: every canonical field under its own name, and whatever extra fields there are. */
+function wireNames(kind: ItemKind) {
+  const shape = Object.fromEntries(
+    fieldNamesOf(kind).map((name) => [name, memberName.default(name).describe(`The API's name for \`${name}\`.`)]),
+  );
+  return z.object(shape).catchall(memberName).prefault({});
+}
+
+const extraFields = z
+  .array(z.string().regex(/^[a-z][a-z0-9_]*$/, 'a name in snake_case'))
+  .max(200)
+  .default([]);
+
+/**
+ * Every detail that the API document leaves open, with the value that is assumed where a profile does not say. The
+ * assumed values are those of Django REST Framework, which the paths and nouns of the document look like.
+ *
+ * Hashes and natural keys are taken over canonical names, so another profile renames nothing in the ledger.
+ */
+export const Profile = z
+  .strictObject({
+    naturalKeys: z
+      .strictObject({
+        product: names.default(['sku']).describe('For products.'),
+        material: names.default(['code', 'name']).describe('For materials.'),
+      })
+      .prefault({})
+      .describe('Canonical fields by which the API tells items of a kind apart; the first that has a value counts.'),
+    idPaths: z
+      .strictObject({
+        product: idPaths('product_id').describe('For products.'),
+        material: idPaths('material_id').describe('For materials.'),
+        bom_item: idPaths('bom_item_id').describe('For BOM items.'),
+      })
+      .prefault({})
+      .describe('Where an answer carries the id: dotted paths into the body, tried in this order.'),
+    wireNames: z
+      .strictObject({
+        product: wireNames('product').describe('For products.'),
+        material: wireNames('material').describe('For materials.'),
+        bom_item: wireNames('bom_item').describe('For BOM items.'),
+      })
+      .prefault({})
+      .describe('What the API calls each canonical field.'),
+    refNames: z
+      .strictObject({
+        product: memberName.default('product').describe('The product that a BOM item belongs to.'),
+        material: memberName.default('material').describe('The material that it consists of.'),
+        component: memberName.default('component').describe('The product that it consists of.'),
+      })
+      .prefault({})
+      .describe("What the API calls a BOM item's pointers; their values are ids."),
+    extraFields: z
+      .strictObject({
+        product: extraFields.describe('For products.'),
+        material: extraFields.describe('For materials.'),
+        bom_item: extraFields.describe('For BOM items.'),
+      })
+      .prefault({})
+      .describe('Fields beyond the canonical ones that mappings may fill. They are sent as the mapping gives them.'),
+    decimals: z
+      .enum(['string', 'number'])
+      .default('string')
+      .describe('How decimals are written in JSON. A number may lose digits that a string keeps.'),
+    idempotency: z
+      .enum(['publish', 'honoured', 'none'])
+      .default('publish')
+      .describe(
+        'Which writes are safe to repeat with the same Idempotency-Key: publishing alone, as the document has it; every write; or none. The key is sent in any case.',
+      ),
+    productUpdate: z
+      .enum(['import', 'none'])
+      .default('import')
+      .describe(
+        'How a changed product reaches the API, which has no update of one: through the bulk import, where importing an SKU that exists updates it; or not at all, so that the change is shown as blocked.',
+      ),
+    scopes: z
+      .strictObject({
+        reportCreate: z
+          .enum(['read', 'write'])
+          .default('read')
+          .describe('The scope that creating a report takes; the document lists it under read without saying so.'),
+      })
+      .prefault({})
+      .describe('Scopes that the document does not state.'),
+    list: z
+      .strictObject({
+        itemsAt: names
+          .default(['results', 'data', 'items'])
+          .describe('Members that may hold the entries of a listing. A bare list needs none.'),
+        pageParameter: memberName
+          .default('page')
+          .describe('The query parameter that asks for a page by number, where the answer does not link to the next.'),
+        sizeParameter: memberName.default('page_size').describe('The query parameter that asks for a page size.'),
+        pageSize: z
+          .int()
+          .min(1)
+          .max(10_000)
+          .nullable()
+          .default(null)
+          .describe('Entries per page to ask for; null leaves it to the API.'),
+      })
+      .prefault({})
+      .describe('How listings are read. Links and cursors that an answer carries are followed in any case.'),
+    timeouts: z
+      .strictObject({
+        connectMs: ms(100).default(10_000).describe('To connect: DNS, TCP and TLS together.'),
+        headersMs: ms(1_000).default(30_000).describe("From the request's last byte to the answer's headers."),
+        bodyMs: ms(1_000).default(30_000).describe("Between two pieces of the answer's body."),
+        totalMs: ms(1_000).default(120_000).describe('For a whole request.'),
+      })
+      .prefault({})
+      .describe('Time limits of a request, in milliseconds.'),
+    settlingDelayMs: z
+      .strictObject({
+        reset: ms(0)
+          .default(2_000)
+          .describe('After the connection was lost, with this process perhaps, or the answer was of no use.'),
+        timeout: ms(0).default(30_000).describe('After a time limit passed: the request may still be at work.'),
+      })
+      .prefault({})
+      .describe('How long after a doubtful write a listing may begin that is to prove its absence, in milliseconds.'),
+    retry: z
+      .strictObject({
+        attemptsMax: z.int().min(1).max(100).default(8).describe('Attempts before a delivery is parked for a person.'),
+        backoff: z
+          .strictObject({
+            baseMs: ms(1).default(500).describe('The bound of the first wait.'),
+            capMs: ms(1).default(60_000).describe('The bound of every wait.'),
+          })
+          .prefault({})
+          .describe('Exponential backoff with full jitter, in milliseconds.'),
+      })
+      .prefault({})
+      .describe(
+        'How often a delivery that failed for a passing reason is tried. Waiting for a rate limit costs nothing.',
+      ),
+    answerBytesMax: z
+      .int()
+      .min(1_024)
+      .max(1_073_741_824)
+      .default(8_388_608)
+      .describe('Of an answer in JSON, this many bytes are read at most.'),
+  })
+  .superRefine((profile, context) => {
+    for (const kind of ITEM_KINDS) {
+      const known = new Set([...fieldNamesOf(kind), ...profile.extraFields[kind]]);
+      // Two fields under one wire name would overwrite each other without a word.
+      const taken = new Map<string, string>(
+        kind === 'bom_item' ? REF_ROLES.map((role) => [profile.refNames[role], `refs.${role}`]) : [],
+      );
+      for (const name of known) {
+        const wire = profile.wireNames[kind][name] ?? name;
+        const other = taken.get(wire);
+        taken.set(wire, name);
+        if (other === undefined) continue;
+        const message = `${other} and ${name} would both be sent as "${wire}".`;
+        context.addIssue({ code: 'custom', path: ['wireNames', kind, name], message });
+      }
+      for (const name of Object.keys(profile.wireNames[kind])) {
+        if (known.has(name)) continue;
+        const message = `"${name}" is no canonical field of a ${kind}; list it in extraFields.${kind} if mappings are to fill it.`;
+        context.addIssue({ code: 'custom', path: ['wireNames', kind, name], message });
+      }
+    }
+    for (const kind of ['product', 'material'] as const) {
+      const known = [...fieldNamesOf(kind), ...profile.extraFields[kind]];
+      for (const [index, name] of profile.naturalKeys[kind].entries()) {
+        if (known.includes(name)) continue;
+        const message = `"${name}" is neither a canonical field of a ${kind} nor one of extraFields.${kind}.`;
+        context.addIssue({ code: 'custom', path: ['naturalKeys', kind, index], message });
+      }
+    }
+  });
+export type Profile = z.infer<typeof Profile>;
+
+/** Names that mappings may use for the fields of a kind under this profile. */
+export function allowedFieldsOf(profile: Profile, kind: ItemKind): string[] {
+  return [...fieldNamesOf(kind), ...profile.extraFields[kind]];
+}

@@ -1,0 +1,87 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { fault } from '../domain/faults.ts';
+import { messageOf, systemCodeOf } from '../lib/errors.ts';
+import { MIGRATIONS } from './schema.ts';
+
+export type Sqlite = Database.Database;
+
+/**
+ * Opens the ledger's file for writing and brings its schema up to date. The file is created with mode 0600, since it holds
+ * the company's data.
+ *
+ * @throws Fault `ledger.unreadable` or `ledger.newer`
+ */
+export function openDatabase(file: string): Sqlite {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+    chmodSync(file, 0o600);
+    const db = new Database(file);
+    configure(db);
+    migrate(db, file);
+    return db;
+  } catch (error) {
+    throw openFault(file, error);
+  }
+}
+
+/** Opens the ledger's file for reading only, beside a process that writes. Null where there is no ledger yet. */
+export function openDatabaseReadOnly(file: string): Sqlite | null {
+  if (!existsSync(file)) return null;
+  try {
+    const db = new Database(file, { readonly: true });
+    const version = Number(db.pragma('user_version', { simple: true }));
+    if (version > MIGRATIONS.length) throw newerFault(file);
+    if (version === 0) {
+      db.close();
+      return null;
+    }
+    return db;
+  } catch (error) {
+    throw openFault(file, error);
+  }
+}
+
+function configure(db: Sqlite): void {
+  db.pragma('journal_mode = WAL');
+  // I8: a commit is on the disk before anybody hears of it. The library is compiled with NORMAL for WAL, which a power
+  // cut can undo.
+  db.pragma('synchronous = FULL');
+  db.pragma('foreign_keys = ON');
+  db.pragma('temp_store = MEMORY');
+  db.pragma('cache_size = -32000');
+  // A reader that never ends could keep the log from being truncated; this bounds what stays behind on the disk.
+  db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
+}
+
+function migrate(db: Sqlite, file: string): void {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  if (version > MIGRATIONS.length) throw newerFault(file);
+  for (let step = version; step < MIGRATIONS.length; step += 1) {
+    db.transaction(() => {
+      db.exec(MIGRATIONS[step] ?? '');
+      db.pragma(`user_version = ${step + 1}`);
+    }).immediate();
+  }
+}
+
+function newerFault(file: string): Error {
+  return fault('ledger.newer', `The ledger ${file} was written by a newer version of dpp-sync.`, {
+    path: 'ledger',
+    suggestion: 'Install that version or a later one, or name another ledger file.',
+  });
+}
+
+function openFault(file: string, error: unknown): unknown {
+  if (error instanceof Error && error.name === 'Fault') return error;
+  const notADatabase = systemCodeOf(error) === 'SQLITE_NOTADB';
+  return fault('ledger.unreadable', `The ledger ${file} cannot be opened: ${messageOf(error)}.`, {
+    path: 'ledger',
+    suggestion: notADatabase
+      ? 'The file is not a ledger. Name another file, or put the right one back from a backup.'
+      : 'Check that the folder exists, that it may be written, and that the disk is not full.',
+    cause: error,
+  });
+}

@@ -1,0 +1,227 @@
+import { type DeliveryEvent, type DeliveryState, type Operation, type Reason, transition } from '../domain/delivery.ts';
+import type { ItemKind, RefRole } from '../domain/item.ts';
+import type {
+  Claim,
+  DoubtfulDelivery,
+  DueDelivery,
+  Encode,
+  Settled,
+  Settlement,
+  Verdict,
+} from '../domain/ports/ledger.ts';
+import type { Write } from '../domain/ports/target.ts';
+import { changedFields } from '../domain/reconcile.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+import { sha256Url } from '../lib/hash.ts';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import type { Items } from './items.ts';
+
+interface DeliveryRow {
+  id: number;
+  itemId: number;
+  kind: ItemKind;
+  key: string;
+  naturalKey: string | null;
+  source: string | null;
+  operation: Operation;
+  revision: number;
+  state: DeliveryState;
+  idempotencyKey: string;
+  desired: string | null;
+  desiredHash: string;
+  path: string | null;
+  body: string | null;
+  attempts: number;
+  reason: string | null;
+  remoteId: string | null;
+  baseline: string | null;
+}
+
+const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.natural_key AS naturalKey, s.source,
+  d.operation, d.revision, d.state, d.idempotency_key AS idempotencyKey, d.desired, d.desired_hash AS desiredHash,
+  d.path, d.body, d.attempts, d.reason, i.remote_id AS remoteId, i.baseline
+  FROM deliveries d JOIN items i ON i.id = d.item_id
+  LEFT JOIN records r ON r.id = i.record_id LEFT JOIN streams s ON s.id = r.stream_id`;
+
+/** Deliveries from claim to settle. Each function is the body of one transaction. */
+export interface Deliveries {
+  recover(settlingDelayMs: number): { voided: number };
+  due(request: { afterId: number; limit: number }): DueDelivery[];
+  nextDueAt(): number | null;
+  claim(deliveryId: number): Claim;
+  settle(settlement: Settlement): Settled;
+  doubtful(request: { limit: number }): DoubtfulDelivery[];
+}
+
+export function createDeliveries({ db, clock }: LedgerContext, items: Items, encode: Encode): Deliveries {
+  const sql = {
+    byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
+    due: db.prepare<[number, number, number], DeliveryRow>(
+      `SELECT ${DELIVERY_COLUMNS} WHERE d.state = 'due' AND d.id > ? AND d.due_at <= ? ORDER BY d.id LIMIT ?`,
+    ),
+    nextDue: db.prepare<[], { at: number | null }>(
+      "SELECT min(due_at) AS at FROM deliveries WHERE state IN ('due', 'in_doubt') AND due_at > 0",
+    ),
+    anyDue: db.prepare<[], { id: number }>("SELECT id FROM deliveries WHERE state = 'due' AND due_at = 0 LIMIT 1"),
+    doubtful: db.prepare<[number, number], DeliveryRow>(
+      `SELECT ${DELIVERY_COLUMNS} WHERE d.state = 'in_doubt' AND d.due_at > 0 AND d.due_at <= ? ORDER BY d.due_at LIMIT ?`,
+    ),
+    sending: db.prepare<[], { id: number; itemId: number }>(
+      "SELECT id, item_id AS itemId FROM deliveries WHERE state = 'sending'",
+    ),
+    setState: db.prepare<[string, number]>('UPDATE deliveries SET state = ? WHERE id = ?'),
+    send: db.prepare<[string, string, string | null, number, number]>(
+      'UPDATE deliveries SET state = ?, path = ?, body = ?, sent_at = ?, due_at = 0 WHERE id = ?',
+    ),
+    move: db.prepare<[string, number, number, string, number, number]>(
+      'UPDATE deliveries SET state = ?, due_at = ?, attempts = attempts + ?, reason = ?, settled_at = ? WHERE id = ?',
+    ),
+    deliver: db.prepare<[string, number, number]>(
+      `UPDATE deliveries SET state = ?, settled_at = ?, due_at = 0, reason = NULL, desired = NULL, body = NULL,
+       attempts = attempts + 1 WHERE id = ?`,
+    ),
+    baseline: db.prepare<[string, string, string, number]>(
+      'UPDATE items SET baseline = ?, baseline_hash = ?, remote_id = ? WHERE id = ?',
+    ),
+    refs: db.prepare<[number], { role: RefRole; remoteId: string | null }>(
+      `SELECT refs.role, items.remote_id AS remoteId FROM refs
+       LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key WHERE refs.item_id = ?`,
+    ),
+    waiters: db.prepare<[string, string], { id: number; itemId: number }>(
+      `SELECT d.id, d.item_id AS itemId FROM refs JOIN deliveries d ON d.item_id = refs.item_id AND d.state = 'waiting'
+       WHERE refs.kind = ? AND refs.key = ?`,
+    ),
+  };
+
+  function claim(deliveryId: number): Claim {
+    const row = sql.byId.get(deliveryId);
+    if (!row || row.state !== 'due') return { status: 'gone' };
+    let { path, body } = row;
+    if (path === null) {
+      const write = writeOf(row);
+      if (!write) {
+        sql.setState.run(transition(row.state, 'refs_missing'), row.id);
+        return { status: 'waiting' };
+      }
+      ({ path, body } = encode(write));
+    }
+    // I2: path, bytes and key are durable before the first byte goes out, and never change afterwards.
+    sql.send.run(transition(row.state, 'claim'), path, body, clock.now(), row.id);
+    const { idempotencyKey, revision, attempts } = row;
+    return { status: 'claimed', delivery: { ...dueDelivery(row), path, body, idempotencyKey, revision, attempts } };
+  }
+
+  /** The write in canonical terms, or null while a ref has no remote id. */
+  function writeOf(row: DeliveryRow): Write | null {
+    const refs: Partial<Record<RefRole, JsonValue>> = {};
+    for (const { role, remoteId } of sql.refs.all(row.itemId)) {
+      if (remoteId === null) return null;
+      refs[role] = parseJson<JsonValue>(remoteId);
+    }
+    const desired = parseJson<JsonObject>(row.desired ?? '{}');
+    const updates = row.operation.endsWith('.update');
+    const payload = updates ? changedFields(desired, parseJsonOrNull<JsonObject>(row.baseline) ?? {}) : desired;
+    return { operation: row.operation, payload, refs, remoteId: parseJsonOrNull<JsonValue>(row.remoteId) };
+  }
+
+  function deliver(row: DeliveryRow, verdict: Extract<Verdict, { kind: 'delivered' }>): number {
+    sql.deliver.run(transition(row.state, 'accept'), clock.now(), row.id);
+    const isNew = row.remoteId === null;
+    const remoteId = verdict.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(verdict.remoteId);
+    // I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is.
+    const baseline = verdict.contentKnown ? (row.desired ?? '{}') : canonicalJson({});
+    const hash = verdict.contentKnown ? row.desiredHash : sha256Url(baseline);
+    sql.baseline.run(baseline, hash, remoteId, row.itemId);
+    const follower = items.reconcile(row.itemId) === 'due' ? 1 : 0;
+    return follower + (isNew ? release(row.kind, row.key) : 0);
+  }
+
+  /** Makes due what waited for this item and has all its refs now. */
+  function release(kind: ItemKind, key: string): number {
+    let released = 0;
+    for (const { id, itemId } of sql.waiters.all(kind, key)) {
+      if (!items.refsArrived(itemId)) continue;
+      sql.setState.run(transition('waiting', 'refs_arrived'), id);
+      released += 1;
+    }
+    return released;
+  }
+
+  function settle({ deliveryId, verdict }: Settlement): Settled {
+    const row = sql.byId.get(deliveryId);
+    const gone = { deliveryId, released: 0, applied: false };
+    if (!row || (row.state !== 'sending' && row.state !== 'in_doubt')) return gone;
+    if (verdict.kind === 'delivered') {
+      if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, null);
+      return { deliveryId, released: deliver(row, verdict), applied: true };
+    }
+    const { event, dueAt, spent } = MOVES[verdict.kind](verdict as never);
+    const reason = JSON.stringify(verdict.reason);
+    sql.move.run(transition(row.state, event), dueAt, spent, reason, clock.now(), row.id);
+    // Waiting out a limit is no event: it would bury the others. The delivery's reason tells it while it lasts.
+    if (verdict.kind !== 'retry' || verdict.spend) items.note(row.itemId, row.id, verdict.kind, verdict.reason);
+    // A verdict that ends the revision may leave a newer desire behind, which is staged now.
+    const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
+    const follower = ended && items.reconcile(row.itemId) === 'due' ? 1 : 0;
+    return { deliveryId, released: follower, applied: true };
+  }
+
+  return {
+    claim,
+    settle,
+
+    recover(settlingDelayMs) {
+      const now = clock.now();
+      const reason: Reason = {
+        code: 'crash',
+        message: 'The process ended between sending this and hearing the answer.',
+      };
+      const rows = sql.sending.all();
+      for (const { id, itemId } of rows) {
+        sql.move.run(transition('sending', 'doubt'), now + settlingDelayMs, 0, JSON.stringify(reason), now, id);
+        items.note(itemId, id, 'doubt', reason);
+      }
+      return { voided: rows.length };
+    },
+
+    due({ afterId, limit }) {
+      return sql.due.all(afterId, clock.now(), limit).map(dueDelivery);
+    },
+
+    nextDueAt() {
+      return sql.anyDue.get() ? 0 : (sql.nextDue.get()?.at ?? null);
+    },
+
+    doubtful({ limit }) {
+      return sql.doubtful.all(clock.now(), limit).map((row) => ({
+        ...dueDelivery(row),
+        path: row.path ?? '',
+        body: row.body,
+        naturalKey: row.naturalKey,
+        reason: parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: '' },
+        attempts: row.attempts,
+      }));
+    },
+  };
+}
+
+function dueDelivery(row: DeliveryRow): DueDelivery {
+  return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source ?? '' };
+}
+
+interface Move {
+  event: DeliveryEvent;
+  dueAt: number;
+  spent: 0 | 1;
+}
+
+/** What each verdict but success does to a delivery. */
+const MOVES: { [K in Exclude<Verdict['kind'], 'delivered'>]: (verdict: Extract<Verdict, { kind: K }>) => Move } = {
+  retry: ({ dueAt, spend }) => ({ event: 'retry', dueAt, spent: spend ? 1 : 0 }),
+  doubt: ({ nextLookAt, spend }) => ({ event: 'doubt', dueAt: nextLookAt ?? 0, spent: spend ? 1 : 0 }),
+  resend: ({ dueAt }) => ({ event: 'resend', dueAt, spent: 0 }),
+  blocked: () => ({ event: 'block', dueAt: 0, spent: 0 }),
+  rejected: () => ({ event: 'reject', dueAt: 0, spent: 0 }),
+  parked: () => ({ event: 'exhaust', dueAt: 0, spent: 0 }),
+};

@@ -1,0 +1,279 @@
+import type { Issue } from '../domain/issue.ts';
+import type {
+  PageToStage,
+  PendingRecord,
+  RunResult,
+  RunStart,
+  SeenRecords,
+  StagedPage,
+  StartedRun,
+  StreamEnd,
+} from '../domain/ports/ledger.ts';
+import { type IncomingRecord, type Place, recordKey } from '../domain/record.ts';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+
+interface KnownRecord {
+  id: number;
+  hash: string;
+  state: string;
+  place: string;
+  missing: number;
+}
+
+/** The way of records into the ledger. Each function is the body of one transaction. */
+export interface Intake {
+  startRun(start: RunStart): StartedRun;
+  stagePage(page: PageToStage): StagedPage;
+  endStream(end: StreamEnd): { missing: number; guarded: string | null };
+  endRun(end: { runId: number; result: RunResult; error?: string }): void;
+  pendingRecords(request: { source: string; afterId: number; limit: number }): PendingRecord[];
+}
+
+export function createIntake({ db, clock }: LedgerContext): Intake {
+  const sql = {
+    interruptRuns: db.prepare<[number, string]>(
+      "UPDATE runs SET ended_at = ?, result = 'interrupted' WHERE source = ? AND result IS NULL",
+    ),
+    insertRun: db.prepare<[string, string, number]>('INSERT INTO runs (source, cause, started_at) VALUES (?, ?, ?)'),
+    endRun: db.prepare<[number, string, string | null, number]>(
+      'UPDATE runs SET ended_at = ?, result = ?, error = ? WHERE id = ?',
+    ),
+    findStream: db.prepare<[string, string], StreamRow>(
+      'SELECT id, cursor, mapping_revision AS revision, complete_read AS completeRead FROM streams WHERE source = ? AND name = ?',
+    ),
+    insertStream: db.prepare<[string, string, string]>(
+      'INSERT INTO streams (source, name, mapping_revision) VALUES (?, ?, ?)',
+    ),
+    staleRecords: db.prepare<[number]>("UPDATE records SET state = 'stale', version = version + 1 WHERE stream_id = ?"),
+    setRevision: db.prepare<[string, number]>('UPDATE streams SET mapping_revision = ? WHERE id = ?'),
+    setCursor: db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
+    insertRunStream: db.prepare<[number | bigint, number]>('INSERT INTO run_streams (run_id, stream_id) VALUES (?, ?)'),
+    findRecord: db.prepare<[number, string], KnownRecord>(
+      'SELECT id, hash, state, place, missing_since IS NOT NULL AS missing FROM records WHERE stream_id = ? AND key = ?',
+    ),
+    insertRecord: db.prepare<[number, string, string, string, string, string | null, number]>(
+      `INSERT INTO records (stream_id, key, hash, raw, place, version, state, source_issues, run_id)
+       VALUES (?, ?, ?, ?, ?, 1, 'pending', ?, ?)`,
+    ),
+    changeRecord: db.prepare<[string, string, string, string | null, number, number]>(
+      `UPDATE records SET hash = ?, raw = ?, place = ?, version = version + 1, state = 'pending', source_issues = ?, run_id = ?,
+       missing_since = NULL WHERE id = ?`,
+    ),
+    moveRecord: db.prepare<[string, number]>('UPDATE records SET place = ? WHERE id = ?'),
+    foundItems: db.prepare<[number]>('UPDATE items SET missing_since = NULL WHERE record_id = ?'),
+    countPage: db.prepare<[number, number, number, number]>(
+      'UPDATE run_streams SET read = read + ?, unchanged = unchanged + ? WHERE run_id = ? AND stream_id = ?',
+    ),
+    presentRecords: db.prepare<[number], { id: number }>(
+      'SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL',
+    ),
+    readCount: db.prepare<[number, number], { read: number }>(
+      'SELECT read FROM run_streams WHERE run_id = ? AND stream_id = ?',
+    ),
+    missRecord: db.prepare<[number, number]>('UPDATE records SET missing_since = ? WHERE id = ?'),
+    missItems: db.prepare<[number, number]>('UPDATE items SET missing_since = ? WHERE record_id = ?'),
+    countMissing: db.prepare<[number, string | null, number, number]>(
+      'UPDATE run_streams SET missing = ?, guarded = ? WHERE run_id = ? AND stream_id = ?',
+    ),
+    completeRead: db.prepare<[number, number]>('UPDATE streams SET complete_read = ? WHERE id = ?'),
+    releaseStale: db.prepare<[number]>(
+      "UPDATE records SET state = 'pending', run_id = NULL WHERE stream_id = ? AND state = 'stale'",
+    ),
+    pending: db.prepare<[string, number, number], PendingRow>(
+      `SELECT r.id, r.version, s.source, s.name AS stream, r.raw, r.place, r.source_issues AS issues FROM records r
+       JOIN streams s ON s.id = r.stream_id
+       WHERE r.state = 'pending' AND r.stream_id IN (SELECT id FROM streams WHERE source = ?) AND r.id > ?
+       ORDER BY r.id LIMIT ?`,
+    ),
+  };
+
+  function streamOf(source: string, name: string): StreamRow {
+    const row = sql.findStream.get(source, name);
+    if (!row) throw new Error(`The stream ${source}/${name} was never started.`);
+    return row;
+  }
+
+  /**
+   * The stored record that this row is: of rows with one identity, the first that this run has not seen yet. Those that
+   * it has seen are the first ones, so the search doubles its stride and then halves it: a file of equal rows stays cheap.
+   */
+  function identify(record: IncomingRecord, streamId: number, seen: SeenRecords): { key: string; known?: KnownRecord } {
+    const occurrence = (n: number) => {
+      const key = recordKey(record.identity, n);
+      const known = sql.findRecord.get(streamId, key);
+      return { key, ...(known ? { known } : {}), taken: known !== undefined && seen.has(known.id) };
+    };
+    let at = occurrence(1);
+    if (!at.taken) return at;
+    let taken = 1;
+    let free = 2;
+    for (at = occurrence(free); at.taken; at = occurrence(free)) {
+      taken = free;
+      free *= 2;
+    }
+    while (free - taken > 1) {
+      const middle = taken + Math.floor((free - taken) / 2);
+      const tried = occurrence(middle);
+      if (tried.taken) taken = middle;
+      else {
+        free = middle;
+        at = tried;
+      }
+    }
+    return at;
+  }
+
+  /** Stores a record that is new, changed, or still on its way through the mapping; gives its id. */
+  function stageRecord(
+    record: IncomingRecord,
+    key: string,
+    known: KnownRecord | undefined,
+    streamId: number,
+    runId: number,
+  ): number {
+    const issues = record.issues.length > 0 ? JSON.stringify(record.issues) : null;
+    const place = JSON.stringify(record.place);
+    if (!known) {
+      return Number(sql.insertRecord.run(streamId, key, record.hash, record.raw, place, issues, runId).lastInsertRowid);
+    }
+    if (known.missing === 1) sql.foundItems.run(known.id);
+    sql.changeRecord.run(record.hash, record.raw, place, issues, runId, known.id);
+    return known.id;
+  }
+
+  return {
+    startRun({ source, trigger, streams, mappingRevision }) {
+      const now = clock.now();
+      sql.interruptRuns.run(now, source);
+      const runId = Number(sql.insertRun.run(source, trigger, now).lastInsertRowid);
+      const cursors: Record<string, JsonValue> = {};
+      for (const { name } of streams) {
+        let row = sql.findStream.get(source, name);
+        if (!row) {
+          sql.insertStream.run(source, name, mappingRevision);
+          row = streamOf(source, name);
+        } else if (row.revision !== mappingRevision) {
+          sql.staleRecords.run(row.id);
+          sql.setRevision.run(mappingRevision, row.id);
+        }
+        sql.insertRunStream.run(runId, row.id);
+        cursors[name] = parseJsonOrNull<JsonValue>(row.cursor);
+      }
+      return { runId, cursors };
+    },
+
+    stagePage({ runId, source, stream, records, seen, cursor }) {
+      const { id: streamId } = streamOf(source, stream);
+      let changed = 0;
+      for (const record of records) {
+        const { key, known } = identify(record, streamId, seen);
+        if (known && isSettled(known) && known.hash === record.hash) {
+          seen.add(known.id);
+          // The place of an unchanged row is only kept true where people look at it.
+          const place = JSON.stringify(record.place);
+          if (known.state === 'quarantined' && known.place !== place) sql.moveRecord.run(place, known.id);
+          continue;
+        }
+        seen.add(stageRecord(record, key, known, streamId, runId));
+        changed += 1;
+      }
+      sql.countPage.run(records.length, records.length - changed, runId, streamId);
+      // I1: the cursor moves only with its page.
+      if (cursor !== undefined) sql.setCursor.run(JSON.stringify(cursor), streamId);
+      return { changed };
+    },
+
+    endStream({ runId, source, stream, seen, guard }) {
+      const row = streamOf(source, stream);
+      let missing = 0;
+      let guarded: string | null = null;
+      if (seen) {
+        const read = sql.readCount.get(runId, row.id)?.read ?? 0;
+        const gone: number[] = [];
+        let present = 0;
+        for (const { id } of sql.presentRecords.iterate(row.id)) {
+          present += 1;
+          if (!seen.has(id)) gone.push(id);
+        }
+        missing = gone.length;
+        guarded = guardAgainst({ missing, present, read, before: row.completeRead, guard });
+        if (guarded === null) {
+          const now = clock.now();
+          for (const id of gone) {
+            sql.missRecord.run(now, id);
+            sql.missItems.run(now, id);
+          }
+          sql.completeRead.run(read, row.id);
+        }
+        sql.countMissing.run(missing, guarded, runId, row.id);
+      }
+      // Under a new mapping every stored record is mapped anew, also those that this read did not bring.
+      sql.releaseStale.run(row.id);
+      return { missing, guarded };
+    },
+
+    endRun({ runId, result, error }) {
+      sql.endRun.run(clock.now(), result, error ?? null, runId);
+    },
+
+    pendingRecords({ source, afterId, limit }) {
+      return sql.pending.all(source, afterId, limit).map(pendingRecord);
+    },
+  };
+}
+
+/** False for a record that has to go through the mapping although its content is the same. */
+function isSettled(known: KnownRecord): boolean {
+  return known.state !== 'pending' && known.state !== 'stale' && known.missing === 0;
+}
+
+interface StreamRow {
+  id: number;
+  cursor: string | null;
+  revision: string;
+  completeRead: number | null;
+}
+
+/** A stored record as the SQL of this folder selects it for mapping. */
+export interface PendingRow {
+  id: number;
+  version: number;
+  source: string;
+  stream: string;
+  raw: string;
+  place: string;
+  /** What the connector found wrong. */
+  issues: string | null;
+}
+
+export function pendingRecord(row: PendingRow): PendingRecord {
+  return {
+    id: row.id,
+    version: row.version,
+    source: row.source,
+    stream: row.stream,
+    fields: parseJson<JsonObject>(row.raw),
+    place: parseJson<Place>(row.place),
+    issues: parseJsonOrNull<Issue[]>(row.issues) ?? [],
+  };
+}
+
+function guardAgainst(read: {
+  missing: number;
+  present: number;
+  read: number;
+  before: number | null;
+  guard: { maxMissing: number; maxDrop: number };
+}): string | null {
+  const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;
+  const missingShare = read.present === 0 ? 0 : read.missing / read.present;
+  if (read.missing > 0 && missingShare > read.guard.maxMissing) {
+    return `${read.missing} of ${read.present} records are missing from this export (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
+  }
+  const drop = read.before === null || read.before === 0 ? 0 : 1 - read.read / read.before;
+  if (drop > read.guard.maxDrop) {
+    return `This export has ${read.read} rows where the last one had ${read.before} (${percent(drop)} less, allowed are ${percent(read.guard.maxDrop)}), so no record was marked as missing.`;
+  }
+  return null;
+}

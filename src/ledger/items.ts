@@ -1,0 +1,198 @@
+import {
+  type DeliveryState,
+  IN_FLIGHT_STATES,
+  idempotencyKey,
+  type Operation,
+  type Reason,
+  transition,
+} from '../domain/delivery.ts';
+import type { Item, ItemKind, ItemRef } from '../domain/item.ts';
+import { itemHash } from '../domain/item.ts';
+import { naturalKeyOf } from '../domain/natural-key.ts';
+import { difference } from '../domain/reconcile.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+import type { LedgerContext } from './context.ts';
+
+export interface ItemRow {
+  id: number;
+  kind: ItemKind;
+  key: string;
+  naturalKey: string | null;
+  recordId: number | null;
+  desired: string;
+  desiredHash: string;
+  baseline: string | null;
+  baselineHash: string | null;
+  remoteId: string | null;
+  revision: number;
+  missingSince: number | null;
+}
+
+export interface OpenDelivery {
+  id: number;
+  state: DeliveryState;
+  operation: Operation;
+  desiredHash: string;
+}
+
+/** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
+export type Staged = 'due' | 'waiting' | 'blocked' | null;
+
+const ITEM_COLUMNS = `id, kind, key, natural_key AS naturalKey, record_id AS recordId, desired, desired_hash AS desiredHash,
+  baseline, baseline_hash AS baselineHash, remote_id AS remoteId, revision, missing_since AS missingSince`;
+
+/** Items and the one open delivery that each may have. For use inside a transaction. */
+export type Items = ReturnType<typeof createItems>;
+
+export function createItems({ db, clock, profile, epoch, target }: LedgerContext) {
+  const sql = {
+    byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
+    byKey: db.prepare<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
+    byNaturalKey: db.prepare<[string, string], ItemRow>(
+      `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND natural_key = ?`,
+    ),
+    byRecord: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`),
+    insert: db.prepare<[string, string, string | null, number, string, string]>(
+      'INSERT INTO items (kind, key, natural_key, record_id, desired, desired_hash) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+    update: db.prepare<[string | null, number, string, string, number]>(
+      `UPDATE items SET natural_key = ?, record_id = ?, desired = ?, desired_hash = ?, missing_since = NULL WHERE id = ?`,
+    ),
+    remove: db.prepare<[number]>('DELETE FROM items WHERE id = ?'),
+    disown: db.prepare<[number, number]>('UPDATE items SET record_id = NULL, missing_since = ? WHERE id = ?'),
+    deleteRefs: db.prepare<[number]>('DELETE FROM refs WHERE item_id = ?'),
+    insertRef: db.prepare<[number, string, string, string]>(
+      'INSERT INTO refs (item_id, role, kind, key) VALUES (?, ?, ?, ?)',
+    ),
+    missingRefs: db.prepare<[number], { n: number }>(
+      `SELECT count(*) AS n FROM refs LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key
+       WHERE refs.item_id = ? AND items.remote_id IS NULL`,
+    ),
+    openDelivery: db.prepare<[number], OpenDelivery>(
+      `SELECT id, state, operation, desired_hash AS desiredHash FROM deliveries
+       WHERE item_id = ? AND state IN ('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')`,
+    ),
+    supersede: db.prepare<[string, number, number]>(
+      'UPDATE deliveries SET state = ?, settled_at = ?, desired = NULL, body = NULL, due_at = 0 WHERE id = ?',
+    ),
+    nextRevision: db.prepare<[number]>('UPDATE items SET revision = revision + 1 WHERE id = ?'),
+    insertDelivery: db.prepare<[number, string, number, string, string, string, string, string | null, number]>(
+      `INSERT INTO deliveries (item_id, operation, revision, state, idempotency_key, desired, desired_hash, reason, staged_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    insertEvent: db.prepare<[number, number | null, number, string, string | null]>(
+      'INSERT INTO events (item_id, delivery_id, at, type, detail) VALUES (?, ?, ?, ?, ?)',
+    ),
+  };
+
+  function find(kind: ItemKind, key: string): ItemRow | undefined {
+    return sql.byKey.get(kind, key);
+  }
+
+  function note(itemId: number, deliveryId: number | null, type: string, detail: object | null): void {
+    sql.insertEvent.run(itemId, deliveryId, clock.now(), type, detail === null ? null : JSON.stringify(detail));
+  }
+
+  function supersede(delivery: OpenDelivery): void {
+    sql.supersede.run(transition(delivery.state, 'supersede'), clock.now(), delivery.id);
+  }
+
+  function insertDelivery(item: ItemRow, operation: Operation, state: DeliveryState, reason: Reason | null): void {
+    sql.nextRevision.run(item.id);
+    const revision = item.revision + 1;
+    const key = idempotencyKey({
+      epoch,
+      target,
+      operation,
+      naturalKey: item.naturalKey ?? item.key,
+      payloadHash: item.desiredHash,
+      revision,
+    });
+    const text = reason === null ? null : JSON.stringify(reason);
+    sql.insertDelivery.run(item.id, operation, revision, state, key, item.desired, item.desiredHash, text, clock.now());
+  }
+
+  /**
+   * Stages the difference between what is desired and what the API acknowledged (I4). Unless `again` is set, an open
+   * delivery that asks for the same payload is left as it is; with it, what is stuck is asked again as a new revision.
+   */
+  function reconcile(itemId: number, again = false): Staged {
+    const item = sql.byId.get(itemId);
+    if (!item) return null;
+    const open = sql.openDelivery.get(itemId);
+    // I3: never superseded, only followed; settling it ends here again.
+    if (open && IN_FLIGHT_STATES.includes(open.state)) return null;
+    const wanted = difference(item);
+    if (wanted.need === 'none') {
+      if (open) supersede(open);
+      return null;
+    }
+    if (open) {
+      const same = open.operation === wanted.operation && open.desiredHash === item.desiredHash;
+      const moving = open.state === 'due' || open.state === 'waiting';
+      const hopeless = wanted.need === 'blocked' && open.state === 'blocked';
+      if (same && (moving || hopeless || !again)) return null;
+      supersede(open);
+    }
+    if (wanted.need === 'blocked') {
+      insertDelivery(item, wanted.operation, 'blocked', wanted.reason);
+      return 'blocked';
+    }
+    const state = refsArrived(itemId) ? 'due' : 'waiting';
+    insertDelivery(item, wanted.operation, state, null);
+    return state;
+  }
+
+  function refsArrived(itemId: number): boolean {
+    return (sql.missingRefs.get(itemId)?.n ?? 0) === 0;
+  }
+
+  return {
+    find,
+    note,
+    reconcile,
+    refsArrived,
+    byId: (id: number) => sql.byId.get(id),
+    ownedBy: (recordId: number) => sql.byRecord.all(recordId),
+    withNaturalKey: (kind: ItemKind, naturalKey: string) => sql.byNaturalKey.all(kind, naturalKey),
+    openDelivery: (itemId: number) => sql.openDelivery.get(itemId),
+
+    /** Writes what a record now asks of an item, and stages the difference. */
+    desire(item: Item, recordId: number, again: boolean): Staged {
+      const known = find(item.kind, item.key);
+      const hash = itemHash(item);
+      const naturalKey = naturalKeyOf(profile, item.kind, item.payload)?.value ?? null;
+      let id: number;
+      if (known) {
+        id = known.id;
+        sql.update.run(naturalKey, recordId, canonicalJson(item.payload), hash, id);
+        if (known.desiredHash !== hash) replaceRefs(id, item.refs);
+      } else {
+        const payload = canonicalJson(item.payload);
+        id = Number(sql.insert.run(item.kind, item.key, naturalKey, recordId, payload, hash).lastInsertRowid);
+        replaceRefs(id, item.refs);
+      }
+      return reconcile(id, again);
+    },
+
+    /**
+     * Takes an item from the record that made it. What never reached the API is dropped; what is there stays, marked as
+     * missing.
+     */
+    disown(item: ItemRow): void {
+      const open = sql.openDelivery.get(item.id);
+      const inFlight = open !== undefined && IN_FLIGHT_STATES.includes(open.state);
+      if (item.baselineHash === null && !inFlight) {
+        sql.remove.run(item.id);
+        return;
+      }
+      sql.disown.run(clock.now(), item.id);
+      if (open && !inFlight) supersede(open);
+    },
+  };
+
+  function replaceRefs(itemId: number, refs: readonly ItemRef[]): void {
+    sql.deleteRefs.run(itemId);
+    for (const ref of refs) sql.insertRef.run(itemId, ref.role, ref.kind, ref.key);
+  }
+}

@@ -1,0 +1,79 @@
+import { transition } from '../domain/delivery.ts';
+import type { MappedRecord, ReplayCandidate, ReplayOutcome, ReplaySelection } from '../domain/ports/ledger.ts';
+import type { LedgerContext } from './context.ts';
+import { type PendingRow, pendingRecord } from './intake.ts';
+import type { Items } from './items.ts';
+import type { Staging } from './staging.ts';
+
+/** Asking again for what got stuck. Each function is the body of one transaction. */
+export interface Replay {
+  candidates(request: { selection: ReplaySelection; afterId: number; limit: number }): ReplayCandidate[];
+  replay(request: { records: readonly MappedRecord[]; force: boolean }): ReplayOutcome;
+}
+
+export function createReplay({ db }: LedgerContext, items: Items, staging: Staging): Replay {
+  const sql = {
+    candidates: db.prepare<
+      [{ states: string; sources: string; keys: string; ids: string; afterId: number; limit: number }],
+      PendingRow
+    >(
+      `WITH found (record_id) AS (
+         SELECT i.record_id FROM deliveries d JOIN items i ON i.id = d.item_id
+         WHERE d.state IN (SELECT value FROM json_each(@states)) AND d.state IN ('blocked', 'rejected', 'parked', 'in_doubt')
+           AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
+                OR i.natural_key IN (SELECT value FROM json_each(@keys)))
+           AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
+         UNION
+         SELECT r.id FROM records r
+         WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND @ids = '[]'
+           AND 'quarantined' IN (SELECT value FROM json_each(@states))
+           AND (@keys = '[]' OR r.key IN (SELECT value FROM json_each(@keys)) OR r.id IN
+                (SELECT record_id FROM claims WHERE key IN (SELECT value FROM json_each(@keys)))
+                OR r.id IN (SELECT record_id FROM items WHERE key IN (SELECT value FROM json_each(@keys))
+                            OR natural_key IN (SELECT value FROM json_each(@keys))))
+       )
+       SELECT r.id, r.version, s.source, s.name AS stream, r.raw, r.place, r.source_issues AS issues
+       FROM found JOIN records r ON r.id = found.record_id JOIN streams s ON s.id = r.stream_id
+       WHERE (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))) AND r.id > @afterId
+       ORDER BY r.id LIMIT @limit`,
+    ),
+    record: db.prepare<[number], { version: number }>('SELECT version FROM records WHERE id = ?'),
+    resend: db.prepare<[string, number]>('UPDATE deliveries SET state = ?, due_at = 0 WHERE id = ?'),
+  };
+
+  return {
+    candidates({ selection, afterId, limit }) {
+      const rows = sql.candidates.all({
+        states: JSON.stringify(selection.states),
+        sources: JSON.stringify(selection.sources),
+        keys: JSON.stringify(selection.keys),
+        ids: JSON.stringify(selection.deliveryIds),
+        afterId,
+        limit,
+      });
+      return rows.map(pendingRecord);
+    },
+
+    replay({ records, force }) {
+      const tally = { due: 0, waiting: 0, blocked: 0 };
+      const outcome: ReplayOutcome = { staged: 0, quarantined: 0, heldInDoubt: 0 };
+      for (const { id, version, result } of records) {
+        if (sql.record.get(id)?.version !== version) continue;
+        for (const item of items.ownedBy(id)) {
+          const open = items.openDelivery(item.id);
+          if (open?.state !== 'in_doubt') continue;
+          if (!force) {
+            outcome.heldInDoubt += 1;
+            continue;
+          }
+          sql.resend.run(transition(open.state, 'resend'), open.id);
+          items.note(item.id, open.id, 'forced', null);
+          outcome.staged += 1;
+        }
+        if (staging.apply(id, result, { again: true, tally }) === 'quarantined') outcome.quarantined += 1;
+      }
+      outcome.staged += tally.due + tally.waiting + tally.blocked;
+      return outcome;
+    },
+  };
+}

@@ -1,0 +1,141 @@
+// The tables of the ledger. Each migration is one step from one `user_version` to the next and is never edited once it is
+// released; a change is a new step.
+
+/** Steps from an empty file to the present schema, in order. */
+export const MIGRATIONS: readonly string[] = [
+  `
+  -- Facts about the ledger itself: id, epoch, target, holder.
+  CREATE TABLE meta (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE streams (
+    id INTEGER PRIMARY KEY,
+    source TEXT NOT NULL,
+    name TEXT NOT NULL,
+    cursor TEXT,                      -- JSON; moves only with its page (I1)
+    mapping_revision TEXT NOT NULL,
+    complete_read INTEGER,            -- rows of the last complete read, for the guard
+    UNIQUE (source, name)
+  ) STRICT;
+
+  CREATE TABLE runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    source TEXT NOT NULL,
+    cause TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    result TEXT,                      -- complete, failed, interrupted; null while it runs
+    error TEXT
+  ) STRICT;
+  CREATE INDEX runs_by_source ON runs (source, id);
+
+  CREATE TABLE run_streams (
+    run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    stream_id INTEGER NOT NULL REFERENCES streams (id),
+    read INTEGER NOT NULL DEFAULT 0,
+    unchanged INTEGER NOT NULL DEFAULT 0,
+    changed INTEGER NOT NULL DEFAULT 0,
+    quarantined INTEGER NOT NULL DEFAULT 0,
+    excluded INTEGER NOT NULL DEFAULT 0,
+    missing INTEGER NOT NULL DEFAULT 0,
+    guarded TEXT,                     -- why nothing was marked missing
+    PRIMARY KEY (run_id, stream_id)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE records (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    stream_id INTEGER NOT NULL REFERENCES streams (id),
+    key TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    raw TEXT NOT NULL,                -- the fields as JSON, without the columns that are never stored
+    place TEXT NOT NULL,              -- JSON
+    version INTEGER NOT NULL,
+    -- stale: to be mapped anew once it was read again; pending: waits to be mapped; then mapped, excluded, quarantined
+    state TEXT NOT NULL,
+    source_issues TEXT,               -- JSON; what the connector found wrong with the row
+    issues TEXT,                      -- JSON; why it is in quarantine
+    run_id INTEGER,                   -- the run that counts what the record comes to
+    missing_since INTEGER,
+    UNIQUE (stream_id, key)
+  ) STRICT;
+  CREATE INDEX records_pending ON records (stream_id, id) WHERE state = 'pending';
+  CREATE INDEX records_stale ON records (stream_id) WHERE state = 'stale';
+  CREATE INDEX records_quarantined ON records (stream_id, id) WHERE state = 'quarantined';
+
+  CREATE TABLE items (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    natural_key TEXT,
+    record_id INTEGER,                -- the owner; null once its record no longer makes it
+    desired TEXT NOT NULL,            -- canonical JSON of the payload
+    desired_hash TEXT NOT NULL,
+    baseline TEXT,
+    baseline_hash TEXT,
+    remote_id TEXT,                   -- JSON, in its own type
+    revision INTEGER NOT NULL DEFAULT 0,
+    missing_since INTEGER,
+    UNIQUE (kind, key)
+  ) STRICT;
+  CREATE INDEX items_by_natural_key ON items (kind, natural_key);
+  CREATE INDEX items_by_record ON items (record_id);
+
+  CREATE TABLE refs (
+    item_id INTEGER NOT NULL REFERENCES items (id) ON DELETE CASCADE,
+    role TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    PRIMARY KEY (item_id, role)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX refs_by_item_pointed_to ON refs (kind, key);
+
+  -- Records that make an item which another record owns: the same one over again, or a differing one (quarantined).
+  CREATE TABLE claims (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    record_id INTEGER NOT NULL REFERENCES records (id) ON DELETE CASCADE,
+    PRIMARY KEY (kind, key, record_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX claims_by_record ON claims (record_id);
+
+  CREATE TABLE deliveries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    item_id INTEGER NOT NULL REFERENCES items (id) ON DELETE CASCADE,
+    operation TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    desired TEXT,                     -- the payload that this revision asks for; dropped once it is the baseline
+    desired_hash TEXT NOT NULL,
+    path TEXT,                        -- committed before the first send (I2), like the body
+    body TEXT,
+    due_at INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    reason TEXT,                      -- JSON
+    staged_at INTEGER NOT NULL,
+    sent_at INTEGER,
+    settled_at INTEGER
+  ) STRICT;
+  CREATE INDEX deliveries_by_item ON deliveries (item_id, revision);
+  -- I3: an item has at most one delivery that is not over.
+  CREATE UNIQUE INDEX deliveries_open ON deliveries (item_id)
+    WHERE state IN ('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked');
+  CREATE INDEX deliveries_due ON deliveries (id) WHERE state = 'due';
+  CREATE INDEX deliveries_scheduled ON deliveries (due_at) WHERE state IN ('due', 'in_doubt') AND due_at > 0;
+  CREATE INDEX deliveries_sending ON deliveries (id) WHERE state = 'sending';
+  CREATE INDEX deliveries_stuck ON deliveries (id) WHERE state IN ('blocked', 'rejected', 'parked', 'in_doubt');
+
+  -- What happened to an item besides the plain way, which the deliveries' own times tell.
+  CREATE TABLE events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    item_id INTEGER NOT NULL REFERENCES items (id) ON DELETE CASCADE,
+    delivery_id INTEGER,
+    at INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    detail TEXT
+  ) STRICT;
+  CREATE INDEX events_by_item ON events (item_id, id);
+  `,
+];

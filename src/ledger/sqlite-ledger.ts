@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { fault } from '../domain/faults.ts';
+import type { Encode, Ledger } from '../domain/ports/ledger.ts';
+import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { Clock } from '../lib/clock.ts';
+import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
+import { createDeliveries } from './deliveries.ts';
+import { createGroupCommit } from './group-commit.ts';
+import { createIntake } from './intake.ts';
+import { createItems } from './items.ts';
+import { acquireLock, type LedgerHolder } from './lock.ts';
+import { createMeta } from './meta.ts';
+import { createPrune } from './prune.ts';
+import { createReplay } from './replay.ts';
+import { createStaging } from './staging.ts';
+import { createViews } from './views.ts';
+
+export interface SqliteLedgerOptions {
+  file: string;
+  /** The API's base URL; the ledger is bound to it. */
+  target: string;
+  profile: Profile;
+  encode: Encode;
+  clock: Clock;
+  /** The command that holds the ledger, for the message that another process gets. */
+  command: string;
+}
+
+/** The ledger on SQLite, together with its read side and the id that names it to the queues. */
+export interface SqliteLedger extends Ledger {
+  /** Random, fixed for the file's life. */
+  id: string;
+  views: LedgerViews;
+}
+
+/**
+ * Opens the ledger for writing, as its only writer.
+ *
+ * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable` or `ledger.newer`
+ */
+export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
+  const { file, target, clock } = options;
+  const lock = acquireLock(file, () => readHolder(file));
+  let db: Sqlite | null = null;
+  try {
+    db = openDatabase(file);
+    const meta = createMeta(db);
+    const id = meta.getOrCreate('id', randomUUID);
+    const epoch = meta.getOrCreate('epoch', randomUUID);
+    bindTarget(
+      meta.getOrCreate('target', () => target),
+      target,
+      file,
+    );
+    meta.set(
+      'holder',
+      JSON.stringify({ pid: process.pid, command: options.command, since: new Date(clock.now()).toISOString() }),
+    );
+    return compose(db, id, { ...options, epoch }, () => lock.release());
+  } catch (error) {
+    db?.close();
+    lock.release();
+    throw error;
+  }
+}
+
+/** Opens the ledger's read side beside whoever writes. Null where there is no ledger yet. */
+export function openLedgerViews(options: {
+  file: string;
+  profile: Profile;
+}): { views: LedgerViews; close(): void } | null {
+  const db = openDatabaseReadOnly(options.file);
+  if (!db) return null;
+  return { views: createViews(db), close: () => void db.close() };
+}
+
+function readHolder(file: string): LedgerHolder | null {
+  const db = openDatabaseReadOnly(file);
+  if (!db) return null;
+  try {
+    const text = createMeta(db).get('holder');
+    return text === null ? null : (JSON.parse(text) as LedgerHolder);
+  } finally {
+    db.close();
+  }
+}
+
+function bindTarget(bound: string, asked: string, file: string): void {
+  if (bound === asked) return;
+  throw fault('ledger.target', `The ledger ${file} belongs to ${bound}, and the config names ${asked}.`, {
+    path: 'target.baseUrl',
+    suggestion:
+      'Remote ids and idempotency keys of one API mean nothing at another: name a ledger file of its own for it.',
+  });
+}
+
+function compose(
+  db: Sqlite,
+  id: string,
+  options: SqliteLedgerOptions & { epoch: string },
+  release: () => void,
+): SqliteLedger {
+  const { clock, profile, epoch, target } = options;
+  const context = { db, clock, profile, epoch, target };
+  const items = createItems(context);
+  const intake = createIntake(context);
+  const staging = createStaging(context, items);
+  const deliveries = createDeliveries(context, items, options.encode);
+  const replay = createReplay(context, items, staging);
+  const prune = createPrune(context);
+  const commit = createGroupCommit(db);
+
+  return {
+    id,
+    views: createViews(db),
+    recover: (settlingDelayMs) => commit.run(() => deliveries.recover(settlingDelayMs)),
+    startRun: (start) => commit.run(() => intake.startRun(start)),
+    stagePage: (page) => commit.run(() => intake.stagePage(page)),
+    endStream: (end) => commit.run(() => intake.endStream(end)),
+    endRun: (end) => commit.run(() => intake.endRun(end)),
+    pendingRecords: async (request) => intake.pendingRecords(request),
+    stage: (records) => commit.run(() => staging.stage(records)),
+    dueDeliveries: async (request) => deliveries.due(request),
+    nextDueAt: async () => deliveries.nextDueAt(),
+    claim: (deliveryId) => commit.run(() => deliveries.claim(deliveryId)),
+    settle: (settlement) => commit.run(() => deliveries.settle(settlement)),
+    doubtfulDeliveries: async (request) => deliveries.doubtful(request),
+    replayCandidates: async (request) => replay.candidates(request),
+    replay: (request) => commit.run(() => replay.replay(request)),
+    prune: () => commit.run(prune),
+    async close() {
+      commit.close();
+      db.close();
+      release();
+    },
+  };
+}

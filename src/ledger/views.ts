@@ -1,0 +1,151 @@
+import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
+import type { Issue } from '../domain/issue.ts';
+import type { ItemKind } from '../domain/item.ts';
+import type {
+  ItemCounts,
+  ItemState,
+  LedgerViews,
+  QuarantinedRecord,
+  RunView,
+  StreamAccount,
+  StuckDelivery,
+  WaitingGroup,
+} from '../domain/ports/ledger-views.ts';
+import type { Place } from '../domain/record.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { findCycles } from './bom-cycles.ts';
+import { parseJson, parseJsonOrNull } from './context.ts';
+import type { Sqlite } from './database.ts';
+import { createItemViews } from './item-views.ts';
+
+const OPEN = "('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')";
+const NEEDS_PERSON = "(d.state IN ('blocked', 'rejected', 'parked') OR (d.state = 'in_doubt' AND d.due_at = 0))";
+
+interface StuckRow {
+  id: number;
+  kind: ItemKind;
+  key: string;
+  naturalKey: string | null;
+  operation: Operation;
+  source: string | null;
+  state: DeliveryState;
+  reason: string | null;
+  needsPerson: number;
+}
+
+/** Source ids as a JSON list; an empty one stands for all. */
+interface Listed {
+  sources: string;
+}
+
+type RunRow = Omit<RunView, 'streams'>;
+
+/** The read side over one connection; read-only beside a writer, or the writer's own. */
+export function createViews(db: Sqlite): LedgerViews {
+  const stuckColumns = `SELECT d.id, i.kind, i.key, i.natural_key AS naturalKey, d.operation, s.source, d.state, d.reason,
+    ${NEEDS_PERSON} AS needsPerson
+    FROM deliveries d JOIN items i ON i.id = d.item_id
+    LEFT JOIN records r ON r.id = i.record_id LEFT JOIN streams s ON s.id = r.stream_id`;
+  const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
+  const sql = {
+    itemCounts: db.prepare<[Listed], { kind: ItemKind; state: ItemState; n: number }>(
+      `SELECT i.kind, coalesce(d.state, 'delivered') AS state, count(*) AS n FROM items i
+       LEFT JOIN deliveries d ON d.item_id = i.id AND d.state IN ${OPEN}
+       WHERE @sources = '[]' OR i.record_id IN
+         (SELECT r.id FROM records r JOIN streams s ON s.id = r.stream_id WHERE s.source IN (SELECT value FROM json_each(@sources)))
+       GROUP BY 1, 2`,
+    ),
+    runs: db.prepare<[{ source: string | null; limit: number }], RunRow>(
+      `${runColumns} WHERE @source IS NULL OR source = @source ORDER BY id DESC LIMIT @limit`,
+    ),
+    run: db.prepare<[number], RunRow>(`${runColumns} WHERE id = ?`),
+    accounts: db.prepare<[number], StreamAccount>(
+      `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded
+       FROM run_streams a JOIN streams s ON s.id = a.stream_id WHERE a.run_id = ? ORDER BY s.id`,
+    ),
+    pendingSources: db
+      .prepare<[], string>(
+        `SELECT DISTINCT source FROM streams s
+         WHERE EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')`,
+      )
+      .pluck(),
+    quarantinedCount: db.prepare<[Listed], { n: number }>(
+      `SELECT count(*) AS n FROM records r WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND
+       (@sources = '[]' OR r.stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources))))`,
+    ),
+    quarantined: db.prepare<[{ source: string | null; afterId: number; limit: number }], QuarantineRow>(
+      `SELECT r.id, s.source, s.name AS stream, r.key, r.place, r.raw, r.issues FROM records r JOIN streams s ON s.id = r.stream_id
+       WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND (@source IS NULL OR s.source = @source) AND r.id > @afterId
+       ORDER BY r.id LIMIT @limit`,
+    ),
+    stuck: db.prepare<
+      [number],
+      StuckRow
+    >(`${stuckColumns} WHERE d.state IN ('blocked', 'rejected', 'parked', 'in_doubt')
+       AND ${NEEDS_PERSON} ORDER BY d.id DESC LIMIT ?`),
+    delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE d.id = ?`),
+    waitingFor: db.prepare<[number], WaitingGroup>(
+      `SELECT refs.kind, refs.key,
+         CASE WHEN i.id IS NULL THEN NULL ELSE coalesce(o.state, 'delivered') END AS state, count(*) AS count
+       FROM deliveries d JOIN refs ON refs.item_id = d.item_id
+       LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
+       LEFT JOIN deliveries o ON o.item_id = i.id AND o.state IN ${OPEN}
+       WHERE d.state = 'waiting' AND i.remote_id IS NULL GROUP BY 1, 2 ORDER BY count DESC, refs.key LIMIT ?`,
+    ),
+    bomEdges: db.prepare<[], { parent: string; component: string }>(
+      `SELECT p.key AS parent, c.key AS component FROM refs p JOIN refs c ON c.item_id = p.item_id AND c.role = 'component'
+       WHERE p.role = 'product'`,
+    ),
+  };
+
+  const listed = (sources?: readonly string[]): Listed => ({ sources: JSON.stringify(sources ?? []) });
+  const withStreams = (row: RunRow): RunView => ({ ...row, streams: sql.accounts.all(row.id) });
+
+  return {
+    ...createItemViews(db),
+    itemCounts(sources) {
+      const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
+      for (const { kind, state, n } of sql.itemCounts.all(listed(sources))) counts[kind][state] = n;
+      return counts;
+    },
+    runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),
+    run(id) {
+      const row = sql.run.get(id);
+      return row ? withStreams(row) : null;
+    },
+    pendingSources: () => sql.pendingSources.all(),
+    quarantinedCount: (sources) => sql.quarantinedCount.get(listed(sources))?.n ?? 0,
+    quarantined: ({ source, afterId, limit }) =>
+      sql.quarantined.all({ source: source ?? null, afterId, limit }).map(quarantinedRecord),
+    stuck: (limit) => sql.stuck.all(limit).map(stuckDelivery),
+    delivery(id) {
+      const row = sql.delivery.get(id);
+      return row ? { ...stuckDelivery(row), needsPerson: row.needsPerson === 1 } : null;
+    },
+    waitingFor: (limit) => sql.waitingFor.all(limit),
+    bomCycles: (limit) => findCycles(sql.bomEdges.iterate(), limit),
+  };
+}
+
+interface QuarantineRow {
+  id: number;
+  source: string;
+  stream: string;
+  key: string;
+  place: string;
+  raw: string;
+  issues: string | null;
+}
+
+function quarantinedRecord({ place, raw, issues, ...row }: QuarantineRow): QuarantinedRecord {
+  return {
+    ...row,
+    place: parseJson<Place>(place),
+    fields: parseJson<JsonObject>(raw),
+    issues: parseJsonOrNull<Issue[]>(issues) ?? [],
+  };
+}
+
+function stuckDelivery({ reason, needsPerson: _, ...row }: StuckRow): StuckDelivery {
+  return { ...row, reason: parseJsonOrNull<Reason>(reason) ?? { code: 'unknown', message: 'No reason was kept.' } };
+}

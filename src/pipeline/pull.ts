@@ -1,0 +1,119 @@
+import type { Issue } from '../domain/issue.ts';
+import type { Ledger, MissingGuard, RunTrigger } from '../domain/ports/ledger.ts';
+import type { Emit } from '../domain/ports/progress.ts';
+import type { Page, SourceReader, SourceRow, SourceStream } from '../domain/ports/source.ts';
+import { type IncomingRecord, identityOf, serializeFields } from '../domain/record.ts';
+import { createBitmap } from '../lib/bitmap.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { JsonValue } from '../lib/json.ts';
+
+export interface PullRequest {
+  source: string;
+  trigger: RunTrigger;
+  reader: SourceReader;
+  mappingRevision: string;
+  /** Columns that are never stored. */
+  omit: readonly string[];
+  guard: MissingGuard;
+  /** True where the operator does not care about what has gone missing. */
+  ignoreMissing: boolean;
+}
+
+export interface PullOptions {
+  ledger: Ledger;
+  emit: Emit;
+  /** Called after a page with changed records was stored: there is something to map. */
+  onChanged: (source: string) => Promise<void>;
+}
+
+/** How a run ended. `interrupted`: it was told to stop, and the next one starts over where that is needed. */
+export interface PullResult {
+  runId: number;
+  result: 'complete' | 'interrupted';
+}
+
+/**
+ * Pulls one source from start to end. The ledger stores each page before the connector is asked for the next one, so a
+ * crash repeats at most a page, and the cursor is never ahead of what is stored (I1).
+ *
+ * @throws what the connector throws, after the run was closed as failed
+ */
+export async function pull(request: PullRequest, options: PullOptions, abort: AbortSignal): Promise<PullResult> {
+  const { source, trigger, reader, mappingRevision } = request;
+  const { ledger } = options;
+  const streams = reader.streams.map(({ name, snapshot }) => ({ name, snapshot }));
+  const { runId, cursors } = await ledger.startRun({ source, trigger, streams, mappingRevision });
+  try {
+    for (const stream of reader.streams) {
+      await pullStream({ ...request, runId, stream, cursor: cursors[stream.name] ?? null }, options, abort);
+      if (abort.aborted) break;
+    }
+  } catch (error) {
+    await ledger.endRun({ runId, result: 'failed', error: messageOf(error) });
+    throw error;
+  }
+  const result = abort.aborted ? 'interrupted' : 'complete';
+  await ledger.endRun({ runId, result });
+  // Records that were made stale by a new mapping wait from the end of their stream on.
+  await options.onChanged(source);
+  return { runId, result };
+}
+
+interface StreamPull extends PullRequest {
+  runId: number;
+  stream: SourceStream;
+  cursor: JsonValue;
+}
+
+async function pullStream(
+  request: StreamPull,
+  { ledger, emit, onChanged }: PullOptions,
+  abort: AbortSignal,
+): Promise<void> {
+  const { runId, source, stream, cursor, omit, guard, ignoreMissing } = request;
+  const seen = createBitmap();
+  const omitted = new Set(omit);
+  let read = 0;
+  for await (const page of stream.read(cursor, abort)) {
+    if (abort.aborted) return;
+    const records = page.rows.map((row) => incoming(row, stream.key, omitted));
+    const staged = await ledger.stagePage({ runId, source, stream: stream.name, records, seen, ...cursorOf(page) });
+    read += records.length;
+    const { done = null, total = null } = page.progress ?? {};
+    emit({ type: 'page', source, stream: stream.name, read, changed: staged.changed, done, total });
+    if (staged.changed > 0) await onChanged(source);
+  }
+  if (abort.aborted) return;
+  const account = stream.snapshot && !ignoreMissing ? seen : null;
+  await ledger.endStream({ runId, source, stream: stream.name, seen: account, guard });
+}
+
+function cursorOf(page: Page): { cursor?: JsonValue } {
+  return page.cursor === undefined ? {} : { cursor: page.cursor };
+}
+
+function incoming(row: SourceRow, keyColumns: readonly string[], omitted: ReadonlySet<string>): IncomingRecord {
+  const fields = { ...row.fields };
+  for (const column of omitted) delete fields[column];
+  const { raw, hash } = serializeFields(fields);
+  const issues = row.issues ?? [];
+  const identity = keyColumns.length === 0 ? null : identityOf(row.fields, keyColumns);
+  if (identity !== null) return { identity, hash, raw, place: row.place, issues };
+  // A row that cannot be told from others by a key is told by its content.
+  const missingKey = keyColumns.length > 0 && issues.length === 0 ? [keyIssue(row, keyColumns)] : [];
+  return { identity: hash, hash, raw, place: row.place, issues: [...issues, ...missingKey] };
+}
+
+function keyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
+  const empty = keyColumns.filter((column) => (row.fields[column] ?? '') === '');
+  const absent = empty.filter((column) => !(column in row.fields));
+  return {
+    code: 'record.key',
+    field: empty.join(', '),
+    message:
+      absent.length > 0
+        ? `The key column ${absent.join(', ')} does not exist; the row has ${Object.keys(row.fields).join(', ')}.`
+        : `The key column ${empty.join(', ')} is empty.`,
+    cure: 'Fill the column in the source, or name other columns as the key of the stream.',
+  };
+}

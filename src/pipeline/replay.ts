@@ -1,0 +1,51 @@
+import type { Mapper } from '../domain/mapping.ts';
+import type { Ledger, ReplayOutcome, ReplaySelection } from '../domain/ports/ledger.ts';
+import { mapRecord } from './map.ts';
+
+const BATCH = 250;
+
+export interface ReplayRequest {
+  selection: ReplaySelection;
+  force: boolean;
+  /** Only says what would happen. */
+  dryRun: boolean;
+}
+
+/** What a replay did, or would do. */
+export interface ReplayReport extends ReplayOutcome {
+  /** Stored records that were looked at. */
+  records: number;
+  /** Of them, those that map without an issue now. */
+  passing: number;
+}
+
+/**
+ * Maps stored records anew with the present mapping, and stages what they come to as new revisions: a replay never sends
+ * the old mistake again.
+ */
+export async function replay(
+  request: ReplayRequest,
+  options: { ledger: Ledger; mapperOf: (source: string) => Mapper | null },
+): Promise<ReplayReport> {
+  const { selection, force, dryRun } = request;
+  const { ledger, mapperOf } = options;
+  const report: ReplayReport = { records: 0, passing: 0, staged: 0, quarantined: 0, heldInDoubt: 0 };
+  let afterId = 0;
+  for (;;) {
+    const candidates = await ledger.replayCandidates({ selection, afterId, limit: BATCH });
+    const last = candidates.at(-1);
+    if (!last) return report;
+    afterId = last.id;
+    const mapped = candidates.flatMap((record) => {
+      const mapper = mapperOf(record.source);
+      return mapper ? [mapRecord(mapper, record)] : [];
+    });
+    report.records += candidates.length;
+    report.passing += mapped.filter(({ result }) => result.status !== 'quarantined').length;
+    if (dryRun) continue;
+    const outcome = await ledger.replay({ records: mapped, force });
+    report.staged += outcome.staged;
+    report.quarantined += outcome.quarantined;
+    report.heldInDoubt += outcome.heldInDoubt;
+  }
+}

@@ -1,0 +1,386 @@
+import { statSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { MapResult } from '../../src/domain/mapping.ts';
+import { Profile } from '../../src/domain/profile.ts';
+import { openDatabase } from '../../src/ledger/database.ts';
+import { openLedgerViews, openSqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
+import {
+  bomItem,
+  createLedgerFixture,
+  deliverAll,
+  items,
+  type LedgerFixture,
+  mapRows,
+  material,
+  plainEncode,
+  product,
+  pullRows,
+  row,
+  TARGET,
+  text,
+} from '../support/ledger.ts';
+
+let fixture: LedgerFixture;
+beforeEach(() => {
+  fixture = createLedgerFixture();
+});
+afterEach(() => fixture.remove());
+
+const asProduct = (fields: JsonObject): MapResult => items(product(text(fields['id']), text(fields['name'] ?? 'A')));
+
+async function sync(rows: ReturnType<typeof row>[], map: (fields: JsonObject) => MapResult = asProduct) {
+  const run = await pullRows(fixture.ledger, { rows });
+  const staged = await mapRows(fixture.ledger, map);
+  return { ...run, staged, sent: await deliverAll(fixture.ledger) };
+}
+
+describe('intake', () => {
+  it('counts a record that it already has as unchanged and does not map it again', async () => {
+    await sync([row('1'), row('2')]);
+    const again = await sync([row('1'), row('2')]);
+    expect(again.changed).toBe(0);
+    expect(again.staged.mapped).toBe(0);
+    expect(again.sent).toEqual([]);
+    expect(fixture.ledger.views.run(again.runId)?.streams[0]).toMatchObject({ read: 2, unchanged: 2, changed: 0 });
+  });
+
+  it('accounts for every record that was read', async () => {
+    await sync([row('1'), row('2')]);
+    const result: Record<string, MapResult> = {
+      2: items(product('2', 'new name')),
+      3: { status: 'excluded' },
+      4: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }] },
+    };
+    const { runId } = await sync(
+      [row('1'), row('2', { name: 'new' }), row('3'), row('4')],
+      ({ id }) => result[text(id)] as MapResult,
+    );
+    expect(fixture.ledger.views.run(runId)?.streams[0]).toMatchObject({
+      read: 4,
+      unchanged: 1,
+      changed: 1,
+      excluded: 1,
+      quarantined: 1,
+    });
+  });
+
+  it('keeps equal rows of a stream without a key apart, however many there are', async () => {
+    const rows = Array.from({ length: 50 }, () => row('same'));
+    const { runId } = await sync(rows, () => ({ status: 'excluded' }));
+    expect(fixture.ledger.views.run(runId)?.streams[0]).toMatchObject({ read: 50, excluded: 50 });
+    const again = await pullRows(fixture.ledger, { rows: [...rows, row('same')] });
+    expect(again.changed).toBe(1);
+  });
+
+  it('marks what a complete read no longer brings as missing, and finds it again when it comes back', async () => {
+    await sync([row('1'), row('2'), row('3')]);
+    const { missing } = await sync([row('1'), row('3')]);
+    expect(missing).toBe(1);
+    expect(fixture.ledger.views.item('product', '2')?.missing).toBe(true);
+    await sync([row('1'), row('2'), row('3')]);
+    expect(fixture.ledger.views.item('product', '2')?.missing).toBe(false);
+  });
+
+  it('marks nothing as missing when most of an export is gone', async () => {
+    await sync([row('1'), row('2'), row('3')]);
+    const { guarded } = await sync([row('1')]);
+    expect(guarded).toContain('2 of 3 records are missing');
+    expect(fixture.ledger.views.item('product', '2')?.missing).toBe(false);
+  });
+
+  it('moves the cursor only with its page', async () => {
+    const start = {
+      source: 'erp',
+      trigger: 'cli' as const,
+      streams: [{ name: 's', snapshot: false }],
+      mappingRevision: 'r',
+    };
+    const { runId } = await fixture.ledger.startRun(start);
+    const broken = { ...row('1'), raw: null as unknown as string };
+    const seen = { has: () => false, add: () => undefined };
+    const page = { runId, source: 'erp', stream: 's', records: [broken], seen, cursor: { at: 1 } };
+    await expect(fixture.ledger.stagePage(page)).rejects.toThrow();
+    expect((await fixture.ledger.startRun(start)).cursors['s']).toBeNull();
+    await fixture.ledger.stagePage({ ...page, records: [row('1')] });
+    expect((await fixture.ledger.startRun(start)).cursors['s']).toEqual({ at: 1 });
+  });
+
+  it('maps all stored records anew under a new mapping revision, also those that are not read again', async () => {
+    await sync([row('1'), row('2')]);
+    const { changed } = await pullRows(fixture.ledger, { rows: [row('1')], revision: 'r2', snapshot: false });
+    expect(changed).toBe(1);
+    const staged = await mapRows(fixture.ledger, (fields) => items(product(text(fields['id']), 'mapped anew')));
+    expect(staged.mapped).toBe(2);
+  });
+
+  it('ignores a mapping result for a version of the record that is gone', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1')] });
+    const [old] = await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 1 });
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'newer' })] });
+    const staged = await fixture.ledger.stage([
+      { id: old!.id, version: old!.version, result: items(product('1', 'old')) },
+    ]);
+    expect(staged.mapped).toBe(0);
+    expect(fixture.ledger.views.item('product', '1')).toBeNull();
+  });
+});
+
+describe('items', () => {
+  it('quarantines a second, differing claim on an item and names both places', async () => {
+    await sync([row('1', { name: 'first' }, 2), row('x', { name: 'second' }, 7)], ({ name }) =>
+      items(product('1', text(name))),
+    );
+    const [record] = fixture.ledger.views.quarantined({ afterId: 0, limit: 10 });
+    expect(record?.place.line).toBe(7);
+    expect(record?.issues[0]).toMatchObject({ code: 'claim.conflict', other: { line: 2 } });
+    expect(record?.issues[0]?.message).toContain('test.csv:2');
+  });
+
+  it('ignores an identical second claim, and quarantines it once the first has changed', async () => {
+    const map = ({ name }: JsonObject) => items(product('1', text(name)));
+    const first = await sync([row('1', { name: 'same' }), row('x', { name: 'same' })], map);
+    expect(first.staged.mapped).toBe(2);
+    expect(first.sent).toHaveLength(1);
+    await sync([row('1', { name: 'other' }), row('x', { name: 'same' })], map);
+    await mapRows(fixture.ledger, map);
+    expect(fixture.ledger.views.quarantinedCount()).toBe(1);
+  });
+
+  it('hands an item over to the other claimant when its record lets go of it', async () => {
+    const map = ({ name, off }: JsonObject): MapResult =>
+      off ? { status: 'excluded' } : items(product('1', text(name)));
+    await sync([row('1', { name: 'first' }), row('x', { name: 'second' })], map);
+    await sync([row('1', { name: 'first', off: true }), row('x', { name: 'second' })], map);
+    await mapRows(fixture.ledger, map);
+    expect(fixture.ledger.views.quarantinedCount()).toBe(0);
+    expect(fixture.ledger.views.item('product', '1')?.name).toBe('second');
+  });
+
+  it('quarantines a second item with the natural key of another', async () => {
+    await sync([row('1'), row('2')], ({ id }) =>
+      items({ ...product(text(id)), payload: { sku: 'SAME', name: `N${text(id)}` } }),
+    );
+    const [record] = fixture.ledger.views.quarantined({ afterId: 0, limit: 10 });
+    expect(record?.issues[0]).toMatchObject({ code: 'natural_key.taken', field: 'sku', value: 'SAME' });
+  });
+
+  it('drops an item that is excluded before it ever reached the API', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1')] });
+    await mapRows(fixture.ledger, asProduct);
+    await pullRows(fixture.ledger, { rows: [row('1', { off: true })] });
+    await mapRows(fixture.ledger, () => ({ status: 'excluded' }));
+    expect(await deliverAll(fixture.ledger)).toEqual([]);
+    expect(fixture.ledger.views.item('product', '1')).toBeNull();
+  });
+
+  it('keeps the items of a record that is quarantined later', async () => {
+    await sync([row('1')]);
+    await sync([row('1', { name: '' })], () => ({ status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }] }));
+    const item = fixture.ledger.views.item('product', '1');
+    expect(item?.missing).toBe(false);
+    expect(item?.record?.quarantined).toHaveLength(1);
+  });
+});
+
+describe('deliveries', () => {
+  const asMaterial = (fields: JsonObject): MapResult =>
+    items(material(text(fields['id']), text(fields['name'] ?? 'A')));
+
+  it('sends a partial update with only the fields that differ', async () => {
+    await sync([row('1')], asMaterial);
+    const { sent } = await sync([row('1', { name: 'B' })], asMaterial);
+    expect(sent).toEqual([{ operation: 'material.update', key: '1', body: '{"name":"B"}' }]);
+  });
+
+  it('shows a changed product as blocked, with the reason', async () => {
+    await sync([row('1')]);
+    const { sent } = await sync([row('1', { name: 'B' })]);
+    expect(sent).toEqual([]);
+    expect(fixture.ledger.views.item('product', '1')).toMatchObject({
+      state: 'blocked',
+      reason: { code: 'unsupported' },
+    });
+  });
+
+  it('ends with A after A, B in flight, A', async () => {
+    await sync([row('1', { name: 'A' })], asMaterial);
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
+    await mapRows(fixture.ledger, asMaterial);
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    expect((await fixture.ledger.claim(due!.id)).status).toBe('claimed');
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
+    await mapRows(fixture.ledger, asMaterial);
+    expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
+    await fixture.ledger.settle({
+      deliveryId: due!.id,
+      verdict: { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' },
+    });
+    const sent = await deliverAll(fixture.ledger);
+    expect(sent).toEqual([{ operation: 'material.update', key: '1', body: '{"name":"A"}' }]);
+    expect(fixture.ledger.views.item('material', '1')).toMatchObject({ state: 'delivered', baseline: { name: 'A' } });
+  });
+
+  it('supersedes a delivery that was not sent, and never one that was', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
+    await mapRows(fixture.ledger, asMaterial);
+    const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
+    await mapRows(fixture.ledger, asMaterial);
+    expect(await fixture.ledger.claim(first!.id)).toEqual({ status: 'gone' });
+    const [second] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    await fixture.ledger.claim(second!.id);
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'C' })] });
+    await mapRows(fixture.ledger, asMaterial);
+    expect(fixture.ledger.views.item('material', '1')?.state).toBe('sending');
+  });
+
+  it('gives an unchanged retry the same bytes and key, and a new revision another key', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
+    await mapRows(fixture.ledger, asMaterial);
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const first = await fixture.ledger.claim(due!.id);
+    const reason = { code: 'throttled', message: 'slow down' };
+    await fixture.ledger.settle({ deliveryId: due!.id, verdict: { kind: 'retry', dueAt: 0, spend: false, reason } });
+    const second = await fixture.ledger.claim(due!.id);
+    if (first.status !== 'claimed' || second.status !== 'claimed') throw new Error('not claimed');
+    expect(second.delivery).toEqual(first.delivery);
+    expect(first.delivery.idempotencyKey).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    await fixture.ledger.settle({
+      deliveryId: due!.id,
+      verdict: { kind: 'rejected', reason: { code: 'refused', message: 'no' } },
+    });
+    const [candidate] = await fixture.ledger.replayCandidates({
+      selection: { states: ['rejected'], sources: [], keys: [], deliveryIds: [] },
+      afterId: 0,
+      limit: 9,
+    });
+    const record = { id: candidate!.id, version: candidate!.version, result: asMaterial(candidate!.fields) };
+    expect(await fixture.ledger.replay({ records: [record], force: false })).toMatchObject({ staged: 1 });
+    const [again] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const third = await fixture.ledger.claim(again!.id);
+    if (third.status !== 'claimed') throw new Error('not claimed');
+    expect(third.delivery.body).toBe(first.delivery.body);
+    expect(third.delivery.idempotencyKey).not.toBe(first.delivery.idempotencyKey);
+  });
+
+  it('lets a BOM item wait for its product and its material, and sends it the moment both are there', async () => {
+    const map = ({ id }: JsonObject): MapResult => {
+      if (id === 'b') return items(bomItem('b', 'p', 'm', '2.5'));
+      return id === 'p' ? items(product('p')) : items(material('m'));
+    };
+    await pullRows(fixture.ledger, { rows: [row('b')], snapshot: false });
+    await mapRows(fixture.ledger, map);
+    expect(fixture.ledger.views.waitingFor(10)).toEqual([
+      { kind: 'material', key: 'm', state: null, count: 1 },
+      { kind: 'product', key: 'p', state: null, count: 1 },
+    ]);
+    await pullRows(fixture.ledger, { rows: [row('m')], snapshot: false });
+    await mapRows(fixture.ledger, map);
+    expect(await deliverAll(fixture.ledger)).toHaveLength(1);
+    await pullRows(fixture.ledger, { rows: [row('p')], snapshot: false });
+    await mapRows(fixture.ledger, map);
+    const sent = await deliverAll(fixture.ledger, 200);
+    expect(sent.map(({ operation }) => operation)).toEqual(['product.create', 'bom_item.create']);
+    expect(sent[1]?.body).toBe('{"quantity":"2.5","material":101,"product":201}');
+  });
+
+  it('puts what was being sent in doubt when the process ended, and leaves the rest due', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1'), row('2')] });
+    await mapRows(fixture.ledger, asProduct);
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    await fixture.ledger.claim(due!.id);
+    const ledger = await fixture.reopen();
+    expect(await ledger.recover(2000)).toEqual({ voided: 1 });
+    expect(ledger.views.itemCounts().product).toEqual({ in_doubt: 1, due: 1 });
+    expect(await ledger.doubtfulDeliveries({ limit: 9 })).toEqual([]);
+    fixture.clock.advance(2000);
+    expect(await ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([{ key: '1', naturalKey: 'SKU-1' }]);
+  });
+
+  it('writes an item that was there before as an update after binding it', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
+    await mapRows(fixture.ledger, asMaterial);
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    await fixture.ledger.claim(due!.id);
+    await fixture.ledger.settle({
+      deliveryId: due!.id,
+      verdict: { kind: 'delivered', remoteId: 'abc', contentKnown: false, by: 'read_back' },
+    });
+    const sent = await deliverAll(fixture.ledger);
+    expect(sent).toEqual([{ operation: 'material.update', key: '1', body: '{"code":"M-1","name":"A"}' }]);
+    expect(fixture.ledger.views.item('material', '1')).toMatchObject({ state: 'delivered', remoteId: 'abc' });
+  });
+
+  it('does not send an unreadable doubt again unless it is forced', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1')] });
+    await mapRows(fixture.ledger, asProduct);
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    await fixture.ledger.claim(due!.id);
+    const reason = { code: 'reset', message: 'lost' };
+    await fixture.ledger.settle({
+      deliveryId: due!.id,
+      verdict: { kind: 'doubt', nextLookAt: null, spend: true, reason },
+    });
+    const selection = { states: ['in_doubt' as const], sources: [], keys: [], deliveryIds: [] };
+    const [candidate] = await fixture.ledger.replayCandidates({ selection, afterId: 0, limit: 9 });
+    const records = [{ id: candidate!.id, version: candidate!.version, result: asProduct(candidate!.fields) }];
+    expect(await fixture.ledger.replay({ records, force: false })).toEqual({
+      staged: 0,
+      quarantined: 0,
+      heldInDoubt: 1,
+    });
+    expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
+    expect(await fixture.ledger.replay({ records, force: true })).toMatchObject({ staged: 1, heldInDoubt: 0 });
+    expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toHaveLength(1);
+  });
+
+  it('tells the story of an item', async () => {
+    await sync([row('1')]);
+    const what = fixture.ledger.views.item('product', '1')?.timeline.map((entry) => entry.what);
+    expect(what).toEqual(['staged', 'sent', 'delivered']);
+  });
+});
+
+describe('the file', () => {
+  const open = (target = TARGET) =>
+    openSqliteLedger({
+      file: fixture.file,
+      target,
+      profile: Profile.parse({}),
+      encode: plainEncode,
+      clock: fixture.clock,
+      command: 'sync',
+    });
+
+  it('has one writer, and names it to a second one', () => {
+    expect(() => open()).toThrow(/in use by "dpp-sync test" \(process \d+, since 2027-01-15/);
+  });
+
+  it('is bound to its target', async () => {
+    await fixture.ledger.close();
+    expect(() => open('https://elsewhere.example.com')).toThrow(/belongs to http:\/\/127\.0\.0\.1:9/);
+    fixture.ledger = open();
+  });
+
+  it('can be read beside its writer', async () => {
+    await sync([row('1')]);
+    const reader = openLedgerViews({ file: fixture.file, profile: Profile.parse({}) });
+    expect(reader?.views.itemCounts().product).toEqual({ delivered: 1 });
+    reader?.close();
+  });
+
+  it('is readable by its owner alone', () => {
+    expect(statSync(fixture.file).mode & 0o777).toBe(0o600);
+  });
+
+  it('waits for the disk before it acknowledges', async () => {
+    await fixture.ledger.close();
+    const db = openDatabase(fixture.file);
+    db.exec("INSERT INTO meta VALUES ('x', 'y')");
+    expect(db.pragma('synchronous', { simple: true })).toBe(2);
+    expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
+    db.close();
+    fixture.ledger = open();
+  });
+});

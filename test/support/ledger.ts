@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Item } from '../../src/domain/item.ts';
+import type { MapResult } from '../../src/domain/mapping.ts';
+import type { Encode } from '../../src/domain/ports/ledger.ts';
+import { Profile } from '../../src/domain/profile.ts';
+import { type IncomingRecord, serializeFields } from '../../src/domain/record.ts';
+import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { createBitmap } from '../../src/lib/bitmap.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
+import { createManualClock, type ManualClock } from './manual-clock.ts';
+
+export const TARGET = 'http://127.0.0.1:9';
+
+/** Writes canonical terms as they are, so that tests see what the ledger asked to be encoded. */
+export const plainEncode: Encode = ({ operation, payload, refs, remoteId }) => ({
+  path: `/${operation}/${remoteId === null ? '' : JSON.stringify(remoteId)}`,
+  body: JSON.stringify({ ...payload, ...refs }),
+});
+
+export interface LedgerFixture {
+  ledger: SqliteLedger;
+  clock: ManualClock;
+  file: string;
+  /** Closes the ledger and opens it again on the same file, as after the end of the process. */
+  reopen(): Promise<SqliteLedger>;
+  remove(): Promise<void>;
+}
+
+export function createLedgerFixture(profile: Profile = Profile.parse({})): LedgerFixture {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-ledger-'));
+  const file = join(folder, 'ledger.db');
+  const clock = createManualClock(Date.UTC(2027, 0, 15, 2, 30));
+  const open = () => openSqliteLedger({ file, target: TARGET, profile, encode: plainEncode, clock, command: 'test' });
+  const fixture: LedgerFixture = {
+    ledger: open(),
+    clock,
+    file,
+    async reopen() {
+      await fixture.ledger.close();
+      fixture.ledger = open();
+      return fixture.ledger;
+    },
+    async remove() {
+      await fixture.ledger.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+  return fixture;
+}
+
+export function row(identity: string, fields: JsonObject = {}, line = 1): IncomingRecord {
+  return { identity, ...serializeFields({ id: identity, ...fields }), place: { file: 'test.csv', line }, issues: [] };
+}
+
+export interface Export {
+  stream?: string;
+  rows: IncomingRecord[];
+  revision?: string;
+  snapshot?: boolean;
+}
+
+/** One whole run over one stream; gives its id and what `endStream` said. */
+export async function pullRows(
+  ledger: SqliteLedger,
+  { stream = 'default', rows, revision = 'r1', snapshot = true }: Export,
+) {
+  const { runId } = await ledger.startRun({
+    source: 'erp',
+    trigger: 'cli',
+    streams: [{ name: stream, snapshot }],
+    mappingRevision: revision,
+  });
+  const seen = createBitmap();
+  const page = await ledger.stagePage({ runId, source: 'erp', stream, records: rows, seen });
+  const end = await ledger.endStream({
+    runId,
+    source: 'erp',
+    stream,
+    seen: snapshot ? seen : null,
+    guard: { maxMissing: 0.5, maxDrop: 0.5 },
+  });
+  await ledger.endRun({ runId, result: 'complete' });
+  return { runId, ...page, ...end };
+}
+
+/** Maps everything that waits with a function from fields to a result, and stages it. */
+export async function mapRows(ledger: SqliteLedger, map: (fields: JsonObject) => MapResult) {
+  const records = await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 10_000 });
+  return ledger.stage(records.map(({ id, version, fields }) => ({ id, version, result: map(fields) })));
+}
+
+export function items(...list: Item[]): MapResult {
+  return { status: 'mapped', items: list.map((item) => ({ ...item, mapping: 0 })) };
+}
+
+export function product(key: string, name = `Product ${key}`): Item {
+  return { kind: 'product', key, payload: { sku: `SKU-${key}`, name }, refs: [] };
+}
+
+export function material(key: string, name = `Material ${key}`): Item {
+  return { kind: 'material', key, payload: { code: `M-${key}`, name }, refs: [] };
+}
+
+export function bomItem(key: string, productKey: string, materialKey: string, quantity = '1'): Item {
+  const refs: Item['refs'] = [
+    { role: 'product', kind: 'product', key: productKey },
+    { role: 'material', kind: 'material', key: materialKey },
+  ];
+  return { kind: 'bom_item', key, payload: { quantity }, refs };
+}
+
+/** Claims and settles everything that is due, giving each create the next remote id. */
+export async function deliverAll(
+  ledger: SqliteLedger,
+  firstId = 100,
+): Promise<{ operation: string; key: string; body: string | null }[]> {
+  const sent: { operation: string; key: string; body: string | null }[] = [];
+  let remoteId = firstId;
+  for (;;) {
+    const due = await ledger.dueDeliveries({ afterId: 0, limit: 1000 });
+    if (due.length === 0) return sent;
+    for (const { id } of due) {
+      const claim = await ledger.claim(id);
+      if (claim.status !== 'claimed') continue;
+      const { operation, key, body } = claim.delivery;
+      sent.push({ operation, key, body });
+      remoteId += 1;
+      await ledger.settle({
+        deliveryId: id,
+        verdict: {
+          kind: 'delivered',
+          remoteId: operation.endsWith('.create') ? remoteId : null,
+          contentKnown: true,
+          by: 'answer',
+        },
+      });
+    }
+  }
+}
+
+/** A field that a test has written as text. */
+export function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,56 @@
+import type { Clock } from '../../src/lib/clock.ts';
+
+/** A clock that stands still until a test moves it. */
+export interface ManualClock extends Clock {
+  /** Moves time on and wakes the sleepers whose time has come. */
+  advance(ms: number): void;
+  /** Resolves as soon as this many calls of `sleep` have been waiting at once. */
+  sleepers(count: number): Promise<void>;
+}
+
+export function createManualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
+  let now = startMs;
+  const sleeping = new Set<{ until: number; wake: () => void }>();
+  const watchers = new Set<{ count: number; notify: () => void }>();
+  return {
+    now: () => now,
+    sleep(ms, signal) {
+      return new Promise((resolve) => {
+        const sleeper = {
+          until: now + ms,
+          wake: () => {
+            sleeping.delete(sleeper);
+            resolve();
+          },
+        };
+        if (signal?.aborted) {
+          resolve();
+          return;
+        }
+        signal?.addEventListener('abort', sleeper.wake, { once: true });
+        sleeping.add(sleeper);
+        for (const watcher of watchers) if (sleeping.size >= watcher.count) watcher.notify();
+      });
+    },
+    advance(ms) {
+      now += ms;
+      for (const sleeper of [...sleeping]) if (sleeper.until <= now) sleeper.wake();
+    },
+    sleepers(count) {
+      return new Promise((resolve) => {
+        if (sleeping.size >= count) {
+          resolve();
+          return;
+        }
+        const watcher = {
+          count,
+          notify: () => {
+            watchers.delete(watcher);
+            resolve();
+          },
+        };
+        watchers.add(watcher);
+      });
+    },
+  };
+}
