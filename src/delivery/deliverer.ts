@@ -58,8 +58,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     // From here on the attempt runs to its end, whatever is stopped meanwhile: an aborted request would be a doubt.
     const { outcome, latencyMs } = await target.send(claim.delivery);
     gate.observe(outcome);
-    const retry = claim.delivery.attempts > 0;
-    emit({ type: 'request', operation: claim.delivery.operation, outcome: outcome.kind, retry });
+    emit({ type: 'request', operation: claim.delivery.operation, outcome: outcome.kind, retry: claim.delivery.again });
     return { value: { delivery: claim.delivery, outcome, latencyMs }, signal: signalOf(outcome) };
   }
 

@@ -22,6 +22,8 @@ export interface EngineOptions {
   log: Logger;
   /** How many doorbells are heard at once. */
   concurrency: number;
+  /** Work that has to go on as long as the engine does: called now and then. */
+  eachRound: () => Promise<void>;
 }
 
 /** Where the engine stands. */
@@ -44,9 +46,7 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-/** At the latest after this long the engine looks at ledger and queue again, whatever it was told. */
-const ROUND_MS = 5000;
-/** The failed jobs follow the ledger within this time. */
+/** What is not urgent follows the ledger within this time: the failed jobs, doorbells that were lost. */
 const RECONCILE_MS = 1000;
 
 export function createEngine(options: EngineOptions): Engine {
@@ -84,10 +84,10 @@ export function createEngine(options: EngineOptions): Engine {
       await feeder.fill();
     }
     await noticeLostQueue();
-    if (failedJobs && clock.now() >= reconcileAt) {
-      reconcileAt = clock.now() + RECONCILE_MS;
-      await failedJobs.reconcile();
-    }
+    if (clock.now() < reconcileAt) return;
+    reconcileAt = clock.now() + RECONCILE_MS;
+    await options.eachRound();
+    await failedJobs?.reconcile();
   }
 
   /** A queue that was wiped leaves us waiting for doorbells that nobody will hear. */
@@ -115,9 +115,9 @@ export function createEngine(options: EngineOptions): Engine {
         await clock.sleep(1000, abort.signal);
       }
       const next = await ledger.nextDueAt();
-      const dueIn = next === null || next === 0 ? ROUND_MS : Math.max(0, next - clock.now());
-      const reconcileIn = failedJobs ? Math.max(1, reconcileAt - clock.now()) : ROUND_MS;
-      await clock.sleep(Math.min(dueIn, reconcileIn, ROUND_MS), current.signal);
+      const dueIn = next === null || next === 0 ? RECONCILE_MS : Math.max(0, next - clock.now());
+      const reconcileIn = Math.max(1, reconcileAt - clock.now());
+      await clock.sleep(Math.min(dueIn, reconcileIn), current.signal);
     }
   }
 

@@ -20,6 +20,7 @@ const FAULTS = {
   'api.key': 3,
   'api.plan': 3,
   'item.unknown': 2,
+  interrupted: 1,
   internal: 1,
 } as const satisfies Record<string, 1 | 2 | 3>;
 

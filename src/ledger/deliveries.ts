@@ -109,7 +109,11 @@ export function createDeliveries({ db, clock }: LedgerContext, items: Items, enc
     // I2: path, bytes and key are durable before the first byte goes out, and never change afterwards.
     sql.send.run(transition(row.state, 'claim'), path, body, clock.now(), row.id);
     const { idempotencyKey, revision, attempts } = row;
-    return { status: 'claimed', delivery: { ...dueDelivery(row), path, body, idempotencyKey, revision, attempts } };
+    const again = row.path !== null;
+    return {
+      status: 'claimed',
+      delivery: { ...dueDelivery(row), path, body, idempotencyKey, revision, attempts, again },
+    };
   }
 
   /** The write in canonical terms, or null while a ref has no remote id. */

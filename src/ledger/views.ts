@@ -146,6 +146,8 @@ function quarantinedRecord({ place, raw, issues, ...row }: QuarantineRow): Quara
   };
 }
 
-function stuckDelivery({ reason, needsPerson: _, ...row }: StuckRow): StuckDelivery {
-  return { ...row, reason: parseJsonOrNull<Reason>(reason) ?? { code: 'unknown', message: 'No reason was kept.' } };
+function stuckDelivery(row: StuckRow): StuckDelivery {
+  const { id, kind, key, naturalKey, operation, source, state } = row;
+  const reason = parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: 'No reason was kept.' };
+  return { id, kind, key, naturalKey, operation, source, state, reason };
 }

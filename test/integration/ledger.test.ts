@@ -244,7 +244,7 @@ describe('deliveries', () => {
     await fixture.ledger.settle({ deliveryId: due!.id, verdict: { kind: 'retry', dueAt: 0, spend: false, reason } });
     const second = await fixture.ledger.claim(due!.id);
     if (first.status !== 'claimed' || second.status !== 'claimed') throw new Error('not claimed');
-    expect(second.delivery).toEqual(first.delivery);
+    expect(second.delivery).toEqual({ ...first.delivery, again: true });
     expect(first.delivery.idempotencyKey).toMatch(/^[A-Za-z0-9_-]{43}$/);
     await fixture.ledger.settle({
       deliveryId: due!.id,

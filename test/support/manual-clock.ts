@@ -34,7 +34,7 @@ export function createManualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
     },
     advance(ms) {
       now += ms;
-      for (const sleeper of [...sleeping]) if (sleeper.until <= now) sleeper.wake();
+      for (const sleeper of sleeping) if (sleeper.until <= now) sleeper.wake();
     },
     sleepers(count) {
       return new Promise((resolve) => {

@@ -116,6 +116,8 @@ export interface ClaimedDelivery extends DueDelivery, EncodedWrite {
   idempotencyKey: string;
   revision: number;
   attempts: number;
+  /** True when this revision has gone out before. */
+  again: boolean;
 }
 
 /** Why a delivery could not be claimed: it has moved on, or a ref is not there yet. */

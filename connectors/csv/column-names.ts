@@ -1,0 +1,49 @@
+import { sourceFault } from '../../src/sdk/index.ts';
+import type { RecordScanner } from './record-scanner.ts';
+import type { Dialect } from './schema.ts';
+
+/**
+ * The column names of a file, from its first row and the dialect. A name may be empty, as at the end of files whose
+ * rows all end with a delimiter; a value under it is an issue of its row.
+ *
+ * @throws a `SourceFault` when they cannot be told for certain, since every row would then be read wrongly.
+ */
+export function columnNames(first: RecordScanner, dialect: Dialect, file: string, encoding: string): string[] {
+  const where = `${file}, line ${first.recordLine}`;
+  if (!dialect.header && dialect.columns !== undefined) return unique(dialect.columns, 'The option `columns`');
+  if (first.defect !== undefined) {
+    throw sourceFault(`The first row cannot be read (${where}): ${first.defect.replaceAll('-', ' ')}.`, {
+      suggestion: 'Check the options delimiter, quote and recordDelimiter against the file.',
+    });
+  }
+  if (!dialect.header) return first.values.map((_, index) => `column${index + 1}`);
+  if (dialect.columns !== undefined) {
+    if (dialect.columns.length !== first.values.length) {
+      throw sourceFault(
+        `The option \`columns\` names ${dialect.columns.length} columns, but the header has ${first.values.length} (${where}).`,
+        { suggestion: 'Name every column of the file, or set `header: false` when its first row is data.' },
+      );
+    }
+    return unique(dialect.columns, 'The option `columns`');
+  }
+  if (first.damaged) {
+    throw sourceFault(`The header is not valid ${encoding} (${where}).`, {
+      suggestion: 'Set the option `encoding` to what the source system writes.',
+    });
+  }
+  if (first.values.every((name) => name === '')) throw sourceFault(`The header names no column (${where}).`);
+  return unique([...first.values], `The header (${where})`);
+}
+
+function unique(names: string[], where: string): string[] {
+  const seen = new Set<string>();
+  const twice = new Set<string>();
+  for (const name of names) {
+    if (name !== '' && seen.has(name)) twice.add(name);
+    seen.add(name);
+  }
+  if (twice.size === 0) return names;
+  throw sourceFault(`${where} has columns of the same name: ${[...twice].join(', ')}.`, {
+    suggestion: 'Give each column its own name, in the export or with the option `columns`.',
+  });
+}

@@ -1,0 +1,347 @@
+import type { Dialect } from './schema.ts';
+
+/** Why a row could not be split into values. */
+export type Defect =
+  /** A quote stands inside a value that is not quoted. */
+  | 'stray-quote'
+  /** Something other than a delimiter follows a closing quote. */
+  | 'text-after-quote'
+  /** A quoted value does not end before the file does, or before the row gets too long. */
+  | 'unclosed-quote'
+  /** The row is longer than `maxRecordBytes`. */
+  | 'too-long';
+
+const RAW_CHARACTERS_MAX = 1_000;
+const BLANKS = ' \t';
+
+/**
+ * Splits text into rows and rows into values.
+ *
+ * csv-parse is not used because three things matter here that it does not give: true line numbers (it counts CRLF in
+ * quoted values twice and `&|\n` terminators not at all), a broken quote that costs its own line instead of everything
+ * up to the next quote, and speed: most rows have no quote at all, and those are split by `indexOf` alone.
+ *
+ * The text comes in pieces; `next` is called until it returns false, then the next piece is fed. At most
+ * `maxRecordBytes` characters and one piece are held. After `next` returned true the fields below describe one row,
+ * until the next call.
+ */
+export class RecordScanner {
+  /** The values; when there is a defect those before it. The array is reused. */
+  readonly values: string[] = [];
+  /** Line of the file on which the row begins, from 1. */
+  recordLine = 1;
+  /** Characters from the row's beginning to the next row's. */
+  length = 0;
+  defect: Defect | undefined;
+  /** True when the row holds U+FFFD, which is what bytes that are invalid in the encoding are decoded to. */
+  damaged = false;
+
+  private readonly delimiter: string;
+  private readonly quote: string | null;
+  private readonly escape: string | null;
+  private readonly comment: string | undefined;
+  private readonly trim: boolean;
+  private readonly max: number;
+  /** What ends a row: given, or found out from the first line end. LF also stands for CRLF. */
+  private terminator: string | undefined;
+  private readonly lineEnds: boolean;
+  private linesToSkip: number;
+
+  private text = '';
+  private final = false;
+  private position = 0;
+  private line = 1;
+  private start = 0;
+  private end = 0;
+  private discarding = false;
+  /**
+   * Where the next one of each stands at or after some earlier position; the text's length when there is none, -1 when
+   * not looked for. Remembering them keeps the work linear when one of them is rare.
+   */
+  private nextTerminator = -1;
+  private nextDelimiter = -1;
+  private nextQuote = -1;
+  private nextEscape = -1;
+  private nextLineEnd = -1;
+  private nextDamage = -1;
+
+  constructor(dialect: Dialect) {
+    this.delimiter = dialect.delimiter;
+    this.quote = dialect.quote;
+    this.escape = dialect.escape ?? dialect.quote;
+    this.comment = dialect.comment;
+    this.trim = dialect.trim;
+    this.max = dialect.maxRecordBytes;
+    this.terminator = dialect.recordDelimiter;
+    this.lineEnds = dialect.recordDelimiter === undefined;
+    this.linesToSkip = dialect.skipLines;
+  }
+
+  /** Gives more text. `final` says that no more will come. */
+  feed(text: string, final: boolean): void {
+    this.text = this.position < this.text.length ? this.text.slice(this.position) + text : text;
+    this.position = 0;
+    this.final = final;
+    this.nextTerminator = -1;
+    this.nextDelimiter = -1;
+    this.nextQuote = -1;
+    this.nextEscape = -1;
+    this.nextLineEnd = -1;
+    this.nextDamage = -1;
+  }
+
+  /** The text of the row as it stands in the file, cut to a readable length when the row is too long. */
+  raw(): string {
+    return this.text.slice(this.start, this.defect === 'too-long' ? this.start + RAW_CHARACTERS_MAX : this.end);
+  }
+
+  /** Steps to the next row. False when more text is needed or, after the final piece, when there are no more rows. */
+  next(): boolean {
+    for (;;) {
+      if (this.position >= this.text.length) return false;
+      const terminator = this.terminator ?? this.detectTerminator();
+      if (terminator === undefined) return false;
+      if (this.discarding || this.linesToSkip > 0) {
+        if (!this.passOver(terminator)) return false;
+        continue;
+      }
+      this.begin();
+      const boundary = this.terminatorFrom(this.position, terminator);
+      if (boundary - this.start > this.max) return this.cutOff(boundary, terminator);
+      if (boundary === this.text.length && !this.final) return false;
+      const end = this.withoutCarriageReturn(boundary);
+      if (end === this.position || this.isComment()) {
+        this.advance(boundary + terminator.length);
+        continue;
+      }
+      if (this.quoteBefore(end)) {
+        if (!this.splitQuoted(terminator)) return false;
+      } else {
+        this.splitPlain(end);
+        this.finish(end, boundary + terminator.length);
+      }
+      if (this.trim && this.defect === undefined && this.values.length === 1 && this.values[0] === '') continue;
+      return true;
+    }
+  }
+
+  private begin(): void {
+    this.values.length = 0;
+    this.defect = undefined;
+    this.start = this.position;
+    this.recordLine = this.line;
+  }
+
+  private finish(end: number, next: number): void {
+    this.end = end;
+    this.length = next - this.start;
+    if (this.nextDamage < this.start) this.nextDamage = this.indexOrEnd('\uFFFD', this.start);
+    this.damaged = this.nextDamage < end;
+    this.advance(next);
+  }
+
+  private advance(to: number): void {
+    const next = Math.min(to, this.text.length);
+    const lineEnd = this.terminator === '\r' ? '\r' : '\n';
+    if (this.nextLineEnd === -1) this.nextLineEnd = this.indexOrEnd(lineEnd, this.position);
+    while (this.nextLineEnd < next) {
+      this.line++;
+      this.nextLineEnd = this.indexOrEnd(lineEnd, this.nextLineEnd + 1);
+    }
+    this.position = next;
+  }
+
+  private splitPlain(end: number): void {
+    const { text, delimiter, values } = this;
+    let from = this.position;
+    for (let at = this.delimiterFrom(from); at + delimiter.length <= end; at = this.delimiterFrom(from)) {
+      values.push(text.slice(from, at));
+      from = at + delimiter.length;
+    }
+    values.push(text.slice(from, end));
+    if (this.trim) for (let index = 0; index < values.length; index++) values[index] = values[index]?.trim() ?? '';
+  }
+
+  /** Splits a row with quotes in it. False when more text is needed; nothing is consumed then. */
+  private splitQuoted(terminator: string): boolean {
+    const { text, delimiter, values } = this;
+    let from = this.position;
+    for (;;) {
+      const opening = this.trim ? this.skipBlanks(from) : from;
+      const quoted = text[opening] === this.quote;
+      const after = quoted ? this.takeQuoted(opening) : this.takePlain(from, terminator);
+      if (after === 'more') return false;
+      if (typeof after === 'string') return this.fail(after, from, terminator);
+      if (quoted && !this.final && text.length - after <= Math.max(delimiter.length, terminator.length)) return false;
+      const next = this.afterTerminator(after, terminator);
+      if (next !== undefined) {
+        this.finish(after, next);
+        return true;
+      }
+      if (!text.startsWith(delimiter, after)) {
+        values.pop();
+        return this.fail('text-after-quote', from, terminator);
+      }
+      from = after + delimiter.length;
+    }
+  }
+
+  /** Takes a quoted value and returns the position after it. */
+  private takeQuoted(opening: number): number | 'more' | 'unclosed-quote' {
+    const closing = this.closingQuote(opening + 1);
+    if (typeof closing === 'string') return closing;
+    this.values.push(this.unescape(this.text.slice(opening + 1, closing)));
+    return this.trim ? this.skipBlanks(closing + 1) : closing + 1;
+  }
+
+  /** Takes a value without quotes and returns the position after it. */
+  private takePlain(from: number, terminator: string): number | 'more' | 'stray-quote' | 'too-long' {
+    const boundary = this.terminatorFrom(from, terminator);
+    if (boundary - this.start > this.max) return 'too-long';
+    if (boundary === this.text.length && !this.final) return 'more';
+    const delimited = this.delimiterFrom(from);
+    const after = delimited < boundary ? delimited : this.withoutCarriageReturn(boundary);
+    const value = this.text.slice(from, after);
+    if (this.quote !== null && value.includes(this.quote)) return 'stray-quote';
+    this.values.push(this.trim ? value.trim() : value);
+    return after;
+  }
+
+  private closingQuote(from: number): number | 'more' | 'unclosed-quote' {
+    const { text, quote, escape, final } = this;
+    let at = from;
+    for (;;) {
+      const found = this.indexOrEnd(quote ?? '', at);
+      // The limit decides, not where a piece of text happens to end, so that a file always reads the same.
+      if (found - this.start > this.max) return 'unclosed-quote';
+      if (found === text.length) return final ? 'unclosed-quote' : 'more';
+      if (escape !== null && escape !== quote) {
+        const escaping = this.escapeFrom(at, escape);
+        if (escaping > found) return found;
+        at = escaping + 2;
+        continue;
+      }
+      if (text[found + 1] !== quote) return found;
+      at = found + 2;
+    }
+  }
+
+  private unescape(value: string): string {
+    const { quote, escape } = this;
+    if (quote === null || escape === null || !value.includes(escape)) return value;
+    if (escape === quote) return value.replaceAll(quote + quote, quote);
+    let result = '';
+    for (let index = 0; index < value.length; index++) {
+      const next = value[index + 1];
+      if (value[index] === escape && (next === quote || next === escape)) index++;
+      result += value[index];
+    }
+    return result;
+  }
+
+  /** The position after a row's end at `at`, or undefined when the row does not end there. */
+  private afterTerminator(at: number, terminator: string): number | undefined {
+    const { text } = this;
+    if (at >= text.length) return text.length;
+    if (text.startsWith(terminator, at)) return at + terminator.length;
+    if (!this.lineEnds || terminator !== '\n' || text[at] !== '\r') return undefined;
+    return at + 1 === text.length || text[at + 1] === '\n' ? at + 2 : undefined;
+  }
+
+  /**
+   * Gives up on a row at the value that begins at `from`. Reading resumes after the line on which that value begins: a
+   * quote that is never closed would otherwise swallow the rows after it.
+   */
+  private fail(defect: Defect, from: number, terminator: string): boolean {
+    const boundary = this.terminatorFrom(from, terminator);
+    if (boundary - this.start > this.max) return this.cutOff(boundary, terminator);
+    if (boundary === this.text.length && !this.final) return false;
+    this.defect = defect;
+    this.finish(this.withoutCarriageReturn(boundary), boundary + terminator.length);
+    return true;
+  }
+
+  /** Reports a row that exceeds the limit, perhaps before its end is in sight, and passes over the rest of it. */
+  private cutOff(boundary: number, terminator: string): boolean {
+    this.defect = 'too-long';
+    this.discarding = true;
+    // Where the end is not in sight, it may begin in the last characters.
+    const seen = boundary < this.text.length ? boundary : this.text.length - terminator.length + 1;
+    this.finish(Math.max(this.start, seen), Math.max(this.start, seen));
+    this.length = RAW_CHARACTERS_MAX;
+    return true;
+  }
+
+  /** Drops text up to the end of a row that is too long, or of a line before the header. */
+  private passOver(terminator: string): boolean {
+    const ending = this.discarding || this.lineEnds ? terminator : '\n';
+    const found = this.text.indexOf(ending, this.position);
+    if (found === -1) {
+      this.advance(this.final ? this.text.length : Math.max(this.position, this.text.length - ending.length + 1));
+      return false;
+    }
+    this.advance(found + ending.length);
+    if (this.discarding) this.discarding = false;
+    else this.linesToSkip--;
+    return true;
+  }
+
+  /** Finds the first line end that is not inside quotes: a lone CR means that the file uses those, else LF or CRLF. */
+  private detectTerminator(): string | undefined {
+    const { text, quote } = this;
+    let quoted = false;
+    for (let at = this.position; at < text.length; at++) {
+      const character = text[at];
+      if (character === quote && this.linesToSkip === 0) quoted = !quoted;
+      else if (quoted) continue;
+      else if (character === '\n') return (this.terminator = '\n');
+      else if (character === '\r') {
+        if (at + 1 === text.length && !this.final) return undefined;
+        return (this.terminator = at + 1 === text.length || text[at + 1] === '\n' ? '\n' : '\r');
+      }
+    }
+    return this.final || text.length > this.max ? (this.terminator = '\n') : undefined;
+  }
+
+  private isComment(): boolean {
+    return this.comment !== undefined && this.text.startsWith(this.comment, this.position);
+  }
+
+  private quoteBefore(end: number): boolean {
+    if (this.quote === null) return false;
+    if (this.nextQuote < this.position) this.nextQuote = this.indexOrEnd(this.quote, this.position);
+    return this.nextQuote < end;
+  }
+
+  private terminatorFrom(from: number, terminator: string): number {
+    if (this.nextTerminator < from) this.nextTerminator = this.indexOrEnd(terminator, from);
+    return this.nextTerminator;
+  }
+
+  private delimiterFrom(from: number): number {
+    if (this.nextDelimiter < from) this.nextDelimiter = this.indexOrEnd(this.delimiter, from);
+    return this.nextDelimiter;
+  }
+
+  private escapeFrom(from: number, escape: string): number {
+    if (this.nextEscape < from) this.nextEscape = this.indexOrEnd(escape, from);
+    return this.nextEscape;
+  }
+
+  private indexOrEnd(needle: string, from: number): number {
+    const found = this.text.indexOf(needle, from);
+    return found === -1 ? this.text.length : found;
+  }
+
+  /** Where a row's text ends whose end stands at `boundary`: before the CR of a CRLF. */
+  private withoutCarriageReturn(boundary: number): number {
+    const crlf = this.lineEnds && this.terminator === '\n' && this.text[boundary - 1] === '\r';
+    return crlf ? boundary - 1 : boundary;
+  }
+
+  private skipBlanks(from: number): number {
+    let at = from;
+    while (BLANKS.includes(this.text[at] ?? 'x') && !this.text.startsWith(this.delimiter, at)) at++;
+    return at;
+  }
+}

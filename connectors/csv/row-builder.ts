@@ -1,0 +1,160 @@
+import type { Issue, JsonObject, SourceRow } from '../../src/sdk/index.ts';
+import { createDecimalReader } from './decimal-notation.ts';
+import type { Defect, RecordScanner } from './record-scanner.ts';
+import type { Dialect } from './schema.ts';
+
+/** Where the text of a row is kept that could not be told apart into columns. */
+export const RAW_FIELD = '_raw';
+
+export interface RowContext {
+  file: string;
+  /** Column names in order; empty for a column without a name. */
+  names: readonly string[];
+  /** The encoding in use, for messages. */
+  encoding: string;
+  dialect: Dialect;
+}
+
+/**
+ * Makes rows of what the scanner read. This is the hottest code of a pull: the common row is a copy of a template, so
+ * that all rows share one hidden class, and one comparison.
+ */
+export function createRowBuilder(context: RowContext, scanner: RecordScanner): () => SourceRow {
+  const { file, names, dialect } = context;
+  const { values } = scanner;
+  const named = names.every((name) => name !== '');
+  // Parsing makes own properties of all names, `__proto__` included.
+  const template = JSON.parse(
+    `{${names
+      .filter((name) => name !== '')
+      .map((name) => `${JSON.stringify(name)}:""`)
+      .join()}}`,
+  ) as Record<string, string>;
+  const needed = names.findLastIndex((name) => name !== '') + 1;
+  const toDecimal = createDecimalReader(dialect.decimalMark);
+  const decimals = dialect.decimalColumns.filter((name) => name in template);
+
+  const fieldsOf = (): Record<string, string> => {
+    const fields = { ...template };
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index];
+      if (name !== undefined && (named || name !== '')) fields[name] = values[index] ?? '';
+    }
+    return fields;
+  };
+
+  return () => {
+    const place = { file, line: scanner.recordLine };
+    if (scanner.defect !== undefined) {
+      const fields = { ...partialFields(names, values), [RAW_FIELD]: scanner.raw() };
+      return {
+        fields,
+        place,
+        issues: [defectIssue(scanner.defect, scanner.recordLine, names[values.length], dialect)],
+      };
+    }
+    if (values.length !== names.length || !named) {
+      const issue = countIssue(values, names, needed, scanner.recordLine);
+      if (issue !== undefined) {
+        return { fields: { ...partialFields(names, values), [RAW_FIELD]: scanner.raw() }, place, issues: [issue] };
+      }
+    }
+    const fields = fieldsOf();
+    const row: SourceRow = { fields, place };
+    if (scanner.damaged) addIssues(row, encodingIssues(fields, scanner.recordLine, context.encoding));
+    for (const name of decimals) {
+      const value = toDecimal(fields[name] ?? '');
+      if (typeof value === 'string') fields[name] = value;
+      else addIssues(row, [decimalIssue(name, value.found, dialect.decimalMark)]);
+    }
+    return row;
+  };
+}
+
+function addIssues(row: SourceRow, issues: Issue[]): void {
+  if (issues.length > 0) row.issues = [...(row.issues ?? []), ...issues];
+}
+
+/** The values that a broken row has, under the names that they would have: the key is often among them. */
+function partialFields(names: readonly string[], values: readonly string[]): JsonObject {
+  const known = names.slice(0, values.length).map((name, index): [string, string] => [name, values[index] ?? '']);
+  return Object.fromEntries(known.filter(([name]) => name !== ''));
+}
+
+/** Values beyond the last named column are no loss when they are empty, as in files that end each row with a delimiter. */
+function countIssue(
+  values: readonly string[],
+  names: readonly string[],
+  needed: number,
+  line: number,
+): Issue | undefined {
+  const nameless = values.findIndex((value, index) => value !== '' && (names[index] ?? '') === '');
+  if (values.length >= needed && nameless === -1) return undefined;
+  const found = `Line ${line} has ${values.length} ${values.length === 1 ? 'value' : 'values'}`;
+  return {
+    code: 'row.columns',
+    message:
+      values.length < needed || values.length > names.length
+        ? `${found}, but ${names.length} ${names.length === 1 ? 'column is' : 'columns are'} expected.`
+        : `${found}, and the one in column ${nameless + 1} stands under no column name.`,
+    cure: 'A delimiter or a line end inside a value must stand in quotes; check the delimiter and quote options too.',
+  };
+}
+
+function defectIssue(defect: Defect, line: number, column: string | undefined, dialect: Dialect): Issue {
+  const field = column === undefined || column === '' ? {} : { field: column };
+  const where = column === undefined || column === '' ? `line ${line}` : `column ${column} of the row at line ${line}`;
+  switch (defect) {
+    case 'stray-quote':
+      return {
+        code: 'row.quote',
+        message: `A value without quotes around it has a quote inside, in ${where}.`,
+        ...field,
+        cure: 'Put the value in quotes and double the quote inside, or set `quote: null` when the file quotes nothing.',
+      };
+    case 'text-after-quote':
+      return {
+        code: 'row.quote',
+        message: `Text follows a closing quote, in ${where}.`,
+        ...field,
+        cure: 'Double the quotes inside a quoted value, or set `escape` to the character that precedes them.',
+      };
+    case 'unclosed-quote':
+      return {
+        code: 'row.quote',
+        message: `A quote is opened and not closed before the end of the file or within ${dialect.maxRecordBytes} bytes, in ${where}.`,
+        ...field,
+        cure: 'Close the quote; where this is the last row, the file may be cut off.',
+      };
+    case 'too-long':
+      return {
+        code: 'row.length',
+        message: `The row at line ${line} is longer than ${dialect.maxRecordBytes} bytes.`,
+        cure: 'Check `recordDelimiter`, or raise `maxRecordBytes`.',
+      };
+    default:
+      return defect satisfies never;
+  }
+}
+
+function encodingIssues(fields: Record<string, string>, line: number, encoding: string): Issue[] {
+  return Object.entries(fields)
+    .filter(([, value]) => value.includes('\uFFFD'))
+    .map(([name, value]) => ({
+      code: 'row.encoding',
+      message: `Column ${name} of the row at line ${line} holds text that is not valid ${encoding}, or was damaged before it was exported.`,
+      field: name,
+      value: value.slice(0, 200),
+      cure: 'Set `encoding` to what the source system writes, or have it write the file anew.',
+    }));
+}
+
+function decimalIssue(name: string, found: string, mark: string): Issue {
+  return {
+    code: 'row.decimal',
+    message: `Column ${name} holds ${JSON.stringify(found.slice(0, 200))}, which is not a number with the decimal mark ${JSON.stringify(mark)}.`,
+    field: name,
+    value: found.slice(0, 200),
+    cure: 'Correct the value, or take the column out of `decimalColumns` where it does not always use that notation.',
+  };
+}

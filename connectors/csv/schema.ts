@@ -1,0 +1,99 @@
+import { sourceFault, z } from '../../src/sdk/index.ts';
+
+const Character = z.string().length(1);
+
+/** Every option of the dialect, without defaults: what a stream may override. */
+const DialectFields = z.strictObject({
+  delimiter: z.string().min(1).describe('What stands between two values; may be several characters, such as `+|`.'),
+  quote: Character.nullable().describe('The character around quoted values; `null` when the file quotes nothing.'),
+  escape: Character.describe(
+    'The character that makes a quote inside a quoted value part of it. Without it a quote is doubled.',
+  ),
+  header: z.boolean().describe('Whether the first row holds the column names.'),
+  columns: z
+    .array(z.string().min(1))
+    .min(1)
+    .describe(
+      'Column names, in order: for files without a header, or to replace it. With neither, columns are `column1`, `column2` and so on.',
+    ),
+  encoding: z
+    .string()
+    .min(1)
+    .describe(
+      'Text encoding, as `utf-8`, `windows-1252`, `iso-8859-1` or `utf-16le`. A byte order mark in the file takes precedence.',
+    ),
+  recordDelimiter: z
+    .string()
+    .min(1)
+    .describe('What ends a row, where that is not a line end; such as `"&|\\n"`. By default LF, CRLF or CR.'),
+  comment: z.string().min(1).describe('Rows that begin with this text are passed over.'),
+  skipLines: z.int().min(0).describe('Lines to pass over before the header.'),
+  trim: z.boolean().describe('Whether white space around values that are not quoted is removed.'),
+  decimalColumns: z
+    .array(z.string().min(1))
+    .describe(
+      'Columns whose numbers are rewritten to plain decimals, still as text: `1.234,56` to `1234.56`, `302,35-` to `-302.35`.',
+    ),
+  decimalMark: z.enum([',', '.']).describe('The decimal mark in `decimalColumns`; the other one separates thousands.'),
+  maxRecordBytes: z
+    .int()
+    .min(64)
+    .max(64 * 1024 * 1024)
+    .describe('The longest row that is accepted. Characters are counted, so text beyond ASCII may take more bytes.'),
+});
+
+const fields = DialectFields.shape;
+
+/** The source's `options`. */
+export const Options = z.strictObject({
+  ...fields,
+  delimiter: fields.delimiter.default(','),
+  quote: fields.quote.default('"'),
+  escape: fields.escape.optional(),
+  header: fields.header.default(true),
+  columns: fields.columns.optional(),
+  encoding: fields.encoding.default('utf-8'),
+  recordDelimiter: fields.recordDelimiter.optional(),
+  comment: fields.comment.optional(),
+  skipLines: fields.skipLines.default(0),
+  trim: fields.trim.default(false),
+  decimalColumns: fields.decimalColumns.default([]),
+  decimalMark: fields.decimalMark.default(','),
+  maxRecordBytes: fields.maxRecordBytes.default(1024 * 1024),
+});
+export type Options = z.infer<typeof Options>;
+
+/** What stands under a stream: its files, and where they differ from the source's other files, their dialect. */
+export const StreamOptions = z.strictObject({
+  path: z
+    .string()
+    .min(1)
+    .describe('The file, relative to the config file. `*` and `?` stand for characters within a file or folder name.'),
+  files: z
+    .enum(['all', 'latest'])
+    .default('all')
+    .describe('`all`: every matching file, in name order, as one snapshot. `latest`: the one that was modified last.'),
+  ...DialectFields.partial().shape,
+});
+export type StreamOptions = z.infer<typeof StreamOptions>;
+
+/** How a file is written. */
+export type Dialect = Options;
+
+/** The source's dialect with what the stream overrides. */
+export function dialectOf(options: Options, stream: StreamOptions): Dialect {
+  const overrides = Object.entries(stream).filter(([name, value]) => name in fields && value !== undefined);
+  const dialect: Dialect = { ...options, ...Object.fromEntries(overrides) };
+  const { delimiter, quote, recordDelimiter } = dialect;
+  if (quote !== null && (delimiter.includes(quote) || recordDelimiter?.includes(quote))) {
+    throw sourceFault(`The quote ${JSON.stringify(quote)} is also part of a delimiter.`, {
+      suggestion: 'Set `quote: null` when the file quotes nothing.',
+    });
+  }
+  if (recordDelimiter === undefined ? /[\r\n]/.test(delimiter) : delimiter.includes(recordDelimiter)) {
+    throw sourceFault(`The delimiter ${JSON.stringify(delimiter)} also ends a row.`, {
+      suggestion: 'Check `delimiter` and `recordDelimiter`.',
+    });
+  }
+  return dialect;
+}

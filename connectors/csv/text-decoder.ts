@@ -1,0 +1,42 @@
+import iconv from 'iconv-lite';
+import { sourceFault } from '../../src/sdk/index.ts';
+
+/** Turns a file's bytes into text, piece by piece. What is invalid in the encoding becomes U+FFFD. */
+export interface FileDecoder {
+  /** The encoding in use: the declared one, or the one that the byte order mark says. */
+  encoding: string;
+  write(bytes: Buffer): string;
+  /** The rest, after the last bytes. */
+  end(): string;
+}
+
+/** No text begins with these bytes by accident, so they are believed before the config. */
+const BYTE_ORDER_MARKS: [encoding: string, bytes: number[]][] = [
+  ['utf-8', [0xef, 0xbb, 0xbf]],
+  ['utf-16le', [0xff, 0xfe]],
+  ['utf-16be', [0xfe, 0xff]],
+];
+
+/** @throws a `SourceFault` when the encoding is unknown. */
+export function assertEncoding(encoding: string): void {
+  const known: boolean = iconv.encodingExists(encoding);
+  if (known) return;
+  throw sourceFault(`The encoding ${encoding} is not known.`, {
+    suggestion: 'Use a name such as utf-8, windows-1252, iso-8859-1, iso-8859-15, utf-16le or shift_jis.',
+  });
+}
+
+/** A decoder for a file that begins with `head`. A byte order mark is not part of the text. */
+export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
+  const mark = BYTE_ORDER_MARKS.find(([, bytes]) => bytes.every((byte, index) => head[index] === byte));
+  const encoding = mark === undefined || /^utf-?32/i.test(declared) ? declared : mark[0];
+  const decoder = iconv.getDecoder(encoding);
+  // Half a surrogate pair is as invalid in UTF-16 as a broken sequence is in UTF-8, where the decoder sees to it.
+  const wide = /^(utf-?16|ucs-?2)/i.test(encoding);
+  const clean = (text: string) => (wide ? text.toWellFormed() : text);
+  return {
+    encoding,
+    write: (bytes) => clean(decoder.write(bytes)),
+    end: () => clean(decoder.end() ?? ''),
+  };
+}

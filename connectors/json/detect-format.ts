@@ -1,0 +1,36 @@
+import { sourceFault } from '../../src/sdk/index.ts';
+
+export type JsonFormat = 'array' | 'ndjson';
+
+/** The byte order mark, if any, that the first chunk of a UTF-8 file begins with is not part of the text. */
+export function withoutByteOrderMark(head: Buffer, file: string): Buffer {
+  const [first, second, third] = head;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
+    throw sourceFault(`${file} is UTF-16, but JSON is exchanged as UTF-8.`, {
+      suggestion: 'Have the source system write UTF-8, or convert the file.',
+    });
+  }
+  return first === 0xef && second === 0xbb && third === 0xbf ? head.subarray(3) : head;
+}
+
+/**
+ * Tells the format of a file by its extension and its first chunk. A file that begins with an object is NDJSON only when
+ * its first line is complete and a second object follows: a single object may as well be a document.
+ */
+export function detectFormat(options: { file: string; head: Buffer; atRoot: boolean }): JsonFormat {
+  if (/\.(ndjson|jsonl)$/i.test(options.file)) return 'ndjson';
+  if (!options.atRoot) return 'array';
+  const [first = '', ...others] = options.head.toString('utf8').trimStart().split('\n');
+  if (!first.startsWith('{') || !others.some((line) => line.startsWith('{'))) return 'array';
+  return isComplete(first) ? 'ndjson' : 'array';
+}
+
+function isComplete(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}

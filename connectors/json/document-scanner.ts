@@ -1,0 +1,299 @@
+import { type SourceFile, sourceFault } from '../../src/sdk/index.ts';
+import { formatDocumentPath, type PathStep } from './document-path.ts';
+import type { Element } from './element-row.ts';
+import { ValueScanner } from './value-scanner.ts';
+
+const NAMES_SHOWN = 12;
+const RAW_BYTES_MAX = 1_000;
+
+/**
+ * What comes next. The containers on the path to the list are followed token by token; every other value is passed over
+ * or taken as a whole.
+ *
+ *   value ──┬─ container on the path ─▶ member / item ─▶ (other ─▶ skip ─▶ separator)* ─▶ value, one level deeper
+ *           └─ the list itself ───────▶ element ─▶ (take ─▶ next-element)* ─▶ separator of the level above
+ *   after the outermost container: end, where only white space may stand
+ */
+type State =
+  | 'value'
+  | 'member'
+  | 'colon'
+  | 'item'
+  | 'other'
+  | 'skip'
+  | 'separator'
+  | 'element'
+  | 'take'
+  | 'next-element'
+  | 'end';
+
+/** A container on the path that is open. */
+interface Level {
+  step: PathStep;
+  /** The member or item that the path goes through was met. */
+  found: boolean;
+  /** Items seen of a list. */
+  index: number;
+  /** The first names seen of an object, for the message when the right one is missing. */
+  names: string[];
+}
+
+export interface DocumentScannerOptions {
+  file: SourceFile;
+  steps: readonly PathStep[];
+  maxRecordBytes: number;
+}
+
+/**
+ * Cuts the elements of one list out of a JSON document that comes in chunks. At most one element, up to
+ * `maxRecordBytes`, and one chunk are held. The document is followed to its end, so that one that is cut off does not
+ * pass for complete.
+ */
+export class DocumentScanner {
+  private readonly options: DocumentScannerOptions;
+  private readonly at: string;
+  private readonly value = new ValueScanner();
+  private buffer: Buffer = Buffer.alloc(0);
+  private position = 0;
+  private line = 1;
+  private final = false;
+  private state: State = 'value';
+  /** A container was just opened, so it may be closed at once. */
+  private opened = false;
+  private readonly levels: Level[] = [];
+  private matched = false;
+  private index = 0;
+  private valueStart = 0;
+  private valueLine = 1;
+  private head: Buffer | undefined;
+
+  constructor(options: DocumentScannerOptions) {
+    this.options = options;
+    this.at = formatDocumentPath(options.steps);
+  }
+
+  feed(chunk: Buffer, final: boolean): void {
+    const kept = this.state === 'take' && this.head === undefined ? this.valueStart : this.position;
+    this.buffer = kept < this.buffer.length ? Buffer.concat([this.buffer.subarray(kept), chunk]) : chunk;
+    this.position -= kept;
+    this.valueStart -= kept;
+    this.final = final;
+  }
+
+  /**
+   * The next element, or null when more is needed or, after the final chunk, when the document is at its end.
+   *
+   * @throws a `SourceFault` when the document is not JSON, is cut off, or has no list at the path.
+   */
+  next(): Element | null {
+    for (;;) {
+      if (this.state === 'take') {
+        const element = this.take();
+        if (element === null && this.final) throw this.fault('The document ends in the middle of a value');
+        return element;
+      }
+      if (this.state === 'skip') {
+        if (!this.skip()) return this.needMore();
+        continue;
+      }
+      const byte = this.peek();
+      if (byte === undefined) return this.needMore();
+      if (!this.step(byte)) return this.needMore();
+    }
+  }
+
+  private needMore(): null {
+    if (this.final && this.state !== 'end') throw this.fault('The document ends before it is complete');
+    return null;
+  }
+
+  /** Handles one structural character. False when more bytes are needed. */
+  private step(byte: string): boolean {
+    const level = this.levels.at(-1);
+    switch (this.state) {
+      case 'value':
+        this.enter(byte);
+        return true;
+      case 'member':
+        if (byte === '}' && this.opened) return this.close();
+        if (byte !== '"') throw this.unexpected('a name in quotes', byte);
+        return this.takeName();
+      case 'colon':
+        if (byte !== ':') throw this.unexpected('a colon', byte);
+        this.position++;
+        this.state = this.matched ? 'value' : 'other';
+        return true;
+      case 'item':
+        if (byte === ']' && this.opened) return this.close();
+        if (level !== undefined && level.index++ === level.step) {
+          level.found = true;
+          this.state = 'value';
+        } else this.state = 'other';
+        return true;
+      case 'other':
+        if (',]}:'.includes(byte)) throw this.unexpected('a value', byte);
+        this.begin('skip');
+        return true;
+      case 'separator': {
+        const list = typeof level?.step === 'number';
+        if (byte === (list ? ']' : '}')) return this.close();
+        if (byte !== ',') throw this.unexpected(list ? 'a comma or ]' : 'a comma or }', byte);
+        this.position++;
+        this.opened = false;
+        this.state = list ? 'item' : 'member';
+        return true;
+      }
+      case 'element':
+        if (byte === ']' && this.opened) return this.leave();
+        if (',]}:'.includes(byte)) throw this.unexpected('an element', byte);
+        this.begin('take');
+        return true;
+      case 'next-element':
+        if (byte === ']') return this.leave();
+        if (byte !== ',') throw this.unexpected('a comma or ]', byte);
+        this.position++;
+        this.opened = false;
+        this.state = 'element';
+        return true;
+      case 'end':
+        throw this.unexpected('the end of the file', byte);
+      case 'skip':
+      case 'take':
+        return true;
+      default:
+        return this.state satisfies never;
+    }
+  }
+
+  /** Enters the value that the path leads through or to. */
+  private enter(byte: string): void {
+    const step = this.options.steps[this.levels.length];
+    const list = typeof step !== 'string';
+    if (byte !== (list ? '[' : '{')) {
+      const kind = byte === '{' ? 'an object' : byte === '[' ? 'a list' : 'a single value';
+      throw this.fault(
+        `${formatDocumentPath(this.options.steps.slice(0, this.levels.length))} is ${kind}, but ${list ? 'a list' : 'an object'} is expected`,
+        'Say with `at` where the list of records stands, as $.data.parts; for one object per line set `format: ndjson`.',
+      );
+    }
+    this.position++;
+    this.opened = true;
+    if (step === undefined) this.state = 'element';
+    else {
+      this.levels.push({ step, found: false, index: 0, names: [] });
+      this.state = list ? 'item' : 'member';
+    }
+  }
+
+  private takeName(): boolean {
+    this.value.reset();
+    const end = this.value.scan(this.buffer, this.position);
+    if (end === -1) {
+      if (this.buffer.length - this.position <= this.options.maxRecordBytes) return false;
+      throw this.fault(`A name is longer than ${this.options.maxRecordBytes} bytes`);
+    }
+    const text = this.buffer.toString('utf8', this.position, end);
+    const name = this.parseName(text);
+    const level = this.levels.at(-1);
+    this.matched = level?.step === name;
+    if (level !== undefined) {
+      if (this.matched && level.found) throw this.fault(`The name ${JSON.stringify(name)} stands twice in one object`);
+      if (this.matched) level.found = true;
+      if (level.names.length < NAMES_SHOWN) level.names.push(name);
+    }
+    this.position = end;
+    this.state = 'colon';
+    return true;
+  }
+
+  private parseName(text: string): string {
+    try {
+      return JSON.parse(text) as string;
+    } catch (error) {
+      throw this.fault('A name is not valid JSON', undefined, error);
+    }
+  }
+
+  /** Closes the innermost container on the path. */
+  private close(): boolean {
+    const level = this.levels.at(-1);
+    if (level !== undefined && !level.found) {
+      const where = formatDocumentPath(this.options.steps.slice(0, this.levels.length - 1));
+      const missing =
+        typeof level.step === 'number' ? `no item ${level.step}` : `no member ${JSON.stringify(level.step)}`;
+      const names = level.names.length > 0 ? ` It has ${level.names.join(', ')}.` : '';
+      throw this.fault(`${where} has ${missing}`, `Correct \`at\`.${names}`);
+    }
+    this.levels.pop();
+    return this.leave();
+  }
+
+  /** Leaves a container on the path, or the list. */
+  private leave(): boolean {
+    this.position++;
+    this.state = this.levels.length === 0 ? 'end' : 'separator';
+    return true;
+  }
+
+  private begin(state: 'skip' | 'take'): void {
+    this.value.reset();
+    this.state = state;
+    this.valueStart = this.position;
+    this.valueLine = this.line;
+    this.head = undefined;
+  }
+
+  private skip(): boolean {
+    const end = this.value.scan(this.buffer, this.position);
+    this.position = end === -1 ? this.buffer.length : end;
+    if (end === -1) return false;
+    this.line += this.value.lines;
+    this.state = 'separator';
+    return true;
+  }
+
+  private take(): Element | null {
+    const { maxRecordBytes, file, steps } = this.options;
+    const end = this.value.scan(this.buffer, this.position);
+    this.position = end === -1 ? this.buffer.length : end;
+    if (this.head === undefined && this.position - this.valueStart > maxRecordBytes) {
+      // From here on the value is only followed to its end.
+      this.head = Buffer.from(this.buffer.subarray(this.valueStart, this.valueStart + RAW_BYTES_MAX));
+    }
+    if (end === -1) return null;
+    this.line += this.value.lines;
+    this.state = 'next-element';
+    return {
+      bytes: this.head ?? this.buffer.subarray(this.valueStart, end),
+      tooLong: this.head !== undefined,
+      members: this.value.members,
+      deepest: this.value.deepest,
+      place: { file: file.name, line: this.valueLine, path: formatDocumentPath([...steps, this.index++]) },
+    };
+  }
+
+  /** Passes over white space and gives the character after it, or undefined when there is none yet. */
+  private peek(): string | undefined {
+    const { buffer } = this;
+    while (this.position < buffer.length) {
+      const byte = buffer[this.position];
+      if (byte === 0x0a) this.line++;
+      else if (byte !== 0x20 && byte !== 0x0d && byte !== 0x09) return String.fromCharCode(byte ?? 0);
+      this.position++;
+    }
+    return undefined;
+  }
+
+  private unexpected(expected: string, found: string): Error {
+    return this.fault(`Expected ${expected}, found ${JSON.stringify(found)}`);
+  }
+
+  private fault(message: string, suggestion?: string, cause?: unknown): Error {
+    const inList = this.state === 'take' || this.state === 'element' || this.state === 'next-element';
+    const path = inList ? `, ${formatDocumentPath([...this.options.steps, this.index])}` : '';
+    return sourceFault(`${message} (${this.options.file.name}, line ${this.line}${path}; the list is ${this.at}).`, {
+      suggestion: suggestion ?? 'The file is not valid JSON or was cut off: have it written anew.',
+      cause,
+    });
+  }
+}

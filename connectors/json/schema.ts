@@ -1,0 +1,47 @@
+import { z } from '../../src/sdk/index.ts';
+import { parseDocumentPath } from './document-path.ts';
+
+const Fields = z.strictObject({
+  format: z
+    .enum(['auto', 'array', 'ndjson'])
+    .describe(
+      '`array`: one document with a list in it. `ndjson`: one value per line. `auto` tells by the extension (.ndjson, .jsonl) and the beginning of the file.',
+    ),
+  maxRecordBytes: z
+    .int()
+    .min(64)
+    .max(64 * 1024 * 1024)
+    .describe('The longest element or line that is accepted, in bytes.'),
+});
+
+/** The source's `options`. */
+export const Options = z.strictObject({
+  format: Fields.shape.format.default('auto'),
+  maxRecordBytes: Fields.shape.maxRecordBytes.default(1024 * 1024),
+});
+export type Options = z.infer<typeof Options>;
+
+/** What stands under a stream. */
+export const StreamOptions = z.strictObject({
+  path: z
+    .string()
+    .min(1)
+    .describe('The file, relative to the config file. `*` and `?` stand for characters within a file or folder name.'),
+  files: z
+    .enum(['all', 'latest'])
+    .default('all')
+    .describe('`all`: every matching file, in name order, as one snapshot. `latest`: the one that was modified last.'),
+  at: z
+    .string()
+    .default('$')
+    .refine((at) => parseDocumentPath(at) !== null, {
+      message: 'Write a path such as $, $.data.parts, $["data set"].parts or $.pages[0].items.',
+    })
+    .describe('Where the list stands in a document, as `$.data.parts`; `$` when the document is the list.'),
+  where: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+    .optional()
+    .describe('Only elements whose members have these values, as `{ model: part.part }`; the others are passed over.'),
+  ...Fields.partial().shape,
+});
+export type StreamOptions = z.infer<typeof StreamOptions>;

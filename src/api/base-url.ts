@@ -1,0 +1,40 @@
+import { isIPv4 } from 'node:net';
+import { fault } from '../domain/faults.ts';
+
+/** Where the API is: one origin, and the path that everything is below. */
+export interface BaseUrl {
+  /** Scheme, host and port. */
+  origin: string;
+  /** Path without a trailing slash; empty when the API is at the root. */
+  prefix: string;
+}
+
+/**
+ * Reads the base URL. The key travels in a header of every request, so anything but https is refused, except towards
+ * this machine itself.
+ *
+ * @throws Fault `config.invalid`
+ */
+export function parseBaseUrl(text: string): BaseUrl {
+  const url = URL.parse(text);
+  if (url === null) throw invalid('target.baseUrl is not a URL.');
+  if (url.username !== '' || url.password !== '') {
+    throw invalid('target.baseUrl carries a user name or password; the API key belongs into target.apiKey.');
+  }
+  if (url.search !== '' || url.hash !== '') throw invalid('target.baseUrl has a query or fragment.');
+  const secure = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+  if (!secure) throw invalid(`target.baseUrl uses ${url.protocol}//, which would send the API key unprotected.`);
+  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
+}
+
+function isLoopback(hostname: string): boolean {
+  if (hostname === 'localhost' || hostname === '[::1]') return true;
+  return isIPv4(hostname) && hostname.startsWith('127.');
+}
+
+function invalid(message: string) {
+  return fault('config.invalid', message, {
+    path: 'target.baseUrl',
+    suggestion: 'Give the address of the API as https://host; http:// is accepted on loopback only.',
+  });
+}

@@ -1,0 +1,83 @@
+import { kindOf } from '../domain/delivery.ts';
+import { fault } from '../domain/faults.ts';
+import { type ItemKind, REF_ROLES } from '../domain/item.ts';
+import type { EncodedWrite, Write } from '../domain/ports/target.ts';
+import { allowedFieldsOf, type Profile } from '../domain/profile.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+import { normalizeDecimal } from '../lib/decimal.ts';
+import type { JsonValue } from '../lib/json.ts';
+import { isSupported, pathOf, WRITE_ENDPOINTS } from './endpoints.ts';
+
+/** Canonical fields that hold decimals as text; `*` stands for every entry of a list. */
+export const DECIMAL_PATHS: Record<ItemKind, ReadonlySet<string>> = {
+  product: new Set(),
+  material: new Set(['recycled_mass_fraction', 'composition.*.mass_fraction']),
+  bom_item: new Set(['quantity', 'per_quantity', 'mass.value', 'mass_fraction']),
+};
+
+/**
+ * Turns a write into path and body under the profile. The members stand in a fixed order: refs, canonical fields, extra
+ * fields, and what a payload of an older profile has besides. Decimals written as numbers keep their digits as text all
+ * the way.
+ *
+ * @throws Fault `internal` for an operation without an endpoint, and for an update without a usable remote id
+ */
+export function encodeWrite(write: Write, profile: Profile): EncodedWrite {
+  const { operation, remoteId } = write;
+  if (!isSupported(operation)) throw fault('internal', `The API has no endpoint for ${operation}.`);
+  const endpoint = WRITE_ENDPOINTS[operation];
+  if (!endpoint.path.includes('{id}')) return { path: endpoint.path, body: bodyOf(write, profile) };
+  if (typeof remoteId !== 'string' && typeof remoteId !== 'number') {
+    throw fault('internal', `${operation} was to be encoded without the item's remote id.`);
+  }
+  return { path: pathOf(endpoint, remoteId), body: bodyOf(write, profile) };
+}
+
+/** What the API calls a field. */
+export function wireNameOf(profile: Profile, kind: ItemKind, name: string): string {
+  const names = profile.wireNames[kind];
+  return Object.hasOwn(names, name) ? (names[name] ?? name) : name;
+}
+
+function bodyOf({ operation, payload, refs }: Write, profile: Profile): string {
+  const kind = kindOf(operation);
+  const members = new Map<string, string>();
+  const add = (wireName: string, text: string): void => {
+    if (!members.has(wireName)) members.set(wireName, text);
+  };
+  for (const role of REF_ROLES) {
+    const id = refs[role];
+    if (id !== undefined) add(profile.refNames[role], JSON.stringify(id));
+  }
+  const decimals = profile.decimals === 'number' ? DECIMAL_PATHS[kind] : NONE;
+  const rest = Object.keys(payload).sort();
+  for (const name of new Set([...allowedFieldsOf(profile, kind), ...rest])) {
+    const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
+    if (value !== undefined) add(wireNameOf(profile, kind, name), textOf(value, name, decimals));
+  }
+  return `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** JSON text of a value, where decimals may be at the given paths. */
+function textOf(value: JsonValue, path: string, decimals: ReadonlySet<string>): string {
+  if (decimals.size === 0) return plainText(value);
+  if (Array.isArray(value)) return `[${value.map((entry) => textOf(entry, `${path}.*`, decimals)).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.keys(value).sort();
+    const texts = members.flatMap((name) => {
+      const member = value[name];
+      return member === undefined ? [] : [`${JSON.stringify(name)}:${textOf(member, `${path}.${name}`, decimals)}`];
+    });
+    return `{${texts.join(',')}}`;
+  }
+  // The normal form of a decimal is a JSON number as it stands.
+  if (typeof value === 'string' && decimals.has(path)) return normalizeDecimal(value) ?? JSON.stringify(value);
+  return plainText(value);
+}
+
+/** Nested members sorted by name, so that equal payloads give equal bytes. */
+function plainText(value: JsonValue): string {
+  return typeof value === 'object' && value !== null ? canonicalJson(value) : JSON.stringify(value);
+}

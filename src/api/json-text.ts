@@ -1,0 +1,37 @@
+import type { JsonValue } from '../lib/json.ts';
+
+/** A reviver as engines have it since "JSON.parse source text access" (ECMAScript 2026): it sees a primitive's own text. */
+type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
+const parse = JSON.parse as (text: string, reviver?: Reviver) => unknown;
+
+/** Sixteen digits in a row may be an integer that a double cannot hold. */
+const LONG_DIGITS = /\d{16}/;
+const INTEGER = /^-?\d+$/;
+
+/**
+ * Parses JSON without rounding ids: an integer that a double cannot hold exactly becomes the text of its digits.
+ *
+ * @returns undefined when the text is not JSON
+ */
+export function parseJson(text: string): JsonValue | undefined {
+  try {
+    return (LONG_DIGITS.test(text) ? parse(text, keepDigits) : parse(text)) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+const keepDigits: Reviver = (_key, value, context) => {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
+  return context.source !== undefined && INTEGER.test(context.source) ? context.source : value;
+};
+
+/** The value at a path such as `data.id`, or undefined. Only own members count. */
+export function valueAt(value: JsonValue | undefined, path: string): JsonValue | undefined {
+  let at: JsonValue | undefined = value;
+  for (const name of path.split('.')) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Record<string, JsonValue>)[name];
+  }
+  return at;
+}

@@ -1,0 +1,97 @@
+import { fault } from '../domain/faults.ts';
+import type { OutcomeDetail } from '../domain/outcome.ts';
+import type { Probe, ScopeAnswer } from '../domain/ports/target.ts';
+import { type Judge, meaningOf } from './classify.ts';
+import { type Endpoint, LIST_ENDPOINTS, PUBLISH_ENDPOINT, pathOf, WRITE_ENDPOINTS } from './endpoints.ts';
+import { parseJson } from './json-text.ts';
+import type { Exchange } from './transport.ts';
+
+/**
+ * Ids that no item has, in both of the forms that a route may insist on: numbers, of which databases begin at 1, and
+ * UUIDs, of which this is the nil one (RFC 9562, section 5.9).
+ */
+const IMPOSSIBLE_IDS = ['0', '00000000-0000-0000-0000-000000000000'];
+
+/** Sends one request; the path is below the base URL. */
+export type Ask = (method: Endpoint['method'], path: string, body: string | null) => Promise<Exchange>;
+
+export interface ProbeTools {
+  judge: Judge;
+  /** Query of the listing, without a question mark; may be empty. */
+  listQuery: string;
+  /** With the key that data requests carry. */
+  ask: Ask;
+  /** With the key that publishing uses. */
+  askToPublish: Ask;
+}
+
+interface Answer {
+  answer: ScopeAnswer;
+  denied: Probe['denied'];
+}
+
+/**
+ * Learns what a key may do without writing anything: it reads one page, then writes to items that cannot exist. A server
+ * that checks the scope before it looks for the item, as Django REST Framework does, answers 404 to a key that may and
+ * 403 to one that may not. Anything else leaves the question open.
+ *
+ * @throws Fault `api.unreachable` when the API gives no answer at all
+ */
+export async function probeScopes(tools: ProbeTools): Promise<Probe> {
+  const query = tools.listQuery === '' ? '' : `?${tools.listQuery}`;
+  const listing = await tools.ask('GET', LIST_ENDPOINTS.product.path + query, null);
+  if (listing.kind === 'silence' && listing.loss.by !== 'key') throw unreachable(tools, listing);
+  const read = readAnswer(tools, listing);
+  const unknown: Probe['scopes'] = { read: 'unknown', write: 'unknown', publish: 'unknown' };
+  if (read.denied !== null && read.denied.by !== 'scope') return { denied: read.denied, scopes: unknown };
+  const write = await impossible(tools, tools.ask, { endpoint: WRITE_ENDPOINTS['material.update'], body: '{}' });
+  const publish = await impossible(tools, tools.askToPublish, { endpoint: PUBLISH_ENDPOINT, body: null });
+  const scopes = { read: read.answer, write: write.answer, publish: publish.answer };
+  const hard = [write.denied, publish.denied].find((denied) => denied !== null && denied.by !== 'scope');
+  const none = Object.values(scopes).every((answer) => answer === 'no');
+  return { denied: hard ?? (none ? read.denied : null), scopes };
+}
+
+function readAnswer({ judge }: ProbeTools, exchange: Exchange): Answer {
+  // The page may be longer than what is read of it here: the status is enough.
+  if (exchange.kind === 'answer' && meaningOf(exchange.status) === 'done') return { answer: 'yes', denied: null };
+  return denialIn(judge, exchange) ?? { answer: 'unknown', denied: null };
+}
+
+/** Tries every impossible id: one 403 is a no, whatever the other says, since routes may differ by the form of the id. */
+async function impossible(
+  tools: ProbeTools,
+  ask: Ask,
+  { endpoint, body }: { endpoint: Endpoint; body: string | null },
+): Promise<Answer> {
+  let answer: ScopeAnswer = 'unknown';
+  for (const id of IMPOSSIBLE_IDS) {
+    const exchange = await ask(endpoint.method, pathOf(endpoint, id), body);
+    const denial = denialIn(tools.judge, exchange);
+    if (denial !== null) return denial;
+    if (mayWrite(exchange)) answer = 'yes';
+  }
+  return { answer, denied: null };
+}
+
+/** 404 of a view carries JSON; that of a router which does not know the path usually does not, and says nothing. */
+function mayWrite(exchange: Exchange): boolean {
+  if (exchange.kind !== 'answer') return false;
+  if (meaningOf(exchange.status) === 'done') return true;
+  return exchange.status === 404 && exchange.body !== '' && parseJson(exchange.body) !== undefined;
+}
+
+function denialIn(judge: Judge, exchange: Exchange): Answer | null {
+  const outcome = judge.outcomeOf(exchange, { needsId: false, idPaths: [], uniqueFields: [] });
+  if (outcome.kind !== 'denied') return null;
+  return { answer: outcome.by === 'scope' ? 'no' : 'unknown', denied: { by: outcome.by, detail: outcome.detail } };
+}
+
+function unreachable({ judge }: ProbeTools, exchange: Exchange) {
+  const outcome = judge.outcomeOf(exchange, { needsId: false, idPaths: [], uniqueFields: [] });
+  const detail: OutcomeDetail | null = 'detail' in outcome ? outcome.detail : null;
+  return fault('api.unreachable', `The API cannot be reached: ${detail?.message ?? 'there was no answer.'}`, {
+    path: 'target.baseUrl',
+    suggestion: 'Check target.baseUrl, the network and the certificate of the API.',
+  });
+}

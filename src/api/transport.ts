@@ -1,0 +1,158 @@
+import { type Dispatcher, Pool } from 'undici';
+
+/** Time limits of the API's connections and requests, in milliseconds. */
+export interface TransportTimeouts {
+  /** DNS, TCP and TLS together. */
+  connectMs: number;
+  /** From the last byte sent to the answer's headers. undici keeps this one to about a second. */
+  headersMs: number;
+  /** Between two pieces of the answer's body. */
+  bodyMs: number;
+}
+
+/** One request as it goes out. */
+export interface HttpRequest {
+  method: 'GET' | 'POST' | 'PATCH';
+  /** Path and query on the one origin. */
+  path: string;
+  /** Names and values in turn. */
+  headers: string[];
+  /** Sent as it is, in UTF-8; null for a request without a body. */
+  body: string | null;
+  /** Limit of the whole request, waiting for a connection included. */
+  totalMs: number;
+  /** Of the answer's body, this much is read. */
+  bytesMax: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Why there is no answer, or not all of it. */
+export type Loss =
+  /** The connection or the HTTP library gave up. */
+  | { by: 'error'; error: Error }
+  /** The request's total limit passed. */
+  | { by: 'deadline'; totalMs: number }
+  /** The caller's signal. */
+  | { by: 'abort' }
+  /** There is no key to send it with. */
+  | { by: 'key'; message: string }
+  /** The body is longer than `bytesMax`; what was read is its beginning. */
+  | { by: 'size'; bytesMax: number };
+
+/** What became of one request. */
+export type Exchange =
+  | { kind: 'answer'; status: number; headers: AnswerHeaders; body: string; cut: Loss | null }
+  /** No status line arrived. `sent` is false only where it is certain that no byte of the request went out. */
+  | { kind: 'silence'; sent: boolean; loss: Loss };
+
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface Transport {
+  /** Sends one request once, follows nothing and never rejects. */
+  exchange(request: HttpRequest): Promise<Exchange>;
+  /** Lets running requests end, then closes the connections. */
+  close(): Promise<void>;
+}
+
+/** Shorter than the idle limits that servers and proxies commonly have, so that it is this side that closes. */
+const KEEP_ALIVE_MS = 4_000;
+
+/**
+ * The HTTP/1.1 connections to one origin.
+ *
+ * HTTP/2 is off: undici repeats refused streams by itself, and whether bytes went out has to be known for each request
+ * (I6). undici's dispatcher is driven directly because its handler alone tells when a request is about to be written.
+ */
+export function createTransport(options: {
+  origin: string;
+  connections: number;
+  timeouts: TransportTimeouts;
+}): Transport {
+  const pool = new Pool(options.origin, {
+    connections: options.connections,
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: options.timeouts.connectMs },
+    headersTimeout: options.timeouts.headersMs,
+    bodyTimeout: options.timeouts.bodyMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
+  return {
+    exchange: (request) => exchange(pool, request),
+    close: () => pool.close(),
+  };
+}
+
+function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
+  return new Promise((resolve) => {
+    const { signal, totalMs, bytesMax } = request;
+    if (signal?.aborted) {
+      resolve({ kind: 'silence', sent: false, loss: { by: 'abort' } });
+      return;
+    }
+    let control: Dispatcher.DispatchController | null = null;
+    let status = 0;
+    let headers: AnswerHeaders = {};
+    let chunks: Buffer[] = [];
+    let bytes = 0;
+    let settled = false;
+
+    const settle = (loss: Loss | null): void => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      if (status === 0) {
+        // Without a controller the request was never handed to a socket.
+        const unexplained: Loss = { by: 'error', error: new Error('the answer ended before its status line') };
+        resolve({ kind: 'silence', sent: control !== null, loss: loss ?? unexplained });
+      } else {
+        resolve({ kind: 'answer', status, headers, body: textOf(chunks), cut: loss });
+      }
+      chunks = [];
+    };
+    const giveUp = (loss: Loss): void => {
+      settle(loss);
+      control?.abort(new Error(`given up: ${loss.by}`));
+    };
+    const onAbort = (): void => giveUp({ by: 'abort' });
+    const timer = setTimeout(() => giveUp({ by: 'deadline', totalMs }), totalMs);
+    signal?.addEventListener('abort', onAbort, { once: true });
+
+    pool.dispatch(
+      { method: request.method, path: request.path, headers: request.headers, body: request.body },
+      {
+        onRequestStart(controller) {
+          // What is thrown here keeps undici from writing the request.
+          if (settled) throw new Error('given up before it was sent');
+          if (control !== null) {
+            // I6: a second start would be undici sending the request again by itself.
+            const error = new Error('the connection was lost while the request was under way');
+            settle({ by: 'error', error });
+            throw error;
+          }
+          control = controller;
+        },
+        onResponseStart(_controller, statusCode, answerHeaders) {
+          if (statusCode < 200) return;
+          status = statusCode;
+          headers = answerHeaders;
+        },
+        onResponseData(_controller, chunk) {
+          if (settled) return;
+          chunks.push(chunk);
+          bytes += chunk.length;
+          if (bytes > bytesMax) giveUp({ by: 'size', bytesMax });
+        },
+        onResponseEnd: () => settle(null),
+        onResponseError: (_controller, error) => settle({ by: 'error', error }),
+      },
+    );
+  });
+}
+
+function textOf(chunks: Buffer[]): string {
+  const only = chunks.length === 1 ? chunks[0] : undefined;
+  const text = (only ?? Buffer.concat(chunks)).toString('utf8');
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
+}

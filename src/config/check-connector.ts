@@ -1,0 +1,132 @@
+import type { z } from 'zod';
+import { isJsonObject } from '../lib/json.ts';
+import { StreamKey } from './config.ts';
+import type { Findings } from './findings.ts';
+import { parseSettings, type SettingsContext } from './parse-settings.ts';
+import type { PathSegment } from './problem.ts';
+import { keysAt, schemaTreeOf } from './schema-tree.ts';
+
+/** What the config needs to know of a connector. */
+export interface ConnectorSchemas {
+  id: string;
+  /** The source's `options`. */
+  options: z.ZodType;
+  /** What stands under a stream besides `key`. */
+  streamOptions: z.ZodType;
+}
+
+/** A stream with the connector's options for it, checked. */
+export interface LoadedStream {
+  name: string;
+  /** Columns that identify a record; empty where its content does. */
+  key: string[];
+  options: unknown;
+}
+
+/** What a connector's own schemas made of a source. */
+export interface ConnectorSettings<Connector> {
+  connector: Connector;
+  options: unknown;
+  streams: LoadedStream[];
+}
+
+/** A single stream whose settings stand in `options` has this name. */
+export const DEFAULT_STREAM = 'default';
+
+export interface ConnectorCheck<Connector extends ConnectorSchemas> {
+  connectors: readonly Connector[];
+  findings: Findings;
+  isExpanded: SettingsContext['isExpanded'];
+}
+
+/**
+ * Checks a source's connector, options and streams. It works on the values as they are in the file, since it also runs
+ * when other parts of the config are wrong: all problems are reported at once.
+ *
+ * @returns undefined when there was a problem
+ */
+export function checkConnector<Connector extends ConnectorSchemas>(
+  source: Record<string, unknown>,
+  path: readonly PathSegment[],
+  check: ConnectorCheck<Connector>,
+): ConnectorSettings<Connector> | undefined {
+  if (typeof source['connector'] !== 'string') return undefined;
+  const connector = check.connectors.find((one) => one.id === source['connector']);
+  if (!connector) {
+    const ids = check.connectors.map((one) => one.id);
+    check.findings.addUnknownName([...path, 'connector'], 'a connector', ids);
+    return undefined;
+  }
+  const { streams } = source;
+  const given = source['options'] ?? {};
+  if (!isJsonObject(given) || (streams !== undefined && !isJsonObject(streams))) return undefined;
+  return streams === undefined
+    ? checkSingleStream(connector, given, [...path, 'options'], check)
+    : checkStreams(connector, { options: given, streams }, path, check);
+}
+
+/** The names of a source's streams, so far as they can be told. */
+export function streamNamesOf(source: Record<string, unknown>): string[] {
+  const { streams } = source;
+  if (streams === undefined) return [DEFAULT_STREAM];
+  return isJsonObject(streams) ? Object.keys(streams) : [];
+}
+
+/** Without `streams`, what `options` holds beyond the source's own options belongs to the stream `default`. */
+function checkSingleStream<Connector extends ConnectorSchemas>(
+  connector: Connector,
+  given: Record<string, unknown>,
+  path: PathSegment[],
+  check: ConnectorCheck<Connector>,
+): ConnectorSettings<Connector> | undefined {
+  const own = keysAt(schemaTreeOf(connector.options), []);
+  const ofStream = keysAt(schemaTreeOf(connector.streamOptions), []);
+  const belongs = (name: string): boolean => ofStream.includes(name) && !own.includes(name);
+  const entries = Object.entries(given).filter(([name]) => name !== 'key');
+  const context = { ...check, path };
+  const options = parseSettings(connector.options, Object.fromEntries(entries.filter(([name]) => !belongs(name))), {
+    ...context,
+    alsoKnown: ['key', ...ofStream],
+  });
+  const stream = parseSettings(
+    connector.streamOptions,
+    Object.fromEntries(entries.filter(([name]) => belongs(name))),
+    context,
+  );
+  const key = checkKey(given['key'], [...path, 'key'], context);
+  if (options === undefined || stream === undefined || key === undefined) return undefined;
+  return { connector, options, streams: [{ name: DEFAULT_STREAM, key, options: stream }] };
+}
+
+function checkStreams<Connector extends ConnectorSchemas>(
+  connector: Connector,
+  given: { options: Record<string, unknown>; streams: Record<string, unknown> },
+  path: readonly PathSegment[],
+  check: ConnectorCheck<Connector>,
+): ConnectorSettings<Connector> | undefined {
+  const ofStream = keysAt(schemaTreeOf(connector.streamOptions), []);
+  const options = parseSettings(connector.options, given.options, {
+    ...check,
+    path: [...path, 'options'],
+    cureUnknown: (key) =>
+      key === 'key' || ofStream.includes(key)
+        ? `Where there are streams, ${key} belongs under each of them.`
+        : undefined,
+  });
+  const streams: LoadedStream[] = [];
+  const names = Object.keys(given.streams);
+  if (names.length === 0) check.findings.addMismatch([...path, 'streams'], 'at least one stream');
+  for (const [name, value] of Object.entries(given.streams)) {
+    if (!isJsonObject(value)) continue;
+    const at = [...path, 'streams', name];
+    const { key: columns, ...rest } = value;
+    const stream = parseSettings(connector.streamOptions, rest, { ...check, path: at, alsoKnown: ['key'] });
+    const key = checkKey(columns, [...at, 'key'], { ...check, path: at });
+    if (stream !== undefined && key !== undefined) streams.push({ name, key, options: stream });
+  }
+  return options !== undefined && streams.length === names.length ? { connector, options, streams } : undefined;
+}
+
+function checkKey(value: unknown, path: PathSegment[], check: SettingsContext): string[] | undefined {
+  return value === undefined ? [] : parseSettings(StreamKey, value, { ...check, path });
+}

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { ITEM_KINDS } from '../domain/item.ts';
+import {
+  BaseUrl,
+  Expression,
+  LedgerPath,
+  QueueSetting,
+  Schedule,
+  Secret,
+  Share,
+  Slug,
+  StreamName,
+  TimeZone,
+} from './fields.ts';
+
+const column = z.string().min(1, 'a column name');
+
+/** Columns that identify a record; a part of every stream, whatever its connector. */
+export const StreamKey = z
+  .array(column)
+  .min(1, 'at least one column name')
+  .describe('Columns that together identify a record. Without them a record is identified by its content.');
+
+const Target = z
+  .strictObject({
+    baseUrl: BaseUrl.describe("The API's address: https, except towards this machine itself."),
+    apiKey: Secret.describe('The API key. Read again from its file or variable when the API says 401.'),
+    publishKey: z
+      .union([Secret, z.literal('')], { error: 'printable ASCII characters without spaces, or nothing' })
+      .optional()
+      .describe('A key of its own for publishing, where the other one lacks the scope. Empty means none.'),
+    profile: z
+      .string()
+      .min(1, 'the name of a profile or the path of a profile file')
+      .default('default')
+      .describe('What to assume where the API document is silent: a name in `config/profiles`, or a path.'),
+    maxRate: z
+      .number()
+      .positive('a number above 0')
+      .max(100_000)
+      .optional()
+      .describe('The most requests per second. Without it the limit is learnt from the API alone.'),
+  })
+  .describe('The DPP platform.');
+
+const Web = z
+  .strictObject({
+    host: z
+      .string()
+      .regex(/^[^\s/]+$/, 'a host name or address')
+      .default('127.0.0.1')
+      .describe('The address to listen on.'),
+    port: z.int().min(0).max(65_535).default(4280).describe('The port to listen on; 0 takes any free one.'),
+    token: Secret.min(16, 'at least 16 characters').describe('What people log in with: at least 16 characters.'),
+  })
+  .describe('The dashboard and admin API. Without this section there is none.');
+
+const Refs = z
+  .strictObject({
+    product: Expression.optional().describe('The key of the product that the BOM item belongs to.'),
+    material: Expression.optional().describe('The key of the material that it consists of.'),
+    component: Expression.optional().describe('The key of the product that it consists of.'),
+  })
+  .describe(
+    'For BOM items: the product, and the material or the component. With both, each row must yield exactly one of them.',
+  );
+
+const Mapping = z
+  .strictObject({
+    stream: StreamName.default('default').describe('The stream whose records are mapped.'),
+    to: z.enum(ITEM_KINDS).optional().describe('What the records become. Required without a module.'),
+    key: Expression.optional().describe('The key by which other streams refer to the item. Required without a module.'),
+    when: Expression.optional().describe('Whether a record is wanted; the others are excluded.'),
+    refs: Refs.optional(),
+    fields: z
+      .record(z.string(), Expression)
+      .optional()
+      .describe('An expression for each canonical field, or extra field of the profile. Required without a module.'),
+    module: z
+      .string()
+      .min(1, 'the path of a mapping module')
+      .optional()
+      .describe(
+        'A TypeScript or JavaScript module that maps the records, in place of `to`, `key`, `refs` and `fields`.',
+      ),
+  })
+  .describe('How records of one stream become items: by expressions, or by a module.');
+
+const Guard = z
+  .strictObject({
+    maxMissing: Share.prefault('5%').describe('The most known records that may be missing from a complete read.'),
+    maxDrop: Share.prefault('20%').describe(
+      'The most by which the number of records may fall from one read to the next.',
+    ),
+  })
+  .describe('A read beyond these limits is taken for a broken export: nothing is concluded from what it lacks.');
+
+const Source = z
+  .strictObject({
+    id: Slug.describe('A name of your choosing; it stays with the records for good.'),
+    connector: z.string().min(1, 'the name of a connector').describe('What reads the source.'),
+    schedule: Schedule.optional().describe('When to pull, as a cron expression. Without it only on demand.'),
+    timezone: TimeZone.default('UTC').describe('The IANA time zone of the schedule.'),
+    options: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .describe("The connector's own options. A single stream may stand here too: its name is `default` then."),
+    streams: z
+      .record(StreamName, z.looseObject({ key: StreamKey.optional() }))
+      .optional()
+      .describe("The source's series of records by name, each with the connector's stream options."),
+    omit: z.array(column).default([]).describe('Columns that are never stored.'),
+    mappings: z.array(Mapping).min(1, 'at least one mapping').describe('What the records become.'),
+    onMissing: z
+      .enum(['flag', 'ignore', 'unpublish'])
+      .default('flag')
+      .describe(
+        'What becomes of an item whose record is missing from a complete read: shown, left alone, or its passport unpublished.',
+      ),
+    guard: Guard.prefault({}),
+  })
+  .describe('One configured system to read from.');
+
+const Passports = z
+  .strictObject({
+    init: z
+      .enum(['when-complete', 'manual'])
+      .default('when-complete')
+      .describe('Whether a passport is initialised as soon as its product is complete, or by hand.'),
+    publish: z
+      .enum(['manual', 'auto'])
+      .default('manual')
+      .describe('Whether an initialised passport is published by itself.'),
+  })
+  .describe('What becomes of passports. Without this section nothing is initialised.');
+
+/** The whole config file. Types, checks, JSON Schema and reference are all taken from this one tree. */
+export const Config = z.strictObject({
+  target: Target,
+  queue: QueueSetting.prefault('embedded').describe(
+    'Where the work is queued: `embedded`, `redis://…` or `rediss://…`.',
+  ),
+  ledger: LedgerPath.default('./data/ledger.db').describe('The file of the ledger. One process writes it.'),
+  web: Web.optional(),
+  sources: z.array(Source).min(1, 'at least one source').describe('The systems to read from.'),
+  passports: Passports.optional(),
+});
+export type Config = z.infer<typeof Config>;
+export type SourceConfig = z.infer<typeof Source>;
+export type MappingConfig = z.infer<typeof Mapping>;

@@ -1,0 +1,171 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+  type YAMLError,
+} from 'yaml';
+import { err, ok, type Result } from '../lib/result.ts';
+import type { ConfigProblem, PathSegment } from './problem.ts';
+
+const PROBLEMS_MAX = 20;
+const ALIASES_MAX = 100;
+const DEPTH_MAX = 100;
+
+/** A YAML or JSON file, parsed. */
+export interface ConfigDocument {
+  value: unknown;
+  /** The line of the deepest part of the path that is there; null for what is in no line. */
+  lineOf(path: readonly PathSegment[]): number | null;
+}
+
+/**
+ * Parses YAML 1.2, of which JSON is a part, with two differences. Placeholders may stand unquoted anywhere, in
+ * `{ token: ${file:/run/token} }` too, which YAML alone would not take. And numbers that YAML would rewrite (`0123` to
+ * 123, long ids to rounded ones) stay the text that was written: in a config of an ERP they are codes, not quantities.
+ *
+ * The parser's own messages quote the file, which may hold secrets, so they are not passed on (I7).
+ */
+export function parseDocumentText(text: string): Result<ConfigDocument, ConfigProblem[]> {
+  const lines = new LineCounter();
+  if (/[\ufdd0-\ufdd6]/.test(text))
+    return err([{ path: '', line: null, message: 'found a character that Unicode reserves' }]);
+  try {
+    // The log level is the one at which the parser reports a second document and prints nothing.
+    const document = parseDocument(hidePlaceholders(text), {
+      lineCounter: lines,
+      prettyErrors: false,
+      logLevel: 'error',
+    });
+    const problems: ConfigProblem[] = [];
+    const report = (position: number, message: string) => addProblem(problems, lines, position, message);
+    reportErrors([...document.errors, ...document.warnings], report);
+    if (problems.length === 0) checkNodes(document, report);
+    if (problems.length > 0) return err(problems);
+    restoreScalars(document);
+    const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX });
+    return ok({ value, lineOf: (path) => lineOf(document, lines, path) });
+  } catch (error) {
+    if (error instanceof RangeError) return err([{ path: '', line: null, message: TOO_DEEP }]);
+    if (error instanceof ReferenceError) return err([{ path: '', line: null, message: TOO_MANY_ALIASES }]);
+    throw error;
+  }
+}
+
+/** The characters of placeholders that mean something to YAML, and noncharacters of Unicode in their place. */
+const HIDDEN = '{}[],:#';
+const HIDDEN_BASE = 0xfdd0;
+
+/** Every character keeps its position, so that line numbers stay right. */
+function hidePlaceholders(text: string): string {
+  const hide = (character: string) => String.fromCharCode(HIDDEN_BASE + HIDDEN.indexOf(character));
+  return text.replace(/\$\{[^{}"'\r\n]*\}/g, (placeholder) => placeholder.replace(/[{}[\],:#]/g, hide));
+}
+
+function restorePlaceholders(text: string): string {
+  return text.replace(/[\ufdd0-\ufdd6]/g, (character) => HIDDEN.charAt(character.charCodeAt(0) - HIDDEN_BASE));
+}
+
+const TOO_DEEP = `found values nested too deeply, expected at most ${DEPTH_MAX} levels`;
+const TOO_MANY_ALIASES = `found aliases (*…) that stand for more than ${ALIASES_MAX} copies of a value, expected the values themselves`;
+
+const SYNTAX: Partial<Record<YAMLError['code'], string>> = {
+  BAD_DQ_ESCAPE:
+    'found a backslash in double quotes that begins no known escape, expected it doubled or in single quotes',
+  BAD_INDENT: 'found a line that is indented wrongly',
+  BAD_SCALAR_START: 'found a value that begins with @ or `, expected it in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'found a second colon in one line, expected values with a colon in quotes',
+  BLOCK_IN_FLOW: 'found a block inside brackets or braces',
+  DUPLICATE_KEY: 'found a key for the second time, expected each key once',
+  MISSING_CHAR: 'found a comma, bracket, brace, quote or colon missing here or before',
+  MULTILINE_IMPLICIT_KEY: 'found text that is neither a key, with a colon and a space after it, nor the value of one',
+  MULTIPLE_DOCS: 'found a second document (---), expected one',
+  RESOURCE_EXHAUSTION: TOO_DEEP,
+  TAB_AS_INDENT: 'found a tab as indentation, expected spaces',
+  UNEXPECTED_TOKEN: 'found a character that cannot stand here, expected values with special characters in quotes',
+  TAG_RESOLVE_FAILED: 'found a tag (!…), expected values that begin with ! in quotes',
+};
+
+/** Of errors in the syntax the first alone is told: the rest follows from it. */
+const INDEPENDENT: ReadonlySet<string> = new Set([
+  'DUPLICATE_KEY',
+  'TAG_RESOLVE_FAILED',
+  'BAD_DQ_ESCAPE',
+  'BAD_SCALAR_START',
+]);
+
+function reportErrors(errors: readonly YAMLError[], report: (position: number, message: string) => void): void {
+  const syntax = errors.find((error) => !INDEPENDENT.has(error.code));
+  for (const error of errors) {
+    if (error !== syntax && !INDEPENDENT.has(error.code)) continue;
+    report(error.pos[0], SYNTAX[error.code] ?? `found text that is not valid YAML (${error.code})`);
+  }
+}
+
+function addProblem(problems: ConfigProblem[], lines: LineCounter, position: number, message: string): void {
+  const { line } = lines.linePos(position);
+  const known = problems.some((problem) => problem.line === line && problem.message === message);
+  if (!known && problems.length < PROBLEMS_MAX) problems.push({ path: '', line, message });
+}
+
+/** Finds what the parser lets pass: nesting that nobody could walk safely, aliases to nothing, keys that are not text. */
+function checkNodes(document: Document, report: (position: number, message: string) => void): void {
+  const anchors = new Set<string>();
+  visit(document, {
+    Node(_key, node, ancestors) {
+      const position = node.range?.[0] ?? 0;
+      if (isAlias(node)) {
+        if (!anchors.has(node.source))
+          report(position, 'found an alias (*…) to nothing, expected values that begin with * in quotes');
+        return undefined;
+      }
+      if (node.anchor !== undefined) anchors.add(node.anchor);
+      if (!isScalar(node) && ancestors.length > DEPTH_MAX * 2) {
+        report(position, TOO_DEEP);
+        return visit.BREAK;
+      }
+      return undefined;
+    },
+    Pair(_key, pair) {
+      const key = pair.key as Node;
+      if (!isScalar(key)) report(key.range?.[0] ?? 0, 'found a key that is not text');
+    },
+  });
+}
+
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+function restoreScalars(document: Document): void {
+  visit(document, {
+    Scalar(_key, node) {
+      if (typeof node.value === 'string') node.value = restorePlaceholders(node.value);
+      if (typeof node.value !== 'number' || node.source === undefined) return;
+      const exact = !/^-?\d+$/.test(node.source) || Number.isSafeInteger(node.value);
+      if (!JSON_NUMBER.test(node.source) || !exact) node.value = node.source;
+    },
+  });
+}
+
+function lineOf(document: Document, lines: LineCounter, path: readonly PathSegment[]): number | null {
+  let at: Node | null | undefined = document.contents;
+  let position = at?.range?.[0];
+  for (const segment of path) {
+    if (isAlias(at)) at = at.resolve(document);
+    if (isMap(at)) {
+      const pair = at.items.find((item) => isScalar(item.key) && String(item.key.value) === String(segment));
+      if (!pair || !isScalar(pair.key)) break;
+      position = pair.key.range?.[0] ?? position;
+      at = pair.value as Node | null;
+    } else if (isSeq(at)) {
+      at = at.items[Number(segment)] as Node | undefined;
+      if (!at) break;
+      position = at.range?.[0] ?? position;
+    } else break;
+  }
+  return position === undefined ? null : lines.linePos(position).line;
+}

@@ -1,0 +1,128 @@
+// The kinds of values that the config file has beyond zod's own. Their messages say what was expected and nothing else:
+// what was found is added where problems are reported, since only there it is known whether it may be shown (I7).
+
+import { isIPv4 } from 'node:net';
+import nodeCron from 'node-cron';
+import { z } from 'zod';
+
+/** Ids that go into job ids, metrics and file names. */
+export const Slug = z
+  .string()
+  .max(64, 'at most 64 characters')
+  .regex(
+    /^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/,
+    'a name of lower-case letters, digits and dashes, beginning with a letter',
+  );
+
+export const StreamName = z
+  .string()
+  .max(64, 'a stream name of at most 64 characters')
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_-]*$/,
+    'a stream name of letters, digits, dashes and underscores, beginning with a letter',
+  );
+
+/**
+ * The API's address. The key goes with every request, so anything but https is refused, except towards this machine.
+ * Normalised to have no trailing slash.
+ */
+export const BaseUrl = z.string().transform((text, context) => {
+  const expected = baseUrlProblem(text);
+  if (expected === null) return text.replace(/\/+$/, '');
+  context.addIssue({ code: 'custom', message: expected });
+  return z.NEVER;
+});
+
+function baseUrlProblem(text: string): string | null {
+  const url = URL.parse(text);
+  if (url === null) return 'a URL such as https://dpp.example.com';
+  if (url.username !== '' || url.password !== '')
+    return 'a URL without user name and password; the key has its own place';
+  // An empty query or fragment is invisible in the parsed URL, yet would end up in the middle of every path.
+  if (/[?#]/.test(text)) return 'a URL without query and fragment';
+  if (url.protocol === 'https:') return null;
+  if (url.protocol === 'http:' && isLoopback(url.hostname)) return null;
+  return 'an https URL (http is accepted for 127.0.0.0/8, ::1 and localhost alone)';
+}
+
+function isLoopback(hostname: string): boolean {
+  if (hostname === 'localhost' || hostname === '[::1]') return true;
+  return isIPv4(hostname) && hostname.startsWith('127.');
+}
+
+/** Printable ASCII: anything else could not stand in a header. */
+export const Secret = z
+  .string()
+  .min(1, 'a value that is not empty')
+  .max(4096, 'at most 4096 characters')
+  .regex(/^[\x21-\x7e]*$/, 'printable ASCII characters without spaces')
+  .meta({ secret: true });
+
+/** Where the doorbells are kept. */
+export type QueueSetting = { kind: 'embedded' } | { kind: 'redis'; url: string };
+
+export const QueueSetting = z.string().transform((text, context): QueueSetting => {
+  if (text === 'embedded') return { kind: 'embedded' };
+  const url = URL.parse(text);
+  if (url !== null && (url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '') {
+    return { kind: 'redis', url: text };
+  }
+  const message = /^postgres(ql)?:/.test(text)
+    ? 'embedded, redis://… or rediss://…; PostgreSQL is planned for a later version'
+    : 'embedded, redis://host:port or rediss://host:port';
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
+
+export const LedgerPath = z
+  .string()
+  .min(1, 'the path of a file')
+  .superRefine((text, context) => {
+    if (/^postgres(ql)?:/.test(text)) {
+      context.addIssue({ code: 'custom', message: 'the path of a file; PostgreSQL is planned for a later version' });
+    } else if (/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(text)) {
+      context.addIssue({ code: 'custom', message: 'the path of a file, not a URL' });
+    }
+  });
+
+export const Schedule = z.string().superRefine((text, context) => {
+  const { valid, errors } = nodeCron.validateDetailed(text);
+  if (valid) return;
+  const field = errors.find((error) => error.field !== 'expression')?.field;
+  const reason = field === undefined ? ', which has 5 fields' : `; the ${field} of this one is not valid`;
+  context.addIssue({ code: 'custom', message: `a cron expression such as "30 2 * * *"${reason}` });
+});
+
+export const TimeZone = z
+  .string()
+  .refine(isTimeZone, { message: 'an IANA time zone such as Europe/Berlin', params: { timeZone: true } });
+
+function isTimeZone(text: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+const SHARE = 'a percentage such as 5%, or a fraction from 0 to 1';
+
+/** A share of a whole: `5%` or `0.05`. Becomes a fraction from 0 to 1. */
+export const Share = z
+  .union([z.number(), z.string()], { error: SHARE })
+  .meta({ title: 'percentage or fraction' })
+  .transform((given, context) => {
+    const match = typeof given === 'string' ? /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(given.trim()) : null;
+    const value = match ? Number(match[1]) / (match[2] === '%' ? 100 : 1) : Number(given);
+    if (value >= 0 && value <= 1) return value;
+    context.addIssue({ code: 'custom', message: SHARE });
+    return z.NEVER;
+  });
+
+/** An expression. A bare number or boolean is the constant that it looks like. */
+export const Expression = z
+  .union([z.string().trim().min(1), z.number(), z.boolean()], { error: 'an expression, as text' })
+  .meta({ title: 'expression' })
+  .transform(String);

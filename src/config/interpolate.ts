@@ -1,0 +1,109 @@
+import { resolve } from 'node:path';
+import { systemCodeOf } from '../lib/errors.ts';
+import { isJsonObject } from '../lib/json.ts';
+import { err, ok, type Result } from '../lib/result.ts';
+import { readBoundedFile } from './bounded-file.ts';
+import type { Environment } from './environment.ts';
+import type { PathSegment } from './problem.ts';
+
+const SECRET_FILE_BYTES_MAX = 65_536;
+
+/** `$${` (a literal `${`), `${file:…}`, `${NAME}`, `${NAME:-default}`, or a `${` that is none of these. */
+const PLACEHOLDER = /\$\$\{|\$\{file:([^}]+)\}|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
+
+export interface Interpolation {
+  env: Environment;
+  /** The folder that paths in placeholders are relative to. */
+  folder: string;
+}
+
+export interface InterpolationProblem {
+  path: PathSegment[];
+  message: string;
+  cure?: string;
+}
+
+/** A config's values with every placeholder replaced. */
+export interface Interpolated {
+  value: unknown;
+  /** The text with its placeholders as it was written, by the JSON of its path: only for texts that had one. */
+  templates: ReadonlyMap<string, string>;
+  problems: InterpolationProblem[];
+}
+
+/** Replaces the placeholders in every text. Keys are left alone, and what comes in is not looked at again. */
+export async function interpolate(value: unknown, context: Interpolation): Promise<Interpolated> {
+  const templates = new Map<string, string>();
+  const problems: InterpolationProblem[] = [];
+  const walk = async (at: unknown, path: PathSegment[]): Promise<unknown> => {
+    if (typeof at === 'string') {
+      if (!at.includes('${')) return at;
+      templates.set(JSON.stringify(path), at);
+      const expanded = await expandTemplate(at, context);
+      if (expanded.ok) return expanded.value;
+      for (const problem of expanded.error) problems.push({ path, ...problem });
+      return at;
+    }
+    if (Array.isArray(at)) {
+      const list: unknown[] = [];
+      for (const [index, entry] of at.entries()) list.push(await walk(entry, [...path, index]));
+      return list;
+    }
+    if (!isJsonObject(at)) return at;
+    const members: [string, unknown][] = [];
+    for (const [name, member] of Object.entries(at)) members.push([name, await walk(member, [...path, name])]);
+    return Object.fromEntries(members);
+  };
+  return { value: await walk(value, []), templates, problems };
+}
+
+/** Replaces the placeholders in one text; fails with every placeholder that has no value. */
+export async function expandTemplate(
+  template: string,
+  context: Interpolation,
+): Promise<Result<string, Omit<InterpolationProblem, 'path'>[]>> {
+  const problems: Omit<InterpolationProblem, 'path'>[] = [];
+  let text = '';
+  let end = 0;
+  for (const match of template.matchAll(PLACEHOLDER)) {
+    text += template.slice(end, match.index);
+    end = match.index + match[0].length;
+    const [whole, file, name, fallback] = match;
+    if (whole === '$${') {
+      text += '${';
+    } else if (file !== undefined) {
+      const content = await fileContent(resolve(context.folder, file));
+      if (content.ok) text += content.value;
+      else
+        problems.push({ message: `found \${file:${file}}, which ${content.error}, expected a file that can be read` });
+    } else if (name !== undefined) {
+      const given = context.env[name];
+      // As in a shell, `:-` also replaces an empty value.
+      const value = fallback !== undefined && (given === undefined || given === '') ? fallback : given;
+      if (value === undefined) {
+        problems.push({
+          message: `found \${${name}}, expected an environment variable of that name`,
+          cure: `Set ${name}, or write \${${name}:-DEFAULT}.`,
+        });
+      } else text += value;
+    } else {
+      problems.push({
+        message: 'found ${ that begins no placeholder, expected ${NAME}, ${NAME:-default} or ${file:/path}',
+        cure: 'Write $${ for the characters themselves.',
+      });
+    }
+  }
+  return problems.length > 0 ? err(problems) : ok(text + template.slice(end));
+}
+
+/** The file's text without its last line end, or why there is none. */
+async function fileContent(path: string): Promise<Result<string, string>> {
+  try {
+    const content = await readBoundedFile(path, SECRET_FILE_BYTES_MAX);
+    return content.ok ? ok(content.text.replace(/\r?\n$/, '')) : err(content.reason);
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === undefined) throw error;
+    return err(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
+  }
+}

@@ -1,0 +1,161 @@
+import { dirname, resolve } from 'node:path';
+import { fault } from '../domain/faults.ts';
+import type { Profile } from '../domain/profile.ts';
+import { systemCodeOf } from '../lib/errors.ts';
+import { isJsonObject } from '../lib/json.ts';
+import type { SecretStore } from '../lib/secrets.ts';
+import { readBoundedFile } from './bounded-file.ts';
+import type { ConnectorSchemas, ConnectorSettings } from './check-connector.ts';
+import { checkSources } from './check-sources.ts';
+import { Config, type MappingConfig, type SourceConfig } from './config.ts';
+import { parseDocumentText } from './document.ts';
+import type { Environment } from './environment.ts';
+import { createFindings, type Findings } from './findings.ts';
+import { interpolate } from './interpolate.ts';
+import { loadProfile } from './load-profile.ts';
+import type { LoadedConfig, LoadedMapping, LoadedSource } from './loaded-config.ts';
+import { parseSettings } from './parse-settings.ts';
+import { configFault, type PathSegment } from './problem.ts';
+import { createSecretSource, type SecretSource } from './secret-source.ts';
+
+const CONFIG_BYTES_MAX = 1_048_576;
+
+export interface LoadOptions<Connector extends ConnectorSchemas> {
+  /** The config file. */
+  file: string;
+  env: Environment;
+  connectors: readonly Connector[];
+  /** The folder of the profiles that are known by name. */
+  profilesDir: string;
+  /** Learns every secret of the config before anything is said of it. */
+  secrets: SecretStore;
+}
+
+/**
+ * Reads, completes and checks the config file. All problems are found at once, so far as one does not hide another.
+ *
+ * @throws Fault `config.missing` when there is no such file, `config.invalid` with every problem (see `problemsOf`)
+ */
+export async function loadConfig<Connector extends ConnectorSchemas>(
+  options: LoadOptions<Connector>,
+): Promise<LoadedConfig<Connector>> {
+  const { env, connectors, profilesDir, secrets } = options;
+  const file = resolve(options.file);
+  const folder = dirname(file);
+  const document = parseDocumentText(await readConfigText(file));
+  if (!document.ok) throw configFault(file, document.error);
+  const { value, templates, problems } = await interpolate(document.value.value, { env, folder });
+  const findings = createFindings({ document: document.value, value, templates, secrets });
+  for (const { path, message, cure } of problems) findings.addProblem(path, message, cure);
+
+  addQueuePassword(value, secrets);
+  const isExpanded = (path: readonly PathSegment[]) => templates.has(JSON.stringify(path));
+  const config = parseSettings(Config, value, { path: [], findings, isExpanded });
+  const profile = await checkProfile(value, { folder, profilesDir }, findings);
+  const settings = checkSources(value, { connectors, profile, findings, isExpanded });
+  if (config === undefined || profile === undefined || findings.problems.length > 0) {
+    throw configFault(
+      file,
+      [...findings.problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0)),
+    );
+  }
+
+  const secretAt = (path: readonly string[], text: string): SecretSource => {
+    const template = templates.get(JSON.stringify(path)) ?? null;
+    return createSecretSource({ env, folder, path: path.join('.'), template, value: text, secrets });
+  };
+  const resolvePath = (path: string): string => resolve(folder, path);
+  const { target, web } = config;
+  return {
+    file,
+    folder,
+    target: {
+      baseUrl: target.baseUrl,
+      apiKey: secretAt(['target', 'apiKey'], target.apiKey),
+      publishKey: target.publishKey ? secretAt(['target', 'publishKey'], target.publishKey) : null,
+      maxRate: target.maxRate ?? null,
+    },
+    profile,
+    queue: config.queue,
+    ledger: resolvePath(config.ledger),
+    web: web ? { host: web.host, port: web.port, token: secretAt(['web', 'token'], web.token) } : null,
+    sources: config.sources.flatMap((source, index) => {
+      const checked = settings[index];
+      return checked ? [loadedSource(source, checked, index, resolvePath)] : [];
+    }),
+    passports: config.passports ?? null,
+    warnings: findings.warnings,
+    resolvePath,
+  };
+}
+
+async function readConfigText(file: string): Promise<string> {
+  try {
+    const content = await readBoundedFile(file, CONFIG_BYTES_MAX);
+    if (content.ok) return content.text;
+    throw configFault(file, [{ path: '', line: null, message: `the file ${content.reason}` }]);
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === undefined || code.includes('.')) throw error;
+    const reason = code === 'ENOENT' ? 'There is no config file' : `The config file cannot be read (${code})`;
+    throw fault('config.missing', `${reason}: ${file}.`, {
+      suggestion: 'Run `dpp-sync init` to write one, or name it with -c FILE.',
+      cause: error,
+    });
+  }
+}
+
+/** The one place besides the secret fields where a credential is usual. Registered both as written and as meant. */
+function addQueuePassword(value: unknown, secrets: SecretStore): void {
+  const queue = isJsonObject(value) ? value['queue'] : undefined;
+  const password = typeof queue === 'string' ? (URL.parse(queue)?.password ?? '') : '';
+  secrets.add(password);
+  secrets.add(new URLSearchParams(`p=${password.replaceAll('+', '%2B')}`).get('p') ?? '');
+}
+
+async function checkProfile(
+  value: unknown,
+  where: { folder: string; profilesDir: string },
+  findings: Findings,
+): Promise<Profile | undefined> {
+  const path = ['target', 'profile'];
+  const target = isJsonObject(value) ? value['target'] : undefined;
+  const name = (isJsonObject(target) ? target['profile'] : undefined) ?? 'default';
+  if (typeof name !== 'string' || name === '' || findings.has(path)) return undefined;
+  const profile = await loadProfile({ name, ...where });
+  if (profile.ok) return profile.value;
+  for (const problem of profile.error) findings.addProblem(path, problem);
+  return undefined;
+}
+
+function loadedSource<Connector>(
+  source: SourceConfig,
+  settings: ConnectorSettings<Connector>,
+  index: number,
+  resolvePath: (path: string) => string,
+): LoadedSource<Connector> {
+  const { id, schedule, timezone, omit, onMissing, guard } = source;
+  const path = `sources[${index}]`;
+  const mappings = source.mappings.map((mapping, at) => loadedMapping(mapping, `${path}.mappings[${at}]`, resolvePath));
+  return { ...settings, id, schedule: schedule ?? null, timezone, omit, mappings, onMissing, guard, path };
+}
+
+function loadedMapping(mapping: MappingConfig, path: string, resolvePath: (path: string) => string): LoadedMapping {
+  const { stream, to, key, when, refs, fields, module } = mapping;
+  return {
+    stream,
+    ...(to === undefined ? {} : { to }),
+    ...(key === undefined ? {} : { key }),
+    ...(when === undefined ? {} : { when }),
+    ...(refs === undefined ? {} : { refs: present(refs) }),
+    ...(fields === undefined ? {} : { fields }),
+    ...(module === undefined ? {} : { module: resolvePath(module) }),
+    path,
+  };
+}
+
+/** Leaves out the members without a value. */
+function present<Key extends string>(members: { [K in Key]?: string | undefined }): { [K in Key]?: string } {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in Key]?: string };
+}

@@ -1,0 +1,64 @@
+import type { ItemKind, RefRole } from '../domain/item.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { LoadedStream } from './check-connector.ts';
+import type { Config, SourceConfig } from './config.ts';
+import type { QueueSetting } from './fields.ts';
+import type { ConfigProblem } from './problem.ts';
+import type { SecretSource } from './secret-source.ts';
+
+/** A mapping as the compiler of mappings takes it. */
+export interface LoadedMapping {
+  stream: string;
+  to?: ItemKind;
+  key?: string;
+  when?: string;
+  refs?: Partial<Record<RefRole, string>>;
+  fields?: Record<string, string>;
+  /** Absolute. */
+  module?: string;
+  /** Where it stands in the config, as `sources[0].mappings[1]`. */
+  path: string;
+}
+
+/** A source with its connector, whose own schemas have checked the options. */
+export interface LoadedSource<Connector> {
+  id: string;
+  connector: Connector;
+  schedule: string | null;
+  timezone: string;
+  options: unknown;
+  streams: LoadedStream[];
+  omit: string[];
+  mappings: LoadedMapping[];
+  onMissing: SourceConfig['onMissing'];
+  /** Fractions from 0 to 1. */
+  guard: SourceConfig['guard'];
+  /** Where it stands in the config, as `sources[0]`. */
+  path: string;
+}
+
+/** A config that was found free of problems, with its defaults filled in and its paths made absolute. */
+export interface LoadedConfig<Connector> {
+  /** The file it came from; absolute. */
+  file: string;
+  /** The folder of that file, which every path in it is relative to; absolute. */
+  folder: string;
+  target: {
+    baseUrl: string;
+    apiKey: SecretSource;
+    /** A key of its own for publishing, or null. */
+    publishKey: SecretSource | null;
+    /** Requests per second, or null. */
+    maxRate: number | null;
+  };
+  profile: Profile;
+  queue: QueueSetting;
+  /** The ledger's file; absolute. */
+  ledger: string;
+  web: { host: string; port: number; token: SecretSource } | null;
+  sources: LoadedSource<Connector>[];
+  passports: Config['passports'] | null;
+  /** What is allowed, and probably not meant. */
+  warnings: readonly ConfigProblem[];
+  resolvePath(path: string): string;
+}

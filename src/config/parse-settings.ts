@@ -1,0 +1,116 @@
+import type { z } from 'zod';
+import { isJsonObject } from '../lib/json.ts';
+import { suggest } from '../lib/suggest.ts';
+import { expectationOf } from './expectation.ts';
+import { didYouMean, type Findings } from './findings.ts';
+import type { PathSegment } from './problem.ts';
+import { keysAt, type SchemaTree, schemaTreeOf, secretPathsIn, valueAt } from './schema-tree.ts';
+
+export interface SettingsContext {
+  /** Where the value stands in the config. */
+  path: readonly PathSegment[];
+  findings: Findings;
+  /** True for a text that came out of a placeholder, whose type is therefore that of its place. */
+  isExpanded(path: readonly PathSegment[]): boolean;
+  /** Keys that are allowed at the top beside the schema's, for suggestions. */
+  alsoKnown?: readonly string[];
+  /** What to do about an unknown key at the top, where there is more to say than a similar name. */
+  cureUnknown?(key: string): string | undefined;
+}
+
+/**
+ * Parses a part of the config with a schema and puts what is wrong into the findings. Secrets that the schema marks are
+ * registered before anything is said of a value (I7).
+ *
+ * @returns undefined when there was a problem
+ */
+export function parseSettings<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  context: SettingsContext,
+): z.infer<Schema> | undefined {
+  const tree = schemaTreeOf(schema);
+  for (const path of secretPathsIn(tree, value)) context.findings.addSecret([...context.path, ...path]);
+  const parse = (input: unknown) => schema.safeParse(input, { error: expectationOf });
+  const first = parse(value);
+  if (first.success) return first.data;
+  const result = typeExpanded(value, first.error.issues, context) ? parse(value) : first;
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) report(issue, [], value, tree, context);
+  return undefined;
+}
+
+/** `port: ${PORT}` yields text; where a number or boolean was expected and the text is one, it becomes that. */
+function typeExpanded(value: unknown, issues: readonly z.core.$ZodIssue[], context: SettingsContext): boolean {
+  let changed = false;
+  for (const issue of issues) {
+    const path = issue.path.map(segmentOf);
+    if (issue.code !== 'invalid_type' || !context.isExpanded([...context.path, ...path])) continue;
+    const typed = typedText(valueAt(value, path), issue.expected);
+    const holder = valueAt(value, path.slice(0, -1));
+    const last = path.at(-1);
+    if (typed === undefined || last === undefined || typeof holder !== 'object' || holder === null) continue;
+    Object.defineProperty(holder, last, { value: typed, enumerable: true, configurable: true, writable: true });
+    changed = true;
+  }
+  return changed;
+}
+
+function typedText(text: unknown, type: string): number | boolean | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
+  if (type !== 'number' && type !== 'int') return undefined;
+  return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : undefined;
+}
+
+function report(
+  issue: z.core.$ZodIssue,
+  above: readonly PathSegment[],
+  value: unknown,
+  tree: SchemaTree,
+  context: SettingsContext,
+): void {
+  const { findings } = context;
+  const local = [...above, ...issue.path.map(segmentOf)];
+  const path = [...context.path, ...local];
+  // A placeholder without a value is one problem, not two.
+  if (findings.has(path)) return;
+  if (issue.code === 'unrecognized_keys') {
+    const known = [...keysAt(tree, local), ...(local.length === 0 ? (context.alsoKnown ?? []) : [])];
+    for (const key of issue.keys) {
+      findings.addUnknownKey([...path, key], known, local.length === 0 ? context.cureUnknown?.(key) : undefined);
+    }
+    return;
+  }
+  if (issue.code === 'invalid_union') {
+    const nested = likeliestForm(issue);
+    if (nested !== null) {
+      for (const inner of nested) report(inner, local, value, tree, context);
+      return;
+    }
+  }
+  const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+  if (message.endsWith('.')) findings.addProblem(path, message);
+  else if (issue.code === 'invalid_key') findings.addProblem(path, `found this name, expected ${message}`);
+  else findings.addMismatch(path, message.replace(/^expected /, ''), cureOf(issue, valueAt(value, local)));
+}
+
+/** Of a union's forms, the one whose problems lie deepest, for it is the one that was meant; null where none is. */
+function likeliestForm(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | null {
+  const within = (issue.errors ?? []).filter((form) => form.every((inner) => inner.path.length > 0));
+  const depth = (form: z.core.$ZodIssue[]): number => Math.max(...form.map((inner) => inner.path.length));
+  return within.sort((a, b) => depth(b) - depth(a) || a.length - b.length)[0] ?? null;
+}
+
+function cureOf(issue: z.core.$ZodIssue, value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  if (issue.code === 'invalid_value') return didYouMean(suggest(value, issue.values.map(String)));
+  if (issue.code === 'custom' && isJsonObject(issue.params) && issue.params['timeZone'] === true) {
+    return didYouMean(suggest(value, Intl.supportedValuesOf('timeZone')));
+  }
+  return undefined;
+}
+
+function segmentOf(segment: PropertyKey): PathSegment {
+  return typeof segment === 'symbol' ? String(segment) : segment;
+}

@@ -1,0 +1,116 @@
+import { fieldNamesOf, ITEM_FIELDS, ITEM_KINDS } from '../domain/item.ts';
+import { Profile } from '../domain/profile.ts';
+import type { ConnectorSchemas } from './check-connector.ts';
+import { Config, StreamKey } from './config.ts';
+import { type SchemaTree, schemaTreeOf } from './schema-tree.ts';
+
+const INTRODUCTION = `# Configuration
+
+This page is generated from the code (\`npm run generate\`); change the descriptions there.
+
+Everything is in one file, \`dpp-sync.yaml\` in the working folder or the one that \`-c FILE\` names, as YAML or JSON.
+[\`config/dpp-sync.example.yaml\`](../config/dpp-sync.example.yaml) is an example with comments, and
+[\`config/dpp-sync.schema.json\`](../config/dpp-sync.schema.json) gives editors completion and hints.
+
+Every problem is reported at once, each with its path, its line, what was found and what was expected. Unknown keys are
+problems too.
+
+## Values from outside
+
+In any text, but not in keys:
+
+| written | becomes |
+|---|---|
+| \`\${VAR}\` | the environment variable; a problem when it is not set |
+| \`\${VAR:-default}\` | the environment variable, or the default when it is not set or empty |
+| \`\${file:/path}\` | the content of a file without its last line end; a problem when it cannot be read |
+| \`$\${\` | the characters \`\${\` themselves |
+
+What comes in is not looked at again. A placeholder that is the whole value takes the type of its place, so
+\`port: \${PORT}\` is a number. Paths are relative to the folder of the config file.
+
+Secrets are never shown, logged or stored. Keys are read again from their file or variable when the API rejects them.
+
+Numbers that YAML would rewrite stay the text that was written: \`[0123]\` is the text "0123".
+`;
+
+/** The page that describes every key of the config file, of the connectors' options and of profiles. */
+export function configReference(connectors: readonly ConnectorSchemas[]): string {
+  const parts = [INTRODUCTION, '## The config file\n', ...sections(schemaTreeOf(Config), '')];
+  parts.push(FIELDS_TITLE, fieldsTable());
+  parts.push('## Connectors\n', "A source's `options` and what stands under its streams depend on its `connector`.\n");
+  for (const { id, options, streamOptions } of connectors) {
+    parts.push(`### \`${id}\`: options\n`, table(schemaTreeOf(options)));
+    const stream = schemaTreeOf(streamOptions);
+    const key = schemaTreeOf(StreamKey);
+    parts.push(`### \`${id}\`: streams\n`, table({ ...stream, properties: { key, ...stream.properties } }));
+  }
+  parts.push(PROFILES_TITLE, ...sections(schemaTreeOf(Profile), ''));
+  return `${parts.join('\n').trimEnd()}\n`;
+}
+
+const FIELDS_TITLE = `## Fields of items
+
+The names that \`fields\` of a mapping may use; the profile can allow more. Fields in bold are required.
+`;
+
+const PROFILES_TITLE = `## Profiles
+
+A profile is what to assume where the API document is silent. \`target.profile\` names one in \`config/profiles\`, or the
+path of a file of your own, which begins with \`extends: default\` and holds what differs: objects are merged, lists and
+single values replaced. [\`config/profiles/default.yaml\`](../config/profiles/default.yaml) holds every value assumed.
+`;
+
+/** A table for an object and, after it, one for each object within. */
+function sections(tree: SchemaTree, path: string): string[] {
+  const title = path === '' ? [] : [`### \`${path}\`\n`];
+  const about = path !== '' && tree.description !== undefined ? [`${tree.description}\n`] : [];
+  const inner = Object.entries(tree.properties ?? {}).flatMap(([name, member]) => {
+    const at = path === '' ? name : `${path}.${name}`;
+    if (member.items?.properties) return sections(member.items, `${at}[]`);
+    return member.properties ? sections(member, at) : [];
+  });
+  return [...title, ...about, table(tree), ...inner];
+}
+
+function table(tree: SchemaTree): string {
+  const rows = Object.entries(tree.properties ?? {}).map(([name, member]) => {
+    const needed = tree.required?.includes(name) ? ', required' : '';
+    const value = member.default;
+    const fallback = value === undefined || isEmptyObject(value) ? '' : `\`${JSON.stringify(value)}\``;
+    return `| \`${name}\` | ${typeOf(member)}${needed} | ${cell(fallback)} | ${cell(member.description ?? '')} |`;
+  });
+  return ['| key | value | default | what it is |', '|---|---|---|---|', ...rows, ''].join('\n');
+}
+
+function fieldsTable(): string {
+  const rows = ITEM_KINDS.map((kind) => {
+    const required = (name: string) =>
+      !(ITEM_FIELDS[kind] as Record<string, { safeParse(value: unknown): { success: boolean } }>)[name]?.safeParse(
+        undefined,
+      ).success;
+    const names = fieldNamesOf(kind).map((name) => (required(name) ? `**\`${name}\`**` : `\`${name}\``));
+    return `| \`${kind}\` | ${names.join(', ')} |`;
+  });
+  return ['| kind | fields |', '|---|---|', ...rows, ''].join('\n');
+}
+
+function typeOf(tree: SchemaTree): string {
+  if (tree.secret === true) return 'secret';
+  if (typeof tree['title'] === 'string') return tree['title'];
+  if (tree.enum) return tree.enum.map((value) => `\`${String(value)}\``).join(' or ');
+  if (tree.const !== undefined) return `\`${JSON.stringify(tree.const).replaceAll('"', '')}\``;
+  if (tree.anyOf) return [...new Set(tree.anyOf.map(typeOf).filter((type) => type !== '``'))].join(' or ');
+  if (tree.type === 'array') return tree.items ? `list of ${typeOf(tree.items)}` : 'list';
+  if (tree.type === 'object') return 'object';
+  const names: Record<string, string> = { string: 'text', integer: 'whole number', boolean: 'true or false' };
+  return typeof tree.type === 'string' ? (names[tree.type] ?? tree.type) : 'any';
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+}

@@ -1,0 +1,44 @@
+import { fault } from '../domain/faults.ts';
+import type { SecretStore } from '../lib/secrets.ts';
+import { expandTemplate, type Interpolation } from './interpolate.ts';
+
+/** A secret of the config. Its value is in no config object, so that none can be printed by accident (I7). */
+export interface SecretSource {
+  /** Where it stands in the config. */
+  path: string;
+  /**
+   * The value as its file or variable has it now, so that a rotated key is found without a restart. It is registered
+   * with the secret store before it is returned.
+   *
+   * @throws Fault `config.invalid` when the file or variable is gone
+   */
+  read(): Promise<string>;
+}
+
+export function createSecretSource(
+  options: Interpolation & {
+    path: string;
+    /** The text with its placeholders, or null where there are none. */
+    template: string | null;
+    value: string;
+    secrets: SecretStore;
+  },
+): SecretSource {
+  const { path, template, value, secrets } = options;
+  return {
+    path,
+    async read() {
+      if (template === null) return value;
+      const expanded = await expandTemplate(template, options);
+      if (!expanded.ok) {
+        const [problem] = expanded.error;
+        throw fault('config.invalid', `${path}: ${problem?.message ?? 'it has no value any more'}.`, {
+          path,
+          ...(problem?.cure === undefined ? {} : { suggestion: problem.cure }),
+        });
+      }
+      secrets.add(expanded.value);
+      return expanded.value;
+    },
+  };
+}

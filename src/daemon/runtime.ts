@@ -1,0 +1,210 @@
+import { createTarget } from '../api/target.ts';
+import { createDeliverer } from '../delivery/deliverer.ts';
+import { createDoubts } from '../delivery/doubts.ts';
+import { createEngine, type Engine } from '../delivery/engine.ts';
+import { createFailedJobs } from '../delivery/failed-jobs.ts';
+import { createFeeder } from '../delivery/feeder.ts';
+import { createPacer } from '../delivery/pacer.ts';
+import { createRateController } from '../delivery/rate-controller.ts';
+import { createTargetGate, type TargetGate } from '../delivery/target-gate.ts';
+import { fault } from '../domain/faults.ts';
+import type { Ledger, RunTrigger } from '../domain/ports/ledger.ts';
+import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { Target } from '../domain/ports/target.ts';
+import { openSqliteLedger } from '../ledger/sqlite-ledger.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { SecretStore } from '../lib/secrets.ts';
+import { createEventBus, type EventBus } from '../observe/event-bus.ts';
+import { createMapWorker } from '../pipeline/map.ts';
+import { createMapQueue, type MapQueue } from '../pipeline/map-queue.ts';
+import { type PullResult, pull } from '../pipeline/pull.ts';
+import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/replay.ts';
+import type { BullmqQueues } from '../queue/bullmq-queues.ts';
+import { createQueues } from '../queue/create-queues.ts';
+import { createMappers, type Mappers } from './mappers.ts';
+import { openSource, type RuntimeConfig } from './open-source.ts';
+
+export interface RuntimeOptions {
+  config: RuntimeConfig;
+  /** The command that holds the ledger, for the message that another process gets. */
+  command: string;
+  /** True where people look at the queue: what needs one is shown as failed jobs. */
+  showFailedJobs: boolean;
+  secrets: SecretStore;
+  clock: Clock;
+  log: Logger;
+  version: string;
+  /** Numbers in [0, 1). */
+  random?: () => number;
+}
+
+/** Everything of one process that works on a ledger, put together. */
+export interface Runtime {
+  config: RuntimeConfig;
+  ledger: Ledger;
+  views: LedgerViews;
+  target: Target;
+  gate: TargetGate;
+  queues: BullmqQueues;
+  bus: EventBus;
+  mappers: Mappers;
+  engine: Engine;
+  mapQueue: MapQueue;
+  /** Deliveries that were in the air when the last process ended. */
+  voided: number;
+  /** Opens the queue and begins to map and deliver; further calls change nothing. */
+  startWorkers(): Promise<void>;
+  /** Pulls one source now. Changed records ring the workers, which are started when they are first needed. */
+  pull(source: string, trigger: RunTrigger, abort: AbortSignal): Promise<PullResult>;
+  replay(request: ReplayRequest): Promise<ReplayReport>;
+  /** True while there is something to map, or a source is being mapped. */
+  mapping(): boolean;
+  /** Drains what is under way, and closes everything. */
+  close(): Promise<void>;
+}
+
+/** How many doorbells are heard at once, and how many requests are under way at once. */
+const CONCURRENCY = { bells: 8, requests: 32 };
+
+/**
+ * Opens ledger, queue and API client for one process. Nothing is sent and no queue is opened before there is work.
+ *
+ * @throws Fault when the ledger is held, the config's mappings are wrong, or the queue is out of reach
+ */
+export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { config, command, secrets, clock, log, version, random = Math.random } = options;
+  const { profile } = config;
+  const bus = createEventBus();
+  const { emit } = bus;
+  const mappers = createMappers({ sources: config.sources, baseDir: config.folder });
+  await mappers.refreshAll();
+
+  const { baseUrl, apiKey, publishKey, maxRate } = config.target;
+  const keys = publishKey === null ? { apiKey } : { apiKey, publishKey };
+  const target = createTarget({ baseUrl, profile, ...keys, secrets, clock, log, version });
+  const encode = target.encode.bind(target);
+  const ledger = openSqliteLedger({ file: config.ledger, target: baseUrl, profile, encode, clock, command });
+  const { views } = ledger;
+
+  try {
+    const { voided } = await ledger.recover(profile.settlingDelayMs.reset);
+    const url = config.queue.kind === 'embedded' ? 'embedded' : config.queue.url;
+    const queues = await createQueues({ url, prefix: `dpp-sync-${ledger.id}`, log, clock });
+
+    const mapperOf = mappers.of;
+    const gate = createTargetGate(clock);
+    const controller = createRateController(maxRate, random);
+    const pacer = createPacer({ controller, concurrency: CONCURRENCY.requests, clock });
+    const feeder = createFeeder({ ledger, queues });
+    const delivering = { ledger, target, gate, profile, clock, random, emit };
+    const deliverer = createDeliverer({ ...delivering, pacer });
+    const doubts = createDoubts(delivering);
+    const mapQueue = createMapQueue({ queues, worker: createMapWorker({ ledger, mapperOf, emit: emitAndWake }) });
+
+    async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
+      await mappers.refreshAll();
+      const report = await replay(request, { ledger, mapperOf });
+      engine.wake();
+      return report;
+    }
+
+    const failedJobs = options.showFailedJobs
+      ? createFailedJobs({ queues, views, replay: (id) => replayDelivery(id, replayNow) })
+      : null;
+    const engine = createEngine({
+      ledger,
+      queues,
+      feeder,
+      deliverer,
+      doubts,
+      gate,
+      failedJobs,
+      clock,
+      log,
+      concurrency: CONCURRENCY.bells,
+      eachRound: () => mapQueue.watch(views.pendingSources()),
+    });
+
+    function emitAndWake(event: Parameters<typeof emit>[0]): void {
+      emit(event);
+      if (event.type === 'mapped') engine.wake();
+    }
+
+    let workers: Promise<void> | null = null;
+    const startWorkers = (): Promise<void> => {
+      workers ??= (async () => {
+        await mapQueue.start();
+        await engine.start();
+      })();
+      return workers;
+    };
+
+    return {
+      config,
+      ledger,
+      views,
+      target,
+      gate,
+      queues,
+      bus,
+      mappers,
+      engine,
+      mapQueue,
+      voided,
+      startWorkers,
+      replay: replayNow,
+      mapping: () => mapQueue.busy() || views.pendingSources().length > 0,
+
+      async pull(id, trigger, abort) {
+        const source = config.sources.find((one) => one.id === id);
+        if (!source) throw fault('usage', `There is no source "${id}" in ${config.file}.`);
+        const mapper = await mappers.refresh(id);
+        const reader = await openSource(source, config, log);
+        try {
+          const { omit, guard, onMissing } = source;
+          const request = { source: id, trigger, reader, mappingRevision: mapper.revision, omit, guard };
+          const onChanged = async (changed: string) => {
+            if (!views.pendingSources().includes(changed)) return;
+            await startWorkers();
+            await mapQueue.ring(changed);
+          };
+          return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ledger, emit, onChanged }, abort);
+        } finally {
+          await reader.close();
+        }
+      },
+
+      async close() {
+        if (workers) {
+          await workers;
+          await mapQueue.stop();
+          await engine.stop();
+        }
+        await queues.close();
+        await target.close();
+        await ledger.close();
+      },
+    };
+  } catch (error) {
+    await ledger.close();
+    throw error;
+  }
+}
+
+async function replayDelivery(
+  deliveryId: number,
+  run: (request: ReplayRequest) => Promise<ReplayReport>,
+): Promise<{ staged: number; message: string }> {
+  const states = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
+  const selection = { states, sources: [], keys: [], deliveryIds: [deliveryId] };
+  const { staged, quarantined, heldInDoubt, passing } = await run({ selection, force: false, dryRun: false });
+  if (staged > 0) return { staged, message: 'The stored record was mapped anew and is sent again.' };
+  if (quarantined > 0 || passing === 0) {
+    return { staged, message: 'The stored record was mapped anew and still fails; see `dpp-sync quarantine`.' };
+  }
+  if (heldInDoubt > 0) {
+    return { staged, message: 'Nobody knows whether it arrived, so it is not sent again without `replay --force`.' };
+  }
+  return { staged, message: 'The stored record was mapped anew, and there is nothing that could be sent.' };
+}

@@ -1,0 +1,159 @@
+import { fault } from '../domain/faults.ts';
+import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import type { Clock } from '../lib/clock.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
+import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
+import type { Runtime } from './runtime.ts';
+
+export interface SyncRequest {
+  /** Source ids; empty for all. */
+  sources: readonly string[];
+  /** How long the API or the queue may be out of reach before the sync gives up. */
+  waitMs: number;
+  abort: AbortSignal;
+}
+
+/** States of passports as the interface contract names them. */
+export type PassportCounts = Partial<
+  Record<'none' | 'incomplete' | 'initialized' | 'published' | 'unpublished' | 'blocked', number>
+>;
+
+export interface SyncReport {
+  runs: StreamAccount[];
+  items: ItemCounts;
+  passports: PassportCounts;
+  requests: RequestCounts;
+  durationMs: number;
+  /** What kept the sync from finishing: a source, the API, the queue, or the person who stopped it. */
+  fault: Fault | null;
+  /** Things that a person should know of and that stop nothing. */
+  warnings: string[];
+  quarantined: number;
+  waitingFor: WaitingGroup[];
+  /** Deliveries that are left to be sent. */
+  left: number;
+}
+
+/** 0 all well, 4 finished with items that need a person or still wait, else what the fault says. */
+export function exitCodeOf(report: SyncReport): number {
+  if (report.fault) return report.fault.exitCode;
+  const open = Object.values(report.items).some((states) =>
+    Object.entries(states).some(([state, count]) => state !== 'delivered' && count > 0),
+  );
+  return open || report.quarantined > 0 ? 4 : 0;
+}
+
+/** How often the sync looks whether it is done. */
+const LOOK_MS = 40;
+
+/**
+ * Pulls the sources, maps and delivers until nothing is left that could go on by itself. A source that cannot be read
+ * does not keep the others from being synced.
+ */
+export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock): Promise<SyncReport> {
+  const { config, views, bus } = runtime;
+  const startedAt = clock.now();
+  const requests = createRequestCounts();
+  const unsubscribe = bus.subscribe(requests.observe);
+  const selected = request.sources.length > 0 ? [...request.sources] : config.sources.map(({ id }) => id);
+  const runIds: number[] = [];
+  let problem: Fault | null = null;
+  try {
+    if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null) await runtime.startWorkers();
+    for (const source of selected) {
+      if (request.abort.aborted) break;
+      try {
+        runIds.push((await runtime.pull(source, 'cli', request.abort)).runId);
+      } catch (error) {
+        problem ??= faultOf(error, source);
+      }
+    }
+    const ended = await untilDone(runtime, request, clock);
+    problem = ended ?? problem;
+  } finally {
+    unsubscribe();
+  }
+  const items = views.itemCounts(selected);
+  const latest = runIds.flatMap((id) => views.run(id)?.streams ?? []);
+  return {
+    runs: latest,
+    items,
+    passports: passportsOf(items),
+    requests: requests.counts,
+    durationMs: clock.now() - startedAt,
+    fault: problem,
+    warnings: warningsOf(runtime, latest),
+    quarantined: views.quarantinedCount(selected),
+    waitingFor: views.waitingFor(20),
+    left: leftOf(items),
+  };
+}
+
+/** Waits until nothing goes on by itself. Gives what kept it from getting there. */
+async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): Promise<Fault | null> {
+  let troubleSince: number | null = null;
+  for (;;) {
+    if (request.abort.aborted) return fault('interrupted', 'The sync was stopped before it was done.', {
+      suggestion: 'Nothing is lost: run it again, and it goes on where it stopped.',
+    });
+    const { outstanding, nextDueAt, trouble } = await runtime.engine.status();
+    if (!runtime.mapping() && outstanding === 0 && nextDueAt === null) return null;
+    await runtime.startWorkers();
+    const gate = runtime.gate.state();
+    if (!gate.open && outstanding === 0) {
+      return fault(gate.by === 'plan' ? 'api.plan' : 'api.key', gate.reason.message, GATE_ADVICE[gate.by]);
+    }
+    const unreachable = runtime.gate.unreachableSince();
+    if (unreachable !== null && clock.now() - unreachable >= request.waitMs) return unreachableFault(runtime, request);
+    troubleSince = trouble === null ? null : (troubleSince ?? clock.now());
+    if (trouble !== null && troubleSince !== null && clock.now() - troubleSince >= request.waitMs) {
+      return fault('queue.unreachable', trouble, { path: 'queue' });
+    }
+    await clock.sleep(LOOK_MS, request.abort);
+  }
+}
+
+const GATE_ADVICE = {
+  key: {
+    path: 'target.apiKey',
+    suggestion: 'Put a valid key in its place and run the sync again; everything is still due.',
+  },
+  plan: {
+    path: 'target.apiKey',
+    suggestion: 'Have the Enterprise plan of the organisation activated; everything is still due.',
+  },
+  scope: {
+    path: 'target.apiKey',
+    suggestion: 'Use a key with the scopes that `dpp-sync check` misses; everything is still due.',
+  },
+} as const;
+
+function unreachableFault(runtime: Runtime, { waitMs }: SyncRequest): Fault {
+  const { baseUrl } = runtime.config.target;
+  return fault('api.unreachable', `The API at ${baseUrl} has not answered for ${Math.round(waitMs / 1000)} s.`, {
+    path: 'target.baseUrl',
+    suggestion: 'Check the address and the network, and run the sync again; everything is still due.',
+  });
+}
+
+function faultOf(error: unknown, source: string): Fault {
+  if (error instanceof Fault) return error;
+  return fault('internal', `The source "${source}" could not be pulled: ${messageOf(error)}`, { cause: error });
+}
+
+function passportsOf(items: ItemCounts): PassportCounts {
+  const products = Object.values(items.product).reduce((sum, count) => sum + count, 0);
+  return products > 0 ? { none: products } : {};
+}
+
+function leftOf(items: ItemCounts): number {
+  return Object.values(items).reduce((sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0), 0);
+}
+
+function warningsOf(runtime: Runtime, accounts: readonly StreamAccount[]): string[] {
+  const guarded = accounts.flatMap(({ source, stream, guarded: why }) => (why === null ? [] : [`${source}/${stream}: ${why}`]));
+  const cycles = runtime.views
+    .bomCycles(20)
+    .map((path) => `The bill of materials of ${path[0]} contains itself: ${path.join(' → ')}.`);
+  return [...guarded, ...cycles];
+}

@@ -1,0 +1,72 @@
+import type { Consumer, Queues } from '../domain/ports/queues.ts';
+import type { MapWorker } from './map.ts';
+
+/** Rings the `map` queue and hears it. One doorbell drains a whole source, so one per source is enough at a time. */
+export interface MapQueue {
+  start(): Promise<void>;
+  /** There is something to map in this source. */
+  ring(source: string): Promise<void>;
+  /** Rings for sources that wait although nobody works on them: their doorbell was lost. */
+  watch(pendingSources: readonly string[]): Promise<void>;
+  /** True while a doorbell is in the queue or being heard. */
+  busy(): boolean;
+  stop(): Promise<void>;
+}
+
+/** A doorbell that was rung this many watches ago and not heard is taken for lost. */
+const LOST_AFTER_WATCHES = 2;
+
+export function createMapQueue({ queues, worker }: { queues: Queues; worker: MapWorker }): MapQueue {
+  const abort = new AbortController();
+  /** Watches since a source's doorbell was rung; it leaves the map when it is heard. */
+  const rung = new Map<string, number>();
+  const hearing = new Set<string>();
+  let consumer: Consumer | null = null;
+
+  async function ring(source: string): Promise<void> {
+    if (rung.has(source)) return;
+    rung.set(source, 0);
+    try {
+      await queues.ring('map', [{ name: `map ${source}`, data: { source } }]);
+    } catch (error) {
+      rung.delete(source);
+      throw error;
+    }
+  }
+
+  return {
+    ring,
+    async start() {
+      await queues.clearWaiting('map');
+      consumer = await queues.consume('map', { concurrency: 2 }, async ({ data }) => {
+        const source = typeof data['source'] === 'string' ? data['source'] : '';
+        // From here on a page that is stored rings again: this drain may have passed it already.
+        rung.delete(source);
+        hearing.add(source);
+        try {
+          await worker.drain(source, abort.signal);
+        } finally {
+          hearing.delete(source);
+        }
+        return { status: 'done' };
+      });
+    },
+    async watch(pendingSources) {
+      for (const source of pendingSources) {
+        if (hearing.has(source)) continue;
+        const watches = rung.get(source);
+        if (watches !== undefined && watches < LOST_AFTER_WATCHES) {
+          rung.set(source, watches + 1);
+          continue;
+        }
+        rung.delete(source);
+        await ring(source);
+      }
+    },
+    busy: () => rung.size > 0 || hearing.size > 0,
+    async stop() {
+      abort.abort();
+      await consumer?.close();
+    },
+  };
+}

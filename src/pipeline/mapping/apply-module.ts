@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import type { Issue } from '../../domain/issue.ts';
+import { ITEM_KINDS, type Item, parseItem, REF_KINDS, REF_ROLES } from '../../domain/item.ts';
+import type { MappableRecord } from '../../domain/mapping.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { isJsonObject } from '../../lib/json.ts';
+import { err, ok, type Result } from '../../lib/result.ts';
+import type { MappingModule, MappingTools } from '../../sdk/mapping.ts';
+import { MappingError } from './mapping-error.ts';
+import { copyOfRow, keyText, kindOf, shown, toPayload } from './values.ts';
+
+const ITEMS_MAX = 1000;
+const ISSUES_MAX = 100;
+
+const Key = z.union([z.string(), z.number(), z.bigint()]);
+
+const DraftItem = z.strictObject({
+  kind: z.enum(ITEM_KINDS),
+  key: Key,
+  payload: z.custom<object>(isJsonObject, 'expected an object'),
+  refs: z
+    .array(z.strictObject({ role: z.enum(REF_ROLES), kind: z.enum(ITEM_KINDS), key: Key }))
+    .refine((refs) => refs.every(({ role, kind }) => REF_KINDS[role] === kind), 'a ref has the wrong kind for its role')
+    .default([]),
+});
+
+const ModuleResult = z.union([
+  z.array(DraftItem).max(ITEMS_MAX),
+  z.strictObject({
+    issues: z
+      .array(
+        z.object({
+          code: z.string().min(1).max(100),
+          message: z.string().min(1).max(2000),
+          field: z.string().max(200).optional(),
+          value: z.json().optional(),
+          cure: z.string().max(2000).optional(),
+        }),
+      )
+      .min(1)
+      .max(ISSUES_MAX),
+  }),
+]);
+
+/**
+ * Runs a mapping module on a row. The module gets a copy, so whatever it does to it stays with it; what it returns is
+ * believed only after validation; what it throws becomes an issue.
+ */
+export function applyModule(
+  module: MappingModule,
+  record: MappableRecord,
+  tools: MappingTools,
+): Result<Item[], Issue[]> {
+  try {
+    const given: unknown = module.map(copyOfRow(record.fields), {
+      stream: record.stream,
+      place: { ...record.place },
+      tools,
+    });
+    const result = ModuleResult.safeParse(given);
+    if (!result.success) return err([nonsense(given, result.error)]);
+    if (!Array.isArray(result.data)) return err(result.data.issues.map(toIssue));
+    return toItems(result.data);
+  } catch (error) {
+    if (error instanceof MappingError) {
+      const { code, message, cure } = error;
+      return err([{ code, message, ...(cure === undefined ? {} : { cure }) }]);
+    }
+    const message = `The mapping module threw: ${shown(messageOf(error))}`;
+    return err([{ code: 'module.threw', message, cure: 'Correct the module, or the row if the module is right.' }]);
+  }
+}
+
+function toItems(drafts: readonly z.infer<typeof DraftItem>[]): Result<Item[], Issue[]> {
+  const items: Item[] = [];
+  const issues: Issue[] = [];
+  for (const draft of drafts) {
+    const payload = toPayload(draft.payload) ?? {};
+    const parsed = parseItem({
+      kind: draft.kind,
+      key: keyText(draft.key),
+      payload: isJsonObject(payload) ? payload : {},
+      refs: draft.refs.map((ref) => ({ ...ref, key: keyText(ref.key) })).filter((ref) => ref.key !== ''),
+    });
+    if (parsed.ok) items.push(parsed.value);
+    else issues.push(...parsed.error);
+  }
+  return issues.length > 0 ? err(issues) : ok(items);
+}
+
+function toIssue(issue: { code: string; message: string; [name: string]: unknown }): Issue {
+  return Object.fromEntries(Object.entries(issue).filter(([, value]) => value !== undefined)) as unknown as Issue;
+}
+
+function nonsense(given: unknown, error: z.ZodError): Issue {
+  const promise = given instanceof Promise;
+  // A promise that nobody waits for would otherwise end the process when it rejects.
+  if (promise) given.catch(() => undefined);
+  const detail = promise
+    ? 'a promise; a mapping is synchronous'
+    : `${kindOf(given)} that is no list of items: ${shown(z.prettifyError(error))}`;
+  return {
+    code: 'module.result',
+    message: `The mapping module returned ${detail}.`,
+    cure: 'Return a list of items {kind, key, payload, refs}, or {issues}.',
+  };
+}

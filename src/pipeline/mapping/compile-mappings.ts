@@ -1,0 +1,160 @@
+import type { Issue } from '../../domain/issue.ts';
+import type { Item } from '../../domain/item.ts';
+import type { MappableRecord, MappedItem, Mapper, MapResult } from '../../domain/mapping.ts';
+import { canonicalJson } from '../../lib/canonical-json.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { sha256Hex } from '../../lib/hash.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { err, ok, type Result } from '../../lib/result.ts';
+import { applyExpressions, evaluateWhen } from './apply-expressions.ts';
+import { applyModule } from './apply-module.ts';
+import { type Compilation, compileExpressions, compileWhen } from './compile-expressions.ts';
+import type { MappingDefinition, MappingProblem } from './definition.ts';
+import { createEnvironment } from './environment.ts';
+import { loadModule } from './load-module.ts';
+import { loadLookupTable } from './lookup-tables.ts';
+import { readModuleSource } from './module-source.ts';
+import { createMappingTools } from './tools.ts';
+import { isTooDeep } from './values.ts';
+
+/**
+ * Counts the changes of what our own code makes of a row: functions, conversions, validation. Raised with each of them,
+ * so that stored records are mapped anew after an upgrade.
+ */
+const HELPERS_VERSION = 1;
+
+type Apply = (record: MappableRecord) => Result<Item[], Issue[]>;
+
+interface Compiled {
+  run: Apply;
+  /** Hash of the module's sources, where there is one. */
+  hash?: string;
+}
+
+/**
+ * Compiles the mappings of one source. It reads lookup files and modules anew each time and takes milliseconds, so a
+ * daemon calls it at every run and replay and has what changed on disk without a restart.
+ *
+ * @param options.definitions in the order of the config, which is how items count their mapping
+ * @param options.baseDir absolute; lookup files are relative to it
+ * @returns all problems at once; `mappingFault` makes one error of them
+ */
+export async function compileMappings(options: {
+  definitions: readonly MappingDefinition[];
+  baseDir: string;
+}): Promise<Result<Mapper, MappingProblem[]>> {
+  const tables = new Map<string, ReadonlyMap<string, string>>();
+  const tools = createMappingTools(tables);
+  const findings: Compilation['findings'] = { lookups: new Set(), patterns: new Map() };
+  const environment = createEnvironment({ tables, patterns: findings.patterns });
+  const problems: MappingProblem[] = [];
+  const hashes: JsonObject = {};
+  const wantedBy = new Map<string, string>();
+  const mappings: { stream: string; index: number; apply: Apply }[] = [];
+
+  for (const [index, definition] of options.definitions.entries()) {
+    const compilation = { environment, findings: { ...findings, lookups: new Set<string>() }, problems };
+    const apply =
+      definition.module === undefined
+        ? compileDeclared(definition, compilation)
+        : await compileModule({ ...definition, module: definition.module }, compilation, tools);
+    for (const file of compilation.findings.lookups) wantedBy.set(file, wantedBy.get(file) ?? definition.path);
+    if (apply === null) continue;
+    mappings.push({ stream: definition.stream, index, apply: apply.run });
+    if (apply.hash !== undefined) hashes[`module ${index}`] = apply.hash;
+  }
+  for (const [file, path] of wantedBy) {
+    const table = await loadLookupTable(file, options.baseDir);
+    if (table.ok) {
+      tables.set(file, table.value.entries);
+      hashes[`lookup ${file}`] = table.value.hash;
+    } else {
+      problems.push({ path, message: table.error });
+    }
+  }
+  if (problems.length > 0) return err(problems);
+  return ok(createMapper(mappings, revisionOf(options.definitions, hashes)));
+}
+
+function compileDeclared(definition: MappingDefinition, compilation: Compilation): Compiled | null {
+  const mapping = compileExpressions(definition, compilation);
+  return mapping === null ? null : { run: (record) => applyExpressions(mapping, record.fields) };
+}
+
+async function compileModule(
+  definition: MappingDefinition & { module: string },
+  compilation: Compilation,
+  tools: ReturnType<typeof createMappingTools>,
+): Promise<Compiled | null> {
+  const path = `${definition.path}.module`;
+  for (const name of ['to', 'key', 'refs', 'fields'] as const) {
+    if (definition[name] === undefined) continue;
+    const message = `A mapping with a module has no "${name}": the module says it all.`;
+    compilation.problems.push({ path: `${definition.path}.${name}`, message });
+  }
+  const when = compileWhen(definition, compilation);
+  const source = await readModuleSource(definition.module);
+  const loaded = source.ok ? await loadModule(definition.module, source.value.hash) : source;
+  if (!source.ok || !loaded.ok) {
+    if (!loaded.ok) compilation.problems.push({ path, message: loaded.error });
+    return null;
+  }
+  for (const file of source.value.lookups) compilation.findings.lookups.add(file);
+  const module = loaded.value;
+  const run: Apply = (record) => {
+    const wanted = evaluateWhen(when, record.fields);
+    if (!wanted.ok) return err([wanted.error]);
+    return wanted.value ? applyModule(module, record, tools) : ok([]);
+  };
+  return { run, hash: source.value.hash };
+}
+
+/** Paths are left out: moving a mapping within the config, or the config to another folder, changes no item. */
+function revisionOf(definitions: readonly MappingDefinition[], hashes: JsonObject): string {
+  const declared = definitions.map(({ stream, to, key, when, refs, fields, module }) => ({
+    stream,
+    to: to ?? null,
+    key: key?.trim() ?? null,
+    when: when?.trim() ?? null,
+    refs: trimmed(refs),
+    fields: trimmed(fields),
+    module: module !== undefined,
+  }));
+  return sha256Hex(canonicalJson({ version: HELPERS_VERSION, mappings: declared, files: hashes }));
+}
+
+function trimmed(expressions: Record<string, string | undefined> = {}): JsonObject {
+  return Object.fromEntries(Object.entries(expressions).map(([name, text]) => [name, text?.trim() ?? null]));
+}
+
+function createMapper(mappings: readonly { stream: string; index: number; apply: Apply }[], revision: string): Mapper {
+  const byStream = Map.groupBy(mappings, ({ stream }) => stream);
+  return {
+    revision,
+    streams: [...byStream.keys()],
+    map(record) {
+      try {
+        return mapWith(byStream.get(record.stream) ?? [], record);
+      } catch (error) {
+        const message = `The row could not be mapped: ${messageOf(error)}.`;
+        return { status: 'quarantined', issues: [{ code: 'mapping.failed', message }] };
+      }
+    },
+  };
+}
+
+function mapWith(mappings: readonly { index: number; apply: Apply }[], record: MappableRecord): MapResult {
+  if (isTooDeep(record.fields)) {
+    const message = 'The row is nested too deeply to be mapped.';
+    return { status: 'quarantined', issues: [{ code: 'row.depth', message }] };
+  }
+  const items: MappedItem[] = [];
+  const issues: Issue[] = [];
+  for (const { index, apply } of mappings) {
+    const made = apply(record);
+    if (made.ok) for (const item of made.value) items.push({ ...item, mapping: index });
+    else issues.push(...made.error);
+  }
+  if (issues.length > 0) return { status: 'quarantined', issues };
+  return items.length > 0 ? { status: 'mapped', items } : { status: 'excluded' };
+}

@@ -1,0 +1,52 @@
+import { fault } from '../../domain/faults.ts';
+import type { ItemKind, RefRole } from '../../domain/item.ts';
+import type { Fault } from '../../lib/errors.ts';
+
+/**
+ * One mapping as the config gives it: either `to`, `key` and `fields` with expressions, or a `module`. Both may have a
+ * `when`.
+ */
+export interface MappingDefinition {
+  stream: string;
+  to?: ItemKind;
+  /** Expression for the item's key. */
+  key?: string;
+  /** Expression that says whether the mapping wants a row at all. */
+  when?: string;
+  /** Expressions for the keys of the items that a BOM item points to. */
+  refs?: Partial<Record<RefRole, string>>;
+  /** Expressions for the item's fields. */
+  fields?: Record<string, string>;
+  /** Absolute path of a TypeScript or JavaScript mapping module. */
+  module?: string;
+  /** Where the mapping stands in the config, as `sources[0].mappings[1]`. */
+  path: string;
+}
+
+/** Something wrong with a mapping that shows before any row is read. */
+export interface MappingProblem {
+  /** Where in the config, as `sources[0].mappings[1].fields.quantity`. */
+  path: string;
+  /** A full sentence. */
+  message: string;
+  expression?: string;
+  /** The character of the expression at which the trouble begins, from 1. */
+  position?: number;
+  /** What to do about it, as a full sentence. */
+  cure?: string;
+}
+
+/** All problems of a config in one error that ends a command with exit code 2. */
+export function mappingFault(problems: readonly MappingProblem[]): Fault {
+  const lines = problems.map((problem) => {
+    const expression = problem.expression === undefined ? '' : ` in \`${problem.expression}\``;
+    const position = problem.position === undefined ? '' : ` at character ${problem.position}`;
+    const cure = problem.cure === undefined ? '' : ` ${problem.cure}`;
+    return `${problem.path}: ${problem.message}${expression === '' ? '' : ` (${expression.trim()}${position})`}${cure}`;
+  });
+  const first = problems[0];
+  return fault('mapping.invalid', lines.join('\n'), {
+    ...(first ? { path: first.path } : {}),
+    ...(first?.cure === undefined ? {} : { suggestion: first.cure }),
+  });
+}

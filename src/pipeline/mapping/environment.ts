@@ -1,0 +1,102 @@
+import { Environment } from '@marcbachmann/cel-js';
+import { country } from './functions/country.ts';
+import { date } from './functions/date.ts';
+import { decimal } from './functions/decimal.ts';
+import { gtin } from './functions/gtin.ts';
+import { type LookupTables, lookup } from './functions/lookup.ts';
+import { unit } from './functions/unit.ts';
+import type { LinearPattern } from './linear-pattern.ts';
+import { MappingError } from './mapping-error.ts';
+import { requireNumberText } from './values.ts';
+
+/** The method that `matches` is compiled to: CEL's own would run a backtracking engine. */
+export const MATCHES_METHOD = 'matches_linear';
+
+/** Bounds on one expression, far above what a mapping needs. */
+const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 8 };
+
+/**
+ * The language of mappings: CEL, with one variable `row`, our functions, and arithmetic that lets whole numbers and
+ * fractions meet. Tables and patterns are read at evaluation only, so they may be filled after compilation.
+ */
+export function createEnvironment(resources: {
+  tables: LookupTables;
+  patterns: ReadonlyMap<string, LinearPattern>;
+}): Environment {
+  const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS });
+  environment.registerVariable('row', 'map');
+  registerFunctions(environment, resources.tables);
+  registerMatches(environment, resources.patterns);
+  registerArithmetic(environment);
+  registerText(environment);
+  return environment;
+}
+
+function registerFunctions(environment: Environment, tables: LookupTables): void {
+  const sync = { async: false };
+  environment.registerFunction('country(dyn): dyn', (value: unknown) => country(value), sync);
+  environment.registerFunction('unit(dyn): dyn', (value: unknown) => unit(value), sync);
+  environment.registerFunction('decimal(dyn): dyn', (value: unknown) => decimal(value), sync);
+  environment.registerFunction('decimal(dyn, dyn): dyn', (value: unknown, mark: unknown) => decimal(value, mark), sync);
+  environment.registerFunction('gtin(dyn): dyn', (value: unknown) => gtin(value), sync);
+  environment.registerFunction('date(dyn): dyn', (value: unknown) => date(value), sync);
+  environment.registerFunction('date(dyn, dyn): dyn', (value: unknown, format: unknown) => date(value, format), sync);
+  const find = (file: unknown, key: unknown, ...fallback: unknown[]) => lookup(tables, file, key, ...fallback);
+  environment.registerFunction('lookup(dyn, dyn): dyn', (file: unknown, key: unknown) => find(file, key), sync);
+  environment.registerFunction(
+    'lookup(dyn, dyn, dyn): dyn',
+    (file: unknown, key: unknown, fallback: unknown) => find(file, key, fallback),
+    sync,
+  );
+}
+
+function registerMatches(environment: Environment, patterns: ReadonlyMap<string, LinearPattern>): void {
+  environment.registerFunction(
+    `string.${MATCHES_METHOD}(string): bool`,
+    (text: string, pattern: string) => {
+      const matches = patterns.get(pattern);
+      if (matches) return matches(text);
+      throw new MappingError('matches.pattern', 'The pattern of matches() is a literal text.');
+    },
+    { async: false },
+  );
+}
+
+/** CEL keeps `int` (every literal without a point) and `double` (every number of a JSON row) apart; people do not. */
+function registerArithmetic(environment: Environment): void {
+  const operators: Record<string, (left: number, right: number) => number> = {
+    '+': (left, right) => left + right,
+    '-': (left, right) => left - right,
+    '*': (left, right) => left * right,
+    '/': (left, right) => left / right,
+  };
+  for (const [operator, apply] of Object.entries(operators)) {
+    const handler = (left: number | bigint, right: number | bigint) => apply(Number(left), Number(right));
+    environment.registerOperator(`int ${operator} double: double`, handler);
+    environment.registerOperator(`double ${operator} int: double`, handler);
+  }
+}
+
+/**
+ * `+` joins text and numbers, which is harmless. `==` between text and a number would be false for ever in CEL, and the
+ * `when` that says `row.QTY == 5` over a CSV file would silently exclude all rows: so it is an issue.
+ */
+function registerText(environment: Environment): void {
+  for (const number of ['int', 'double']) {
+    environment.registerOperator(
+      `string + ${number}: string`,
+      (text: string, value: number | bigint) => text + requireNumberText(value),
+    );
+    environment.registerOperator(
+      `${number} + string: string`,
+      (value: number | bigint, text: string) => requireNumberText(value) + text,
+    );
+    environment.registerOperator(`string == ${number}`, (text: unknown, value: unknown) => {
+      throw new MappingError(
+        'expression.types',
+        `Text and a number are never equal: ${JSON.stringify(text)} and ${String(value)}.`,
+        `Compare with text ("${String(value)}"), or make a number first: double(…).`,
+      );
+    });
+  }
+}

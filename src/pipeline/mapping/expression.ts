@@ -1,0 +1,165 @@
+import type { ASTNode, Environment } from '@marcbachmann/cel-js';
+import type { JsonObject } from '../../lib/json.ts';
+import { err, ok, type Result } from '../../lib/result.ts';
+import { describeCompileError } from './describe-compile-error.ts';
+import { MATCHES_METHOD } from './environment.ts';
+import type { ExpressionProblem } from './expression-problem.ts';
+import { dateFormatProblem } from './functions/date.ts';
+import { isDecimalMark } from './functions/decimal.ts';
+import { compileLinearPattern, type LinearPattern } from './linear-pattern.ts';
+import { shown } from './values.ts';
+
+/** A compiled expression. */
+export interface Expression {
+  /** As written, without the white space around it. */
+  text: string;
+  /** The columns it names, in order of appearance; for messages. */
+  columns: readonly string[];
+  /** Whether it calculates, so that its fractions carry the noise of binary arithmetic. */
+  calculates: boolean;
+  /** The static type in CEL's words; `dyn` where only the row decides. */
+  type: string;
+  /** @throws MappingError or an error of the CEL library; `describeFailure` turns either into an issue. */
+  evaluate(row: JsonObject): unknown;
+}
+
+/** What the compiler finds in expressions and someone has to provide before they are evaluated. */
+export interface Findings {
+  /** Names of lookup files, as written. */
+  lookups: Set<string>;
+  patterns: Map<string, LinearPattern>;
+}
+
+const LENGTH_MAX = 4000;
+const ARITHMETIC = new Set(['+', '-', '*', '/', '%']);
+const LOOPS = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
+const LOOP_DEPTH_MAX = 2;
+const BIND_DEPTH_MAX = 4;
+
+/** Parses and checks an expression. All that is wrong with its literals is reported at once. */
+export function compileExpression(
+  environment: Environment,
+  source: string,
+  findings: Findings,
+): Result<Expression, ExpressionProblem[]> {
+  const text = source.trim();
+  if (text.length > LENGTH_MAX) {
+    return err([{ message: `The expression is ${text.length} characters long; at most ${LENGTH_MAX} are allowed.` }]);
+  }
+  if (!text.isWellFormed()) return err([{ message: 'The expression has half a character in it (a lone surrogate).' }]);
+  try {
+    const parsed = environment.parse(text);
+    const survey = createSurvey(findings, () => environment.parse('dyn(null)').ast);
+    survey.visit(parsed.ast, 0, 0);
+    if (survey.problems.length > 0) return err(survey.problems);
+    const checked = parsed.check();
+    if (!checked.valid) return err([describeCompileError(environment, checked.error)]);
+    return ok({
+      text,
+      columns: [...survey.columns],
+      calculates: survey.calculates(),
+      type: checked.type ?? 'dyn',
+      evaluate: (row) => parsed({ row: rowOf(row) }) as unknown,
+    });
+  } catch (error) {
+    return err([describeCompileError(environment, error)]);
+  }
+}
+
+/** A column of the name "constructor" would hide from the CEL library that the row is a plain object. */
+function rowOf(row: JsonObject): unknown {
+  return Object.hasOwn(row, 'constructor') ? new Map(Object.entries(row)) : row;
+}
+
+/**
+ * Walks the syntax tree before it is checked: collects columns and lookup files, checks literal arguments, compiles
+ * patterns, and rewrites two things in place: `matches` becomes our linear one, and a literal `null` in a ternary becomes
+ * `dyn(null)`, since CEL's branches must be of one type and `x == "" ? null : "A"` is what people mean.
+ */
+function createSurvey(findings: Findings, makeNull: () => ASTNode) {
+  const columns = new Set<string>();
+  const problems: ExpressionProblem[] = [];
+  let calculates = false;
+
+  function report(node: ASTNode, message: string, cure?: string): void {
+    problems.push({ message, position: node.pos + 1, ...(cure === undefined ? {} : { cure }) });
+  }
+
+  function checkCall(name: string, args: ASTNode[], node: ASTNode): void {
+    const literal = args.map((arg) => (arg.op === 'value' && typeof arg.args === 'string' ? arg.args : undefined));
+    if (name === 'lookup' && args.length >= 2) {
+      if (literal[0] === undefined)
+        report(node, 'The first argument of lookup() is the name of a file, as a literal text.');
+      else findings.lookups.add(literal[0]);
+    }
+    if (name === 'decimal' && args.length === 2 && !isDecimalMark(literal[1])) {
+      report(node, 'The second argument of decimal() is the decimal mark: "," or ".".');
+    }
+    if (name === 'date' && args.length === 2) {
+      const problem = dateFormatProblem(literal[1]);
+      if (problem !== null) report(node, problem);
+    }
+  }
+
+  function checkPattern(argument: ASTNode | undefined, node: ASTNode): void {
+    if (argument?.op !== 'value' || typeof argument.args !== 'string') {
+      report(node, 'The pattern of matches() is a literal text.');
+      return;
+    }
+    const compiled = compileLinearPattern(argument.args);
+    if (compiled.ok) findings.patterns.set(argument.args, compiled.value);
+    else report(node, compiled.error, `Change the pattern "${shown(argument.args)}".`);
+  }
+
+  function checkColumn(node: ASTNode): void {
+    if (node.op !== '.' && node.op !== '[]') return;
+    const [owner, name] = node.args;
+    if (owner.op !== 'id' || owner.args !== 'row') return;
+    if (typeof name === 'string') columns.add(name);
+    else if (name.op === 'value' && typeof name.args === 'string') columns.add(name.args);
+  }
+
+  function visit(node: ASTNode, loops: number, binds: number): void {
+    checkColumn(node);
+    if (ARITHMETIC.has(node.op)) calculates = true;
+    let [loopDepth, bindDepth] = [loops, binds];
+    if (node.op === 'call') checkCall(node.args[0], node.args[1], node);
+    if (node.op === 'rcall') {
+      const [name, , args] = node.args;
+      if (name === 'matches') {
+        checkPattern(args[0], node);
+        node.args[0] = MATCHES_METHOD;
+      }
+      if (LOOPS.has(name) && args.length >= 2) loopDepth += 1;
+      if (name === 'bind') bindDepth += 1;
+      if (loopDepth > LOOP_DEPTH_MAX) report(node, `Loops are nested more than ${LOOP_DEPTH_MAX} deep.`, USE_MODULE);
+      if (bindDepth > BIND_DEPTH_MAX) report(node, `cel.bind is nested more than ${BIND_DEPTH_MAX} deep.`, USE_MODULE);
+    }
+    if (node.op === '?:') {
+      for (const branch of [1, 2] as const) {
+        const { op, args } = node.args[branch];
+        if (op === 'value' && args === null) node.args[branch] = makeNull();
+      }
+    }
+    for (const child of childrenOf(node)) visit(child, loopDepth, bindDepth);
+  }
+
+  return { columns, problems, visit, calculates: () => calculates };
+}
+
+const USE_MODULE = 'Write this mapping as a TypeScript module.';
+
+/** The nodes below a node: `args` holds nodes, texts, and lists of either. */
+function childrenOf(node: ASTNode): ASTNode[] {
+  const children: ASTNode[] = [];
+  const collect = (part: unknown): void => {
+    if (Array.isArray(part)) for (const entry of part) collect(entry);
+    else if (isNode(part)) children.push(part);
+  };
+  collect(node.args);
+  return children;
+}
+
+function isNode(part: unknown): part is ASTNode {
+  return typeof part === 'object' && part !== null && 'op' in part && 'args' in part && 'pos' in part;
+}

@@ -1,0 +1,72 @@
+import { normalizeDecimal } from '../../../lib/decimal.ts';
+import { MappingError } from '../mapping-error.ts';
+import { argumentText, shown } from '../values.ts';
+
+const LENGTH_MAX = 100;
+const PLAIN = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:E[+-]?\d+)?$/i;
+
+/** The marks that `decimal(x, mark)` takes, each with the other signs that may group digits by threes beside it. */
+const GROUPED = {
+  ',': /^[+-]?\d{1,3}(?:([.' \u00a0\u2009\u202f\u2019])\d{3})(?:\1\d{3})*(?:,\d*)?$/,
+  '.': /^[+-]?\d{1,3}(?:([,' \u00a0\u2009\u202f\u2019])\d{3})(?:\1\d{3})*(?:\.\d*)?$/,
+} as const;
+
+const UNGROUPED = {
+  ',': /^[+-]?(?:\d+(?:,\d*)?|,\d+)$/,
+  '.': /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/,
+} as const;
+
+export type DecimalMark = keyof typeof GROUPED;
+
+export function isDecimalMark(mark: unknown): mark is DecimalMark {
+  return mark === ',' || mark === '.';
+}
+
+/**
+ * A decimal number as text in its normal form. Which of `1.234,56` and `1,234.56` is meant is never guessed: without a
+ * mark only plain numbers are taken (`1234.56`); with the mark `,` or `.` the text may have groups of three as well. A
+ * minus may stand behind the number, as SAP writes it.
+ *
+ * @returns null for an empty value
+ * @throws MappingError with code `decimal.ambiguous` or `decimal.format`
+ */
+export function decimal(value: unknown, mark?: unknown): string | null {
+  const text = argumentText('decimal', value);
+  if (text === null) return null;
+  if (mark !== undefined && !isDecimalMark(mark)) {
+    throw new MappingError('decimal.mark', 'The second argument of decimal() is "," or ".".');
+  }
+  const signed = /^[^+-].*-$/.test(text) ? `-${text.slice(0, -1).trimEnd()}` : text;
+  // A number of JSON carries its own mark, and the second argument speaks of text.
+  const normal = typeof value === 'string' ? read(signed, mark) : normalizeDecimal(signed);
+  if (normal !== null) return normal;
+  throw failure(text, signed, mark);
+}
+
+function read(text: string, mark: DecimalMark | undefined): string | null {
+  if (text.length > LENGTH_MAX) return null;
+  if (mark === undefined) return PLAIN.test(text) ? normalizeDecimal(text) : null;
+  if (UNGROUPED[mark].test(text)) return normalizeDecimal(text.replace(',', '.'));
+  if (!GROUPED[mark].test(text)) return null;
+  const [whole = '', fraction = ''] = text.split(mark);
+  return normalizeDecimal(`${whole.replace(/[^\d+-]/g, '')}.${fraction}`);
+}
+
+function failure(text: string, signed: string, mark: DecimalMark | undefined): MappingError {
+  const others = (['.', ','] as const).filter((other) => other !== mark && read(signed, other) !== null);
+  const [other] = others;
+  if (mark === undefined && other !== undefined) {
+    const call = others.length === 1 ? `decimal(x, "${other}")` : 'decimal(x, ",") or decimal(x, ".")';
+    return new MappingError(
+      'decimal.ambiguous',
+      `"${shown(text)}" is not a plain decimal number such as 1234.56, and is not guessed at.`,
+      `Say which sign is the decimal mark: ${call}.`,
+    );
+  }
+  const hint = mark === undefined ? 'such as 1234.56' : `with "${mark}" as decimal mark`;
+  return new MappingError(
+    'decimal.format',
+    `"${shown(text)}" is not a decimal number ${hint}.`,
+    other === undefined ? 'Correct the value in the source.' : `Here the decimal mark would have to be "${other}".`,
+  );
+}

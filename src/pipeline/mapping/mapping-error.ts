@@ -1,0 +1,14 @@
+/** Why a value could not be mapped. It becomes an issue of the row and never leaves `map`. */
+export class MappingError extends Error {
+  /** The issue's code, as `country.unknown`. */
+  readonly code: string;
+  /** What to do about it, as a full sentence. */
+  readonly cure: string | undefined;
+
+  constructor(code: string, message: string, cure?: string) {
+    super(message);
+    this.name = 'MappingError';
+    this.code = code;
+    this.cure = cure;
+  }
+}

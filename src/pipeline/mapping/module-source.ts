@@ -1,0 +1,46 @@
+import { dirname, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { canonicalJson } from '../../lib/canonical-json.ts';
+import { sha256Hex } from '../../lib/hash.ts';
+import { err, ok, type Result } from '../../lib/result.ts';
+import { readBounded } from './read-bounded.ts';
+
+/** What decides how a mapping module behaves: its text and that of the files it imports by relative path. */
+export interface ModuleSource {
+  /** SHA-256 over all of them. Packages that are imported by name are not part of it. */
+  hash: string;
+  /** Names of lookup files found as literals in calls of `lookup("…", …)`. */
+  lookups: string[];
+}
+
+const FILES_MAX = 100;
+const FILE_BYTES_MAX = 1024 * 1024;
+const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"])(\.{1,2}\/[^'"\n]{1,500})\1/g;
+const LOOKUP = /\blookup\(\s*(['"])([^'"\n]{1,500})\1/g;
+
+/** The application's own sources: covered by its version, and never loaded a second time for a mapping. */
+export const OWN_SOURCE = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Reads a module and walks its relative imports. The error is a full sentence. */
+export async function readModuleSource(path: string): Promise<Result<ModuleSource, string>> {
+  const hashes = new Map<string, string>();
+  const lookups = new Set<string>();
+  const open = [path];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (hashes.has(file) || file.startsWith(OWN_SOURCE)) continue;
+    if (hashes.size >= FILES_MAX) return err(`The module ${path} imports more than ${FILES_MAX} files.`);
+    const text = await readBounded(file, FILE_BYTES_MAX);
+    if (!text.ok) {
+      // A type-only import may name a file that is not there; if it is needed, loading the module will say so.
+      if (file !== path) continue;
+      return err(`The module ${path} ${text.error}`);
+    }
+    hashes.set(file, sha256Hex(text.value));
+    for (const match of text.value.matchAll(IMPORT))
+      if (match[2] !== undefined) open.push(resolve(dirname(file), match[2]));
+    for (const match of text.value.matchAll(LOOKUP)) if (match[2] !== undefined) lookups.add(match[2]);
+  }
+  const root = dirname(path) + sep;
+  const parts = [...hashes].map(([file, hash]) => [file.startsWith(root) ? file.slice(root.length) : file, hash]);
+  return ok({ hash: sha256Hex(canonicalJson(parts.map((part) => part.join(' ')).sort())), lookups: [...lookups] });
+}

@@ -1,0 +1,179 @@
+import { normalizeDecimal } from '../../lib/decimal.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { MappingError } from './mapping-error.ts';
+
+const DEPTH_MAX = 32;
+const SHOWN_LENGTH_MAX = 200;
+
+/**
+ * The one rule by which numbers become text, for keys, refs, text fields and `+`: integers as plain digits, fractions as
+ * plain decimals, never an exponent.
+ *
+ * @returns null for a number whose digits are not certain: not finite, or an integer too large to be exact
+ */
+export function numberText(value: number | bigint): string | null {
+  if (typeof value === 'bigint') return String(value);
+  if (Number.isInteger(value)) return Number.isSafeInteger(value) ? String(value === 0 ? 0 : value) : null;
+  return Number.isFinite(value) ? normalizeDecimal(String(value)) : null;
+}
+
+/** As `numberText`, but throws a `MappingError` where the digits are not certain. */
+export function requireNumberText(value: number | bigint): string {
+  const text = numberText(value);
+  if (text !== null) return text;
+  throw new MappingError(
+    'number.inexact',
+    `The number ${value} has more digits than a number can hold.`,
+    'Have the source give it as text.',
+  );
+}
+
+/**
+ * The trimmed text of a function's argument, or null where there is none (null, empty or blank text).
+ *
+ * @throws MappingError for what is neither text nor a number
+ */
+export function argumentText(name: string, value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string') {
+    const text = value.trim();
+    return text === '' ? null : text;
+  }
+  if (typeof value === 'number' || typeof value === 'bigint') return requireNumberText(value);
+  throw new MappingError(`${name}.type`, `${name}() takes text or a number, not ${kindOf(value)}.`);
+}
+
+/** The text of a key or ref: trimmed, a number by the one rule, empty for null. */
+export function keyText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number' || typeof value === 'bigint') return requireNumberText(value);
+  if (typeof value !== 'string') {
+    throw new MappingError('key.type', `A key is text or a number, not ${kindOf(value)}.`);
+  }
+  const text = value.trim();
+  if (/\p{Cc}/u.test(text)) {
+    throw new MappingError(
+      'key.characters',
+      'The key has control characters in it.',
+      'Clean the column in the source.',
+    );
+  }
+  return wellFormed(text);
+}
+
+/**
+ * A value out of an expression or a module as JSON. Whole numbers of CEL (`bigint`) become numbers, or text where they
+ * are too large. What is null or blank is left out of objects and lists, and so are those that have nothing left.
+ *
+ * @param calculated the numbers come out of arithmetic; see `rounded`
+ * @returns null for what counts as empty
+ * @throws MappingError for what JSON cannot carry
+ */
+export function toPayload(value: unknown, calculated = false, depth = 0): JsonValue {
+  if (depth > DEPTH_MAX) {
+    throw new MappingError('value.depth', `The value is nested more than ${DEPTH_MAX} levels deep.`);
+  }
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'string') return value.trim() === '' ? null : wellFormed(value);
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (typeof value === 'number') return finite(calculated ? rounded(value) : value);
+  if (Array.isArray(value)) return toPayloadList(value, calculated, depth);
+  if (typeof value === 'object' && isPlain(value)) return toPayloadObject(value, calculated, depth);
+  throw new MappingError('value.type', `The result is ${kindOf(value)}, which a field cannot hold.`);
+}
+
+/**
+ * A calculated fraction without the noise of binary arithmetic: 15 significant digits, as spreadsheets show, so that
+ * 0.1 + 0.2 is 0.3.
+ */
+export function rounded(value: number): number {
+  return Number.isInteger(value) || !Number.isFinite(value) ? value : Number(value.toPrecision(15));
+}
+
+function finite(value: number): number {
+  if (Number.isFinite(value)) return value === 0 ? 0 : value;
+  throw new MappingError('number.infinite', `The result ${value} is not a number; something was divided by 0.`);
+}
+
+function toPayloadList(value: readonly unknown[], calculated: boolean, depth: number): JsonValue[] | null {
+  const entries = value.map((entry) => toPayload(entry, calculated, depth + 1)).filter((entry) => entry !== null);
+  return entries.length > 0 ? entries : null;
+}
+
+function toPayloadObject(value: object, calculated: boolean, depth: number): JsonObject | null {
+  const members: JsonObject = {};
+  let empty = true;
+  for (const [name, member] of value instanceof Map ? value : Object.entries(value)) {
+    if (typeof name !== 'string' || name === '__proto__') {
+      throw new MappingError('value.type', 'The names in an object are text.');
+    }
+    const converted = toPayload(member, calculated, depth + 1);
+    if (converted === null) continue;
+    members[wellFormed(name)] = converted;
+    empty = false;
+  }
+  return empty ? null : members;
+}
+
+/** Prototypes are compared by their own parent, since a value may come from another realm. */
+function isPlain(value: object): boolean {
+  if (value instanceof Map) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Hashes are over RFC 8785 JSON, which has no form for half a surrogate pair. */
+function wellFormed(text: string): string {
+  if (text.isWellFormed()) return text;
+  throw new MappingError(
+    'text.malformed',
+    'The text has half a character in it (a lone surrogate).',
+    'Mend the text in the source, or give the right encoding in the options of the source.',
+  );
+}
+
+const KINDS: Record<string, string> = {
+  string: 'text',
+  number: 'a number',
+  bigint: 'a number',
+  boolean: 'true or false',
+  function: 'a function',
+  symbol: 'a symbol',
+};
+
+/** What a value is, in the words of messages. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (value instanceof Date) return 'a point in time';
+  if (value instanceof Promise) return 'a promise';
+  if (value instanceof Uint8Array) return 'bytes';
+  if (typeof value === 'object') return isPlain(value) ? 'an object' : 'a special value';
+  return KINDS[typeof value] ?? 'nothing';
+}
+
+/** A value as it is shown in messages and kept in issues: long ones are cut. */
+export function shown(value: string): string {
+  return value.length > SHOWN_LENGTH_MAX ? `${value.slice(0, SHOWN_LENGTH_MAX)}…` : value;
+}
+
+/** True for a value that is nested so deeply that recursion over it is not safe. */
+export function isTooDeep(value: JsonValue, depth = 0): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  if (depth > DEPTH_MAX) return true;
+  for (const member of Array.isArray(value) ? value : Object.values(value)) {
+    if (typeof member === 'object' && isTooDeep(member, depth + 1)) return true;
+  }
+  return false;
+}
+
+/** A private copy of a row, so that a module cannot change it for the mappings after it. Call `isTooDeep` first. */
+export function copyOfRow(row: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(row).map(([name, member]) => [name, copyOf(member)]));
+}
+
+function copyOf(value: JsonValue): JsonValue {
+  if (value === null || typeof value !== 'object') return value;
+  return Array.isArray(value) ? value.map(copyOf) : copyOfRow(value);
+}

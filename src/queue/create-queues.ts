@@ -1,0 +1,48 @@
+import { fault } from '../domain/faults.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { StallTiming } from './backend.ts';
+import { type BullmqQueues, createBullmqQueues } from './bullmq-queues.ts';
+import { openEmbeddedBackend } from './embedded-backend.ts';
+import { createErrorLog } from './error-log.ts';
+import { openRedisBackend } from './redis-backend.ts';
+
+const TIMING: StallTiming = { lockMs: 30_000, stalledCheckMs: 30_000 };
+/** BullMQ separates the parts of a key by colons, and Redis Cluster reads braces as hash tags. */
+const PREFIX = /^[A-Za-z0-9_.-]{1,64}$/;
+
+export interface QueuesOptions {
+  /** `embedded`, `redis://…` or `rediss://…`. */
+  url: string;
+  /** Tells the queues of several ledgers on one Redis apart: letters, digits, `_`, `.` and `-`. */
+  prefix: string;
+  log: Logger;
+  /** For tests, which cannot wait half a minute for a worker to count as dead. */
+  timing?: StallTiming;
+  clock?: Clock;
+}
+
+/**
+ * The queues that the config names. Redis is connected to at once, so that a daemon does not start without its queue; the
+ * embedded queue is opened by the first doorbell, since a run that finds nothing changed needs none.
+ *
+ * @throws Fault `config.invalid` for another kind of URL or a prefix with other characters
+ * @throws Fault `queue.unreachable` when Redis cannot be reached
+ */
+export async function createQueues(options: QueuesOptions): Promise<BullmqQueues> {
+  const { url, prefix, log, timing = TIMING, clock = systemClock } = options;
+  if (!PREFIX.test(prefix)) throw fault('config.invalid', 'The prefix of the queues holds characters that it may not.');
+  const onError = createErrorLog(log, clock);
+  if (url === 'embedded') {
+    return createBullmqQueues({ open: () => openEmbeddedBackend({ timing, onError }), log, onError });
+  }
+  if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
+    throw fault('config.invalid', 'The queue is neither `embedded` nor a Redis URL.', {
+      path: 'queue',
+      suggestion: 'Write `queue: embedded`, or a URL such as redis://localhost:6379.',
+    });
+  }
+  const queues = createBullmqQueues({ open: () => openRedisBackend({ url, prefix, timing, log, onError }), log, onError });
+  await queues.bullQueues();
+  return queues;
+}

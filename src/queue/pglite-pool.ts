@@ -1,0 +1,47 @@
+import { EventEmitter } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import type { PGlite, Results } from '@electric-sql/pglite';
+import type { PgPool, PgPoolClient, PgQueryResult } from 'bullmq';
+
+/**
+ * Lets BullMQ's PostgreSQL backend, which expects a node-postgres pool, work on PGlite in this process.
+ *
+ * PGlite is one session that runs one statement at a time. So every client that the pool hands out is a view of that
+ * session: a `LISTEN` of one is a `LISTEN` of all, and each notification goes to every client, where BullMQ filters by
+ * queue. Transactions over several statements would mix with those of other clients; BullMQ has none outside its
+ * migrations, which run before anything else.
+ *
+ * @param afterStatement called, and not waited for, after each statement
+ */
+export function createPglitePool(database: PGlite, afterStatement: () => void): PgPool {
+  const emitters = new Set<EventEmitter>();
+  database.onNotification((channel, payload) => {
+    for (const emitter of emitters) emitter.emit('notification', { channel, payload });
+  });
+
+  async function query<Row>(text: string, params: readonly unknown[] = []): Promise<PgQueryResult<Row>> {
+    // PGlite answers within one turn of the event loop. Without this pause a busy queue would starve timers and sockets.
+    await setImmediate();
+    // Scripts of several statements, as the migrations are, go only through the simple protocol, which has no parameters.
+    const result =
+      params.length > 0
+        ? await database.query<Row>(text, [...params])
+        : ((await database.exec(text)).at(-1) as Results<Row> | undefined);
+    afterStatement();
+    return { rows: result?.rows ?? [], rowCount: result?.affectedRows ?? 0 };
+  }
+
+  function createClient(): PgPoolClient {
+    const emitter = new EventEmitter();
+    emitters.add(emitter);
+    return Object.assign(emitter, { query, release: () => void emitters.delete(emitter) });
+  }
+
+  return Object.assign(new EventEmitter(), {
+    // A client in this process has no connection that could drop silently: BullMQ reads this as such.
+    options: { keepAlive: true },
+    query,
+    connect: () => Promise.resolve(createClient()),
+    end: () => Promise.resolve(),
+  });
+}

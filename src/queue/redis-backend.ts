@@ -1,0 +1,141 @@
+import { createRedisBackend, Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import { fault } from '../domain/faults.ts';
+import { QUEUE_NAMES } from '../domain/ports/queues.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { QueueBackend, StallTiming } from './backend.ts';
+import type { ErrorSink } from './error-log.ts';
+import { QUEUE_OPTIONS, workerOptions } from './job-options.ts';
+import { warnOfRedisSettings } from './redis-settings.ts';
+
+const CONNECT_WITHIN_MS = 5_000;
+const ANSWER_WITHIN_MS = 10_000;
+
+/** What Redis says to a wrong password or a user without rights: waiting does not help. */
+const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/;
+
+interface RedisBackendOptions {
+  /** `redis://` or `rediss://`. */
+  url: string;
+  /** Begins every key, so that several ledgers can share one Redis. */
+  prefix: string;
+  timing: StallTiming;
+  log: Logger;
+  onError: ErrorSink;
+}
+
+/**
+ * Connects to Redis, waiting for it a few seconds as it may be starting as well.
+ *
+ * @throws Fault `queue.unreachable` within about five seconds when it cannot be reached or refuses
+ */
+export async function openRedisBackend(options: RedisBackendOptions): Promise<QueueBackend> {
+  const { url, prefix, timing, log, onError } = options;
+  const place = placeOf(url);
+  // An operation on a queue has a caller who waits: it fails soon rather than queueing up for a Redis that is away.
+  const producer = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: ANSWER_WITHIN_MS,
+    connectTimeout: CONNECT_WITHIN_MS,
+  });
+  let started = false;
+  producer.on('error', (error) => {
+    // Until then the fault below tells what is wrong.
+    if (started) onError(`Redis at ${place}`, error);
+  });
+  try {
+    await untilReady(producer);
+  } catch (error) {
+    producer.disconnect();
+    throw unreachable(place, error);
+  }
+  started = true;
+  await warnOfRedisSettings(producer, place, log);
+
+  const queues = new Map(
+    QUEUE_NAMES.map((name) => {
+      const queue = new Queue(name, { ...QUEUE_OPTIONS, prefix, connection: producer }, createRedisBackend);
+      queue.on('error', (error) => onError(`Redis at ${place}`, error));
+      return [name, queue] as const;
+    }),
+  );
+  return {
+    queues,
+    startWorker(name, processor, concurrency) {
+      // A worker has nobody waiting: its commands wait for Redis to come back. BullMQ duplicates this for its blocking one.
+      const connection = new Redis(url, { maxRetriesPerRequest: null });
+      connection.on('error', (error) => onError(`Redis at ${place}`, error));
+      const worker = new Worker(
+        name,
+        processor,
+        { ...workerOptions(concurrency, timing), prefix, connection },
+        createRedisBackend,
+      );
+      worker.on('closed', () => connection.disconnect());
+      return {
+        worker,
+        abandon() {
+          connection.disconnect();
+          worker.disconnect().catch((error: unknown) => onError(`Redis at ${place}`, error));
+        },
+      };
+    },
+    async attempt(operation) {
+      try {
+        return await withDeadline(operation(), ANSWER_WITHIN_MS);
+      } catch (error) {
+        throw error instanceof Fault ? error : unreachable(place, error);
+      }
+    },
+    async close() {
+      await Promise.all([...queues.values()].map((queue) => queue.close()));
+      producer.disconnect();
+    },
+  };
+}
+
+async function untilReady(client: Redis): Promise<void> {
+  let lastError: unknown = new Error(`no answer within ${CONNECT_WITHIN_MS / 1000} seconds`);
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(lastError), CONNECT_WITHIN_MS);
+    const onError = (error: unknown) => {
+      lastError = error;
+      if (REFUSAL.test(messageOf(error))) finish(() => reject(error));
+    };
+    const finish = (settle: () => void) => {
+      clearTimeout(timer);
+      client.off('error', onError);
+      settle();
+    };
+    client.on('error', onError);
+    client.once('ready', () => finish(resolve));
+  });
+}
+
+async function withDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${deadlineMs / 1000} seconds`)), deadlineMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The URL as it may be shown: without user, password and parameters (I7). */
+function placeOf(url: string): string {
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}
+
+function unreachable(place: string, error: unknown): Fault {
+  // I7: the error is not kept as the cause, since ioredis puts the failed command on it, an AUTH with its password included.
+  return fault('queue.unreachable', `Redis at ${place} cannot be used: ${messageOf(error)}`, {
+    path: 'queue',
+    suggestion: 'Check that Redis runs and that host, port, user and password in `queue` are right.',
+  });
+}

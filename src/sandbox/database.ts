@@ -1,0 +1,119 @@
+import Database from 'better-sqlite3';
+import { Fault, messageOf } from '../lib/errors.ts';
+import type { SandboxSettings } from './settings.ts';
+
+const VERSION = 1;
+
+/** Columns that every listed resource has. `ordinal` counts an organisation's rows from 1 without a gap. */
+const COMMON = `
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  uuid TEXT,
+  organization_id INTEGER NOT NULL REFERENCES organization (id),
+  ordinal INTEGER NOT NULL,
+  fields TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL`;
+
+const SCHEMA = `
+  CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE organization (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, plan TEXT NOT NULL);
+  CREATE TABLE api_key (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    uuid TEXT UNIQUE,
+    organization_id INTEGER NOT NULL REFERENCES organization (id),
+    name TEXT NOT NULL,
+    prefix TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE,
+    scopes TEXT NOT NULL,
+    expires_at INTEGER,
+    revoked_at INTEGER,
+    created_at INTEGER NOT NULL
+  );
+  CREATE TABLE product (${COMMON}, sku TEXT NOT NULL, UNIQUE (organization_id, ordinal), UNIQUE (organization_id, sku));
+  CREATE TABLE material (
+    ${COMMON},
+    code TEXT,
+    uncoded_name TEXT,
+    UNIQUE (organization_id, ordinal),
+    UNIQUE (organization_id, code),
+    UNIQUE (organization_id, uncoded_name)
+  );
+  CREATE TABLE bom_item (
+    ${COMMON},
+    product_id INTEGER NOT NULL REFERENCES product (id),
+    material_id INTEGER REFERENCES material (id),
+    component_id INTEGER REFERENCES product (id),
+    UNIQUE (organization_id, ordinal),
+    CHECK ((material_id IS NULL) <> (component_id IS NULL))
+  );
+  CREATE UNIQUE INDEX product_uuid ON product (uuid) WHERE uuid IS NOT NULL;
+  CREATE UNIQUE INDEX material_uuid ON material (uuid) WHERE uuid IS NOT NULL;
+  CREATE UNIQUE INDEX bom_item_uuid ON bom_item (uuid) WHERE uuid IS NOT NULL;
+  CREATE TABLE write_count (
+    organization_id INTEGER NOT NULL REFERENCES organization (id),
+    operation TEXT NOT NULL,
+    natural_key TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (organization_id, operation, natural_key)
+  ) WITHOUT ROWID;
+  CREATE TABLE idempotency_record (
+    id INTEGER PRIMARY KEY,
+    organization_id INTEGER NOT NULL REFERENCES organization (id),
+    key TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    UNIQUE (organization_id, key)
+  );
+  CREATE INDEX idempotency_record_age ON idempotency_record (created_at);
+`;
+
+/**
+ * Opens the storage and creates its tables. A file is written through a WAL with `synchronous = NORMAL`: what a
+ * transaction committed survives a SIGKILL of the process, since the kernel has it; a power cut may undo the last ones.
+ *
+ * @throws Fault when the file cannot be opened or belongs to another kind of sandbox.
+ */
+export function openDatabase({ storage, ids }: Pick<SandboxSettings, 'storage' | 'ids'>): Database.Database {
+  const database = openFile(storage);
+  try {
+    // In memory there is no disk to wait for, and rollback is all that the journal is needed for.
+    database.pragma(storage === ':memory:' ? 'journal_mode = MEMORY' : 'journal_mode = WAL');
+    database.pragma(storage === ':memory:' ? 'synchronous = OFF' : 'synchronous = NORMAL');
+    database.pragma('foreign_keys = ON');
+    database.transaction(() => prepare(database, storage, ids)).immediate();
+    return database;
+  } catch (error) {
+    database.close();
+    throw error instanceof Fault ? error : storageFault(storage, messageOf(error), error);
+  }
+}
+
+function openFile(storage: string): Database.Database {
+  try {
+    return new Database(storage);
+  } catch (error) {
+    throw storageFault(storage, messageOf(error), error);
+  }
+}
+
+function prepare(database: Database.Database, storage: string, ids: SandboxSettings['ids']): void {
+  const version = database.pragma('user_version', { simple: true });
+  if (version === 0) {
+    database.exec(SCHEMA);
+    database.prepare(`INSERT INTO setting (name, value) VALUES ('ids', ?)`).run(ids);
+    database.pragma(`user_version = ${VERSION}`);
+    return;
+  }
+  if (version !== VERSION) throw storageFault(storage, `it has format ${String(version)}, and this is ${VERSION}`);
+  const stored = database.prepare(`SELECT value FROM setting WHERE name = 'ids'`).pluck().get();
+  if (stored !== ids) throw storageFault(storage, `its ids are ${String(stored)}, and the settings say ${ids}`);
+}
+
+function storageFault(storage: string, reason: string, cause?: unknown): Fault {
+  return new Fault('sandbox.storage', 3, `The sandbox cannot use ${storage}: ${reason}.`, {
+    suggestion: 'Name another file, or delete this one to start with an empty sandbox.',
+    cause,
+  });
+}

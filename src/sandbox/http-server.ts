@@ -1,0 +1,181 @@
+import type { Socket } from 'node:net';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type HTTPMethods } from 'fastify';
+import type { Clock } from '../lib/clock.ts';
+import { messageOf, systemCodeOf } from '../lib/errors.ts';
+import type { Admission } from './admission.ts';
+import { type Answer, NOT_FOUND, refusal } from './answer.ts';
+import { ENDPOINTS, OPERATION_NAMES, type OperationName } from './endpoints.ts';
+import type { Journal, SandboxEvent } from './journal.ts';
+import type { StoredKey } from './keys.ts';
+import type { AdmittedRequest, Conclusion } from './processor.ts';
+
+/** What the HTTP side hands requests to. */
+export interface HttpServerParts {
+  admission: Admission;
+  process: (request: AdmittedRequest) => Promise<Conclusion>;
+  journal: Journal;
+  clock: Clock;
+  bodyBytesMax: number;
+  closing: AbortSignal;
+}
+
+/** A client that is slower than this in sending its request is answered 408. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/**
+ * Turns HTTP into requests and conclusions into HTTP. Callers are admitted before their bodies are read; every answer
+ * is JSON, those that Node and Fastify give by themselves included; every request is entered in the journal once.
+ */
+export function createHttpServer(parts: HttpServerParts): FastifyInstance {
+  const { admission, journal, clock } = parts;
+  const app: FastifyInstance = fastify({
+    bodyLimit: parts.bodyBytesMax,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // Requests that arrive while the server closes are still answered; Fastify closes their connections afterwards.
+    return503OnClosing: false,
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (error, _request, reply) => {
+      finish(reply, refusal(error.statusCode ?? 400, error.message), { operation: null });
+    },
+    routerOptions: { maxParamLength: 1000 },
+  });
+
+  const finish = (reply: FastifyReply, answer: Answer, entry: Partial<SandboxEvent>): FastifyReply => {
+    journal.request({ at: clock.now(), operation: null, naturalKey: null, ...entry, ending: answer.status });
+    // A connection that is kept alive now would keep the closing server waiting.
+    if (parts.closing.aborted) reply.header('connection', 'close');
+    reply.code(answer.status).headers(answer.headers ?? {});
+    return reply.type('application/json').send(JSON.stringify(answer.body));
+  };
+
+  /** Runs before the body is read. What it does not answer goes on, with the key at the request. */
+  const admit = (operation: OperationName | null, otherwise?: Answer) => {
+    return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+      const scope = operation === null ? null : ENDPOINTS[operation].scope;
+      const admitted = admission.admit(headerOf(request, 'x-api-key'), scope, clock.now());
+      if (!admitted.ok) return finish(reply, admitted.error, { operation });
+      if (otherwise) return finish(reply, otherwise, { operation });
+      request.setDecorator('storedKey', admitted.value);
+      return undefined;
+    };
+  };
+
+  const handle = (operation: OperationName) => {
+    return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const [path = '', ...query] = request.url.split('?');
+      const conclusion = await parts.process({
+        operation,
+        organizationId: request.getDecorator<StoredKey>('storedKey').organizationId,
+        params: request.params as Record<string, string>,
+        path,
+        url: `${request.protocol}://${request.host}${path}`,
+        query: new URLSearchParams(query.join('?')),
+        body: typeof request.body === 'string' ? request.body : '',
+        idempotencyKey: headerOf(request, 'idempotency-key'),
+      });
+      const naturalKey = conclusion.naturalKey ?? null;
+      if (conclusion.answer) return finish(reply, conclusion.answer, { operation, naturalKey });
+      journal.request({ at: clock.now(), operation, naturalKey, ending: 'reset' });
+      reply.hijack();
+      request.raw.socket.resetAndDestroy();
+      return reply;
+    };
+  };
+
+  const fail = (operation: OperationName | null) => {
+    return (error: Error & { statusCode?: number }, _request: FastifyRequest, reply: FastifyReply): void => {
+      const { statusCode: status = 500 } = error;
+      if (status < 500) {
+        finish(reply, refusal(status, error.message), { operation });
+      } else {
+        finish(reply, refusal(500, 'Internal server error.'), { operation, error: messageOf(error) });
+      }
+    };
+  };
+
+  app.decorateRequest('storedKey', null);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    decode(body as Buffer, done);
+  });
+  app.setErrorHandler(fail(null));
+  // The 404 is given in the hook, so that an unknown path is no way around the key.
+  const unknownPath = admit(null, NOT_FOUND);
+  app.addHook('onRequest', async (request, reply) => (request.is404 ? unknownPath(request, reply) : undefined));
+  app.setNotFoundHandler((_request, reply) => finish(reply, NOT_FOUND, {}));
+
+  for (const operation of OPERATION_NAMES) {
+    const { method, path } = ENDPOINTS[operation];
+    app.route({
+      method,
+      url: routeOf(path),
+      onRequest: admit(operation),
+      errorHandler: fail(operation),
+      handler: handle(operation),
+    });
+  }
+  for (const [path, allowed] of methodsByPath()) {
+    const answer = refusal(405, 'Method not allowed.', { allow: allowed.join(', ') });
+    app.route({
+      method: app.supportedMethods.filter((method) => !allowed.includes(method)) as HTTPMethods[],
+      url: routeOf(path),
+      onRequest: admit(null, answer),
+      handler: (_request, reply) => finish(reply, answer, {}),
+    });
+  }
+  return app;
+}
+
+/** `{id}` in the document is `:id` in a route. */
+function routeOf(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+function methodsByPath(): Map<string, string[]> {
+  const byPath = new Map<string, string[]>();
+  for (const operation of OPERATION_NAMES) {
+    const { method, path } = ENDPOINTS[operation];
+    byPath.set(path, [...(byPath.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
+  }
+  return byPath;
+}
+
+function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** JSON is UTF-8 (RFC 8259); replacing bad bytes would store a text that the client never sent. */
+function decode(body: Buffer, done: (error: Error | null, text?: string) => void): void {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch (error) {
+    done(Object.assign(new Error('JSON parse error - the body is not UTF-8.', { cause: error }), { statusCode: 400 }));
+    return;
+  }
+  done(null, text);
+}
+
+/** Answers what is not even HTTP. There is no request to enter in the journal. */
+function answerBrokenRequest(error: Error, socket: Socket): void {
+  if (systemCodeOf(error) === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, detail] = brokenRequestAnswer(systemCodeOf(error));
+  const body = JSON.stringify({ detail });
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+function brokenRequestAnswer(code: string | undefined): [string, string] {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return ['408 Request Timeout', 'The request took too long.'];
+  if (code === 'HPE_HEADER_OVERFLOW') return ['431 Request Header Fields Too Large', 'The headers are too large.'];
+  return ['400 Bad Request', 'Malformed HTTP request.'];
+}

@@ -1,0 +1,77 @@
+import type { Database } from 'better-sqlite3';
+import { sha256Hex } from '../lib/hash.ts';
+import type { JsonValue } from '../lib/json.ts';
+import { type Answer, refusal } from './answer.ts';
+import type { Endpoint } from './endpoints.ts';
+import type { SandboxSettings } from './settings.ts';
+
+/** One use of an Idempotency-Key. Keys of different organisations have nothing to do with each other. */
+export interface KeyUse {
+  organizationId: number;
+  key: string;
+  /** From `fingerprintOf`: two uses mean the same request when these are equal. */
+  fingerprint: string;
+}
+
+/** Answers by Idempotency-Key, after draft-ietf-httpapi-idempotency-key-header. */
+export interface IdempotencyStore {
+  /**
+   * The answer to repeat, or the 422 for a key that was used for something else; undefined for a fresh key. Call it in
+   * the transaction that also executes and records.
+   */
+  recall(use: KeyUse, now: number): Answer | undefined;
+  /**
+   * Keeps an answer, unless it is one that a later attempt may get past (429, 5xx). Because the record commits with the
+   * effect, a crash leaves both or neither.
+   */
+  record(use: KeyUse, answer: Answer, now: number): void;
+}
+
+/** True when this operation obeys the header under the given mode. */
+export function honoursKeys(mode: SandboxSettings['idempotency'], endpoint: Endpoint): boolean {
+  if (endpoint.idempotencyKey === 'meaningless' || mode === 'ignored') return false;
+  return mode === 'honoured' || endpoint.idempotencyKey === 'named';
+}
+
+/** What a key stands for: the method, the path with its ids and the exact bytes of the body. */
+export function fingerprintOf(request: { method: string; path: string; body: string }): string {
+  return sha256Hex(`${request.method} ${request.path}\n${request.body}`);
+}
+
+interface RecordRow {
+  fingerprint: string;
+  status: number;
+  body: string;
+}
+
+export function createIdempotencyStore(database: Database, retentionMs: number): IdempotencyStore {
+  const find = database.prepare<[number, string, number], RecordRow>(
+    `SELECT fingerprint, status, body FROM idempotency_record
+     WHERE organization_id = ? AND key = ? AND created_at > ?`,
+  );
+  const insert = database.prepare(
+    `INSERT OR REPLACE INTO idempotency_record (organization_id, key, fingerprint, status, body, created_at)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  );
+  // Two out for one in: the table shrinks back to what the retention asks for, and no write ever waits for a sweep.
+  const prune = database.prepare(
+    `DELETE FROM idempotency_record WHERE id IN
+     (SELECT id FROM idempotency_record WHERE created_at <= ? ORDER BY created_at LIMIT 2)`,
+  );
+  return {
+    recall(use, now) {
+      const record = find.get(use.organizationId, use.key, now - retentionMs);
+      if (!record) return undefined;
+      if (record.fingerprint !== use.fingerprint) {
+        return refusal(422, 'This Idempotency-Key was used for a different request.');
+      }
+      const body = JSON.parse(record.body) as JsonValue;
+      return { status: record.status, body, headers: { 'idempotent-replayed': 'true' } };
+    },
+    record(use, answer, now) {
+      if (answer.status === 429 || answer.status >= 500) return;
+      prune.run(now - retentionMs);
+      insert.run(use.organizationId, use.key, use.fingerprint, answer.status, JSON.stringify(answer.body), now);
+    },
+  };
+}

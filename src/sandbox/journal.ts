@@ -1,0 +1,84 @@
+import type { Database } from 'better-sqlite3';
+import type { OperationName } from './endpoints.ts';
+
+/** How a request ended: an HTTP status, or a connection that was reset in place of an answer. */
+export type Ending = number | 'reset';
+
+/** One of the last requests. */
+export interface SandboxEvent {
+  /** Milliseconds since the Unix epoch. */
+  at: number;
+  /** Null for a path or method that is no operation. */
+  operation: OperationName | null;
+  ending: Ending;
+  /** What the request was about, where its body was read and tells; cut to 200 characters. */
+  naturalKey: string | null;
+  /** The message of an error that the sandbox itself is to blame for, which was answered 500. */
+  error?: string;
+}
+
+/** How often something was written successfully. More than one creation of one natural key is a double. */
+export interface WriteCount {
+  organization: string;
+  operation: OperationName;
+  naturalKey: string;
+  count: number;
+}
+
+/** What happened. Requests are counted since the process started, writes as long as the storage lives. */
+export interface Journal {
+  request(event: SandboxEvent): void;
+  /** Call it in the transaction that writes, so that the count and the effect cannot differ after a crash. */
+  write(organizationId: number, operation: OperationName, naturalKey: string): void;
+  /** Requests by operation (`other` where there is none) and ending. */
+  requests(): Record<string, Record<string, number>>;
+  writes(): WriteCount[];
+  /** The last requests, oldest first. */
+  events(): SandboxEvent[];
+}
+
+const KEY_LENGTH_MAX = 200;
+
+export function createJournal(database: Database, eventsMax: number): Journal {
+  // Operations and statuses are closed sets, so the counters are bounded; natural keys are not and live in the storage.
+  const counters = new Map<string, Map<string, number>>();
+  const ring: SandboxEvent[] = [];
+  let oldest = 0;
+  const countWrite = database.prepare(
+    `INSERT INTO write_count (organization_id, operation, natural_key, count) VALUES (?, ?, ?, 1)
+     ON CONFLICT DO UPDATE SET count = count + 1`,
+  );
+  const writes = database.prepare<[], WriteCount>(
+    `SELECT o.name AS organization, w.operation, w.natural_key AS naturalKey, w.count
+     FROM write_count w JOIN organization o ON o.id = w.organization_id
+     ORDER BY w.organization_id, w.operation, w.natural_key`,
+  );
+  return {
+    request(event) {
+      const name = event.operation ?? 'other';
+      const byEnding = counters.get(name) ?? new Map<string, number>();
+      counters.set(name, byEnding);
+      const ending = String(event.ending);
+      byEnding.set(ending, (byEnding.get(ending) ?? 0) + 1);
+      if (eventsMax === 0) return;
+      const short = { ...event, naturalKey: event.naturalKey && shorten(event.naturalKey) };
+      if (ring.length < eventsMax) {
+        ring.push(short);
+      } else {
+        ring[oldest] = short;
+        oldest = (oldest + 1) % eventsMax;
+      }
+    },
+    write(organizationId, operation, naturalKey) {
+      countWrite.run(organizationId, operation, naturalKey);
+    },
+    requests: () => Object.fromEntries([...counters].map(([name, counts]) => [name, Object.fromEntries(counts)])),
+    writes: () => writes.all(),
+    events: () => [...ring.slice(oldest), ...ring.slice(0, oldest)],
+  };
+}
+
+/** Copies what it keeps: a plain slice would hold on to the whole text behind it. */
+function shorten(key: string): string {
+  return key.length <= KEY_LENGTH_MAX ? key : Buffer.from(key.slice(0, KEY_LENGTH_MAX)).toString();
+}

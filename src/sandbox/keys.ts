@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from 'better-sqlite3';
+import { z } from 'zod';
+import { Fault } from '../lib/errors.ts';
+import { sha256Hex } from '../lib/hash.ts';
+import { SCOPES, type Scope } from './endpoints.ts';
+import type { IdScheme, ResourceId } from './ids.ts';
+
+/** What an organisation pays for. Only `enterprise` has access to the API. */
+export const PLANS = ['enterprise', 'standard'] as const;
+export type Plan = (typeof PLANS)[number];
+
+/** What is chosen when a key is created. */
+export const KeyRequest = z.strictObject({
+  organization: z.string().min(1).describe('Name of the workspace; created on the enterprise plan when it is new.'),
+  name: z.string().min(1).describe('What the key is called in the administrator panel.'),
+  scopes: z.array(z.enum(SCOPES)).describe('What the key may do.'),
+  expiresAt: z.int().optional().describe('When it stops working, in milliseconds since the Unix epoch.'),
+});
+export type KeyRequest = z.infer<typeof KeyRequest>;
+
+const PlainKey = z.string().regex(/^dpp_[A-Za-z0-9_-]{16,200}$/);
+
+/** A key at its creation, the only time that its full value is shown. */
+export interface IssuedKey {
+  id: ResourceId;
+  key: string;
+}
+
+/** A key as the sandbox knows it: by its hash and prefix. */
+export interface StoredKey {
+  rowId: number;
+  organizationId: number;
+  scopes: Scope[];
+  plan: Plan;
+  expiresAt: number | null;
+  revokedAt: number | null;
+}
+
+/** A key as it may be shown. */
+export interface KeyRecord {
+  id: ResourceId;
+  organization: string;
+  name: string;
+  /** The first 8 characters. */
+  prefix: string;
+  scopes: Scope[];
+  expiresAt: number | null;
+  revokedAt: number | null;
+}
+
+/** Organisations and their API keys. Of a key only the SHA-256 is stored: 256 random bits need no slower hash. */
+export interface KeyStore {
+  issue(request: KeyRequest, now: number): IssuedKey;
+  /**
+   * Makes a key that the caller chose work, and brings its name, scopes and expiry up to date. Where it is known
+   * already, the same id is returned; a revoked key stays revoked.
+   *
+   * @throws Fault when the key is malformed or belongs to another organisation.
+   */
+  ensure(request: KeyRequest & { key: string }, now: number): IssuedKey;
+  /** False when there is no such key. Revoking twice keeps the first time. */
+  revoke(id: ResourceId, now: number): boolean;
+  find(key: string): StoredKey | undefined;
+  setPlan(organization: string, plan: Plan): void;
+  list(): KeyRecord[];
+}
+
+interface KeyRow {
+  id: number;
+  uuid: string | null;
+  organization_id: number;
+  organization: string;
+  plan: Plan;
+  name: string;
+  prefix: string;
+  scopes: string;
+  expires_at: number | null;
+  revoked_at: number | null;
+}
+
+export function createKeyStore(database: Database, ids: IdScheme): KeyStore {
+  const addOrganization = database.prepare(
+    `INSERT INTO organization (name, plan) VALUES (?, 'enterprise') ON CONFLICT (name) DO NOTHING`,
+  );
+  const organizationId = database.prepare<[string], number>('SELECT id FROM organization WHERE name = ?').pluck();
+  const setPlan = database.prepare('UPDATE organization SET plan = ? WHERE name = ?');
+  const insert = database.prepare(
+    `INSERT INTO api_key (uuid, organization_id, name, prefix, hash, scopes, expires_at, created_at)
+     VALUES (:uuid, :organizationId, :name, :prefix, :hash, :scopes, :expiresAt, :now)`,
+  );
+  const update = database.prepare(
+    'UPDATE api_key SET name = :name, scopes = :scopes, expires_at = :expiresAt WHERE id = :id',
+  );
+  const revoke = database.prepare(`UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE ${ids.column} = ?`);
+  const select = `SELECT k.id, k.uuid, k.organization_id, o.name AS organization, o.plan, k.name, k.prefix, k.scopes,
+    k.expires_at, k.revoked_at FROM api_key k JOIN organization o ON o.id = k.organization_id`;
+  const find = database.prepare<[string], KeyRow>(`${select} WHERE k.hash = ?`);
+  const list = database.prepare<[], KeyRow>(`${select} ORDER BY k.id`);
+
+  const shownId = (row: Pick<KeyRow, 'id' | 'uuid'>): ResourceId => (ids.column === 'id' ? row.id : (row.uuid ?? ''));
+  const ensureOrganization = (name: string): number => {
+    addOrganization.run(name);
+    return organizationId.get(name) ?? 0;
+  };
+  const add = (request: KeyRequest, key: string, now: number): IssuedKey => {
+    const uuid = ids.freshUuid();
+    const { lastInsertRowid } = insert.run({
+      uuid,
+      organizationId: ensureOrganization(request.organization),
+      name: request.name,
+      prefix: key.slice(0, 8),
+      hash: sha256Hex(key),
+      scopes: JSON.stringify(request.scopes),
+      expiresAt: request.expiresAt ?? null,
+      now,
+    });
+    return { id: shownId({ id: Number(lastInsertRowid), uuid }), key };
+  };
+
+  const issue = database.transaction((request: KeyRequest, now: number) =>
+    add(KeyRequest.parse(request), `dpp_${randomBytes(32).toString('base64url')}`, now),
+  );
+  const ensure = database.transaction(({ key, ...rest }: KeyRequest & { key: string }, now: number): IssuedKey => {
+    const request = KeyRequest.parse(rest);
+    if (!PlainKey.safeParse(key).success) {
+      throw keyFault('A key is dpp_ and 16 to 200 characters of A-Z, a-z, 0-9, _ and -.');
+    }
+    const known = find.get(sha256Hex(key));
+    if (!known) return add(request, key, now);
+    if (known.organization !== request.organization) {
+      throw keyFault(`The key ${known.prefix}… belongs to the organisation "${known.organization}".`);
+    }
+    const { name, scopes, expiresAt = null } = request;
+    update.run({ id: known.id, name, scopes: JSON.stringify(scopes), expiresAt });
+    return { id: shownId(known), key };
+  });
+
+  return {
+    issue: (request, now) => issue.immediate(request, now),
+    ensure: (request, now) => ensure.immediate(request, now),
+    revoke: (id, now) => revoke.run(now, id).changes > 0,
+    find(key) {
+      const row = find.get(sha256Hex(key));
+      return (
+        row && {
+          rowId: row.id,
+          organizationId: row.organization_id,
+          scopes: JSON.parse(row.scopes) as Scope[],
+          plan: row.plan,
+          expiresAt: row.expires_at,
+          revokedAt: row.revoked_at,
+        }
+      );
+    },
+    setPlan(organization, plan) {
+      ensureOrganization(organization);
+      setPlan.run(z.enum(PLANS).parse(plan), organization);
+    },
+    list: () =>
+      list.all().map((row) => ({
+        id: shownId(row),
+        organization: row.organization,
+        name: row.name,
+        prefix: row.prefix,
+        scopes: JSON.parse(row.scopes) as Scope[],
+        expiresAt: row.expires_at,
+        revokedAt: row.revoked_at,
+      })),
+  };
+}
+
+function keyFault(message: string): Fault {
+  return new Fault('sandbox.key', 2, message, { suggestion: 'Choose another key, or let the sandbox issue one.' });
+}

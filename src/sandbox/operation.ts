@@ -1,0 +1,34 @@
+import type { Answer } from './answer.ts';
+
+/** A request that was admitted: the key is good, the scope fits and the body is JSON. */
+export interface OperationRequest {
+  organizationId: number;
+  /** Path parameters by the name that the endpoint table gives them. */
+  params: Record<string, string>;
+  /** Scheme, host and path without the query, as the client addressed them. */
+  url: string;
+  query: URLSearchParams;
+  /** The parsed body; an empty object when there was none. */
+  body: unknown;
+  /** Milliseconds since the Unix epoch. */
+  now: number;
+}
+
+/** What the sandbox does for one row of the endpoint table. */
+export interface Operation {
+  /** What a person would call the thing that is written; undefined for reads and where the request does not tell. */
+  naturalKey(request: OperationRequest): string | undefined;
+  /** Runs inside a transaction that also holds the request's idempotency record. It returns refusals, and throws never. */
+  execute(request: OperationRequest): Answer;
+}
+
+/** A member of a body, where it is a text. */
+export function textMember(body: unknown, name: string): string | undefined {
+  const value = member(body, name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A member of a body, whatever it is. */
+export function member(body: unknown, name: string): unknown {
+  return typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
+}

@@ -1,0 +1,116 @@
+import type { Database } from 'better-sqlite3';
+import type { Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/errors.ts';
+import { err, ok, type Result } from '../lib/result.ts';
+import { type Answer, refusal } from './answer.ts';
+import { ENDPOINTS, type OperationName } from './endpoints.ts';
+import type { Faults } from './faults.ts';
+import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from './idempotency.ts';
+import type { Journal } from './journal.ts';
+import type { Operation, OperationRequest } from './operation.ts';
+import type { SandboxSettings } from './settings.ts';
+
+/** A request of a caller who was admitted, with its body still as text. */
+export interface AdmittedRequest extends Pick<OperationRequest, 'organizationId' | 'params' | 'url' | 'query'> {
+  operation: OperationName;
+  /** The path as it was requested, without the query. */
+  path: string;
+  body: string;
+  idempotencyKey: string | undefined;
+}
+
+/** What to do to the client. A null answer is a connection that is reset. */
+export interface Conclusion {
+  answer: Answer | null;
+  naturalKey: string | undefined;
+}
+
+/** Everything that working on a request needs. */
+export interface ProcessorParts {
+  database: Database;
+  operations: Record<OperationName, Operation>;
+  idempotency: IdempotencyStore;
+  idempotencyMode: SandboxSettings['idempotency'];
+  faults: Faults;
+  journal: Journal;
+  clock: Clock;
+  /** Cuts delays short when the sandbox closes. */
+  closing: AbortSignal;
+}
+
+/**
+ * Works on one request after another. The effect, its count and its idempotency record are one transaction, and no
+ * await lies between its start and its commit: a crash leaves all three or none.
+ */
+export function createProcessor(parts: ProcessorParts): (request: AdmittedRequest) => Promise<Conclusion> {
+  const { database, operations, idempotency, faults, journal, clock } = parts;
+  // Only requests on open connections are in here. Losing it in a crash is right: what was in flight then is no more.
+  const inFlight = new Set<string>();
+
+  const conclude = (request: AdmittedRequest, use: KeyUse | undefined): Conclusion => {
+    const now = clock.now();
+    const recalled = use && idempotency.recall(use, now);
+    const body = parseBody(request.body);
+    const operation = operations[request.operation];
+    const operationRequest: OperationRequest = { ...request, body: body.ok ? body.value : undefined, now };
+    const answer = recalled ?? (body.ok ? operation.execute(operationRequest) : body.error);
+    const naturalKey = operation.naturalKey(operationRequest);
+    if (recalled) return { answer, naturalKey };
+    if (naturalKey !== undefined && answer.status < 300) {
+      journal.write(request.organizationId, request.operation, naturalKey);
+    }
+    if (use) idempotency.record(use, answer, now);
+    return { answer, naturalKey };
+  };
+  const inTransaction = database.transaction(conclude);
+
+  /** For a request that has no effect: what it would have been about. */
+  const describe = (request: AdmittedRequest): string | undefined => {
+    const body = parseBody(request.body);
+    if (!body.ok) return undefined;
+    return operations[request.operation].naturalKey({ ...request, body: body.value, now: clock.now() });
+  };
+
+  const proceed = async (request: AdmittedRequest, use: KeyUse | undefined): Promise<Conclusion> => {
+    const { latencyMs, outcome } = faults.take(request.operation, request.body);
+    if (latencyMs > 0) await clock.sleep(latencyMs, parts.closing);
+    if (outcome?.kind === 'status') {
+      const detail = `The sandbox was told to answer ${outcome.status}.`;
+      return { answer: refusal(outcome.status, detail), naturalKey: describe(request) };
+    }
+    if (outcome?.kind === 'reset-before') return { answer: null, naturalKey: describe(request) };
+    const reads = ENDPOINTS[request.operation].method === 'GET';
+    const conclusion = reads ? conclude(request, use) : inTransaction.immediate(request, use);
+    return outcome?.kind === 'reset-after' ? { ...conclusion, answer: null } : conclusion;
+  };
+
+  return async (request) => {
+    const { idempotencyKey: key, organizationId } = request;
+    const endpoint = ENDPOINTS[request.operation];
+    if (key === undefined || !honoursKeys(parts.idempotencyMode, endpoint)) return proceed(request, undefined);
+    if (key === '' || key.length > 255) {
+      return { answer: refusal(400, 'Idempotency-Key must have 1 to 255 characters.'), naturalKey: describe(request) };
+    }
+    const flight = `${organizationId} ${key}`;
+    if (inFlight.has(flight)) {
+      const detail = 'A request with this Idempotency-Key is still in progress.';
+      return { answer: refusal(409, detail), naturalKey: describe(request) };
+    }
+    inFlight.add(flight);
+    try {
+      const fingerprint = fingerprintOf({ method: endpoint.method, path: request.path, body: request.body });
+      return await proceed(request, { organizationId, key, fingerprint });
+    } finally {
+      inFlight.delete(flight);
+    }
+  };
+}
+
+function parseBody(text: string): Result<unknown, Answer> {
+  if (text === '') return ok({});
+  try {
+    return ok(JSON.parse(text) as unknown);
+  } catch (error) {
+    return err(refusal(400, `JSON parse error - ${messageOf(error)}`));
+  }
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import type { JsonObject } from '../lib/json.ts';
+import { type Answer, invalid } from './answer.ts';
+import { type Collection, present } from './collection.ts';
+import { choice, country, gtin, text } from './fields.ts';
+import { type Operation, textMember } from './operation.ts';
+import { validate } from './validation.ts';
+
+/** The columns of the product table besides those of every resource. */
+export const PRODUCT_COLUMNS = ['sku'] as const;
+
+const ProductCreation = z.strictObject({
+  sku: text(255),
+  name: text(500),
+  status: choice(['DRAFT', 'ACTIVE', 'ARCHIVED']).optional(),
+  country_of_origin: country().nullish(),
+  description: text(10_000).nullish(),
+  gtin: gtin().nullish(),
+});
+
+const UNSET = { status: 'DRAFT', country_of_origin: null, description: null, gtin: null };
+
+/** POST /api/products/. A SKU is unique within its organisation. */
+export function createProductCreation(products: Collection): Operation {
+  return {
+    naturalKey: ({ body }) => textMember(body, 'sku'),
+    execute({ organizationId, body, now }): Answer {
+      const parsed = validate(ProductCreation, body);
+      if (!parsed.ok) return parsed.error;
+      const { sku } = parsed.value;
+      if (products.find(organizationId, 'sku', sku)) {
+        return invalid({ sku: ['product with this sku already exists.'] });
+      }
+      const fields = { ...UNSET, ...parsed.value } as JsonObject;
+      const product = products.insert(organizationId, { columns: { sku }, fields, now });
+      return { status: 201, body: present(product) };
+    },
+  };
+}

@@ -1,0 +1,195 @@
+import type { BigIntStats } from 'node:fs';
+import { open, readdir, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { messageOf, systemCodeOf } from '../lib/errors.ts';
+import { sourceFault } from './faults.ts';
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** A file that was found, with what is needed to tell later that it is still the same. */
+export interface SourceFile {
+  /** Absolute. */
+  path: string;
+  /** For places and messages: the path below the pattern's fixed folders, with `/`. */
+  name: string;
+  bytes: number;
+  version: string;
+}
+
+export interface FileQuery {
+  /** A path of the config. `*` and `?` stand for characters within a file or folder name; nothing else is special. */
+  pattern: string;
+  /** `all`: every match, by name. `latest`: the match modified last; of several at one instant the last by name. */
+  select: 'all' | 'latest';
+  resolvePath(path: string): string;
+}
+
+/**
+ * Finds the files that a path of the config names. A leading dot must be written out, and folders that match are passed
+ * over.
+ *
+ * @returns at least one file, in the order of their names (by code unit, so that the order is the same everywhere).
+ * @throws a `SourceFault` when nothing matches or a folder cannot be read.
+ */
+export async function findFiles(query: FileQuery): Promise<SourceFile[]> {
+  const segments = query.pattern.split(sep === '/' ? '/' : /[\\/]/);
+  const wild = segments.findIndex(isWild);
+  if (wild === -1) {
+    const path = query.resolvePath(query.pattern);
+    return [await describeFile(path, segments.at(-1) ?? query.pattern, query.pattern)];
+  }
+  const root = query.resolvePath(segments.slice(0, wild).join('/') || (wild === 0 ? '.' : '/'));
+  const files: SourceFile[] = [];
+  for (const name of await expand(root, segments.slice(wild), query.pattern)) {
+    const path = join(root, name);
+    const stats = await statOf(path, query.pattern);
+    if (stats.isFile()) files.push(fileFrom(path, name, stats));
+  }
+  if (files.length === 0) {
+    throw sourceFault(`No file matches ${query.pattern} (looked in ${root}).`, {
+      suggestion: 'Check the path and the pattern, and whether the export has been written.',
+    });
+  }
+  files.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return query.select === 'all' ? files : [files.reduce(newer)];
+}
+
+/**
+ * Reads a file from start to end in chunks of at most 256 KiB.
+ *
+ * @throws a `SourceFault` when the file cannot be read, or is not the one that was found: a file that is written to
+ * while it is read gives a mixture of two exports, from which nothing may be concluded.
+ */
+export async function* readFileChunks(file: SourceFile, signal: AbortSignal): AsyncGenerator<Buffer> {
+  signal.throwIfAborted();
+  const handle = await open(file.path, 'r').catch((error: unknown) => {
+    throw unreadable(file.path, file.path, error);
+  });
+  try {
+    assertSame(file, await handle.stat({ bigint: true }));
+    let position = 0;
+    for (;;) {
+      const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+      const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, position).catch((error: unknown) => {
+        throw unreadable(file.path, file.path, error);
+      });
+      signal.throwIfAborted();
+      if (bytesRead === 0) break;
+      position += bytesRead;
+      yield bytesRead === CHUNK_BYTES ? buffer : buffer.subarray(0, bytesRead);
+      signal.throwIfAborted();
+    }
+    if (position !== file.bytes) throw changed(file);
+    assertSame(file, await handle.stat({ bigint: true }));
+  } finally {
+    await handle.close();
+  }
+}
+
+/** `3 files, 12.4 MB`, for probes. */
+export function formatFiles(files: readonly SourceFile[]): string {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const size =
+    bytes < 1_000
+      ? `${bytes} B`
+      : bytes < 1_000_000
+        ? `${(bytes / 1_000).toFixed(1)} kB`
+        : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  return `${files.length === 1 ? '1 file' : `${files.length} files`}, ${size}`;
+}
+
+async function expand(folder: string, segments: readonly string[], pattern: string): Promise<string[]> {
+  const [segment = '', ...rest] = segments;
+  if (segment.includes('**')) {
+    throw sourceFault(`The path ${pattern} contains **, which is not supported.`, {
+      suggestion: 'Name the folders, with * for each level whose name varies.',
+    });
+  }
+  const matcher = matcherOf(segment);
+  const names: string[] = [];
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    throw unreadable(folder, pattern, error);
+  });
+  for (const entry of entries) {
+    if (!(isWild(segment) ? matcher.test(entry.name) : segment === entry.name)) continue;
+    if (entry.name.startsWith('.') && !segment.startsWith('.')) continue;
+    if (rest.length === 0) names.push(entry.name);
+    else if (entry.isDirectory() || entry.isSymbolicLink()) {
+      const below = join(folder, entry.name);
+      if (entry.isSymbolicLink() && !(await statOf(below, pattern)).isDirectory()) continue;
+      for (const name of await expand(below, rest, pattern)) names.push(`${entry.name}/${name}`);
+    }
+  }
+  return names;
+}
+
+function isWild(segment: string): boolean {
+  return segment.includes('*') || segment.includes('?');
+}
+
+function matcherOf(segment: string): RegExp {
+  const source = segment
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replace(/\*+/g, '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${source}$`, 's');
+}
+
+async function describeFile(path: string, name: string, pattern: string): Promise<SourceFile> {
+  const stats = await statOf(path, pattern);
+  if (stats.isDirectory()) {
+    throw sourceFault(`${pattern} is a folder, not a file (${path}).`, {
+      suggestion: `To read the files in it, write a pattern such as ${join(pattern, '*.csv')}.`,
+    });
+  }
+  if (!stats.isFile()) throw sourceFault(`${pattern} is not a regular file (${path}).`);
+  return fileFrom(path, name, stats);
+}
+
+async function statOf(path: string, pattern: string): Promise<BigIntStats> {
+  return stat(path, { bigint: true }).catch((error: unknown) => {
+    throw unreadable(path, pattern, error);
+  });
+}
+
+function fileFrom(path: string, name: string, stats: BigIntStats): SourceFile {
+  return { path, name, bytes: Number(stats.size), version: versionOf(stats) };
+}
+
+/** The time comes first and has a fixed width, so that versions of several files compare by age. */
+function versionOf(stats: BigIntStats): string {
+  return `${String(stats.mtimeNs).padStart(24, '0')}/${stats.size}/${stats.ino}`;
+}
+
+function newer(a: SourceFile, b: SourceFile): SourceFile {
+  // Files arrive by name, so the later name wins where the times are the same.
+  return a.version.split('/', 1).join() > b.version.split('/', 1).join() ? a : b;
+}
+
+function assertSame(file: SourceFile, stats: BigIntStats): void {
+  if (versionOf(stats) !== file.version) throw changed(file);
+}
+
+function changed(file: SourceFile): Error {
+  return sourceFault(`${file.path} was changed while it was read, so what was read cannot be trusted.`, {
+    suggestion: 'Let the export be written under a temporary name and renamed when it is complete, then pull again.',
+  });
+}
+
+function unreadable(path: string, pattern: string, error: unknown): Error {
+  const where = path === pattern ? path : `${pattern} (${path})`;
+  const code = systemCodeOf(error);
+  const why =
+    code === 'ENOENT' || code === 'ENOTDIR'
+      ? 'does not exist'
+      : code === 'EACCES' || code === 'EPERM'
+        ? 'may not be read by this user: permission denied'
+        : `cannot be read: ${messageOf(error)}`;
+  return sourceFault(`${where} ${why}.`, {
+    suggestion:
+      code === 'ENOENT' || code === 'ENOTDIR'
+        ? 'Check the path, which is relative to the config file, and whether the export has been written.'
+        : 'Check the rights of the file and of its folders, and the disk.',
+    cause: error,
+  });
+}

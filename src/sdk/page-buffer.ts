@@ -1,0 +1,37 @@
+import type { Page, SourceRow } from './connector.ts';
+
+/** No page has more rows. */
+export const PAGE_ROWS_MAX = 500;
+/** A page is closed when it reaches this size, so it exceeds it by one row at most. */
+export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+
+export interface PageBuffer {
+  /** True when there is nothing to take. */
+  readonly empty: boolean;
+  /** Adds a row of about so many bytes. Returns true when the page is full: take it before adding more. */
+  add(row: SourceRow, bytes: number): boolean;
+  /** The rows so far as a page; the buffer is empty afterwards. */
+  take(progress: { done: number; total: number }): Page;
+}
+
+/** Gathers rows into pages that are bounded in rows and in bytes. */
+export function createPageBuffer(): PageBuffer {
+  let rows: SourceRow[] = [];
+  let size = 0;
+  return {
+    get empty() {
+      return rows.length === 0;
+    },
+    add(row, bytes) {
+      rows.push(row);
+      size += bytes;
+      return rows.length >= PAGE_ROWS_MAX || size >= PAGE_BYTES_MAX;
+    },
+    take(progress) {
+      const page: Page = { rows, progress };
+      rows = [];
+      size = 0;
+      return page;
+    },
+  };
+}

@@ -1,0 +1,463 @@
+import { type Queue, UnrecoverableError } from 'bullmq';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import {
+  type Consumer,
+  type Doorbell,
+  type HeardDoorbell,
+  type Hearing,
+  QUEUE_NAMES,
+  type QueueName,
+} from '../../src/domain/ports/queues.ts';
+import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
+import { createQueues } from '../../src/queue/create-queues.ts';
+import { createListener, type Listener } from '../support/listener.ts';
+import { QUEUE_BACKENDS, type QueuePlace } from '../support/queue-backends.ts';
+import { createRecordingLog } from '../support/recording-log.ts';
+
+const TIMING = { lockMs: 2_000, stalledCheckMs: 200 };
+
+for (const backend of QUEUE_BACKENDS) {
+  backend.describe(`the ${backend.name} queues`, () => {
+    let place: QueuePlace;
+    let queues: BullmqQueues;
+    const log = createRecordingLog();
+    const consumers: Consumer[] = [];
+
+    beforeAll(async () => {
+      place = await backend.start();
+      queues = await open('ledger-a');
+    });
+
+    afterEach(async () => {
+      await Promise.all(consumers.splice(0).map((consumer) => consumer.close()));
+      for (const name of QUEUE_NAMES) {
+        await queues.clearWaiting(name);
+        const failed = await queues.failed(name);
+        await queues.forget(
+          name,
+          failed.map((bell) => bell.id),
+        );
+      }
+    });
+
+    afterAll(async () => {
+      await queues.close();
+      await place.stop();
+    });
+
+    function open(prefix: string): Promise<BullmqQueues> {
+      return createQueues({ url: place.url, prefix, log, timing: TIMING });
+    }
+
+    async function consume(name: QueueName, listener: Listener, concurrency = 1): Promise<Consumer> {
+      const consumer = await queues.consume(name, { concurrency }, listener.hear);
+      consumers.push(consumer);
+      return consumer;
+    }
+
+    async function bullQueue(name: QueueName): Promise<Queue> {
+      const queue = (await queues.bullQueues()).find((candidate) => candidate.name === name);
+      if (queue === undefined) throw new Error(`There is no queue ${name}.`);
+      return queue;
+    }
+
+    /** Presses Retry on a finished job, with the call that bull-board makes. */
+    async function pressRetry(name: QueueName, id: string, state: 'failed' | 'completed' = 'failed'): Promise<void> {
+      const job = await (await bullQueue(name)).getJob(id);
+      if (job === undefined) throw new Error(`There is no job ${id}.`);
+      await job.retry(state);
+    }
+
+    function failedCount(name: QueueName): Promise<number> {
+      return queues.counts(name).then((counts) => counts.failed);
+    }
+
+    /** Lets a worker take the next job of a queue and die with it. */
+    async function takeAndDie(name: QueueName): Promise<void> {
+      const taken = Promise.withResolvers<void>();
+      const dies = Promise.withResolvers<void>();
+      const worker = place.foreignWorker(
+        await bullQueue(name),
+        async () => {
+          taken.resolve();
+          await dies.promise;
+        },
+        100,
+      );
+      worker.on('error', () => undefined);
+      await taken.promise;
+      await worker.close(true);
+      dies.resolve();
+    }
+
+    test('hear doorbells in the order in which they were rung', async () => {
+      await queues.ring('map', bells(0, 1_100));
+      await queues.ring('map', bells(1_100, 1_150));
+      const listener = createListener();
+      await consume('map', listener);
+      await listener.until(1_150);
+      expect(listener.heard.map((bell) => bell.name)).toEqual(bells(0, 1_150).map((bell) => bell.name));
+    });
+
+    test('hear each of 5,000 doorbells exactly once', { timeout: 240_000 }, async () => {
+      const listener = createListener();
+      await consume('deliver', listener, 20);
+      for (let start = 0; start < 5_000; start += 250) await queues.ring('deliver', bells(start, start + 250));
+      await listener.until(5_000);
+      await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
+      expect(listener.heard).toHaveLength(5_000);
+      expect(new Set(listener.heard.map((bell) => bell.name)).size).toBe(5_000);
+      expect(new Set(listener.heard.map((bell) => bell.id)).size).toBe(5_000);
+    });
+
+    test('keep the three queues apart', async () => {
+      await queues.ring('pull', bells(0, 1));
+      await queues.ring('map', bells(1, 3));
+      const listener = createListener();
+      await consume('map', listener);
+      await listener.until(2);
+      expect(listener.heard.map((bell) => bell.name)).toEqual(['bell 1', 'bell 2']);
+      expect(await queues.counts('pull')).toEqual({ waiting: 1, active: 0, failed: 0 });
+      expect(await queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
+    });
+
+    test('hear at most as many at a time as they were told', async () => {
+      const gate = Promise.withResolvers<Hearing>();
+      let running = 0;
+      let most = 0;
+      const listener = createListener(async () => {
+        running += 1;
+        most = Math.max(most, running);
+        const hearing = await gate.promise;
+        running -= 1;
+        return hearing;
+      });
+      await consume('deliver', listener, 3);
+      await queues.ring('deliver', bells(0, 9));
+      await listener.until(3);
+      await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 6, active: 3, failed: 0 });
+      gate.resolve({ status: 'done' });
+      await listener.until(9);
+      expect(most).toBe(3);
+    });
+
+    test('carry names and data as they are, whatever characters are in them', async () => {
+      const data = {
+        key: 'Größe-4711 ✓ 素材 🧵',
+        list: [1, 2.5, -1e21, null, true, { nested: '\\u0000 "quoted"' }],
+        unstorable: 'a\0b\ud800c',
+        base64Json: 'not encoded',
+      };
+      const listener = createListener();
+      await consume('pull', listener);
+      await queues.ring('pull', [
+        { name: 'Stückliste ziehen 🧵', data },
+        { name: 'a\0b\ud800c', data: {} },
+      ]);
+      await listener.until(2);
+      expect(listener.heard[0]).toMatchObject({ name: 'Stückliste ziehen 🧵', data });
+      expect(listener.heard[1]).toMatchObject({ name: 'a\uFFFDb\uFFFDc', data: {} });
+    });
+
+    test('give every doorbell an id that BullMQ takes as it is, also when the same one is rung twice', async () => {
+      const listener = createListener();
+      await consume('pull', listener);
+      const [bell] = bells(0, 1) as [Doorbell];
+      await queues.ring('pull', [bell, bell]);
+      await queues.ring('pull', [bell]);
+      await listener.until(3);
+      expect(new Set(listener.heard.map(({ id }) => id)).size).toBe(3);
+      for (const { id } of listener.heard) expect(id).toMatch(/^(?!\d+$)[^:]+$/);
+    });
+
+    test('keep the note of a doorbell that was heard to its end', async () => {
+      const listener = createListener(() => ({ status: 'done', note: '10 delivered' }));
+      await consume('pull', listener);
+      await queues.ring('pull', bells(0, 1));
+      await listener.until(1);
+      const { id } = listener.heard[0] as HeardDoorbell;
+      const queue = await bullQueue('pull');
+      await expect.poll(async () => (await queue.getJob(id))?.returnvalue as unknown).toBe('10 delivered');
+    });
+
+    test('show a failed doorbell with its reason and nothing of this host', async () => {
+      const listener = createListener(() => ({ status: 'failed', reason: 'Größe: 42\0 is no size ✗' }));
+      await consume('deliver', listener);
+      await queues.ring('deliver', [{ name: 'push product A', data: { key: 'A\0', ids: [1, 2] } }]);
+      await expect.poll(() => failedCount('deliver')).toBe(1);
+      const [failed] = await queues.failed('deliver');
+      expect(failed).toEqual({
+        id: listener.heard[0]?.id,
+        name: 'push product A',
+        data: { key: 'A\0', ids: [1, 2] },
+        reason: 'Größe: 42\uFFFD is no size ✗',
+      });
+      const job = await (await bullQueue('deliver')).getJob(failed?.id ?? '');
+      expect(job?.failedReason).toBe('Größe: 42\uFFFD is no size ✗');
+      expect(job?.stacktrace).toEqual([]);
+    });
+
+    test('end what a handler throws as a failed doorbell with its message', async () => {
+      const listener = createListener(() => {
+        throw new TypeError('product is undefined');
+      });
+      await consume('deliver', listener);
+      await queues.ring('deliver', bells(0, 1));
+      await expect.poll(() => failedCount('deliver')).toBe(1);
+      const [failed] = await queues.failed('deliver');
+      expect(failed?.reason).toBe('product is undefined');
+      const job = await (await bullQueue('deliver')).getJob(failed?.id ?? '');
+      expect(JSON.stringify(job)).not.toContain(import.meta.dirname);
+      expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: /could not be heard/ }));
+      expect(listener.heard).toHaveLength(1);
+    });
+
+    test('list failed doorbells newest first', async () => {
+      const listener = createListener((bell) => ({ status: 'failed', reason: `no ${bell.name}` }));
+      await consume('deliver', listener);
+      for (let number = 0; number < 3; number += 1) {
+        await queues.ring('deliver', bells(number, number + 1));
+        await expect.poll(() => failedCount('deliver')).toBe(number + 1);
+      }
+      expect((await queues.failed('deliver')).map((bell) => bell.reason)).toEqual(['no bell 2', 'no bell 1', 'no bell 0']);
+    });
+
+    test('hear a failed doorbell exactly once more when somebody presses Retry, as retried', async () => {
+      const listener = createListener((bell) =>
+        bell.retried ? { status: 'done' } : { status: 'failed', reason: 'a person decides' },
+      );
+      await consume('deliver', listener);
+      await queues.ring('deliver', bells(0, 1));
+      await expect.poll(() => failedCount('deliver')).toBe(1);
+      const first = listener.heard[0] as HeardDoorbell;
+      expect(first.retried).toBe(false);
+
+      await pressRetry('deliver', first.id);
+      await listener.until(2);
+      await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
+      await queues.ring('deliver', bells(1, 2));
+      await listener.until(3);
+      expect(listener.heard.map(({ id, retried }) => ({ id, retried }))).toEqual([
+        { id: first.id, retried: false },
+        { id: first.id, retried: true },
+        { id: expect.not.stringMatching(first.id) as string, retried: false },
+      ]);
+    });
+
+    test('hear a doorbell as retried each time that it fails and is retried', async () => {
+      const listener = createListener(() => ({ status: 'failed', reason: 'still wrong' }));
+      await consume('deliver', listener);
+      await queues.ring('deliver', bells(0, 1));
+      for (let failures = 1; failures <= 3; failures += 1) {
+        await listener.until(failures);
+        await expect.poll(() => failedCount('deliver')).toBe(1);
+        await pressRetry('deliver', listener.heard[0]?.id ?? '');
+      }
+      await listener.until(4);
+      expect(listener.heard.map((bell) => bell.retried)).toEqual([false, true, true, true]);
+    });
+
+    test('hear a doorbell that had been done and is run again by hand as not retried', async () => {
+      const listener = createListener((bell) =>
+        listener.heard.length === 1 ? { status: 'failed', reason: `no ${bell.name}` } : { status: 'done' },
+      );
+      await consume('deliver', listener);
+      await queues.ring('deliver', bells(0, 1));
+      await expect.poll(() => failedCount('deliver')).toBe(1);
+      const { id } = listener.heard[0] as HeardDoorbell;
+      await pressRetry('deliver', id);
+      await listener.until(2);
+      const queue = await bullQueue('deliver');
+      await expect.poll(() => queue.getJobState(id)).toBe('completed');
+      await pressRetry('deliver', id, 'completed');
+      await listener.until(3);
+      expect(listener.heard.map((bell) => bell.retried)).toEqual([false, true, false]);
+    });
+
+    test('hear a doorbell again when its worker died, and not as retried', async () => {
+      await queues.ring('deliver', bells(0, 1));
+      await takeAndDie('deliver');
+      expect(await queues.counts('deliver')).toEqual({ waiting: 0, active: 1, failed: 0 });
+      const listener = createListener();
+      await consume('deliver', listener);
+      await listener.until(1);
+      await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
+      expect(listener.heard.map((bell) => [bell.name, bell.retried])).toEqual([['bell 0', false]]);
+    });
+
+    test('hear a retried doorbell as retried also when the first worker that took it died', async () => {
+      const listener = createListener(() => ({ status: 'failed', reason: 'wrong' }));
+      const consumer = await consume('deliver', listener);
+      await queues.ring('deliver', bells(0, 1));
+      await expect.poll(() => failedCount('deliver')).toBe(1);
+      await consumer.close();
+      await pressRetry('deliver', listener.heard[0]?.id ?? '');
+      await takeAndDie('deliver');
+      const second = createListener();
+      await consume('deliver', second);
+      await second.until(1);
+      expect(second.heard.map((bell) => bell.retried)).toEqual([true]);
+    });
+
+    test('never fail a doorbell for having stalled often', async () => {
+      await queues.ring('deliver', bells(0, 1));
+      const queue = await bullQueue('deliver');
+      for (let round = 0; round < 3; round += 1) {
+        await takeAndDie('deliver');
+        const sweeper = await queues.consume('pull', { concurrency: 1 }, createListener().hear);
+        await sweeper.close();
+        // Our own worker puts the job back; as it is paused from the start, it does not take it.
+        await queue.pause();
+        const consumer = await queues.consume('deliver', { concurrency: 1 }, createListener().hear);
+        await expect.poll(() => queues.counts('deliver'), { timeout: 5_000 }).toMatchObject({ waiting: 1, active: 0 });
+        await consumer.close();
+        await queue.resume();
+      }
+      const listener = createListener();
+      await consume('deliver', listener);
+      await listener.until(1);
+      expect(listener.heard.map((bell) => bell.retried)).toEqual([false]);
+    });
+
+    test('renew the reservation of a hearing that takes longer than a lock', async () => {
+      const gate = Promise.withResolvers<Hearing>();
+      const listener = createListener(() => gate.promise);
+      await consume('deliver', listener);
+      const second = createListener();
+      await consume('deliver', second);
+      await queues.ring('deliver', bells(0, 1));
+      // Half of the looks for stalled jobs fall after the lock would have lapsed.
+      await expect.poll(() => stalledLooks(TIMING.lockMs * 2), { timeout: 20_000 }).toBe(true);
+      gate.resolve({ status: 'done' });
+      await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
+      expect(listener.heard.length + second.heard.length).toBe(1);
+    });
+
+    test('keep no more than 200 done and 1,000 failed doorbells', { timeout: 240_000 }, async () => {
+      const listener = createListener((bell) =>
+        bell.data['fails'] === true ? { status: 'failed', reason: 'wrong' } : { status: 'done' },
+      );
+      await consume('deliver', listener, 10);
+      const failing = bells(0, 1_030).map((bell) => ({ ...bell, data: { fails: true } }));
+      await queues.ring('deliver', [...failing, ...bells(1_030, 1_300)]);
+      await listener.until(1_300);
+      await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 1_000 });
+      expect(await (await bullQueue('deliver')).getJobCountByTypes('completed')).toBe(200);
+      const failed = await queues.failed('deliver');
+      expect(failed).toHaveLength(1_000);
+      expect(failed.map((bell) => bell.name)).not.toContain('bell 0');
+      expect(failed.map((bell) => bell.name)).toContain('bell 1029');
+    });
+
+    test('forget failed doorbells, and ids that are gone', async () => {
+      const listener = createListener(() => ({ status: 'failed', reason: 'wrong' }));
+      await consume('deliver', listener);
+      await queues.ring('deliver', bells(0, 3));
+      await expect.poll(() => failedCount('deliver')).toBe(3);
+      const [first, second] = listener.heard as [HeardDoorbell, HeardDoorbell];
+      await queues.forget('deliver', [first.id, 'b1946ac9-gone', second.id, first.id]);
+      await queues.forget('deliver', [first.id]);
+      await queues.forget('deliver', []);
+      expect((await queues.failed('deliver')).map((bell) => bell.name)).toEqual(['bell 2']);
+    });
+
+    test('drop every waiting doorbell, and neither a running nor a failed one', async () => {
+      const gate = Promise.withResolvers<Hearing>();
+      const listener = createListener((bell) =>
+        bell.name === 'bell 0' ? { status: 'failed', reason: 'wrong' } : gate.promise,
+      );
+      const consumer = await consume('deliver', listener);
+      await queues.ring('deliver', bells(0, 30));
+      await listener.until(2);
+      const queue = await bullQueue('deliver');
+      await queue.add('later', {}, { delay: 60_000, jobId: 'later-1' });
+      await queue.add('sooner', {}, { priority: 7, jobId: 'sooner-1' });
+      expect(await queues.counts('deliver')).toEqual({ waiting: 30, active: 1, failed: 1 });
+      await queues.clearWaiting('deliver');
+      expect(await queues.counts('deliver')).toEqual({ waiting: 0, active: 1, failed: 1 });
+      gate.resolve({ status: 'done' });
+      await consumer.close();
+      expect(listener.heard).toHaveLength(2);
+    });
+
+    test('count what waits in a queue that was paused in the dashboard, and hear it afterwards', async () => {
+      const queue = await bullQueue('map');
+      const listener = createListener();
+      await consume('map', listener);
+      await queue.pause();
+      await queues.ring('map', bells(0, 4));
+      expect(await queues.counts('map')).toEqual({ waiting: 4, active: 0, failed: 0 });
+      await queue.resume();
+      await listener.until(4);
+    });
+
+    test('wait, when a consumer is closed, for the hearing that runs, and hear nothing new', async () => {
+      const gate = Promise.withResolvers<Hearing>();
+      const listener = createListener(() => gate.promise);
+      const consumer = await consume('deliver', listener, 2);
+      await queues.ring('deliver', bells(0, 6));
+      await listener.until(2);
+      let closed = false;
+      const closing = consumer.close().then(() => {
+        closed = true;
+      });
+      await queues.ring('deliver', bells(6, 8));
+      expect(await queues.counts('deliver')).toEqual({ waiting: 6, active: 2, failed: 0 });
+      expect(closed).toBe(false);
+      gate.resolve({ status: 'done' });
+      await closing;
+      expect(listener.heard).toHaveLength(2);
+      expect(await queues.counts('deliver')).toEqual({ waiting: 6, active: 0, failed: 0 });
+    });
+
+    test('put back a doorbell that was fetched while the consumer was being closed', async () => {
+      const listener = createListener();
+      for (let round = 0; round < 20; round += 1) {
+        const consumer = await queues.consume('deliver', { concurrency: 5 }, listener.hear);
+        const ringing = queues.ring('deliver', bells(round * 3, round * 3 + 3));
+        await Promise.all([ringing, consumer.close()]);
+      }
+      await consume('deliver', listener);
+      await listener.until(60);
+      await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
+      expect(listener.heard).toHaveLength(60);
+      expect(new Set(listener.heard.map((bell) => bell.id)).size).toBe(60);
+    });
+
+    test('do not hear the doorbells of another ledger', async () => {
+      const others = await open('ledger-b');
+      try {
+        const ours = createListener();
+        const theirs = createListener(() => ({ status: 'failed', reason: 'wrong' }));
+        await consume('deliver', ours);
+        await others.consume('deliver', { concurrency: 1 }, theirs.hear);
+        await queues.ring('deliver', bells(0, 2));
+        await others.ring('deliver', bells(2, 4));
+        await Promise.all([ours.until(2), theirs.until(2)]);
+        await expect.poll(() => others.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 2 });
+        expect(ours.heard.map((bell) => bell.name)).toEqual(['bell 0', 'bell 1']);
+        expect(theirs.heard.map((bell) => bell.name)).toEqual(['bell 2', 'bell 3']);
+        expect(await queues.failed('deliver')).toEqual([]);
+      } finally {
+        await others.close();
+      }
+    });
+
+    test('refuse to ring and to hear once they are closed', async () => {
+      const others = await open('ledger-c');
+      await others.ring('map', bells(0, 1));
+      await Promise.all([others.close(), others.close()]);
+      await expect(others.ring('map', bells(1, 2))).rejects.toMatchObject({ code: 'queue.unreachable' });
+      await expect(others.consume('map', { concurrency: 1 }, createListener().hear)).rejects.toMatchObject({
+        code: 'queue.unreachable',
+      });
+    });
+  });
+}
+
+function bells(from: number, to: number): Doorbell[] {
+  return Array.from({ length: to - from }, (_, index) => ({
+    name: `bell ${from + index}`,
+    data: { kind: 'product', ids: [from + index] },
+  }));
+}

@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { request } from 'undici';
+import { expect, onTestFinished, test } from 'vitest';
+import { Fault } from '../../src/lib/errors.ts';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+import { startSandbox } from '../support/sandbox-caller.ts';
+
+function temporaryFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'sandbox.db');
+}
+
+test('keeps data, keys, counts and idempotency records over a restart', async () => {
+  const storage = temporaryFile();
+  const first = await startSandbox({ storage, idempotency: 'honoured' });
+  const headers = { 'idempotency-key': 'k-1' };
+  const body = { sku: 'A', name: 'x' };
+  const created = await first.call('POST', '/api/products/', { body, headers });
+  const revoked = first.sandbox.issueKey({ organization: 'acme', name: 'old', scopes: ['read'] });
+  first.sandbox.revokeKey(revoked.id);
+  const before = first.sandbox.inspect();
+  await first.sandbox.close();
+
+  const second = await startSandbox({ storage, idempotency: 'honoured' });
+  const after = second.sandbox.inspect();
+  expect(after.organizations).toEqual(before.organizations);
+  expect(after.writes).toEqual(before.writes);
+  expect(after.requests).toEqual({});
+  const replayed = await second.call('POST', '/api/products/', { body, headers, key: first.key });
+  expect(replayed).toMatchObject({ body: created.body, headers: { 'idempotent-replayed': 'true' } });
+  expect((await second.call('GET', '/api/products/', { key: revoked.key })).status).toBe(401);
+  const next = await second.call('POST', '/api/products/', { body: { ...body, sku: 'B' }, key: first.key });
+  expect(next.body.id).toBe(created.body.id + 1);
+});
+
+test('keeps what it acknowledged when it is killed, and doubles nothing that is sent again', async () => {
+  const storage = temporaryFile();
+  const key = 'dpp_killed-sandbox-key';
+  const script = join(import.meta.dirname, '../support/sandbox-process.ts');
+  const child = spawn(process.execPath, [script, storage, key], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const baseUrl = line.toString().trim();
+
+  const acknowledged: string[] = [];
+  const create = async (sku: string) => {
+    const answer = await request(`${baseUrl}/api/products/`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': sku },
+      body: JSON.stringify({ sku, name: 'x' }),
+    });
+    await answer.body.dump();
+    if (answer.statusCode === 201) acknowledged.push(sku);
+  };
+  const skus = Array.from({ length: 400 }, (_, index) => `SKU-${index}`);
+  const sending = Promise.allSettled(
+    skus.map(async (sku, index) => {
+      await create(sku);
+      if (index === 100) child.kill('SIGKILL');
+    }),
+  );
+  await Promise.all([sending, once(child, 'exit')]);
+  expect(acknowledged.length).toBeGreaterThan(0);
+  expect(acknowledged.length).toBeLessThan(skus.length);
+
+  const { sandbox, call } = await startSandbox({ storage, idempotency: 'honoured' });
+  const stored = () => sandbox.inspect().organizations.acme?.products.map((product) => product.sku) ?? [];
+  expect(stored()).toEqual(expect.arrayContaining(acknowledged));
+  for (const sku of skus) {
+    const answer = await call('POST', '/api/products/', {
+      body: { sku, name: 'x' },
+      key,
+      headers: { 'idempotency-key': sku },
+    });
+    expect(answer.status).toBe(201);
+  }
+  expect(new Set(stored())).toEqual(new Set(skus));
+  expect(stored()).toHaveLength(skus.length);
+  expect(sandbox.inspect().writes.every(({ count }) => count === 1)).toBe(true);
+});
+
+test('takes the effect and its count back when the idempotency record cannot be stored', async () => {
+  const storage = temporaryFile();
+  const { call, sandbox } = await startSandbox({ storage, idempotency: 'honoured' });
+  const vandal = new Database(storage);
+  onTestFinished(() => void vandal.close());
+  const duplicate = { body: { sku: 'A', name: 'x' }, headers: { 'idempotency-key': 'k-1' } };
+  vandal.exec(`CREATE TRIGGER no_record BEFORE INSERT ON idempotency_record BEGIN SELECT raise(ABORT, 'full'); END`);
+  expect((await call('POST', '/api/products/', duplicate)).status).toBe(500);
+  const failed = sandbox.inspect();
+  expect(failed.organizations.acme?.products).toEqual([]);
+  expect(failed.writes).toEqual([]);
+  vandal.exec('DROP TRIGGER no_record');
+  const created = await call('POST', '/api/products/', duplicate);
+  expect(created.status).toBe(201);
+  expect(created.headers['idempotent-replayed']).toBeUndefined();
+});
+
+test('stores no key in full', async () => {
+  const storage = temporaryFile();
+  const { key, sandbox } = await startSandbox({ storage });
+  await sandbox.close();
+  const bytes = readFileSync(storage).toString('latin1');
+  expect(bytes).toContain(key.slice(0, 8));
+  expect(bytes).not.toContain(key.slice(0, 12));
+});
+
+test('refuses a file whose ids are of another kind, and one that is no database', async () => {
+  const storage = temporaryFile();
+  const clock = createManualClock();
+  await (await createSandbox({ storage }, { clock })).close();
+  await expect(createSandbox({ storage, ids: 'uuid' }, { clock })).rejects.toThrow('its ids are numeric');
+  const refused = createSandbox({ storage: import.meta.filename }, { clock });
+  await expect(refused).rejects.toBeInstanceOf(Fault);
+  await expect(createSandbox({ storage: '/nowhere/at/all.db' }, { clock })).rejects.toMatchObject({
+    code: 'sandbox.storage',
+    exitCode: 3,
+  });
+});
+
+test('says which address it cannot have', async () => {
+  const { baseUrl } = await startSandbox();
+  const other = await createSandbox({}, { clock: createManualClock() });
+  onTestFinished(() => other.close());
+  await expect(other.listen({ port: Number(new URL(baseUrl).port) })).rejects.toMatchObject({
+    code: 'sandbox.listen',
+    exitCode: 3,
+  });
+});
+
+test('refuses a setting that it does not know', async () => {
+  await expect(
+    createSandbox({ storage: ':memory:', speed: 1 } as object, { clock: createManualClock() }),
+  ).rejects.toThrow('speed');
+});

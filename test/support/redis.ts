@@ -1,0 +1,167 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
+import { describe, test } from 'vitest';
+
+const MISSING =
+  'needs Redis: install it with `apt-get install redis-server`, or let Docker run; DPP_SYNC_TEST_REQUIRE_REDIS=1 makes this a failure';
+const READY_WITHIN_MS = 20_000;
+const CONTAINER_IMAGE = 'redis:7-alpine';
+
+/** How a Redis can be had here, found once per test file. */
+export const redisSource: 'binary' | 'container' | undefined = await findRedis();
+export const redisAvailable = redisSource !== undefined;
+
+/**
+ * A `describe` that is skipped, saying how to get Redis, where there is none, and that fails there when
+ * DPP_SYNC_TEST_REQUIRE_REDIS is 1.
+ */
+export function describeRedis(name: string, body: () => void): void {
+  if (redisAvailable) describe(name, body);
+  else if (process.env['DPP_SYNC_TEST_REQUIRE_REDIS'] === '1') {
+    describe(name, () => {
+      test('has a Redis', () => {
+        throw new Error(`This suite ${MISSING}.`);
+      });
+    });
+  } else describe.skip(`${name} (${MISSING})`, body);
+}
+
+export interface RedisOptions {
+  appendonly?: boolean;
+  password?: string;
+  /** Further settings, as `{ maxmemory: '10mb', 'maxmemory-policy': 'allkeys-lru' }`. */
+  settings?: Record<string, string>;
+}
+
+export interface RedisServer {
+  /** With the password, where one is set. */
+  url: string;
+  port: number;
+  /** Of the server; undefined when it runs in a container. */
+  pid(): number | undefined;
+  /** Ends it at once, as a crash would. Its data stay for `restart`. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port with the data that it wrote. */
+  restart(): Promise<void>;
+  /** Ends it and removes its data. */
+  stop(): Promise<void>;
+}
+
+/** Starts a Redis of one's own on a free port, with a directory of its own. */
+export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const port = await freePort();
+  const { appendonly = false, password, settings = {} } = options;
+  const all: Record<string, string> = {
+    save: '',
+    appendonly: appendonly ? 'yes' : 'no',
+    ...(password === undefined ? {} : { requirepass: password }),
+    ...settings,
+  };
+  const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
+  const server = redisSource === 'container' ? await startContainer(port, args) : await startBinary(port, args);
+  const credentials = password === undefined ? '' : `:${encodeURIComponent(password)}@`;
+  return { ...server, port, url: `redis://${credentials}127.0.0.1:${port}` };
+}
+
+type Control = Pick<RedisServer, 'pid' | 'kill' | 'restart' | 'stop'>;
+
+async function startBinary(port: number, args: string[]): Promise<Control> {
+  const directory = await mkdtemp(join(tmpdir(), 'dpp-sync-redis-'));
+  const start = async (): Promise<ChildProcess> => {
+    const child = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', directory, ...args], {
+      stdio: 'ignore',
+    });
+    const killWithTests = () => child.kill('SIGKILL');
+    process.once('exit', killWithTests);
+    child.once('exit', () => process.off('exit', killWithTests));
+    await untilReady(port);
+    return child;
+  };
+  let child = await start();
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  };
+  return {
+    pid: () => child.pid,
+    kill,
+    async restart() {
+      await kill();
+      child = await start();
+    },
+    async stop() {
+      await kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startContainer(port: number, args: string[]): Promise<Control> {
+  const container = await new GenericContainer(CONTAINER_IMAGE)
+    .withCommand(['redis-server', ...args])
+    .withExposedPorts({ container: 6379, host: port })
+    .start();
+  await untilReady(port);
+  return {
+    pid: () => undefined,
+    kill: async () => void (await container.stop({ remove: false, timeout: 0 })),
+    async restart() {
+      await container.restart();
+      await untilReady(port);
+    },
+    stop: async () => void (await container.stop()),
+  };
+}
+
+async function findRedis(): Promise<typeof redisSource> {
+  if (spawnSync('redis-server', ['--version']).status === 0) return 'binary';
+  try {
+    await getContainerRuntimeClient();
+    return 'container';
+  } catch {
+    // There is no container runtime either: the caller skips its suite and says so.
+    return undefined;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('A free port was asked for and none was given.');
+  return address.port;
+}
+
+/** Redis answers a PING once it has read its data; asking is the only way to know. */
+async function untilReady(port: number): Promise<void> {
+  const giveUpAt = Date.now() + READY_WITHIN_MS;
+  while (!(await answersPing(port))) {
+    if (Date.now() > giveUpAt) throw new Error(`redis-server did not answer on port ${port}.`);
+    await delay(20);
+  }
+}
+
+function answersPing(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const answer = (ready: boolean) => {
+      socket.destroy();
+      resolve(ready);
+    };
+    socket.once('connect', () => socket.write('PING\r\n'));
+    // With a password set, the refusal shows as well that it is up.
+    socket.once('data', (data) => answer(/^(?:\+PONG|-NOAUTH)/.test(data.toString())));
+    socket.once('error', () => answer(false));
+    socket.setTimeout(1_000, () => answer(false));
+  });
+}

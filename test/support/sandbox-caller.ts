@@ -1,0 +1,78 @@
+import { Agent, request } from 'undici';
+import { onTestFinished } from 'vitest';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import { createManualClock, type ManualClock } from './manual-clock.ts';
+
+/** The members that tests reach for. Whether they are there is what the assertions find out. */
+export interface AnswerBody {
+  [name: string]: unknown;
+  id: number;
+  detail: string;
+  count: number;
+  next: string | null;
+  results: Record<string, unknown>[];
+}
+
+/** An answer with its body parsed; `body` is null where there was none. */
+export interface CallAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: AnswerBody;
+}
+
+export interface CallOptions {
+  /** A text is sent as it is, anything else as JSON. */
+  body?: unknown;
+  key?: string | null;
+  headers?: Record<string, string>;
+}
+
+export type Call = (method: string, path: string, options?: CallOptions) => Promise<CallAnswer>;
+
+/** A sandbox that listens, a key of the organisation "acme" with every scope, and a client over real HTTP. */
+export interface RunningSandbox {
+  sandbox: Sandbox;
+  baseUrl: string;
+  key: string;
+  clock: ManualClock;
+  call: Call;
+}
+
+/** Starts a sandbox and closes it when the test ends. */
+export async function startSandbox(
+  options: SandboxOptions = {},
+  clock: ManualClock = createManualClock(),
+): Promise<RunningSandbox> {
+  const sandbox = await createSandbox(options, { clock });
+  const agent = new Agent({ connections: 20 });
+  onTestFinished(async () => {
+    await agent.destroy();
+    await sandbox.close();
+  });
+  const baseUrl = await sandbox.listen();
+  const { key } = sandbox.issueKey({ organization: 'acme', name: 'test', scopes: ['read', 'write', 'publish'] });
+
+  const call: Call = async (method, path, { body, key: given = key, headers = {} } = {}) => {
+    const answer = await request(`${baseUrl}${path}`, {
+      method: method as 'GET',
+      dispatcher: agent,
+      headers: {
+        accept: 'application/json',
+        ...(given !== null && { 'x-api-key': given }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && {
+        body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      }),
+    });
+    const text = await answer.body.text();
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      body: (text === '' ? null : JSON.parse(text)) as AnswerBody,
+    };
+  };
+  return { sandbox, baseUrl, key, clock, call };
+}

@@ -1,0 +1,344 @@
+import fc from 'fast-check';
+import { errors } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { createJudge, type Expectation } from '../../src/api/classify.ts';
+import { createCleanText } from '../../src/api/clean-text.ts';
+import { RETRY_AFTER_MAX_MS } from '../../src/api/retry-after.ts';
+import type { AnswerHeaders, Exchange, Loss } from '../../src/api/transport.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import { createSecretStore } from '../../src/lib/secrets.ts';
+
+const NOW = Date.parse('2026-03-01T12:00:00Z');
+const judge = createJudge({ clean: createCleanText(createSecretStore()), now: () => NOW });
+
+const CREATE: Expectation = { needsId: true, idPaths: ['id', 'data.id'], uniqueFields: ['sku'] };
+const UPDATE: Expectation = { needsId: false, idPaths: ['id', 'data.id'], uniqueFields: [] };
+
+function answer(status: number, body = '', headers: AnswerHeaders = {}, cut: Loss | null = null): Exchange {
+  return { kind: 'answer', status, headers, body, cut };
+}
+
+function judged(status: number, body = '', expectation = CREATE): Outcome {
+  return judge.outcomeOf(answer(status, body), expectation);
+}
+
+/** The outcome in one word, for tables. */
+function wordOf(outcome: Outcome): string {
+  if (outcome.kind === 'denied') return `denied:${outcome.by}`;
+  if (outcome.kind === 'ambiguous') return `ambiguous:${outcome.doubt}`;
+  if (outcome.kind === 'unavailable') return `unavailable:${outcome.sent ? 'sent' : 'unsent'}`;
+  return outcome.kind;
+}
+
+describe('a status', () => {
+  const SPECIAL: Record<number, string> = {
+    401: 'denied:key',
+    402: 'denied:plan',
+    403: 'denied:scope',
+    408: 'ambiguous:timeout',
+    409: 'gated',
+    429: 'throttled',
+    503: 'unavailable:sent',
+    504: 'ambiguous:timeout',
+  };
+  const expected = (status: number): string => {
+    const special = SPECIAL[status];
+    if (special !== undefined) return special;
+    if (status < 200) return 'ambiguous:unreadable_answer';
+    if (status < 300) return 'accepted';
+    return status < 500 ? 'refused' : 'ambiguous:server_error';
+  };
+
+  it.each(Array.from({ length: 500 }, (_, index) => index + 100))('%i has its one meaning', (status) => {
+    const body = status < 300 ? '{"id": 7}' : '{"detail": "words"}';
+    expect(wordOf(judged(status, body))).toBe(expected(status));
+  });
+
+  it('keeps the words of the API with every refusal, and finds some where it has none', () => {
+    expect(judged(403, '{"detail": "Role is not sufficient."}')).toMatchObject({
+      detail: { status: 403, message: 'Role is not sufficient.' },
+    });
+    expect(judged(422, '')).toMatchObject({ detail: { message: 'The API answered with 422 and gave no reason.' } });
+  });
+
+  it('names the target of a redirect without its query', () => {
+    const exchange = answer(302, '', { location: 'https://elsewhere.example/login?token=abc' });
+    expect(judge.outcomeOf(exchange, CREATE)).toMatchObject({
+      kind: 'refused',
+      detail: { message: expect.stringMatching(/redirect \(302\) to https:\/\/elsewhere\.example\/login, / as never) },
+    });
+  });
+});
+
+describe('a success', () => {
+  it('gives the id in its JSON type', () => {
+    expect(judged(201, '{"id": 7}')).toEqual({ kind: 'accepted', remoteId: 7 });
+    expect(judged(200, '{"data": {"id": "0f9c"}}')).toEqual({ kind: 'accepted', remoteId: '0f9c' });
+  });
+
+  it('is no success of a create without an id', () => {
+    for (const body of ['', '{}', '[]', 'null', '{"id": null}', '{"id": ""}', '{"id": {"a": 1}}', '{"id": 1.5}']) {
+      expect(wordOf(judged(201, body)), body).toBe('ambiguous:unreadable_answer');
+    }
+  });
+
+  it('of a write that needs no id may be empty, but not garbage', () => {
+    expect(judged(204, '', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
+    expect(judged(200, '{"name": "x"}', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
+    expect(wordOf(judged(200, '<html>Please sign in</html>', UPDATE))).toBe('ambiguous:unreadable_answer');
+    expect(wordOf(judged(200, '{"id": 7', UPDATE))).toBe('ambiguous:unreadable_answer');
+  });
+});
+
+describe('a create of what is there already', () => {
+  it.each([
+    [400, '{"sku": ["product with this sku already exists."]}'],
+    [400, '{"sku": [{"message": "Nope.", "code": "unique"}]}'],
+    [400, '{"type": "validation_error", "errors": [{"code": "unique", "detail": "Nope.", "attr": "sku"}]}'],
+    [400, '{"non_field_errors": ["The fields organization, sku must make a unique set."]}'],
+    [409, '{"detail": "A product with this SKU already exists."}'],
+    [409, 'Duplicate entry'],
+    [422, '{"errors": {"sku": ["has already been taken"]}}'],
+    [422, '{"errors": [{"detail": "is not unique", "source": {"pointer": "/data/attributes/sku"}}]}'],
+  ])('is told by %i %s', (status, body) => {
+    expect(judged(status, body).kind).toBe('exists');
+  });
+
+  it('is not told by the same words about another field, status or operation', () => {
+    expect(judged(400, '{"gtin": ["product with this gtin already exists."]}').kind).toBe('refused');
+    expect(judged(403, '{"detail": "already exists"}').kind).toBe('denied');
+    expect(judged(400, '{"sku": ["already exists"]}', UPDATE).kind).toBe('refused');
+    expect(judged(409, '{"detail": "already exists"}', UPDATE).kind).toBe('gated');
+  });
+});
+
+describe('a 409', () => {
+  it('is a gate unless it says that the idempotency key is still at work', () => {
+    expect(judged(409, '{"detail": "Publication needs a review."}').kind).toBe('gated');
+    expect(judged(409, '{"detail": "The review is in progress."}').kind).toBe('gated');
+    for (const body of [
+      '{"title": "A request is outstanding for this Idempotency-Key"}',
+      '{"code": "idempotency_key_in_use", "message": "Try again."}',
+      '{"error": {"code": "idempotency_error", "message": "Another request with this key is in progress"}}',
+      '{"detail": "Idempotency key already in use by a request that is being processed."}',
+    ]) {
+      expect(judged(409, body).kind, body).toBe('in_flight');
+    }
+  });
+});
+
+describe('Retry-After', () => {
+  const wait = (value: string | string[] | undefined, headers: AnswerHeaders = {}): unknown => {
+    const outcome = judge.outcomeOf(answer(429, '', { ...headers, 'retry-after': value }), CREATE);
+    return outcome.kind === 'throttled' ? outcome.retryAfterMs : outcome;
+  };
+
+  it.each([
+    ['7', 7_000],
+    ['0', 0],
+    [' 2 ', 2_000],
+    ['0.5', 500],
+    ['99999999999999999999', RETRY_AFTER_MAX_MS],
+    ['-5', null],
+    ['soon', null],
+    ['', null],
+    ['1e9', null],
+    ['Sun, 01 Mar 2026 12:00:30 GMT', 30_000],
+    ['Sunday, 01-Mar-26 12:00:30 GMT', 30_000],
+    ['Sun, 01 Mar 2026 11:00:00 GMT', 0],
+    ['Sun, 01 Mar 2099 12:00:00 GMT', RETRY_AFTER_MAX_MS],
+    ['Sun, 99 Mar 2026 12:00:00 GMT', null],
+  ])('%j waits %j ms', (value, expected) => {
+    expect(wait(value)).toBe(expected);
+  });
+
+  it('takes a date relative to the date of the answer', () => {
+    expect(wait('Sun, 01 Mar 2026 09:00:10 GMT', { date: 'Sun, 01 Mar 2026 09:00:00 GMT' })).toBe(10_000);
+  });
+
+  it('counts for 503 as well', () => {
+    expect(judge.outcomeOf(answer(503, '', { 'retry-after': '3' }), CREATE)).toMatchObject({
+      kind: 'unavailable',
+      sent: true,
+      retryAfterMs: 3_000,
+    });
+  });
+});
+
+describe('an answer that is cut short', () => {
+  const lost: Loss = { by: 'error', error: new errors.SocketError('other side closed') };
+
+  it('decides nothing where its body would have', () => {
+    for (const status of [200, 201, 400, 404, 409, 422]) {
+      const outcome = judge.outcomeOf(answer(status, '{"id": 7, "sku"', {}, lost), CREATE);
+      expect(wordOf(outcome), String(status)).toBe('ambiguous:reset');
+    }
+  });
+
+  it('counts where its status alone decides', () => {
+    const word = (status: number) => wordOf(judge.outcomeOf(answer(status, '{"det', {}, lost), CREATE));
+    expect([401, 402, 403, 429, 503, 500].map(word)).toEqual([
+      'denied:key',
+      'denied:plan',
+      'denied:scope',
+      'throttled',
+      'unavailable:sent',
+      'ambiguous:server_error',
+    ]);
+  });
+
+  it('is enough of a refusal when it is only too long', () => {
+    const long: Loss = { by: 'size', bytesMax: 10 };
+    expect(wordOf(judge.outcomeOf(answer(400, '<h1>Bad', {}, long), CREATE))).toBe('refused');
+    expect(wordOf(judge.outcomeOf(answer(201, '{"id":', {}, long), CREATE))).toBe('ambiguous:unreadable_answer');
+  });
+});
+
+describe('a failure on the way', () => {
+  const coded = (code: string | undefined, message = 'it broke'): Error => Object.assign(new Error(message), { code });
+
+  /** Error codes by what they mean once the request may have gone out. */
+  const CODES: Record<string, 'timeout' | 'unreadable_answer' | 'reset'> = {
+    ENOTFOUND: 'reset',
+    EAI_AGAIN: 'reset',
+    ECONNREFUSED: 'reset',
+    ECONNRESET: 'reset',
+    EPIPE: 'reset',
+    EHOSTUNREACH: 'reset',
+    ENETUNREACH: 'reset',
+    ETIMEDOUT: 'timeout',
+    CERT_HAS_EXPIRED: 'reset',
+    DEPTH_ZERO_SELF_SIGNED_CERT: 'reset',
+    ERR_TLS_CERT_ALTNAME_INVALID: 'reset',
+    ERR_SSL_WRONG_VERSION_NUMBER: 'reset',
+    HPE_INVALID_CONSTANT: 'unreadable_answer',
+    HPE_INVALID_EOF_STATE: 'unreadable_answer',
+    UND_ERR: 'reset',
+    UND_ERR_CONNECT_TIMEOUT: 'timeout',
+    UND_ERR_HEADERS_TIMEOUT: 'timeout',
+    UND_ERR_BODY_TIMEOUT: 'timeout',
+    UND_ERR_HEADERS_OVERFLOW: 'unreadable_answer',
+    UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'unreadable_answer',
+    UND_ERR_RES_EXCEEDED_MAX_SIZE: 'unreadable_answer',
+    UND_ERR_SOCKET: 'reset',
+    UND_ERR_CLOSED: 'reset',
+    UND_ERR_DESTROYED: 'reset',
+    UND_ERR_ABORT: 'reset',
+    UND_ERR_ABORTED: 'reset',
+    UND_ERR_INFO: 'reset',
+    UND_ERR_PRX_TLS: 'reset',
+    UND_ERR_PRX_CONN: 'reset',
+    UND_ERR_REQ_RETRY: 'reset',
+    UND_ERR_RESPONSE: 'reset',
+    UND_ERR_REDIRECT_MAX: 'reset',
+    UND_ERR_BPL_MISSING_UPSTREAM: 'reset',
+    UND_ERR_MAX_ORIGINS_REACHED: 'reset',
+    UND_ERR_SOCKS5: 'reset',
+    UND_ERR_WS_MESSAGE_SIZE_EXCEEDED: 'reset',
+    ERR_WEBASSEMBLY_NOT_SUPPORTED: 'reset',
+    SOMETHING_NEW: 'reset',
+  };
+  const DEFECTS = [
+    'UND_ERR_INVALID_ARG',
+    'UND_ERR_INVALID_RETURN_VALUE',
+    'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
+    'UND_ERR_NOT_SUPPORTED',
+  ];
+
+  const silence = (sent: boolean, loss: Loss): string =>
+    wordOf(judge.outcomeOf({ kind: 'silence', sent, loss }, CREATE));
+
+  it('knows every error code of the installed undici', () => {
+    const codes = Object.values(errors).flatMap((type) => {
+      const error: unknown = Reflect.construct(type as never, ['m', undefined, { headers: {}, data: {} }]);
+      return error instanceof Error && 'code' in error && typeof error.code === 'string' ? [error.code] : [];
+    });
+    expect(codes.length).toBeGreaterThan(15);
+    expect(codes.filter((code) => !(code in CODES) && !DEFECTS.includes(code))).toEqual([]);
+  });
+
+  it.each(Object.entries(CODES))('%s is unavailable before and in doubt after the request went out', (code, doubt) => {
+    const loss: Loss = { by: 'error', error: coded(code) };
+    expect(silence(false, loss)).toBe('unavailable:unsent');
+    expect(silence(true, loss)).toBe(`ambiguous:${doubt}`);
+  });
+
+  it.each(DEFECTS)('%s is a request that can never be sent', (code) => {
+    expect(silence(false, { by: 'error', error: coded(code) })).toBe('refused');
+  });
+
+  it('by the deadline or the caller is in doubt only when the request went out', () => {
+    for (const loss of [{ by: 'deadline', totalMs: 30_000 }, { by: 'abort' }] as const) {
+      expect(silence(false, loss)).toBe('unavailable:unsent');
+      expect(silence(true, loss)).toBe('ambiguous:timeout');
+    }
+  });
+
+  it('is told in one sentence that begins with a capital and names the code', () => {
+    const outcome = judge.outcomeOf(
+      { kind: 'silence', sent: false, loss: { by: 'error', error: coded('ECONNREFUSED') } },
+      CREATE,
+    );
+    expect(outcome).toMatchObject({
+      detail: { status: null, message: 'The API refused the connection (ECONNREFUSED).' },
+    });
+  });
+});
+
+describe('a hostile answer', () => {
+  const KEY = 'dpp_live_4f9a8b7c6d5e4f3a2b1c';
+  const OTHER = 'Zk3-plain-secret-without-prefix';
+  const secrets = createSecretStore();
+  secrets.add(KEY);
+  secrets.add(OTHER);
+  const wary = createJudge({ clean: createCleanText(secrets), now: () => NOW });
+
+  it('never gets the key into an outcome, however it repeats it', () => {
+    const key = fc.constantFrom(KEY, OTHER);
+    const text = fc.tuple(fc.string(), key, fc.string()).map((parts) => parts.join(''));
+    const tagged = fc
+      .tuple(text, fc.integer({ min: 0, max: 400 }))
+      .map(([said, pad]) => `${'<b>x</b>'.repeat(pad)}${said}`);
+    const json = fc.oneof(
+      text.map((said) => ({ detail: said })),
+      text.map((said) => ({ id: said })),
+      text.map((said) => ({ [said]: [said] })),
+      text.map((said) => ({ errors: [{ code: said, attr: said, detail: 'x' }] })),
+      text.map((said) => [{ sku: { deep: [said] } }, said]),
+    );
+    const body = fc.oneof(
+      tagged,
+      json.map((value) => JSON.stringify(value)),
+    );
+    const status = fc.integer({ min: 100, max: 599 });
+    fc.assert(
+      fc.property(status, body, text, (code, content, location) => {
+        const exchange = answer(code, content, { location, 'retry-after': location });
+        for (const expectation of [CREATE, UPDATE]) {
+          const shown = JSON.stringify(wary.outcomeOf(exchange, expectation));
+          expect(shown).not.toContain(KEY.slice(8));
+          expect(shown).not.toContain(OTHER);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('never makes the classification throw, whatever bytes it consists of', () => {
+    const body = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.json(),
+      fc.json().map((text) => text.slice(0, -1)),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 100, max: 599 }), body, (status, content) => {
+        const outcome = wary.outcomeOf(answer(status, content), CREATE);
+        if (!('detail' in outcome)) return;
+        expect(outcome.detail.message.length).toBeLessThanOrEqual(400);
+        expect(outcome.detail.message).not.toMatch(/\p{Cc}/u);
+        expect(outcome.detail.message.isWellFormed()).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
