@@ -94,7 +94,7 @@ const DEFECT_CODES = new Set([
  * Why nobody can say whether a request that went out took effect. After the caller's own abort the server may go on
  * working as after a timeout.
  */
-export function doubtOf(loss: Loss): Doubt {
+function doubtOf(loss: Loss): Doubt {
   if (loss.by === 'deadline' || loss.by === 'abort') return 'timeout';
   if (loss.by !== 'error') return 'unreadable_answer';
   const code = systemCodeOf(loss.error) ?? '';
@@ -105,7 +105,7 @@ export function doubtOf(loss: Loss): Doubt {
 }
 
 /** True when the request itself is at fault. */
-export function isDefect(loss: Loss): boolean {
+function isDefect(loss: Loss): boolean {
   return loss.by === 'error' && DEFECT_CODES.has(systemCodeOf(loss.error) ?? '');
 }
 

@@ -8,10 +8,10 @@ export interface KeySource {
 }
 
 /** A key ready for use, or why there is none. */
-export type KeyState = { ok: true; headers: RequestHeaders } | { ok: false; message: string };
+type KeyState = { ok: true; headers: RequestHeaders } | { ok: false; message: string };
 
 /** The headers of the requests that one key makes, as names and values in turn. */
-export interface RequestHeaders {
+interface RequestHeaders {
   /** For requests that write nothing. */
   forRead(hasBody: boolean): string[];
   forWrite(idempotencyKey: string, hasBody: boolean): string[];
@@ -73,17 +73,12 @@ export function createCredentials(options: {
     return reading;
   }
 
-  let rereading: Promise<boolean> | null = null;
   return {
     current: () => state ?? load(),
-    reread() {
-      rereading ??= (async () => {
-        const before = state;
-        const fresh = await load();
-        rereading = null;
-        return fresh.ok && fresh !== before;
-      })();
-      return rereading;
+    async reread() {
+      const before = state;
+      const fresh = await load();
+      return fresh.ok && fresh !== before;
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Operation } from '../domain/delivery.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 
 /** Scopes that an API key can have. */
-export type Scope = 'read' | 'write' | 'publish';
+type Scope = 'read' | 'write' | 'publish';
 
 /** One operation of the API document: what it is called there, and what it takes to ask for it. */
 export interface Endpoint {

@@ -13,7 +13,7 @@ import type { Exchange } from './transport.ts';
 const IMPOSSIBLE_IDS = ['0', '00000000-0000-0000-0000-000000000000'];
 
 /** Sends one request; the path is below the base URL. */
-export type Ask = (method: Endpoint['method'], path: string, body: string | null) => Promise<Exchange>;
+type Ask = (method: Endpoint['method'], path: string, body: string | null) => Promise<Exchange>;
 
 export interface ProbeTools {
   judge: Judge;

@@ -11,7 +11,7 @@ export interface TransportTimeouts {
 }
 
 /** One request as it goes out. */
-export interface HttpRequest {
+interface HttpRequest {
   method: 'GET' | 'POST' | 'PATCH';
   /** Path and query on the one origin. */
   path: string;

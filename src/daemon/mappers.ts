@@ -25,7 +25,10 @@ export function createMappers(options: {
 
   async function compile(wanted: typeof sources): Promise<void> {
     const results = await Promise.all(
-      wanted.map(async ({ id, mappings }) => ({ id, result: await compileMappings({ definitions: mappings, baseDir }) })),
+      wanted.map(async ({ id, mappings }) => ({
+        id,
+        result: await compileMappings({ definitions: mappings, baseDir }),
+      })),
     );
     const problems = results.flatMap(({ result }) => (result.ok ? [] : result.error));
     if (problems.length > 0) throw mappingFault(problems);

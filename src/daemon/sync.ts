@@ -59,7 +59,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const runIds: number[] = [];
   let problem: Fault | null = null;
   try {
-    if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null) await runtime.startWorkers();
+    if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
+      await runtime.startWorkers();
     for (const source of selected) {
       if (request.abort.aborted) break;
       try {
@@ -93,9 +94,10 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
 async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): Promise<Fault | null> {
   let troubleSince: number | null = null;
   for (;;) {
-    if (request.abort.aborted) return fault('interrupted', 'The sync was stopped before it was done.', {
-      suggestion: 'Nothing is lost: run it again, and it goes on where it stopped.',
-    });
+    if (request.abort.aborted)
+      return fault('interrupted', 'The sync was stopped before it was done.', {
+        suggestion: 'Nothing is lost: run it again, and it goes on where it stopped.',
+      });
     const { outstanding, nextDueAt, trouble } = await runtime.engine.status();
     if (!runtime.mapping() && outstanding === 0 && nextDueAt === null) return null;
     await runtime.startWorkers();
@@ -151,7 +153,9 @@ function leftOf(items: ItemCounts): number {
 }
 
 function warningsOf(runtime: Runtime, accounts: readonly StreamAccount[]): string[] {
-  const guarded = accounts.flatMap(({ source, stream, guarded: why }) => (why === null ? [] : [`${source}/${stream}: ${why}`]));
+  const guarded = accounts.flatMap(({ source, stream, guarded: why }) =>
+    why === null ? [] : [`${source}/${stream}: ${why}`],
+  );
   const cycles = runtime.views
     .bomCycles(20)
     .map((path) => `The bill of materials of ${path[0]} contains itself: ${path.join(' → ')}.`);

@@ -15,3 +15,4 @@ export type { MappingModule, MappingTools } from './mapping.ts';
 export { defineMapping } from './mapping.ts';
 export type { PageBuffer } from './page-buffer.ts';
 export { createPageBuffer, PAGE_BYTES_MAX, PAGE_ROWS_MAX } from './page-buffer.ts';
+export { RAW_FIELD } from './raw-field.ts';

@@ -6,7 +6,7 @@ import type { Connector, ConnectorHost, JsonValue, Page, SourceRow } from '../..
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** A host whose config file stands in `folder`. */
-export function connectorHost(folder: string): ConnectorHost {
+function connectorHost(folder: string): ConnectorHost {
   return { resolvePath: (path) => resolve(folder, path), log: SILENT };
 }
 
