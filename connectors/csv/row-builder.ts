@@ -1,10 +1,7 @@
-import type { Issue, JsonObject, SourceRow } from '../../src/sdk/index.ts';
+import { type Issue, type JsonObject, RAW_FIELD, type SourceRow } from '../../src/sdk/index.ts';
 import { createDecimalReader } from './decimal-notation.ts';
 import type { Defect, RecordScanner } from './record-scanner.ts';
 import type { Dialect } from './schema.ts';
-
-/** Where the text of a row is kept that could not be told apart into columns. */
-export const RAW_FIELD = '_raw';
 
 export interface RowContext {
   file: string;

@@ -1,10 +1,15 @@
-import type { Issue, JsonObject, JsonValue, Place, SourceRow } from '../../src/sdk/index.ts';
+import {
+  type Issue,
+  type JsonObject,
+  type JsonValue,
+  type Place,
+  RAW_FIELD,
+  type SourceRow,
+} from '../../src/sdk/index.ts';
 import { countMembers, matches, parseExactly, repeatedName } from './json-text.ts';
 
 const DEPTH_MAX = 100;
 const RAW_CHARACTERS_MAX = 1_000;
-/** Where the text of an element is kept that could not become fields. */
-export const RAW_FIELD = '_raw';
 
 /** One element as it was cut out of a file. */
 export interface Element {

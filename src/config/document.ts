@@ -1,6 +1,7 @@
 import {
   type Document,
   isAlias,
+  isCollection,
   isMap,
   isScalar,
   isSeq,
@@ -48,11 +49,12 @@ export function parseDocumentText(text: string): Result<ConfigDocument, ConfigPr
     if (problems.length === 0) checkNodes(document, report);
     if (problems.length > 0) return err(problems);
     restoreScalars(document);
-    const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX });
-    return ok({ value, lineOf: (path) => lineOf(document, lines, path) });
+    const plain = toPlain(document);
+    if (!plain.ok) return err([{ path: '', line: null, message: TOO_MANY_ALIASES }]);
+    return ok({ value: plain.value, lineOf: (path) => lineOf(document, lines, path) });
   } catch (error) {
+    // The parser is recursive, and ends so where the stack does.
     if (error instanceof RangeError) return err([{ path: '', line: null, message: TOO_DEEP }]);
-    if (error instanceof ReferenceError) return err([{ path: '', line: null, message: TOO_MANY_ALIASES }]);
     throw error;
   }
 }
@@ -125,7 +127,7 @@ function checkNodes(document: Document, report: (position: number, message: stri
         return undefined;
       }
       if (node.anchor !== undefined) anchors.add(node.anchor);
-      if (!isScalar(node) && ancestors.length > DEPTH_MAX * 2) {
+      if (!isScalar(node) && ancestors.filter(isCollection).length >= DEPTH_MAX) {
         report(position, TOO_DEEP);
         return visit.BREAK;
       }
@@ -149,6 +151,16 @@ function restoreScalars(document: Document): void {
       if (!JSON_NUMBER.test(node.source) || !exact) node.value = node.source;
     },
   });
+}
+
+/** The parser's way of saying that aliases stand for too much is a ReferenceError, as `checkNodes` found them all resolved. */
+function toPlain(document: Document): Result<unknown, ReferenceError> {
+  try {
+    return ok(document.toJS({ maxAliasCount: ALIASES_MAX }));
+  } catch (error) {
+    if (error instanceof ReferenceError) return err(error);
+    throw error;
+  }
 }
 
 function lineOf(document: Document, lines: LineCounter, path: readonly PathSegment[]): number | null {

@@ -159,7 +159,8 @@ export const Profile = z
         kind === 'bom_item' ? REF_ROLES.map((role) => [profile.refNames[role], `refs.${role}`]) : [],
       );
       for (const name of known) {
-        const wire = profile.wireNames[kind][name] ?? name;
+        const names = profile.wireNames[kind];
+        const wire = Object.hasOwn(names, name) ? (names[name] ?? name) : name;
         const other = taken.get(wire);
         taken.set(wire, name);
         if (other === undefined) continue;

@@ -37,11 +37,15 @@ export function createPglitePool(database: PGlite, afterStatement: () => void): 
     return Object.assign(emitter, { query, release: () => void emitters.delete(emitter) });
   }
 
-  return Object.assign(new EventEmitter(), {
+  const pool: PgPool & { options: { keepAlive: boolean } } = {
     // A client in this process has no connection that could drop silently: BullMQ reads this as such.
     options: { keepAlive: true },
     query,
     connect: () => Promise.resolve(createClient()),
     end: () => Promise.resolve(),
-  });
+    // A pool reports clients that connect and connections that drop. Here there are none, so listeners need not be kept.
+    on: () => pool,
+    removeAllListeners: () => pool,
+  };
+  return pool;
 }

@@ -42,7 +42,8 @@ describe('linear patterns', () => {
         }
         compiledCount += 1;
         const reference = new RegExp(pattern, 'u');
-        for (const sample of texts) expect(compiled.value(sample), `/${pattern}/ on "${sample}"`).toBe(reference.test(sample));
+        for (const sample of texts)
+          expect(compiled.value(sample), `/${pattern}/ on "${sample}"`).toBe(reference.test(sample));
       }),
       { numRuns: 2000, interruptAfterTimeLimit: 15_000, markInterruptAsFailure: true },
     );

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Issue } from '../../domain/issue.ts';
 import { ITEM_KINDS, type Item, parseItem, REF_KINDS, REF_ROLES } from '../../domain/item.ts';
 import type { MappableRecord } from '../../domain/mapping.ts';
+import type { MappingModule, MappingTools } from '../../domain/mapping-module.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
-import type { MappingModule, MappingTools } from '../../sdk/mapping.ts';
 import { MappingError } from './mapping-error.ts';
 import { copyOfRow, keyText, kindOf, shown, toPayload } from './values.ts';
 
@@ -24,23 +24,22 @@ const DraftItem = z.strictObject({
     .default([]),
 });
 
-const ModuleResult = z.union([
-  z.array(DraftItem).max(ITEMS_MAX),
-  z.strictObject({
-    issues: z
-      .array(
-        z.object({
-          code: z.string().min(1).max(100),
-          message: z.string().min(1).max(2000),
-          field: z.string().max(200).optional(),
-          value: z.json().optional(),
-          cure: z.string().max(2000).optional(),
-        }),
-      )
-      .min(1)
-      .max(ISSUES_MAX),
-  }),
-]);
+const Items = z.array(DraftItem).max(ITEMS_MAX);
+
+const Refusal = z.strictObject({
+  issues: z
+    .array(
+      z.object({
+        code: z.string().min(1).max(100),
+        message: z.string().min(1).max(2000),
+        field: z.string().max(200).optional(),
+        value: z.json().optional(),
+        cure: z.string().max(2000).optional(),
+      }),
+    )
+    .min(1)
+    .max(ISSUES_MAX),
+});
 
 /**
  * Runs a mapping module on a row. The module gets a copy, so whatever it does to it stays with it; what it returns is
@@ -57,10 +56,12 @@ export function applyModule(
       place: { ...record.place },
       tools,
     });
-    const result = ModuleResult.safeParse(given);
-    if (!result.success) return err([nonsense(given, result.error)]);
-    if (!Array.isArray(result.data)) return err(result.data.issues.map(toIssue));
-    return toItems(result.data);
+    if (Array.isArray(given)) {
+      const items = Items.safeParse(given);
+      return items.success ? toItems(items.data) : err([nonsense(given, items.error)]);
+    }
+    const refusal = Refusal.safeParse(given);
+    return err(refusal.success ? refusal.data.issues.map(toIssue) : [nonsense(given, refusal.error)]);
   } catch (error) {
     if (error instanceof MappingError) {
       const { code, message, cure } = error;
@@ -88,8 +89,14 @@ function toItems(drafts: readonly z.infer<typeof DraftItem>[]): Result<Item[], I
   return issues.length > 0 ? err(issues) : ok(items);
 }
 
-function toIssue(issue: { code: string; message: string; [name: string]: unknown }): Issue {
-  return Object.fromEntries(Object.entries(issue).filter(([, value]) => value !== undefined)) as unknown as Issue;
+function toIssue({ code, message, field, value, cure }: z.infer<typeof Refusal>['issues'][number]): Issue {
+  return {
+    code,
+    message,
+    ...(field === undefined ? {} : { field }),
+    ...(value === undefined ? {} : { value }),
+    ...(cure === undefined ? {} : { cure }),
+  };
 }
 
 function nonsense(given: unknown, error: z.ZodError): Issue {
@@ -98,10 +105,16 @@ function nonsense(given: unknown, error: z.ZodError): Issue {
   if (promise) given.catch(() => undefined);
   const detail = promise
     ? 'a promise; a mapping is synchronous'
-    : `${kindOf(given)} that is no list of items: ${shown(z.prettifyError(error))}`;
+    : `${kindOf(given)} that is no list of items: ${shown(complaintOf(error))}`;
   return {
     code: 'module.result',
     message: `The mapping module returned ${detail}.`,
     cure: 'Return a list of items {kind, key, payload, refs}, or {issues}.',
   };
+}
+
+/** The first complaint with its place in what was returned, as `0.kind: Invalid option`. */
+function complaintOf(error: z.ZodError): string {
+  const [first] = error.issues;
+  return first === undefined ? 'it is not sound' : `${first.path.map(String).join('.')}: ${first.message}`;
 }

@@ -1,9 +1,9 @@
 import { registerHooks } from 'node:module';
 import { sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { MappingModule } from '../../domain/mapping-module.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
-import type { MappingModule } from '../../sdk/mapping.ts';
 import { OWN_SOURCE } from './module-source.ts';
 
 /** The query by which Node tells versions of one module apart. */

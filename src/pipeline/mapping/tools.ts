@@ -1,4 +1,4 @@
-import type { MappingTools } from '../../sdk/mapping.ts';
+import type { MappingTools } from '../../domain/mapping-module.ts';
 import { country } from './functions/country.ts';
 import { date } from './functions/date.ts';
 import { decimal } from './functions/decimal.ts';

@@ -54,7 +54,7 @@ export function date(value: unknown, format?: unknown): string | null {
   }
   const [year, month, day] = parts;
   const iso = `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`;
-  if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) {
+  if (year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) {
     throw new MappingError(
       'date.invalid',
       `"${shown(text)}" is not a day of the calendar.`,

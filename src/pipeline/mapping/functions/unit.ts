@@ -21,16 +21,16 @@ export function unit(value: unknown): string | null {
   const text = argumentText('unit', value);
   if (text === null) return null;
   const name = normalize(text);
-  const code = UNITS.get(name);
-  if (code !== undefined) return code;
   const meanings = Object.hasOwn(AMBIGUOUS_UNITS, name) ? AMBIGUOUS_UNITS[name] : undefined;
   if (meanings !== undefined) {
     throw new MappingError(
       'unit.ambiguous',
       `The unit "${shown(text)}" can mean ${meanings}.`,
-      `Say which, for example row.UNIT == "${shown(text)}" ? "TNE" : unit(row.UNIT).`,
+      `Say which, for example row.UNIT == "${shown(text)}" ? "${/\((\w+)\)/.exec(meanings)?.[1]}" : unit(row.UNIT).`,
     );
   }
+  const code = UNITS.get(name);
+  if (code !== undefined) return code;
   throw new MappingError(
     'unit.unknown',
     `The unit "${shown(text)}" is not known.`,

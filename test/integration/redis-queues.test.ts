@@ -1,0 +1,164 @@
+import { inspect } from 'node:util';
+import { afterEach, expect, test } from 'vitest';
+import type { Hearing } from '../../src/domain/ports/queues.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
+import { createQueues } from '../../src/queue/create-queues.ts';
+import { createListener } from '../support/listener.ts';
+import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';
+import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '../support/redis.ts';
+
+const BELL = { name: 'push product A', data: { ids: [1] } };
+
+describeRedis('the queues on a Redis that is away or set up wrongly', () => {
+  const servers: RedisServer[] = [];
+  const opened: BullmqQueues[] = [];
+
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((queues) => queues.close()));
+    await Promise.all(servers.splice(0).map((server) => server.stop()));
+  });
+
+  async function start(options: RedisOptions = {}): Promise<RedisServer> {
+    const server = await startRedis(options);
+    servers.push(server);
+    return server;
+  }
+
+  async function open(url: string, log: RecordingLog = createRecordingLog()): Promise<BullmqQueues> {
+    const queues = await createQueues({ url, prefix: 'ledger', log, clock: systemClock });
+    opened.push(queues);
+    return queues;
+  }
+
+  /** Runs what must fail, and gives the error and how long it took. */
+  async function failure(operation: () => Promise<unknown>): Promise<{ error: unknown; ms: number }> {
+    const begun = performance.now();
+    try {
+      await operation();
+    } catch (error) {
+      return { error, ms: performance.now() - begun };
+    }
+    throw new Error('It did not fail.');
+  }
+
+  test('are refused within seconds when nothing listens, without telling user or password', async () => {
+    const server = await start();
+    await server.kill();
+    const { error, ms } = await failure(() => open(`redis://ada:hunter2secret@127.0.0.1:${server.port}/3?x=hunter2secret`));
+    expect(error).toMatchObject({ code: 'queue.unreachable', exitCode: 3, path: 'queue' });
+    expect(inspect(error, { depth: 10 })).toContain(`redis://127.0.0.1:${server.port}/3`);
+    expect(inspect(error, { depth: 10 })).toContain('ECONNREFUSED');
+    expect(inspect(error, { depth: 10 })).not.toMatch(/hunter2secret|ada/);
+    expect(ms).toBeLessThan(8_000);
+  });
+
+  test('are refused at once for a wrong password, without telling it', async () => {
+    const server = await start({ password: 'the right one' });
+    const log = createRecordingLog();
+    const url = `redis://:hunter2secret@127.0.0.1:${server.port}`;
+    const { error, ms } = await failure(() => open(url, log));
+    expect(error).toMatchObject({ code: 'queue.unreachable' });
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain('hunter2secret');
+    expect(inspect(log.lines, { depth: 10 })).not.toContain('hunter2secret');
+    expect(ms).toBeLessThan(4_000);
+    await open(server.url);
+  });
+
+  test('wait a moment for a Redis that is just starting', async () => {
+    const server = await start();
+    await server.kill();
+    const opening = open(server.url);
+    await server.restart();
+    await (await opening).ring('map', [BELL]);
+  });
+
+  test('are refused for what is no queue', async () => {
+    for (const url of ['postgres://localhost/queue', 'embeded', 'redis//localhost', 'redis://']) {
+      await expect(open(url)).rejects.toMatchObject({ code: 'config.invalid', exitCode: 2, path: 'queue' });
+    }
+    await expect(
+      createQueues({ url: 'embedded', prefix: '{ledger}:', log: createRecordingLog() }),
+    ).rejects.toMatchObject({ code: 'config.invalid' });
+  });
+
+  test('warn of a Redis that evicts jobs or forgets them', async () => {
+    const careless = await start({ settings: { maxmemory: '50mb', 'maxmemory-policy': 'allkeys-lru' } });
+    const log = createRecordingLog();
+    await open(careless.url, log);
+    expect(log.lines.map((line) => line.message)).toEqual([
+      expect.stringContaining('noeviction'),
+      expect.stringContaining('appendonly'),
+    ]);
+    const careful = await start({ appendonly: true });
+    const quiet = createRecordingLog();
+    await open(careful.url, quiet);
+    expect(quiet.lines).toEqual([]);
+  });
+
+  test('reject a ring within seconds once Redis is gone, and take it once it is back', { timeout: 60_000 }, async () => {
+    const server = await start({ appendonly: true });
+    const queues = await open(server.url);
+    const listener = createListener();
+    await queues.ring('map', [BELL]);
+    await server.kill();
+    const { error, ms } = await failure(() => queues.ring('map', [BELL]));
+    expect(error).toMatchObject({ code: 'queue.unreachable' });
+    expect(ms).toBeLessThan(12_000);
+    await expect(queues.counts('map')).rejects.toMatchObject({ code: 'queue.unreachable' });
+    await server.restart();
+    await expect.poll(() => queues.ring('map', [BELL]), { timeout: 15_000 }).toBeUndefined();
+    await queues.consume('map', { concurrency: 1 }, listener.hear);
+    await listener.until(2);
+  });
+
+  test('reject a ring when Redis does not answer any more', { timeout: 60_000 }, async ({ skip }) => {
+    const server = await start();
+    const pid = server.pid();
+    if (pid === undefined) skip('needs a redis-server binary, whose process can be stopped');
+    const queues = await open(server.url);
+    process.kill(pid ?? 0, 'SIGSTOP');
+    try {
+      const { error, ms } = await failure(() => queues.ring('map', [BELL]));
+      expect(error).toMatchObject({ code: 'queue.unreachable', message: expect.stringMatching(/no answer|timed out/i) as string });
+      expect(ms).toBeLessThan(15_000);
+    } finally {
+      process.kill(pid ?? 0, 'SIGCONT');
+    }
+  });
+
+  test('go on hearing after Redis was away, and tell of it without flooding the log', { timeout: 60_000 }, async () => {
+    const server = await start({ appendonly: true });
+    const log = createRecordingLog();
+    const queues = await open(server.url, log);
+    const listener = createListener();
+    await queues.consume('map', { concurrency: 2 }, listener.hear);
+    await queues.ring('map', [BELL]);
+    await listener.until(1);
+    await server.kill();
+    await expect(queues.ring('map', [BELL])).rejects.toMatchObject({ code: 'queue.unreachable' });
+    await expect.poll(() => log.lines.length).toBeGreaterThan(0);
+    await server.restart();
+    await expect.poll(() => queues.ring('map', [BELL]), { timeout: 15_000 }).toBeUndefined();
+    await listener.until(2);
+    expect(log.lines.every((line) => line.level === 'warn')).toBe(true);
+    expect(log.lines.length).toBeLessThan(10);
+  });
+
+  test('close while Redis is away, after the hearing that runs', { timeout: 60_000 }, async () => {
+    const server = await start();
+    const log = createRecordingLog();
+    const queues = await open(server.url, log);
+    const gate = Promise.withResolvers<Hearing>();
+    const listener = createListener(() => gate.promise);
+    await queues.consume('map', { concurrency: 1 }, listener.hear);
+    await queues.consume('deliver', { concurrency: 1 }, listener.hear);
+    await queues.ring('map', [BELL]);
+    await listener.until(1);
+    await server.kill();
+    const closing = queues.close();
+    gate.resolve({ status: 'done' });
+    await closing;
+    expect(log.lines.map((line) => line.message)).toContainEqual(expect.stringContaining('heard again'));
+  });
+});
