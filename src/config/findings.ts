@@ -119,7 +119,7 @@ function pathId(path: readonly PathSegment[]): string {
 /** A value as a message shows it: short, on one line, and without what may be a credential in a URL. */
 function shown(value: unknown): string {
   if (typeof value !== 'string') return String(value);
-  const url = value.replace(/(:\/\/)[^/?#]*@/, '$1…@').replace(/^([a-z][a-z0-9+.-]*:\/\/[^?#]*)[?#].+$/i, '$1?…');
+  const url = value.replace(/(:\/\/).*@/s, '$1…@').replace(/^([a-z][a-z0-9+.-]*:\/\/[^?#]*)[?#].+$/i, '$1?…');
   return JSON.stringify(url.length > SHOWN_LENGTH_MAX ? `${url.slice(0, SHOWN_LENGTH_MAX)}…` : url);
 }
 

@@ -95,6 +95,8 @@ function fieldsTable(): string {
   return ['| kind | fields |', '|---|---|', ...rows, ''].join('\n');
 }
 
+const TYPE_NAMES: Record<string, string> = { string: 'text', integer: 'whole number', boolean: 'true or false' };
+
 function typeOf(tree: SchemaTree): string {
   if (tree.secret === true) return 'secret';
   if (typeof tree['title'] === 'string') return tree['title'];
@@ -103,8 +105,11 @@ function typeOf(tree: SchemaTree): string {
   if (tree.anyOf) return [...new Set(tree.anyOf.map(typeOf).filter((type) => type !== '``'))].join(' or ');
   if (tree.type === 'array') return tree.items ? `list of ${typeOf(tree.items)}` : 'list';
   if (tree.type === 'object') return 'object';
-  const names: Record<string, string> = { string: 'text', integer: 'whole number', boolean: 'true or false' };
-  return typeof tree.type === 'string' ? (names[tree.type] ?? tree.type) : 'any';
+  if (tree.type === undefined) return 'any';
+  return [tree.type]
+    .flat()
+    .map((type) => TYPE_NAMES[type] ?? type)
+    .join(' or ');
 }
 
 function isEmptyObject(value: unknown): boolean {

@@ -4,7 +4,7 @@ import type { Logger } from '../lib/logging.ts';
 
 export interface Schedule {
   source: string;
-  /** A cron expression. */
+  /** A cron expression, with or without a field for seconds. */
   cron: string;
   /** An IANA time zone. */
   timezone: string;
@@ -13,36 +13,51 @@ export interface Schedule {
 /** Rings for sources at their times. */
 export interface Scheduler {
   start(): void;
-  /** When a source is due next, as milliseconds since the epoch; null without a schedule. */
+  /** When a source is due next, as milliseconds since the epoch; null without a schedule or before `start`. */
   nextRun(source: string): number | null;
   stop(): Promise<void>;
 }
 
 /**
- * @param ring called at each due time; that it is still being answered holds back the next time of that source only
+ * A time that passed while this process was busy or the machine slept is rung late rather than left out, once for however
+ * many times were missed. Times that pass while no daemon runs are not made up for.
+ *
+ * @param ring called at each due time; while one ring of a source is being answered, further ones are left out
  */
 export function createScheduler(options: {
   schedules: readonly Schedule[];
   ring: (source: string) => Promise<void>;
   log: Logger;
 }): Scheduler {
-  const { ring, log } = options;
+  const { schedules, ring, log } = options;
   const tasks = new Map<string, ScheduledTask>();
-  for (const { source, cron, timezone } of options.schedules) {
-    const task = createTask(
-      cron,
-      async () => {
-        try {
-          await ring(source);
-        } catch (error) {
-          // The next time comes by itself; what must not happen is that nobody hears of this one.
-          log.error({ source, error: messageOf(error) }, 'A scheduled run could not be started.');
-        }
-      },
-      { timezone, noOverlap: true, name: `pull ${source}` },
-    );
+  const ringing = new Set<string>();
+
+  async function ringOnce(source: string): Promise<void> {
+    if (ringing.has(source)) return;
+    ringing.add(source);
+    try {
+      await ring(source);
+    } catch (error) {
+      // The next time comes by itself; what must not happen is that nobody hears of this one.
+      log.error({ source, error: messageOf(error) }, `The scheduled run of ${source} could not be started.`);
+    } finally {
+      ringing.delete(source);
+    }
+  }
+
+  for (const { source, cron, timezone } of schedules) {
+    const task = createTask(cron, () => ringOnce(source), {
+      timezone,
+      noOverlap: true,
+      name: `pull ${source}`,
+      // Its own logger writes to stdout, which belongs to results.
+      logger: cronLogger(source, log),
+    });
+    task.on('execution:missed', () => ringOnce(source));
     tasks.set(source, task);
   }
+
   return {
     start() {
       for (const task of tasks.values()) void task.start();
@@ -52,4 +67,12 @@ export function createScheduler(options: {
       for (const task of tasks.values()) await task.destroy();
     },
   };
+}
+
+function cronLogger(source: string, log: Logger) {
+  const say = (level: 'debug' | 'warn' | 'error') => (message: string | Error, error?: Error) => {
+    const cause = error === undefined ? {} : { error: error.message };
+    log[level]({ source, ...cause }, `The schedule of ${source} reports: ${messageOf(message)}`);
+  };
+  return { debug: say('debug'), info: say('debug'), warn: say('warn'), error: say('error') };
 }

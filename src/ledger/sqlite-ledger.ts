@@ -10,7 +10,7 @@ import { createGroupCommit } from './group-commit.ts';
 import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
 import { acquireLock, type LedgerHolder } from './lock.ts';
-import { createMeta } from './meta.ts';
+import { createMeta, type Meta } from './meta.ts';
 import { createPrune } from './prune.ts';
 import { createReplay } from './replay.ts';
 import { createStaging } from './staging.ts';
@@ -57,7 +57,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       'holder',
       JSON.stringify({ pid: process.pid, command: options.command, since: new Date(clock.now()).toISOString() }),
     );
-    return compose(db, id, { ...options, epoch }, () => lock.release());
+    return compose(db, { id, meta }, { ...options, epoch }, () => lock.release());
   } catch (error) {
     db?.close();
     lock.release();
@@ -97,7 +97,7 @@ function bindTarget(bound: string, asked: string, file: string): void {
 
 function compose(
   db: Sqlite,
-  id: string,
+  { id, meta }: { id: string; meta: Meta },
   options: SqliteLedgerOptions & { epoch: string },
   release: () => void,
 ): SqliteLedger {
@@ -129,6 +129,7 @@ function compose(
     replayCandidates: async (request) => replay.candidates(request),
     replay: (request) => commit.run(() => replay.replay(request)),
     prune: () => commit.run(prune),
+    touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {
       commit.close();
       db.close();

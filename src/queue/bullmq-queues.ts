@@ -102,7 +102,11 @@ export function createBullmqQueues(options: {
     },
 
     async failed(name) {
-      const jobs = await ask<(Job | undefined)[]>(name, (queue) => queue.getJobs(['failed'], 0, FAILED_JOBS_KEPT - 1), []);
+      const jobs = await ask<(Job | undefined)[]>(
+        name,
+        (queue) => queue.getJobs(['failed'], 0, FAILED_JOBS_KEPT - 1),
+        [],
+      );
       // A job that was removed between listing and reading is undefined here.
       return jobs
         .filter((job) => job !== undefined)

@@ -29,18 +29,16 @@ export function createConsumer({ name, concurrency, hear, log, onError }: Consum
 
   const process = createHearingProcessor({
     hear(bell) {
-      const hearing = hear(bell);
-      const done = () => running.delete(hearing);
+      const hearing = hear(bell).finally(() => running.delete(hearing));
       running.add(hearing);
-      hearing.then(done, done);
       return hearing;
     },
     closing: () => closing !== undefined,
     log,
   });
 
-  async function closeWorker({ worker: bullWorker, abandon }: BackendWorker): Promise<void> {
-    const closed = bullWorker.close();
+  async function closeWorker(started: BackendWorker): Promise<void> {
+    const closed = started.worker.close();
     while (running.size > 0) await Promise.allSettled(running);
     // What is left is to write the last results. A datastore that is away would keep that waiting for ever; what is not
     // written is heard again as a stalled job, and then the ledger says that it was done.
@@ -49,8 +47,11 @@ export function createConsumer({ name, concurrency, hear, log, onError }: Consum
     const ending = await Promise.race([closed.then(() => 'closed' as const), farewell]);
     timer.abort();
     if (ending === 'late') {
-      log.warn({ queue: name }, 'The queue cannot be reached while closing: results that it does not know are heard again.');
-      abandon();
+      log.warn(
+        { queue: name },
+        'The queue cannot be reached while closing: results that it does not know are heard again.',
+      );
+      started.abandon();
     }
   }
 

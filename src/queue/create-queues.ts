@@ -36,13 +36,17 @@ export async function createQueues(options: QueuesOptions): Promise<BullmqQueues
   if (url === 'embedded') {
     return createBullmqQueues({ open: () => openEmbeddedBackend({ timing, onError }), log, onError });
   }
-  if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
+  if (!/^rediss?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
     throw fault('config.invalid', 'The queue is neither `embedded` nor a Redis URL.', {
       path: 'queue',
       suggestion: 'Write `queue: embedded`, or a URL such as redis://localhost:6379.',
     });
   }
-  const queues = createBullmqQueues({ open: () => openRedisBackend({ url, prefix, timing, log, onError }), log, onError });
+  const queues = createBullmqQueues({
+    open: () => openRedisBackend({ url, prefix, timing, log, onError }),
+    log,
+    onError,
+  });
   await queues.bullQueues();
   return queues;
 }

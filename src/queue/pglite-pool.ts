@@ -19,9 +19,17 @@ export function createPglitePool(database: PGlite, afterStatement: () => void): 
     for (const emitter of emitters) emitter.emit('notification', { channel, payload });
   });
 
-  async function query<Row>(text: string, params: readonly unknown[] = []): Promise<PgQueryResult<Row>> {
-    // PGlite answers within one turn of the event loop. Without this pause a busy queue would starve timers and sockets.
-    await setImmediate();
+  let lastTurn: Promise<unknown> = Promise.resolve();
+
+  function query<Row>(text: string, params: readonly unknown[] = []): Promise<PgQueryResult<Row>> {
+    // PGlite computes in this thread. One statement per turn of the event loop leaves timers and sockets their turn.
+    const result = lastTurn.then(() => setImmediate()).then(() => run<Row>(text, params));
+    // A statement that fails tells its caller; the next one runs all the same.
+    lastTurn = result.catch(() => undefined);
+    return result;
+  }
+
+  async function run<Row>(text: string, params: readonly unknown[]): Promise<PgQueryResult<Row>> {
     // Scripts of several statements, as the migrations are, go only through the simple protocol, which has no parameters.
     const result =
       params.length > 0

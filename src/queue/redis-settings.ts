@@ -13,15 +13,24 @@ export async function warnOfRedisSettings(client: Redis, place: string, log: Log
   if (info === undefined) return;
   const policy = info.get('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
-    log.warn({ redis: place, policy }, `Redis evicts jobs when its memory is full: set maxmemory-policy to noeviction.`);
+    log.warn(
+      { redis: place, policy },
+      `Redis evicts jobs when its memory is full: set maxmemory-policy to noeviction.`,
+    );
   }
   if (info.get('aof_enabled') === '0') {
     log.warn({ redis: place }, 'Redis forgets jobs when it crashes: set appendonly to yes.');
   }
   const version = info.get('redis_version') ?? '';
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (version !== '' && (major < RECOMMENDED_VERSION[0] || (major === RECOMMENDED_VERSION[0] && minor < RECOMMENDED_VERSION[1]))) {
-    log.warn({ redis: place, version }, `Redis ${version} is older than ${RECOMMENDED_VERSION.join('.')}, which BullMQ asks for.`);
+  if (
+    version !== '' &&
+    (major < RECOMMENDED_VERSION[0] || (major === RECOMMENDED_VERSION[0] && minor < RECOMMENDED_VERSION[1]))
+  ) {
+    log.warn(
+      { redis: place, version },
+      `Redis ${version} is older than ${RECOMMENDED_VERSION.join('.')}, which BullMQ asks for.`,
+    );
   }
 }
 
@@ -30,7 +39,10 @@ async function readInfo(client: Redis, place: string, log: Logger): Promise<Map<
     const lines = (await client.info()).split(/\r?\n/).filter((line) => line.includes(':'));
     return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
   } catch (error) {
-    log.warn({ redis: place, error: messageOf(error) }, 'The settings of Redis could not be read, so they were not checked.');
+    log.warn(
+      { redis: place, error: messageOf(error) },
+      'The settings of Redis could not be read, so they were not checked.',
+    );
     return undefined;
   }
 }

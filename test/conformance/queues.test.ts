@@ -210,7 +210,9 @@ for (const backend of QUEUE_BACKENDS) {
       expect(failed?.reason).toBe('product is undefined');
       const job = await (await bullQueue('deliver')).getJob(failed?.id ?? '');
       expect(JSON.stringify(job)).not.toContain(import.meta.dirname);
-      expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: 'A doorbell could not be heard to its end.' }));
+      expect(log.lines).toContainEqual(
+        expect.objectContaining({ level: 'error', message: 'A doorbell could not be heard to its end.' }),
+      );
       expect(listener.heard).toHaveLength(1);
     });
 
@@ -221,7 +223,11 @@ for (const backend of QUEUE_BACKENDS) {
         await queues.ring('deliver', bells(number, number + 1));
         await expect.poll(() => failedCount('deliver')).toBe(number + 1);
       }
-      expect((await queues.failed('deliver')).map((bell) => bell.reason)).toEqual(['no bell 2', 'no bell 1', 'no bell 0']);
+      expect((await queues.failed('deliver')).map((bell) => bell.reason)).toEqual([
+        'no bell 2',
+        'no bell 1',
+        'no bell 0',
+      ]);
     });
 
     test('hear a failed doorbell exactly once more when somebody presses Retry, as retried', async () => {

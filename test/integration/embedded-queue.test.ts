@@ -76,7 +76,8 @@ describe('the embedded queue', () => {
   test('wakes a worker at once and leaves the processor alone while it is idle', async () => {
     const { queues } = create();
     const listener = createListener();
-    for (const name of ['pull', 'map', 'deliver'] as const) await queues.consume(name, { concurrency: 4 }, listener.hear);
+    for (const name of ['pull', 'map', 'deliver'] as const)
+      await queues.consume(name, { concurrency: 4 }, listener.hear);
     await queues.ring('map', [{ name: 'warm up', data: {} }]);
     await listener.until(1);
     await expect.poll(() => queues.counts('map')).toEqual({ waiting: 0, active: 0, failed: 0 });

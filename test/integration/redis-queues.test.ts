@@ -45,7 +45,9 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
   test('are refused within seconds when nothing listens, without telling user or password', async () => {
     const server = await start();
     await server.kill();
-    const { error, ms } = await failure(() => open(`redis://ada:hunter2secret@127.0.0.1:${server.port}/3?x=hunter2secret`));
+    const { error, ms } = await failure(() =>
+      open(`redis://ada:hunter2secret@127.0.0.1:${server.port}/3?x=hunter2secret`),
+    );
     expect(error).toMatchObject({ code: 'queue.unreachable', exitCode: 3, path: 'queue' });
     expect(inspect(error, { depth: 10 })).toContain(`redis://127.0.0.1:${server.port}/3`);
     expect(inspect(error, { depth: 10 })).toContain('ECONNREFUSED');
@@ -96,7 +98,9 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     expect(quiet.lines).toEqual([]);
   });
 
-  test('reject a ring within seconds once Redis is gone, and take it once it is back', { timeout: 60_000 }, async () => {
+  test('reject a ring within seconds once Redis is gone, and take it once it is back', {
+    timeout: 60_000,
+  }, async () => {
     const server = await start({ appendonly: true });
     const queues = await open(server.url);
     const listener = createListener();
@@ -120,7 +124,10 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     process.kill(pid ?? 0, 'SIGSTOP');
     try {
       const { error, ms } = await failure(() => queues.ring('map', [BELL]));
-      expect(error).toMatchObject({ code: 'queue.unreachable', message: expect.stringMatching(/no answer|timed out/i) as string });
+      expect(error).toMatchObject({
+        code: 'queue.unreachable',
+        message: expect.stringMatching(/no answer|timed out/i) as string,
+      });
       expect(ms).toBeLessThan(15_000);
     } finally {
       process.kill(pid ?? 0, 'SIGCONT');

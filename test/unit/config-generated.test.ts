@@ -30,8 +30,9 @@ function violations(tree: SchemaTree, value: unknown, path = ''): string[] {
   for (const [keyword, rule] of Object.entries(tree)) {
     switch (keyword) {
       case 'type':
-        if (rule !== type && !(rule === 'integer' && Number.isInteger(value)))
+        if (![rule].flat().some((one) => one === type || (one === 'integer' && Number.isInteger(value)))) {
           found.push(`${path}: ${type} for ${String(rule)}`);
+        }
         break;
       case 'const':
         if (rule !== value) found.push(`${path}: not ${String(rule)}`);

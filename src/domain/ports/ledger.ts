@@ -227,5 +227,11 @@ export interface Ledger {
 
   /** Prunes the history of items, runs and events. */
   prune(): Promise<void>;
+  /**
+   * Commits a small write, to find out whether the ledger can be written.
+   *
+   * @throws Fault `ledger.unwritable`
+   */
+  touch(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import type { DeliveryState, Operation, Reason } from '../delivery.ts';
 import type { ItemKind } from '../item.ts';
+import type { RunResult } from './ledger.ts';
 
 /** What the engine tells while it works, for progress bars, metrics and logs. Nothing depends on it being heard. */
 export type ProgressEvent =
@@ -12,6 +13,7 @@ export type ProgressEvent =
       done: number | null;
       total: number | null;
     }
+  | { type: 'run_ended'; source: string; result: RunResult }
   | { type: 'mapped'; source: string; mapped: number; excluded: number; quarantined: number }
   | {
       type: 'settled';

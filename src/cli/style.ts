@@ -1,0 +1,109 @@
+import { stripVTControlCharacters, styleText } from 'node:util';
+
+export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
+/** Colours a text, or leaves it as it is where nobody would see the colour. */
+export type Paint = (colour: Colour, text: string) => string;
+
+export function createPaint(enabled: boolean): Paint {
+  return enabled ? (colour, text) => styleText(colour, text, { validateStream: false }) : (_, text) => text;
+}
+
+/** Colours are for terminals, and for people who have not said otherwise (https://no-color.org). */
+export function wantsColour(
+  stream: { isTTY?: boolean },
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
+}
+
+/**
+ * Text from a source or from the API as it may stand on one line of a terminal: control characters, which could move the
+ * cursor or rewrite the screen, and marks that turn the reading direction are made visible.
+ */
+export function printable(text: string): string {
+  return text
+    .replaceAll(/\r?\n/g, '⏎')
+    .replaceAll('\t', ' ')
+    .replaceAll(
+      // oxlint-disable-next-line no-control-regex
+      /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+}
+
+/** The text cut to a number of characters. */
+export function shorten(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`;
+}
+
+/** A cell of a table. Its text is made printable by the table. */
+export interface Cell {
+  text: string;
+  colour?: Colour;
+}
+
+export interface Column {
+  title: string;
+  align?: 'right';
+  /** The most characters that a cell shows. */
+  max?: number;
+}
+
+/** Lines of a table, each indented by two spaces. Numbers in right-aligned columns stand below each other. */
+export function formatTable(columns: readonly Column[], rows: readonly (string | number | Cell)[][], paint: Paint): string[] {
+  const cells = rows.map((row) => row.map((cell, index) => toCell(cell, columns[index]?.max)));
+  const widths = columns.map(({ title }, index) =>
+    Math.max(title.length, ...cells.map((row) => row[index]?.text.length ?? 0)),
+  );
+  const line = (row: readonly Cell[], colour?: Colour): string => {
+    const padded = row.map(({ text, ...cell }, index) => {
+      const width = widths[index] ?? 0;
+      const full = columns[index]?.align === 'right' ? text.padStart(width) : text.padEnd(width);
+      const chosen = colour ?? cell.colour;
+      return chosen === undefined ? full : paint(chosen, full);
+    });
+    return `  ${padded.join('  ')}`;
+  };
+  const titles = columns.map(({ title }) => ({ text: title }));
+  return [line(titles, 'dim'), ...cells.map((row) => line(row))].map(trimLine);
+}
+
+function toCell(cell: string | number | Cell, max = Number.POSITIVE_INFINITY): Cell {
+  if (typeof cell === 'number') return { text: formatCount(cell) };
+  const { text, ...rest } = typeof cell === 'string' ? { text: cell } : cell;
+  return { ...rest, text: shorten(printable(text), max) };
+}
+
+/** Without the padding behind the last cell, which would wrap on narrow terminals. */
+function trimLine(line: string): string {
+  return stripVTControlCharacters(line) === line ? line.trimEnd() : line;
+}
+
+const COUNTS = new Intl.NumberFormat('en');
+
+/** `12,345` */
+export function formatCount(count: number): string {
+  return COUNTS.format(count);
+}
+
+/** `1 product`, `2 products` */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** `840 ms`, `3.2 s`, `4 min 10 s` */
+export function formatDuration(durationMs: number): string {
+  if (durationMs < 1000) return `${Math.round(durationMs)} ms`;
+  if (durationMs < 60_000) return `${(durationMs / 1000).toFixed(1)} s`;
+  const seconds = Math.round(durationMs / 1000);
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** `2026-03-01 14:05:09`, in the machine's time zone. */
+export function formatTime(at: number): string {
+  const date = new Date(at);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}

@@ -1,0 +1,27 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isJsonObject } from '../lib/json.ts';
+
+/** This package as it is installed. */
+export interface Package {
+  /** The folder of its package.json, which holds `config/` as well. */
+  root: string;
+  version: string;
+}
+
+/** Finds the package by walking up from this file, which works from the sources and from the build alike. */
+export function findPackage(): Package {
+  for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
+    const file = join(folder, 'package.json');
+    if (existsSync(file)) {
+      const { version } = readJson(file);
+      return { root: folder, version: typeof version === 'string' ? version : '0.0.0' };
+    }
+    if (dirname(folder) === folder) throw new Error(`There is no package.json above ${import.meta.dirname}.`);
+  }
+}
+
+function readJson(file: string): Record<string, unknown> {
+  const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  return isJsonObject(value) ? value : {};
+}

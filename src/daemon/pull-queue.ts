@@ -1,0 +1,116 @@
+import type { RunTrigger } from '../domain/ports/ledger.ts';
+import type { Emit } from '../domain/ports/progress.ts';
+import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { PullResult } from '../pipeline/pull.ts';
+
+export interface PullQueueOptions {
+  queues: Queues;
+  /** The ids of the configured sources. */
+  sources: readonly string[];
+  pull: (source: string, trigger: RunTrigger, abort: AbortSignal) => Promise<PullResult>;
+  /** Called after each run, however it ended. What it throws is logged and harms nothing. */
+  afterRun: () => Promise<void>;
+  emit: Emit;
+  log: Logger;
+  /** Takes secrets out of text that another library may have written (I7). */
+  scrub: (text: string) => string;
+}
+
+/** Rings the `pull` queue and hears it: each doorbell is a run of one source. */
+export interface PullQueue {
+  start(): Promise<void>;
+  ring(source: string, trigger: RunTrigger): Promise<void>;
+  /** The sources that are being pulled. */
+  running(): string[];
+  /** Interrupts the runs between two pages and waits for their end. */
+  stop(): Promise<void>;
+}
+
+/** A slow source must not hold up the others, and each run holds a page in memory. */
+const CONCURRENCY = 4;
+
+/**
+ * A source that cannot be read ends as a failed job with the reason, which Retry in a dashboard runs again; there is at most
+ * one such job per source. Runs of other sources are not affected.
+ */
+export function createPullQueue(options: PullQueueOptions): PullQueue {
+  const { queues, sources, emit, log, scrub } = options;
+  const abort = new AbortController();
+  const running = new Set<string>();
+  let consumer: Consumer | null = null;
+
+  async function hear(bell: HeardDoorbell): Promise<Hearing> {
+    const { source } = bell.data;
+    if (typeof source !== 'string' || !sources.includes(source)) {
+      return { status: 'done', note: 'The config has no such source any more.' };
+    }
+    // A run reads everything that there is: a second one at the same time would find nothing else.
+    if (running.has(source)) return { status: 'done', note: 'This source is being pulled already.' };
+    running.add(source);
+    try {
+      return await run(source, bell.retried ? 'retry' : triggerOf(bell));
+    } finally {
+      running.delete(source);
+    }
+  }
+
+  async function run(source: string, trigger: RunTrigger): Promise<Hearing> {
+    log.info({ source, trigger }, `The source ${source} is being pulled.`);
+    const hearing = await pull(source, trigger);
+    await tidy(source);
+    return hearing;
+  }
+
+  async function pull(source: string, trigger: RunTrigger): Promise<Hearing> {
+    try {
+      const { runId, result } = await options.pull(source, trigger, abort.signal);
+      emit({ type: 'run_ended', source, result });
+      log.info({ source, runId, result }, `The run of ${source} is ${result}.`);
+      if (result === 'complete') return { status: 'done', note: `Run ${runId} is complete.` };
+      // The ledger knows the run as interrupted, and the next daemon makes up for it.
+      return { status: 'done', note: `Run ${runId} was interrupted; it is made up for at the next start.` };
+    } catch (error) {
+      const reason = scrub(reasonOf(error));
+      emit({ type: 'run_ended', source, result: 'failed' });
+      const unexpected = error instanceof Fault ? {} : { err: error };
+      log.error({ source, ...unexpected }, `The source ${source} could not be pulled: ${reason}`);
+      return { status: 'failed', reason };
+    }
+  }
+
+  /** The run that has just ended says how the source stands; failed jobs of earlier runs no longer do. */
+  async function tidy(source: string): Promise<void> {
+    try {
+      const failed = await queues.failed('pull');
+      const outdated = failed.filter(({ data }) => data['source'] === source).map(({ id }) => id);
+      if (outdated.length > 0) await queues.forget('pull', outdated);
+      await options.afterRun();
+    } catch (error) {
+      log.warn({ source, error: messageOf(error) }, `Tidying up after the run of ${source} failed: ${messageOf(error)}`);
+    }
+  }
+
+  return {
+    async start() {
+      consumer = await queues.consume('pull', { concurrency: CONCURRENCY }, hear);
+    },
+    ring: (source, trigger) => queues.ring('pull', [{ name: `pull ${source}`, data: { source, trigger } }]),
+    running: () => [...running],
+    async stop() {
+      abort.abort();
+      await consumer?.close();
+    },
+  };
+}
+
+function triggerOf({ data }: HeardDoorbell): RunTrigger {
+  const { trigger } = data;
+  return trigger === 'cli' || trigger === 'retry' ? trigger : 'schedule';
+}
+
+function reasonOf(error: unknown): string {
+  const suggestion = error instanceof Fault ? error.suggestion : undefined;
+  return suggestion === undefined ? messageOf(error) : `${messageOf(error)} ${suggestion}`;
+}

@@ -1,0 +1,268 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { exitCodeOf } from '../../src/daemon/sync.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
+import { API_KEY, createWorld, type World } from '../support/world.ts';
+
+let world: World;
+afterEach(() => world.remove());
+
+const QUICK = {
+  settlingDelayMs: { reset: 20, timeout: 20 },
+  retry: { attemptsMax: 3, backoff: { baseMs: 5, capMs: 20 } },
+};
+
+async function given(
+  options: { export?: SmallExport; sandbox?: SandboxOptions; profile?: Record<string, unknown> } = {},
+): Promise<void> {
+  world = await createWorld({
+    config: { sources: SMALL_SOURCES },
+    files: smallFiles(options.export ?? SMALL),
+    sandbox: options.sandbox ?? {},
+    profile: { ...QUICK, ...options.profile },
+  });
+}
+
+function replaceExport(next: SmallExport): void {
+  for (const [path, content] of Object.entries(smallFiles(next))) world.write(path, content);
+}
+
+/** What the sandbox holds, in terms of the export. */
+function contents() {
+  const { products, materials, bomItems } = world.contents();
+  const name = (rows: { id?: unknown; name?: unknown }[], id: unknown) =>
+    rows.find((row) => row.id === id)?.name ?? null;
+  return {
+    products: products.map((row) => row['name']).sort(),
+    materials: materials.map((row) => row['name']).sort(),
+    bom: bomItems
+      .map(({ product, material, component, quantity }) =>
+        [name(products, product), name(materials, material) ?? name(products, component), quantity].join(' '),
+      )
+      .sort(),
+  };
+}
+
+const ALL = {
+  products: ['Fan', 'Housing', 'Motor'],
+  materials: ['Copper', 'Steel'],
+  bom: ['Fan Housing 1', 'Fan Motor 2', 'Housing Steel 1.25', 'Motor Copper 0.5'],
+};
+
+describe('a sync', () => {
+  it('delivers everything, and a second one sends nothing', async () => {
+    await given();
+    const first = await world.sync();
+    expect(contents()).toEqual(ALL);
+    expect(exitCodeOf(first)).toBe(0);
+    expect(first.requests).toEqual({ sent: 9, throttled: 0, retried: 0 });
+    world.requests();
+    const second = await world.sync();
+    expect(exitCodeOf(second)).toBe(0);
+    expect(world.requests()).toEqual({});
+  });
+
+  it('sends exactly one PATCH after one material has changed', async () => {
+    await given();
+    await world.sync();
+    world.requests();
+    replaceExport(changed('materials', 'M1', { recycled: '0.6' }));
+    await world.sync();
+    expect(world.requests()).toEqual({ 'material.update': 1 });
+    expect(world.contents().materials.find(({ code }) => code === 'M1')).toMatchObject({
+      recycled_mass_fraction: '0.6',
+    });
+  });
+
+  it('shows a changed product and a changed BOM item as blocked, and never drops them', async () => {
+    await given();
+    await world.sync();
+    world.requests();
+    replaceExport({
+      ...changed('products', 'P1', { name: 'Big fan' }),
+      lines: changed('lines', '1', { quantity: '3' }).lines,
+    });
+    const report = await world.sync();
+    expect(exitCodeOf(report)).toBe(4);
+    expect(report.items).toMatchObject({
+      product: { delivered: 2, blocked: 1 },
+      bom_item: { delivered: 3, blocked: 1 },
+    });
+    expect(world.requests()).toEqual({});
+    const again = await world.sync();
+    expect(again.items.product).toEqual({ delivered: 2, blocked: 1 });
+    replaceExport(SMALL);
+    expect(exitCodeOf(await world.sync())).toBe(0);
+  });
+
+  it('quarantines a bad row, delivers the rest, and takes the row once it is mended', async () => {
+    await given({ export: changed('products', 'P2', { country: 'Atlantis' }) });
+    const report = await world.sync();
+    expect(exitCodeOf(report)).toBe(4);
+    expect(report.quarantined).toBe(1);
+    expect(contents().products).toEqual(['Fan', 'Motor']);
+    expect(report.waitingFor).toEqual([{ kind: 'product', key: 'P2', state: null, count: 2 }]);
+    replaceExport(SMALL);
+    expect(exitCodeOf(await world.sync())).toBe(0);
+    expect(contents()).toEqual(ALL);
+  });
+
+  it('says which refs never arrived, and which products contain themselves', async () => {
+    await given({
+      export: {
+        ...SMALL,
+        lines: [
+          ...SMALL.lines,
+          { id: '5', product: 'P2', component: 'P1', quantity: '1' },
+          { id: '6', product: 'P1', component: 'NONE', quantity: '1' },
+        ],
+      },
+    });
+    const report = await world.sync();
+    expect(exitCodeOf(report)).toBe(4);
+    expect(report.waitingFor).toEqual([{ kind: 'product', key: 'NONE', state: null, count: 1 }]);
+    expect(report.warnings).toEqual(['The bill of materials of P1 contains itself: P1 → P2 → P1.']);
+  });
+
+  it('rejects what the API refuses and sends it again only when it has changed', async () => {
+    await given({ export: changed('products', 'P1', { status: 'NONSENSE' }) });
+    const report = await world.sync();
+    expect(report.items).toMatchObject({
+      product: { delivered: 2, rejected: 1 },
+      bom_item: { delivered: 2, waiting: 2 },
+    });
+    world.requests();
+    await world.sync();
+    expect(world.requests()).toEqual({});
+    replaceExport(changed('products', 'P1', { status: 'ACTIVE' }));
+    expect(exitCodeOf(await world.sync())).toBe(0);
+  });
+
+  it('replays what was rejected with the present mapping, as a new revision', async () => {
+    await given({ export: changed('products', 'P1', { status: 'NONSENSE' }) });
+    await world.sync();
+    const config = readFileSync(world.configFile, 'utf8');
+    world.write('dpp-sync.yaml', config.replace('status: row.STATUS', `status: '"DRAFT"'`));
+    const runtime = await world.open();
+    const selection = { states: ['rejected' as const], sources: [], keys: [], deliveryIds: [] };
+    const dry = await runtime.replay({ selection, force: false, dryRun: true });
+    expect(dry).toMatchObject({ records: 1, passing: 1, staged: 0 });
+    const before = runtime.views.item('product', 'P1');
+    expect(before).toMatchObject({ state: 'rejected', desired: { status: 'NONSENSE' } });
+    expect(await runtime.replay({ selection, force: false, dryRun: false })).toMatchObject({ staged: 1 });
+    const after = runtime.views.item('product', 'SKU-P1');
+    expect(after).toMatchObject({ state: 'due', desired: { status: 'DRAFT' }, revision: (before?.revision ?? 0) + 1 });
+    await runtime.close();
+  });
+});
+
+describe('when answers are lost', () => {
+  const lose = (operation: string, extra: object = {}) =>
+    ({ faults: [{ operation, kind: 'reset-after', count: 1, ...extra }] }) as SandboxOptions;
+
+  it('finds a product that did arrive, and does not create it again', async () => {
+    await given({ sandbox: lose('product.create') });
+    const report = await world.sync();
+    expect(exitCodeOf(report)).toBe(0);
+    expect(contents()).toEqual(ALL);
+    expect(world.requests()).toMatchObject({ 'product.create': 3, 'product.list': 1 });
+  });
+
+  it('sends a product again that did not arrive', async () => {
+    await given({ sandbox: { faults: [{ operation: 'product.create', kind: 'reset-before', count: 1 }] } });
+    const report = await world.sync();
+    expect(exitCodeOf(report)).toBe(0);
+    expect(contents()).toEqual(ALL);
+    expect(world.requests()).toMatchObject({ 'product.create': 4, 'product.list': 1 });
+  });
+
+  it('leaves a BOM item in doubt, since nobody can read it back', async () => {
+    await given({ sandbox: lose('bom_item.create') });
+    const report = await world.sync();
+    expect(exitCodeOf(report)).toBe(4);
+    expect(report.items.bom_item).toEqual({ delivered: 3, in_doubt: 1 });
+    expect(contents()).toEqual(ALL);
+    world.requests();
+    expect((await world.sync()).items.bom_item).toEqual({ delivered: 3, in_doubt: 1 });
+    expect(world.requests()).toEqual({});
+  });
+
+  it('sends a BOM item again with the same key where keys are honoured', async () => {
+    await given({
+      sandbox: { ...lose('bom_item.create'), idempotency: 'honoured' },
+      profile: { idempotency: 'honoured' },
+    });
+    expect(exitCodeOf(await world.sync())).toBe(0);
+    expect(contents()).toEqual(ALL);
+    expect(world.requests()).toMatchObject({ 'bom_item.create': 5 });
+  });
+
+  it('parks what never gets a clear answer, after its own limit', async () => {
+    await given({
+      sandbox: { faults: [{ operation: 'product.create', kind: 'status', status: 500, match: 'SKU-P1' }] },
+    });
+    const report = await world.sync();
+    expect(report.items).toMatchObject({ product: { delivered: 2, parked: 1 } });
+    expect(world.requests()).toMatchObject({ 'product.create': 5 });
+  });
+});
+
+describe('when the API does not want', () => {
+  it('waits out 429s and loses nothing', async () => {
+    const rateLimit = { kind: 'fixed-window' as const, limit: 3, windowMs: 300, retryAfter: 'none' as const };
+    await given({ sandbox: { rateLimit } });
+    const report = await world.sync();
+    expect(exitCodeOf(report)).toBe(0);
+    expect(contents()).toEqual(ALL);
+    expect(report.requests.throttled).toBeGreaterThan(0);
+    expect(report.requests.sent).toBe(9 + report.requests.throttled);
+  });
+
+  it('keeps everything due with a key that is no good, and never shows it', async () => {
+    await given();
+    const config = readFileSync(world.configFile, 'utf8');
+    world.write('dpp-sync.yaml', config.replace(API_KEY, 'dpp_wrongwrongwrongwrong1'));
+    const report = await world.sync();
+    expect(report.fault).toMatchObject({ code: 'api.key', exitCode: 3 });
+    expect(report.fault?.message).not.toContain('wrongwrongwrong');
+    expect(report.items.product).toEqual({ due: 3 });
+    world.write('dpp-sync.yaml', config);
+    expect(exitCodeOf(await world.sync())).toBe(0);
+    expect(contents()).toEqual(ALL);
+  });
+
+  it('keeps everything due without the Enterprise plan', async () => {
+    await given();
+    world.sandbox.setPlan('acme', 'standard');
+    const report = await world.sync();
+    expect(report.fault).toMatchObject({ code: 'api.plan', exitCode: 3 });
+    world.sandbox.setPlan('acme', 'enterprise');
+    expect(exitCodeOf(await world.sync())).toBe(0);
+  });
+
+  it('gives up on an API that is not there, with everything still due', async () => {
+    await given();
+    await world.sandbox.close();
+    const report = await world.sync({ waitMs: 300 });
+    expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
+    expect(report.items.product).toEqual({ due: 3 });
+  });
+
+  it('syncs the other sources when one cannot be read', async () => {
+    await given();
+    const config = parse(readFileSync(world.configFile, 'utf8')) as { sources: object[] };
+    config.sources.unshift({
+      id: 'pim',
+      connector: 'csv',
+      options: { path: './nowhere/*.csv' },
+      mappings: [{ to: 'product', key: 'row.A', fields: { sku: 'row.A', name: 'row.A' } }],
+    });
+    world.write('dpp-sync.yaml', stringify(config));
+    const report = await world.sync();
+    expect(report.fault).toMatchObject({ code: 'source.unreadable', exitCode: 3 });
+    expect(report.fault?.message).toContain('nowhere');
+    expect(contents()).toEqual(ALL);
+  });
+});
