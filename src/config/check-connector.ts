@@ -31,7 +31,7 @@ export interface ConnectorSettings<Connector> {
 }
 
 /** A single stream whose settings stand in `options` has this name. */
-export const DEFAULT_STREAM = 'default';
+const DEFAULT_STREAM = 'default';
 
 export interface ConnectorCheck<Connector extends ConnectorSchemas> {
   connectors: readonly Connector[];

@@ -30,7 +30,7 @@ export interface ProfileQuery {
  * @returns or every problem of it, each a full line for people
  */
 export async function loadProfile(query: ProfileQuery): Promise<Result<Profile, string[]>> {
-  const raw = await readProfile(query, []);
+  const raw = await readProfile(query);
   if (!raw.ok) return raw;
   const { value, document, file } = raw.value;
   const findings = createFindings({ document, value, templates: new Map(), secrets: createSecretStore() });
@@ -50,10 +50,10 @@ interface RawProfile {
   file: string;
 }
 
-async function readProfile(query: ProfileQuery, above: readonly string[]): Promise<Result<RawProfile, string[]>> {
+async function readProfile(query: ProfileQuery, above = 0): Promise<Result<RawProfile, string[]>> {
   const isPath = /[\\/]|\.(?:ya?ml|json)$/i.test(query.name);
   const file = isPath ? resolve(query.folder, query.name) : join(query.profilesDir, `${query.name}.yaml`);
-  if (above.includes(file) || above.length >= EXTENDS_MAX) {
+  if (above > EXTENDS_MAX) {
     return err([`the profile ${query.name} extends itself, or more than ${EXTENDS_MAX} others in a row`]);
   }
   const text = await readText(file, query.name);
@@ -65,7 +65,7 @@ async function readProfile(query: ProfileQuery, above: readonly string[]): Promi
   const { extends: base, ...own } = value;
   if (base === undefined) return ok({ value: own, document: parsed.value, file });
   if (typeof base !== 'string') return err([`${basename(file)}, extends: expected the name or path of a profile`]);
-  const lower = await readProfile({ ...query, name: base, folder: dirname(file) }, [...above, file]);
+  const lower = await readProfile({ ...query, name: base, folder: dirname(file) }, above + 1);
   if (!lower.ok) return lower;
   return ok({ value: merge(lower.value.value, own), document: parsed.value, file });
 }

@@ -37,7 +37,7 @@ export function formatProblem(problem: ConfigProblem): string {
 }
 
 /** What `config.invalid` carries as its cause, for those who want the problems one by one. */
-export class ConfigProblems extends Error {
+class ConfigProblems extends Error {
   readonly problems: readonly ConfigProblem[];
 
   constructor(problems: readonly ConfigProblem[]) {

@@ -37,6 +37,7 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
   let running: Promise<void> = Promise.resolve();
   /** What keeps the key from being read again; logged when it changes. */
   let keyTrouble: string | null = null;
+  let last: { message: string; reopenedAt: number } | null = null;
 
   async function watch(): Promise<void> {
     while (!abort.signal.aborted) {
@@ -46,24 +47,28 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
     }
   }
 
-  async function untilReopened(state: GateState & { open: false }): Promise<void> {
-    const { by, reason } = state;
+  async function untilReopened({ by, reason }: GateState & { open: false }): Promise<void> {
+    // Where only sending can tell, the gate is opened on trial. That it closes again for the same reason is no news.
+    const onTrial = reason.message === last?.message && clock.now() - last.reopenedAt < intervalMs;
     emit({ type: 'paused', reason });
-    log.error({ by, status: reason.status ?? null }, `The API refuses the ${by}; everything stays due. ${reason.message}`);
-    let changed = await rereadKey();
-    while (!abort.signal.aborted) {
-      if ((changed || by !== 'key') && (await works(by))) {
-        gate.reopen();
-        emit({ type: 'resumed' });
-        log.info({ by }, `The API accepts the ${by} again; deliveries go on.`);
-        options.onReopen();
-        return;
-      }
+    log[onTrial ? 'debug' : 'error'](
+      { by, status: reason.status ?? null },
+      `The API refuses the ${by}; nothing is sent and everything stays due. ${reason.message}`,
+    );
+    // A rotated key is used at once. Otherwise nothing can have changed yet.
+    let ask = await rereadKey();
+    for (;;) {
+      if (ask && (await works(by))) break;
       await clock.sleep(intervalMs, abort.signal);
+      if (abort.signal.aborted) return;
       await rereadKey();
-      // A key that was refused may be valid again without having changed, as when it was suspended.
-      changed = true;
+      ask = true;
     }
+    gate.reopen();
+    last = { message: reason.message, reopenedAt: clock.now() };
+    emit({ type: 'resumed' });
+    log[onTrial ? 'debug' : 'info']({ by }, 'Deliveries go on, as the API no longer refuses.');
+    options.onReopen();
   }
 
   async function rereadKey(): Promise<boolean> {

@@ -65,7 +65,8 @@ export function createDeliveries({ db, clock }: LedgerContext, items: Items, enc
     ),
     anyDue: db.prepare<[], { id: number }>("SELECT id FROM deliveries WHERE state = 'due' AND due_at = 0 LIMIT 1"),
     doubtful: db.prepare<[number, number], DeliveryRow>(
-      `SELECT ${DELIVERY_COLUMNS} WHERE d.state = 'in_doubt' AND d.due_at > 0 AND d.due_at <= ? ORDER BY d.due_at LIMIT ?`,
+      `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0
+       AND d.state = 'in_doubt' AND d.due_at <= ? ORDER BY d.due_at LIMIT ?`,
     ),
     sending: db.prepare<[], { id: number; itemId: number }>(
       "SELECT id, item_id AS itemId FROM deliveries WHERE state = 'sending'",

@@ -80,11 +80,11 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
     releaseStale: db.prepare<[number]>(
       "UPDATE records SET state = 'pending', run_id = NULL WHERE stream_id = ? AND state = 'stale'",
     ),
-    pending: db.prepare<[string, number, number], PendingRow>(
+    streamIds: db.prepare<[string], number>('SELECT id FROM streams WHERE source = ?').pluck(),
+    pending: db.prepare<[number, number, number], PendingRow>(
       `SELECT r.id, r.version, s.source, s.name AS stream, r.raw, r.place, r.source_issues AS issues FROM records r
        JOIN streams s ON s.id = r.stream_id
-       WHERE r.state = 'pending' AND r.stream_id IN (SELECT id FROM streams WHERE source = ?) AND r.id > ?
-       ORDER BY r.id LIMIT ?`,
+       WHERE r.state = 'pending' AND r.stream_id = ? AND r.id > ? ORDER BY r.id LIMIT ?`,
     ),
   };
 
@@ -218,7 +218,12 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
     },
 
     pendingRecords({ source, afterId, limit }) {
-      return sql.pending.all(source, afterId, limit).map(pendingRecord);
+      // Each stream's index is in the order of ids; taken together they would have to be sorted at every call.
+      const rows = sql.streamIds.all(source).flatMap((streamId) => sql.pending.all(streamId, afterId, limit));
+      return rows
+        .sort((a, b) => a.id - b.id)
+        .slice(0, limit)
+        .map(pendingRecord);
     },
   };
 }

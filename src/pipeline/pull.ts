@@ -76,7 +76,7 @@ async function pullStream(
   let read = 0;
   for await (const page of stream.read(cursor, abort)) {
     if (abort.aborted) return;
-    const records = page.rows.map((row) => incoming(row, stream.key, omitted));
+    const records = page.rows.map((row) => incomingRecord(row, stream.key, omitted));
     const staged = await ledger.stagePage({ runId, source, stream: stream.name, records, seen, ...cursorOf(page) });
     read += records.length;
     const { done = null, total = null } = page.progress ?? {};
@@ -92,7 +92,8 @@ function cursorOf(page: Page): { cursor?: JsonValue } {
   return page.cursor === undefined ? {} : { cursor: page.cursor };
 }
 
-function incoming(row: SourceRow, keyColumns: readonly string[], omitted: ReadonlySet<string>): IncomingRecord {
+/** A row as it is stored: without the columns that are never stored, and with its identity and hash. */
+export function incomingRecord(row: SourceRow, keyColumns: readonly string[], omitted: ReadonlySet<string>): IncomingRecord {
   const fields = { ...row.fields };
   for (const column of omitted) delete fields[column];
   const { raw, hash } = serializeFields(fields);

@@ -10,7 +10,7 @@ import { faultOf, loadText, SOUND_CONFIG } from '../support/config-folder.ts';
 
 /** Printable, and with the characters that YAML, URLs and placeholders make something of. */
 const secretText = fc
-  .string({ unit: fc.constantFrom(...'abcdefXYZ0189_-*&!#%@{}[]:,?$ \'"\\ü'), minLength: 8, maxLength: 40 })
+  .string({ unit: fc.constantFrom(...'abcdefXYZ0189_-*&!#%@{}[]:,?$ \'"\\ü'.split('')), minLength: 8, maxLength: 40 })
   .map((text) => `k${text}q`);
 
 const breakages: ((text: string) => string)[] = [
@@ -68,9 +68,9 @@ describe('the messages about a config', () => {
   });
 
   it('shorten a key that stands where no key belongs', async () => {
-    const { message } = await faultOf(SOUND_CONFIG.replace('connector: csv', 'connector: dpp_0123456789abcdef0123'));
-    expect(message).toContain('dpp_0123…');
-    expect(message).not.toContain('dpp_01234');
+    const { message } = await faultOf(SOUND_CONFIG.replace('connector: csv', 'connector: dpp_9876543210fedcba'));
+    expect(message).toContain('dpp_9876…');
+    expect(message).not.toContain('dpp_98765');
   });
 });
 

@@ -309,6 +309,11 @@ describe('a mapping', () => {
     expect(issues[2]).toMatchObject({ value: '', cure: expect.stringContaining('Fill N') });
   });
 
+  it('does not call a required field missing whose expression has failed', async () => {
+    const mapper = await mapperOf([{ to: 'product', key: 'row.A', fields: { sku: 'row.A', name: 'country(row.C)' } }]);
+    expect(issuesOf(mapper, { A: 'a', C: 'QQ' }).map(({ code }) => code)).toEqual(['country.unknown']);
+  });
+
   it('uses none of the items where one mapping of the row fails', async () => {
     const mapper = await mapperOf([productWith('"x"'), productWith('country(row.C)')]);
     expect(mapRow(mapper, { C: 'QQ' }).status).toBe('quarantined');

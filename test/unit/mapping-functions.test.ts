@@ -303,6 +303,7 @@ describe('date', () => {
     ['5/11/2021', 'M/D/YYYY', '2021-05-11'],
     ['11.05.2021 14:30:59', 'DD.MM.YYYY HH:mm:ss', '2021-05-11'],
     ['2020-02-29', undefined, '2020-02-29'],
+    ['2000-02-29', undefined, '2000-02-29'],
   ])('reads %j (%j) as %s', (given, format, expected) => {
     expect(date(given, format)).toBe(expected);
   });
@@ -316,6 +317,7 @@ describe('date', () => {
 
   it.each([
     ['2021-02-29', undefined, 'date.invalid'],
+    ['1900-02-29', undefined, 'date.invalid'],
     ['20211301', undefined, 'date.invalid'],
     ['31.04.2021', 'DD.MM.YYYY', 'date.invalid'],
     ['11.05.2021', undefined, 'date.format'],

@@ -12,7 +12,7 @@ export interface ExpressionMapping {
   fields: readonly MappedField[];
 }
 
-export interface MappedField {
+interface MappedField {
   name: string;
   expression: Expression;
   /** The field holds text, so that a number becomes text by the one rule. */

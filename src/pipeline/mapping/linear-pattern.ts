@@ -179,7 +179,7 @@ function buildRepeat(node: Extract<Node, { kind: 'repeat' }>, next: number, stat
     const before = states.length;
     start = build(node.part, start, states);
     // A part without states can be repeated for ever at no gain.
-    
+    if (states.length === before) break;
   }
   return start;
 }

@@ -1,0 +1,52 @@
+// Parsers of option values. What they throw is told as bad usage, together with the option's name.
+
+import { InvalidArgumentError } from 'commander';
+import type { RuntimeConfig } from '../daemon/open-source.ts';
+import { fault } from '../domain/faults.ts';
+import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
+import { suggest } from '../lib/suggest.ts';
+
+/** A whole number within limits. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
+  };
+}
+
+/** A number of seconds, of 0 or more. */
+export function seconds(text: string): number {
+  const value = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && value <= 1_000_000) return value;
+  throw new InvalidArgumentError('Expected a number of seconds.');
+}
+
+/** `product`, `material`, `bom_item`; `bom-item` and plurals are understood too. */
+export function itemKind(text: string): ItemKind {
+  const name = text.toLowerCase().replaceAll('-', '_').replace(/s$/, '');
+  const kind = ITEM_KINDS.find((one) => one === name);
+  if (kind !== undefined) return kind;
+  throw new InvalidArgumentError(`Expected one of ${ITEM_KINDS.join(', ')}.`);
+}
+
+/** Adds a value of an option that may be given several times. */
+export function collect<T>(value: T, before: readonly T[] | undefined): T[] {
+  return [...(before ?? []), value];
+}
+
+/**
+ * Checks that the config has the sources that are named.
+ *
+ * @throws Fault `usage`
+ */
+export function assertSources(config: RuntimeConfig, ids: readonly string[]): void {
+  const known = config.sources.map(({ id }) => id);
+  for (const id of ids) {
+    if (known.includes(id)) continue;
+    const likely = suggest(id, known);
+    throw fault('usage', `There is no source "${id}" in ${config.file}.`, {
+      suggestion: likely === undefined ? `The sources are ${known.join(', ')}.` : `Did you mean ${likely}?`,
+    });
+  }
+}

@@ -1,0 +1,79 @@
+// How people are told of the domain's words.
+
+import type { Issue } from '../domain/issue.ts';
+import type { ItemKind } from '../domain/item.ts';
+import type { ItemState } from '../domain/ports/ledger-views.ts';
+import type { JsonValue } from '../lib/json.ts';
+import { type Colour, plural, printable, shorten } from './style.ts';
+
+const KIND_WORDS: Record<ItemKind, [one: string, many: string]> = {
+  product: ['product', 'products'],
+  material: ['material', 'materials'],
+  bom_item: ['BOM item', 'BOM items'],
+};
+
+/** `product`, `BOM item` */
+export function kindWord(kind: ItemKind): string {
+  return KIND_WORDS[kind][0];
+}
+
+/** `1 product`, `1,887 BOM items` */
+export function countKind(count: number, kind: ItemKind): string {
+  return plural(count, ...KIND_WORDS[kind]);
+}
+
+/** In the order in which people want to read them. */
+export const STATES_IN_ORDER: readonly ItemState[] = [
+  'delivered',
+  'due',
+  'sending',
+  'waiting',
+  'in_doubt',
+  'blocked',
+  'rejected',
+  'parked',
+];
+
+export const STATE_COLOURS: Record<ItemState, Colour> = {
+  delivered: 'green',
+  due: 'cyan',
+  sending: 'cyan',
+  waiting: 'yellow',
+  in_doubt: 'yellow',
+  blocked: 'red',
+  rejected: 'red',
+  parked: 'red',
+};
+
+/** `in doubt` for `in_doubt`. */
+export function stateWord(state: string): string {
+  return state.replaceAll('_', ' ');
+}
+
+/** What a person can do about an item in this state. */
+export const NEXT_STEPS: Record<ItemState, string> = {
+  delivered: 'Nothing: the platform has it as the source wants it.',
+  due: 'Nothing: the next `dpp-sync sync` or the daemon sends it.',
+  sending: 'Nothing: it is under way.',
+  waiting: 'See to it that what it refers to is delivered; it goes out by itself then.',
+  in_doubt:
+    'Look at the platform whether it arrived. It is read back by itself where the API can tell; else `dpp-sync replay --key KEY --force` sends it again.',
+  blocked: 'Mend what the platform names, then run `dpp-sync replay --key KEY`.',
+  rejected: 'Correct the row in the source, or the mapping; the next sync takes it up. Or run `dpp-sync replay --key KEY`.',
+  parked: 'Look at the reason, then run `dpp-sync replay --key KEY`.',
+};
+
+/** A value of a record or a payload on one line. */
+export function formatValue(value: JsonValue | undefined, max = 80): string {
+  if (value === undefined || value === null) return '–';
+  return shorten(printable(typeof value === 'string' ? value : JSON.stringify(value)), max);
+}
+
+/** An issue on one line: the message, and the value where the message does not have it. */
+export function formatIssue(issue: Issue): string {
+  const { message, field, value } = issue;
+  const where = field === undefined || message.includes(field) ? '' : `${field}: `;
+  const shown = value === undefined || value === null ? '' : formatValue(value, 60);
+  const found = shown === '' || message.includes(shown) ? '' : ` Found: ${shown}`;
+  return printable(`${where}${message}${found}`);
+}

@@ -1,0 +1,170 @@
+import type { RunTrigger } from '../domain/ports/ledger.ts';
+import { type RunView } from '../domain/ports/ledger-views.ts';
+import type { QueueName } from '../domain/ports/queues.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { SecretStore } from '../lib/secrets.ts';
+import { createHealth, type Health } from '../observe/health.ts';
+import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { createGateWatch } from './gate-watch.ts';
+import { createObservation, type Observation } from './observation.ts';
+import type { RuntimeConfig } from './open-source.ts';
+import { createPullQueue } from './pull-queue.ts';
+import { openRuntime, type Runtime } from './runtime.ts';
+import { createScheduler } from './scheduler.ts';
+
+/** A server for people and machines that look at the daemon. */
+export interface WebServer {
+  /** Where it listens, as `http://127.0.0.1:4280`. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/** What a web server shows of a daemon, and what it can ask of it. */
+export interface WebContext extends Observation {
+  runtime: Runtime;
+  health: Health;
+  metrics: Metrics;
+  /** The sources that are being pulled at the moment. */
+  running(): string[];
+  /** Queues that somebody has paused; null while the queue is out of reach. */
+  pausedQueues(): Promise<QueueName[] | null>;
+  startedAt: number;
+  version: string;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Opens the web server of the config's `web` section. */
+export type OpenWeb = (context: WebContext, web: NonNullable<RuntimeConfig['web']>) => Promise<WebServer>;
+
+export interface DaemonOptions {
+  config: RuntimeConfig;
+  secrets: SecretStore;
+  clock: Clock;
+  log: Logger;
+  version: string;
+  /** Not called where the config has no `web` section: then nothing listens. */
+  openWeb: OpenWeb;
+  /** Time between two questions to an API that refuses us. */
+  probeMs?: number;
+}
+
+/** The daemon: schedules, workers and web server of one process. */
+export interface Daemon {
+  runtime: Runtime;
+  observation: Observation;
+  /** Where the web server listens; null where there is none. */
+  url: string | null;
+  /** Starts a run of a source, as its schedule does. */
+  ring(source: string, trigger: RunTrigger): Promise<void>;
+  /**
+   * Takes on nothing new, interrupts runs between two pages, waits for the requests that are under way and closes
+   * everything. What was not sent stays due in the ledger.
+   */
+  stop(): Promise<void>;
+}
+
+const PROBE_MS = 60_000;
+
+/**
+ * Starts a daemon. What was left undone before, by whatever end, is taken up at once: it is in the ledger.
+ *
+ * @throws Fault when the ledger is held, the mappings are wrong, the queue is out of reach or the port is taken
+ */
+export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { config, secrets, clock, log, version, probeMs = PROBE_MS } = options;
+  const runtime = await openRuntime({ config, command: 'start', showFailedJobs: true, secrets, clock, log, version });
+  const { ledger, queues, gate, target, engine, views, bus } = runtime;
+  const startedAt = clock.now();
+  let stopping: Promise<void> | null = null;
+
+  const pulls = createPullQueue({
+    queues,
+    sources: config.sources.map(({ id }) => id),
+    pull: runtime.pull,
+    afterRun: () => ledger.prune(),
+    emit: bus.emit,
+    log,
+    scrub: secrets.scrub,
+  });
+  const scheduler = createScheduler({
+    schedules: config.sources.flatMap(({ id: source, schedule: cron, timezone }) =>
+      cron === null ? [] : [{ source, cron, timezone }],
+    ),
+    ring: (source) => pulls.ring(source, 'schedule'),
+    log,
+  });
+  const gateWatch = createGateWatch({
+    gate,
+    target,
+    onReopen: engine.wake,
+    emit: bus.emit,
+    clock,
+    log,
+    intervalMs: probeMs,
+  });
+  const observation = createObservation({ runtime, nextRun: scheduler.nextRun, clock });
+  const metrics = createMetrics({ version });
+  bus.subscribe(metrics.observe);
+  const health = createHealth({
+    touchLedger: () => ledger.touch(),
+    askQueue: () => queues.counts('pull'),
+    api: observation.api,
+    stopping: () => stopping !== null,
+    clock,
+  });
+  let server: WebServer | null = null;
+
+  async function pausedQueues(): Promise<QueueName[] | null> {
+    try {
+      const all = await queues.bullQueues();
+      const paused = await Promise.all(all.map(async (queue) => ((await queue.isPaused()) ? [queue.name] : [])));
+      return paused.flat() as QueueName[];
+    } catch {
+      // The queue's own standing says that it is out of reach.
+      return null;
+    }
+  }
+
+  async function stopAll(): Promise<void> {
+    // First what brings new work, then what works on it, and the ledger last.
+    await scheduler.stop();
+    await server?.close();
+    await gateWatch.stop();
+    await pulls.stop();
+    await runtime.close();
+  }
+  const stop = (): Promise<void> => {
+    stopping ??= stopAll();
+    return stopping;
+  };
+
+  try {
+    // People are to see the queues at once, so they are not left for the first doorbell to open.
+    await queues.bullQueues();
+    await runtime.startWorkers();
+    await pulls.start();
+    gateWatch.start();
+    if (config.web !== null) {
+      const context = { ...observation, runtime, health, metrics, running: pulls.running, pausedQueues };
+      server = await options.openWeb({ ...context, startedAt, version, clock, log }, config.web);
+    }
+    scheduler.start();
+    for (const { id, schedule } of config.sources) {
+      const [last] = views.runs({ source: id, limit: 1 });
+      if (schedule === null || last === undefined || !wasCutShort(last)) continue;
+      log.info({ source: id, runId: last.id }, `The last run of ${id} was cut short and is made up for.`);
+      await pulls.ring(id, 'schedule');
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { runtime, observation, url: server?.url ?? null, ring: pulls.ring, stop };
+}
+
+/** True for a run that was interrupted, or whose process was killed. */
+function wasCutShort({ result }: RunView): boolean {
+  return result === null || result === 'interrupted';
+}

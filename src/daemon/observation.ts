@@ -1,0 +1,58 @@
+import { type QueueCounts, QUEUE_NAMES, type QueueName } from '../domain/ports/queues.ts';
+import type { Clock } from '../lib/clock.ts';
+import { kept } from '../lib/kept.ts';
+import type { ApiStanding } from '../observe/health.ts';
+import type { Standing } from '../observe/metrics.ts';
+import type { Runtime } from './runtime.ts';
+
+const COUNTS_KEPT_MS = 2000;
+/** How far back the last complete run of a source is looked for. */
+const RUNS_LOOKED_AT = 50;
+
+/** Asks ledger, queue and gate how things stand. */
+export interface Observation {
+  api(): ApiStanding;
+  standing(): Promise<Standing>;
+}
+
+export function createObservation(options: {
+  runtime: Runtime;
+  nextRun: (source: string) => number | null;
+  clock: Clock;
+}): Observation {
+  const { runtime, nextRun, clock } = options;
+  const { views, gate, queues, config } = runtime;
+  const counted = kept(() => ({ items: views.itemCounts(), quarantined: views.quarantinedCount() }), COUNTS_KEPT_MS, clock);
+
+  function api(): ApiStanding {
+    const state = gate.state();
+    if (!state.open) return `denied_${state.by}`;
+    return gate.unreachableSince() === null ? 'ok' : 'unreachable';
+  }
+
+  return {
+    api,
+    async standing() {
+      return {
+        ...counted(),
+        queues: await queueCounts(),
+        api: api(),
+        sources: config.sources.map(({ id: source }) => {
+          const runs = views.runs({ source, limit: RUNS_LOOKED_AT });
+          const completeAt = runs.find(({ result }) => result === 'complete')?.endedAt ?? null;
+          return { source, lastRun: runs[0] ?? null, completeAt, nextRunAt: nextRun(source) };
+        }),
+      };
+    },
+  };
+
+  async function queueCounts(): Promise<Record<QueueName, QueueCounts> | null> {
+    try {
+      const entries = await Promise.all(QUEUE_NAMES.map(async (name) => [name, await queues.counts(name)] as const));
+      return Object.fromEntries(entries) as Record<QueueName, QueueCounts>;
+    } catch {
+      // Whoever asks sees that the queue is out of reach; the engine logs why.
+      return null;
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import type { Issue } from '../domain/issue.ts';
+import type { Item } from '../domain/item.ts';
+import { identityOf, type Place } from '../domain/record.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Logger } from '../lib/logging.ts';
+import { mapRecord } from '../pipeline/map.ts';
+import { incomingRecord } from '../pipeline/pull.ts';
+import { createMappers } from './mappers.ts';
+import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
+
+/** A record beside what it comes to. */
+export interface PreviewedRecord {
+  place: Place;
+  /** The values of the stream's key columns; null where it has none or they are empty. */
+  key: string | null;
+  /** Without the columns that are never stored. */
+  fields: JsonObject;
+  status: 'mapped' | 'excluded' | 'quarantined';
+  items: Item[];
+  issues: Issue[];
+}
+
+/**
+ * Reads and maps the first records of a stream as a sync would, and stores nothing. What only the ledger can tell is not
+ * in it: whether another record has claimed the same item.
+ *
+ * @throws Fault when the mappings are wrong or the source cannot be read
+ */
+export async function* previewStream(
+  source: ConfiguredSource,
+  config: RuntimeConfig,
+  options: { stream: string; limit: number; log: Logger; signal: AbortSignal },
+): AsyncGenerator<PreviewedRecord> {
+  const mapper = await createMappers({ sources: [source], baseDir: config.folder }).refresh(source.id);
+  const reader = await openSource(source, config, options.log);
+  try {
+    const stream = reader.streams.find(({ name }) => name === options.stream);
+    if (!stream || options.limit === 0) return;
+    const omitted = new Set(source.omit);
+    let shown = 0;
+    for await (const page of stream.read(null, options.signal)) {
+      for (const row of page.rows) {
+        const { raw, place, issues } = incomingRecord(row, stream.key, omitted);
+        const fields = JSON.parse(raw) as JsonObject;
+        const pending = { id: 0, version: 0, source: source.id, stream: stream.name, fields, place, issues };
+        const { result } = mapRecord(mapper, pending);
+        yield {
+          place,
+          key: stream.key.length === 0 ? null : identityOf(row.fields, stream.key),
+          fields,
+          status: result.status,
+          items: result.status === 'mapped' ? result.items.map(withoutMapping) : [],
+          issues: result.status === 'quarantined' ? result.issues : [],
+        };
+        shown += 1;
+        if (shown === options.limit) return;
+      }
+    }
+  } finally {
+    await reader.close();
+  }
+}
+
+function withoutMapping({ kind, key, payload, refs }: Item): Item {
+  return { kind, key, payload, refs };
+}

@@ -1,0 +1,47 @@
+import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts';
+
+export interface RunDaemonOptions extends DaemonOptions {
+  /** Aborted by the first SIGTERM or SIGINT. A second one may end the process at any instant: nothing is lost by that. */
+  signal: AbortSignal;
+  /** How long requests that are under way may take to end. */
+  drainMs?: number;
+  /** Called once the daemon works. */
+  onReady?: (daemon: Daemon) => void;
+}
+
+/** Within the half minute that orchestrators commonly give before they kill. */
+const DRAIN_MS = 25_000;
+
+/**
+ * Runs the daemon until it is told to stop.
+ *
+ * @returns 0 when everything that was under way has ended; 1 when some of it has not within the limit. The caller then ends
+ * the process, which is safe: what was sent without an answer is in doubt at the next start, and is looked up.
+ * @throws Fault when it cannot be started
+ */
+export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
+  const { config, signal, clock, log, version, drainMs = DRAIN_MS, onReady } = options;
+  const daemon = await createDaemon(options);
+  const { voided } = daemon.runtime;
+  const sources = config.sources.length;
+  log.info({ version, pid: process.pid, url: daemon.url, sources, voided }, `The daemon works on ${config.file}.`);
+  onReady?.(daemon);
+  await aborted(signal);
+
+  log.info({ drainMs }, 'Stopping: what is under way is finished, everything else stays due in the ledger.');
+  const timer = new AbortController();
+  const late = clock.sleep(drainMs, timer.signal).then(() => 'late' as const);
+  const outcome = await Promise.race([daemon.stop().then(() => 'stopped' as const), late]);
+  timer.abort();
+  if (outcome === 'late') {
+    log.warn({ drainMs }, 'Not everything ended in time. What has no answer yet is looked up at the next start.');
+    return 1;
+  }
+  log.info({}, 'Stopped.');
+  return 0;
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../lib/clock.ts';
+
+/** What stands between us and the API, as far as the last requests tell. */
+export type ApiStanding = 'ok' | 'unreachable' | 'denied_key' | 'denied_plan' | 'denied_scope';
+export const API_STANDINGS: readonly ApiStanding[] = ['ok', 'unreachable', 'denied_key', 'denied_plan', 'denied_scope'];
+
+/** How a daemon is, in words that hold no data: anybody may ask. */
+export interface HealthReport {
+  /** `unhealthy`: it cannot do its work, and a restart may help. `degraded`: it waits for something outside. */
+  status: 'ok' | 'degraded' | 'unhealthy' | 'stopping';
+  ledger: 'ok' | 'unwritable';
+  queue: 'ok' | 'unreachable';
+  api: ApiStanding;
+}
+
+export interface Health {
+  check(): Promise<HealthReport>;
+}
+
+/** What takes longer than this to answer counts as out of reach. */
+const ANSWER_WITHIN_MS = 3000;
+/** However often somebody asks, ledger and queue are asked no more often than this. */
+const KEPT_MS = 2000;
+
+/**
+ * A daemon is unhealthy while it cannot write its ledger or reach its queue. An API that is away or refuses is no reason to
+ * restart anything: the work waits in the ledger.
+ */
+export function createHealth(options: {
+  touchLedger: () => Promise<void>;
+  askQueue: () => Promise<unknown>;
+  api: () => ApiStanding;
+  stopping: () => boolean;
+  clock: Clock;
+}): Health {
+  const { touchLedger, askQueue, api, stopping, clock } = options;
+  let last: { askedAt: number; parts: Promise<Pick<HealthReport, 'ledger' | 'queue'>> } | null = null;
+
+  async function succeeds(work: () => Promise<unknown>): Promise<boolean> {
+    const timer = new AbortController();
+    const late = clock.sleep(ANSWER_WITHIN_MS, timer.signal).then(() => false);
+    const answer = work().then(
+      () => true,
+      // Why it fails is logged where the work is done; here it only counts that it does.
+      () => false,
+    );
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      timer.abort();
+    }
+  }
+
+  async function ask(): Promise<Pick<HealthReport, 'ledger' | 'queue'>> {
+    const [written, answered] = await Promise.all([succeeds(touchLedger), succeeds(askQueue)]);
+    return { ledger: written ? 'ok' : 'unwritable', queue: answered ? 'ok' : 'unreachable' };
+  }
+
+  return {
+    async check() {
+      const now = clock.now();
+      if (last === null || now - last.askedAt >= KEPT_MS) last = { askedAt: now, parts: ask() };
+      const { ledger, queue } = await last.parts;
+      const parts = { ledger, queue, api: api() };
+      if (stopping()) return { status: 'stopping', ...parts };
+      if (ledger !== 'ok' || queue !== 'ok') return { status: 'unhealthy', ...parts };
+      return { status: parts.api === 'ok' ? 'ok' : 'degraded', ...parts };
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { ITEM_KINDS } from '../domain/item.ts';
+import type { ItemCounts, ItemState, RunView } from '../domain/ports/ledger-views.ts';
+import type { ProgressEvent } from '../domain/ports/progress.ts';
+import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
+import { API_STANDINGS, type ApiStanding } from './health.ts';
+
+/** What is true at the moment, asked when somebody scrapes. */
+export interface Standing {
+  items: ItemCounts;
+  quarantined: number;
+  /** Null while the queue is out of reach. */
+  queues: Record<QueueName, QueueCounts> | null;
+  api: ApiStanding;
+  sources: {
+    source: string;
+    lastRun: RunView | null;
+    /** When the last complete run ended, in milliseconds since the epoch. */
+    completeAt: number | null;
+    nextRunAt: number | null;
+  }[];
+}
+
+/** Counts what the engine tells, and shows it to Prometheus together with what stands in the ledger. */
+export interface Metrics {
+  /** Give it to an event bus. */
+  observe(event: ProgressEvent): void;
+  /** In Prometheus' text format. */
+  text(standing: Standing): Promise<string>;
+  contentType: string;
+}
+
+const ITEM_STATES: readonly ItemState[] = [
+  'waiting',
+  'due',
+  'sending',
+  'in_doubt',
+  'delivered',
+  'blocked',
+  'rejected',
+  'parked',
+];
+const RUN_RESULTS = ['complete', 'failed', 'interrupted'] as const;
+const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/**
+ * Labels take values from closed sets and the config's source and stream names alone: never an item's key, which would grow
+ * without bound (I9), and never text from outside, which could hold a secret (I7).
+ */
+export function createMetrics(options: { version: string }): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const gauge = (name: string, help: string, labelNames: string[] = []) =>
+    new Gauge({ name: `dpp_sync_${name}`, help, labelNames, registers });
+  const counter = (name: string, help: string, labelNames: string[]) =>
+    new Counter({ name: `dpp_sync_${name}_total`, help, labelNames, registers });
+
+  gauge('build_info', 'Always 1; the label says which version runs.', ['version']).set({ version: options.version }, 1);
+  const requests = counter('requests', 'Requests to the API, by what their answer means.', ['operation', 'outcome']);
+  const settled = counter('deliveries_settled', 'Attempts that were settled, by the state that the delivery took.', [
+    'operation',
+    'state',
+  ]);
+  const duration = new Histogram({
+    name: 'dpp_sync_request_duration_seconds',
+    help: 'Time until the API answered a write.',
+    labelNames: ['operation'],
+    buckets: SECONDS,
+    registers,
+  });
+  const records = counter('records', 'Records that were read from a source, and of them those that were new or changed.', [
+    'source',
+    'stream',
+    'result',
+  ]);
+  const runs = counter('runs', 'Runs that ended.', ['source', 'result']);
+  const items = gauge('items', 'Items in the ledger by the state that they are in.', ['kind', 'state']);
+  const quarantined = gauge('quarantined_records', 'Records that could not be mapped or validated.');
+  const queueJobs = gauge('queue_jobs', 'Doorbells in the queues; absent while the queue is out of reach.', [
+    'queue',
+    'state',
+  ]);
+  const api = gauge('api_state', '1 for the state that the API is in as far as we know, 0 for the others.', ['state']);
+  const lastRecords = gauge('last_run_records', 'The account of the last run of each stream.', [
+    'source',
+    'stream',
+    'result',
+  ]);
+  const lastResult = gauge('last_run_result', '1 for the result of the last run that ended, 0 for the others.', [
+    'source',
+    'result',
+  ]);
+  const lastEnded = gauge('last_run_ended_timestamp_seconds', 'When the last run ended.', ['source']);
+  const lastComplete = gauge('last_complete_run_timestamp_seconds', 'When the last complete run ended.', ['source']);
+  const nextRun = gauge('next_run_timestamp_seconds', 'When the source is due next.', ['source']);
+  /** How far each stream of a run was when it last told, as it tells the sum. */
+  const readBefore = new Map<string, Map<string, number>>();
+
+  function observePage({ source, stream, read, changed }: ProgressEvent & { type: 'page' }): void {
+    const streams = readBefore.get(source) ?? new Map<string, number>();
+    records.inc({ source, stream, result: 'read' }, Math.max(0, read - (streams.get(stream) ?? 0)));
+    records.inc({ source, stream, result: 'changed' }, changed);
+    readBefore.set(source, streams.set(stream, read));
+  }
+
+  function showSource({ source, lastRun, completeAt, nextRunAt }: Standing['sources'][number]): void {
+    if (nextRunAt !== null) nextRun.set({ source }, nextRunAt / 1000);
+    if (completeAt !== null) lastComplete.set({ source }, completeAt / 1000);
+    if (lastRun === null) return;
+    if (lastRun.endedAt !== null) lastEnded.set({ source }, lastRun.endedAt / 1000);
+    for (const result of RUN_RESULTS) lastResult.set({ source, result }, lastRun.result === result ? 1 : 0);
+    for (const { stream, ...account } of lastRun.streams) {
+      for (const result of ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const) {
+        lastRecords.set({ source, stream, result }, account[result]);
+      }
+    }
+  }
+
+  return {
+    contentType: registry.contentType,
+    observe(event) {
+      if (event.type === 'request') requests.inc({ operation: event.operation, outcome: event.outcome });
+      else if (event.type === 'page') observePage(event);
+      else if (event.type === 'run_ended') {
+        readBefore.delete(event.source);
+        runs.inc({ source: event.source, result: event.result });
+      } else if (event.type === 'settled') {
+        settled.inc({ operation: event.operation, state: event.state });
+        duration.observe({ operation: event.operation }, event.latencyMs / 1000);
+      }
+    },
+    async text(standing) {
+      for (const kind of ITEM_KINDS) {
+        for (const state of ITEM_STATES) items.set({ kind, state }, standing.items[kind][state] ?? 0);
+      }
+      quarantined.set(standing.quarantined);
+      queueJobs.reset();
+      for (const [queue, counts] of Object.entries(standing.queues ?? {})) {
+        for (const [state, count] of Object.entries(counts)) queueJobs.set({ queue, state }, count);
+      }
+      for (const state of API_STANDINGS) api.set({ state }, standing.api === state ? 1 : 0);
+      lastRecords.reset();
+      standing.sources.forEach(showSource);
+      return registry.metrics();
+    },
+  };
+}
