@@ -36,7 +36,7 @@ const WHOLE = new Set([
   'title',
   'error_description',
 ]);
-/** Members of an error body that explain nothing. */
+/** Members of an error body that explain nothing, unless what they hold is a list: then they are fields with problems. */
 const NOISE = new Set([
   'type',
   'status',
@@ -116,7 +116,7 @@ function collectObject(value: JsonObject, place: Place, depth: number, into: Pro
   const text = known.detail ?? known.message ?? known.msg ?? known.title;
   if (text !== undefined) into.push({ field: own, code, text: clean(text) });
   for (const [name, member] of Object.entries(value).slice(0, PROBLEMS_MAX)) {
-    if (isWord(name, member) || NOISE.has(name.toLowerCase())) continue;
+    if (isWord(name, member) || isNoise(name, member)) continue;
     const field = WHOLE.has(name) ? own : inside(place.field, name, clean);
     collect(member, { field, code }, depth + 1, into, clean);
   }
@@ -126,6 +126,11 @@ function collectObject(value: JsonObject, place: Place, depth: number, into: Pro
 function isWord(name: string, member: JsonValue): boolean {
   if (name === 'source') return isJsonObject(member);
   return typeof member === 'string' && Object.hasOwn(ProblemObject.shape, name);
+}
+
+/** A product has a field `status` and a material a field `code`, so the name alone does not tell. */
+function isNoise(name: string, member: JsonValue): boolean {
+  return NOISE.has(name.toLowerCase()) && !Array.isArray(member) && !isJsonObject(member);
 }
 
 function inside(field: string | null, name: string, clean: CleanText): string {

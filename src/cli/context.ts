@@ -1,7 +1,7 @@
 import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { OpenedViews } from '../daemon/open-views.ts';
 import type { Package } from '../daemon/package.ts';
 import type { Runtime } from '../daemon/runtime.ts';
-import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
@@ -22,7 +22,7 @@ export interface CommandContext {
   /** Opens everything that writes; the caller closes it. */
   openRuntime(config: RuntimeConfig, command: string): Promise<Runtime>;
   /** Looks into the ledger beside whoever writes it. `null` is handed over where there is no ledger yet. */
-  withViews<T>(config: RuntimeConfig, look: (views: LedgerViews | null) => Promise<T>): Promise<T>;
+  withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** From the first call on, Ctrl-C and SIGTERM abort this signal in place of ending the process. */
   interruption(): AbortSignal;
 }

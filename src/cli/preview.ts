@@ -49,7 +49,8 @@ async function preview(id: string, { limit, stream }: PreviewOptions, context: C
   const streams: { stream: string; records: PreviewedRecord[] }[] = [];
   for (const name of stream === undefined ? names : [stream]) {
     const records: PreviewedRecord[] = [];
-    for await (const record of previewStream(source, config, { stream: name, limit, log, signal })) records.push(record);
+    for await (const record of previewStream(source, config, { stream: name, limit, log, signal }))
+      records.push(record);
     streams.push({ stream: name, records });
     printStream(`${id}/${name}`, records, output);
   }

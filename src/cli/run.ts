@@ -85,7 +85,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       async withViews(config, look) {
         const opened = openViews(config);
         try {
-          return await look(opened?.views ?? null);
+          return await look(opened);
         } finally {
           opened?.close();
         }

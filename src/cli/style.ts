@@ -9,10 +9,7 @@ export function createPaint(enabled: boolean): Paint {
 }
 
 /** Colours are for terminals, and for people who have not said otherwise (https://no-color.org). */
-export function wantsColour(
-  stream: { isTTY?: boolean },
-  env: Readonly<Record<string, string | undefined>>,
-): boolean {
+export function wantsColour(stream: { isTTY?: boolean }, env: Readonly<Record<string, string | undefined>>): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
 
@@ -50,7 +47,11 @@ export interface Column {
 }
 
 /** Lines of a table, each indented by two spaces. Numbers in right-aligned columns stand below each other. */
-export function formatTable(columns: readonly Column[], rows: readonly (string | number | Cell)[][], paint: Paint): string[] {
+export function formatTable(
+  columns: readonly Column[],
+  rows: readonly (string | number | Cell)[][],
+  paint: Paint,
+): string[] {
   const cells = rows.map((row) => row.map((cell, index) => toCell(cell, columns[index]?.max)));
   const widths = columns.map(({ title }, index) =>
     Math.max(title.length, ...cells.map((row) => row[index]?.text.length ?? 0)),

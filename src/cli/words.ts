@@ -59,7 +59,8 @@ export const NEXT_STEPS: Record<ItemState, string> = {
   in_doubt:
     'Look at the platform whether it arrived. It is read back by itself where the API can tell; else `dpp-sync replay --key KEY --force` sends it again.',
   blocked: 'Mend what the platform names, then run `dpp-sync replay --key KEY`.',
-  rejected: 'Correct the row in the source, or the mapping; the next sync takes it up. Or run `dpp-sync replay --key KEY`.',
+  rejected:
+    'Correct the row in the source, or the mapping; the next sync takes it up. Or run `dpp-sync replay --key KEY`.',
   parked: 'Look at the reason, then run `dpp-sync replay --key KEY`.',
 };
 

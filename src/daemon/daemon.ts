@@ -1,5 +1,5 @@
 import type { RunTrigger } from '../domain/ports/ledger.ts';
-import { type RunView } from '../domain/ports/ledger-views.ts';
+import type { RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueName } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -158,7 +158,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       await pulls.ring(id, 'schedule');
     }
   } catch (error) {
-    await stop();
+    await stop().catch((second: unknown) => log.error({ err: second }, 'What was opened could not be closed again.'));
     throw error;
   }
   return { runtime, observation, url: server?.url ?? null, ring: pulls.ring, stop };

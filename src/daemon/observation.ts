@@ -1,4 +1,4 @@
-import { type QueueCounts, QUEUE_NAMES, type QueueName } from '../domain/ports/queues.ts';
+import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { kept } from '../lib/kept.ts';
 import type { ApiStanding } from '../observe/health.ts';
@@ -22,7 +22,11 @@ export function createObservation(options: {
 }): Observation {
   const { runtime, nextRun, clock } = options;
   const { views, gate, queues, config } = runtime;
-  const counted = kept(() => ({ items: views.itemCounts(), quarantined: views.quarantinedCount() }), COUNTS_KEPT_MS, clock);
+  const counted = kept(
+    () => ({ items: views.itemCounts(), quarantined: views.quarantinedCount() }),
+    COUNTS_KEPT_MS,
+    clock,
+  );
 
   function api(): ApiStanding {
     const state = gate.state();

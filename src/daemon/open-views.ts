@@ -1,8 +1,48 @@
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import { openLedgerViews } from '../ledger/sqlite-ledger.ts';
+import type { Logger } from '../lib/logging.ts';
+import { createQueues } from '../queue/create-queues.ts';
 import type { RuntimeConfig } from './open-source.ts';
 
-/** Opens the ledger of a config for reading, beside whoever writes it. Null where there is none yet. */
-export function openViews(config: RuntimeConfig): { views: LedgerViews; close(): void } | null {
-  return openLedgerViews({ file: config.ledger, profile: config.profile });
+/** A look into the ledger and the queue, beside whoever works on them. */
+export interface OpenedViews {
+  views: LedgerViews;
+  /**
+   * What is in the queues; null for the embedded ones, which only their own process can see.
+   *
+   * @throws Fault `queue.unreachable`
+   */
+  queueCounts(log: Logger): Promise<Record<QueueName, QueueCounts> | null>;
+  close(): void;
+}
+
+/**
+ * Opens the ledger of a config for reading. Null where there is none yet.
+ *
+ * @throws Fault `ledger.unreadable` or `ledger.newer`
+ */
+export function openViews(config: RuntimeConfig): OpenedViews | null {
+  const opened = openLedgerViews({ file: config.ledger, profile: config.profile });
+  if (!opened) return null;
+  const { id, views, close } = opened;
+  return {
+    views,
+    close,
+    async queueCounts(log) {
+      if (config.queue.kind === 'embedded') return null;
+      const queues = await createQueues({ url: config.queue.url, prefix: queuePrefix(id), log });
+      try {
+        const counts = await Promise.all(QUEUE_NAMES.map(async (name) => [name, await queues.counts(name)] as const));
+        return Object.fromEntries(counts) as Record<QueueName, QueueCounts>;
+      } finally {
+        await queues.close();
+      }
+    },
+  };
+}
+
+/** Tells the queues of several ledgers on one Redis apart. */
+export function queuePrefix(ledgerId: string): string {
+  return `dpp-sync-${ledgerId}`;
 }

@@ -88,7 +88,10 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
       if (outdated.length > 0) await queues.forget('pull', outdated);
       await options.afterRun();
     } catch (error) {
-      log.warn({ source, error: messageOf(error) }, `Tidying up after the run of ${source} failed: ${messageOf(error)}`);
+      log.warn(
+        { source, error: messageOf(error) },
+        `Tidying up after the run of ${source} failed: ${messageOf(error)}`,
+      );
     }
   }
 

@@ -11,6 +11,8 @@ export interface SyncRequest {
   /** How long the API or the queue may be out of reach before the sync gives up. */
   waitMs: number;
   abort: AbortSignal;
+  /** False to deliver only what the ledger has already: after a replay. */
+  pull?: boolean;
 }
 
 /** States of passports as the interface contract names them. */
@@ -61,7 +63,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   try {
     if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
       await runtime.startWorkers();
-    for (const source of selected) {
+    for (const source of request.pull === false ? [] : selected) {
       if (request.abort.aborted) break;
       try {
         runIds.push((await runtime.pull(source, 'cli', request.abort)).runId);
@@ -143,7 +145,7 @@ function faultOf(error: unknown, source: string): Fault {
   return fault('internal', `The source "${source}" could not be pulled: ${messageOf(error)}`, { cause: error });
 }
 
-function passportsOf(items: ItemCounts): PassportCounts {
+export function passportsOf(items: ItemCounts): PassportCounts {
   const products = Object.values(items.product).reduce((sum, count) => sum + count, 0);
   return products > 0 ? { none: products } : {};
 }

@@ -30,7 +30,7 @@ export function doubtPolicy(operation: Operation, profile: Profile): DoubtPolicy
 }
 
 /** How long after a request was lost it may still take effect at the API. */
-export function settlingDelayMs(doubt: Doubt, profile: Profile): number {
+function settlingDelayMs(doubt: Doubt, profile: Profile): number {
   return doubt === 'timeout' ? profile.settlingDelayMs.timeout : profile.settlingDelayMs.reset;
 }
 

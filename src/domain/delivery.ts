@@ -60,9 +60,6 @@ export const OPEN_STATES = ['waiting', 'due', 'sending', 'in_doubt', 'blocked', 
 /** Open states in which bytes may be at the API: never superseded, only followed. */
 export const IN_FLIGHT_STATES: readonly DeliveryState[] = ['sending', 'in_doubt'];
 
-/** Open states that nothing but a person, or changed data, moves on. */
-export const STUCK_STATES = ['blocked', 'rejected', 'parked'] as const;
-
 type Row = Record<DeliveryEvent, DeliveryState | null>;
 
 /** A state that nothing leaves; the others name what they add to it. */

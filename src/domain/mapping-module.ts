@@ -3,14 +3,19 @@ import type { Issue } from './issue.ts';
 import type { Item } from './item.ts';
 import type { Place } from './record.ts';
 
-/** Our expression functions, for mappings written in TypeScript. Each throws an error that quarantines the record. */
+/**
+ * Our expression functions, for mappings written in TypeScript. Each gives `""` for an empty value, and throws
+ * an error that quarantines the record for one that it cannot read.
+ */
 export interface MappingTools {
   country(value: JsonValue): string;
   unit(value: JsonValue): string;
-  decimal(value: JsonValue): string;
+  /** `mark` is what separates the fraction: a point where it is not said. */
+  decimal(value: JsonValue, mark?: ',' | '.'): string;
   gtin(value: JsonValue): string;
-  date(value: JsonValue): string;
-  lookup(table: string, key: JsonValue): string;
+  /** `format` is for dates that are neither ISO nor YYYYMMDD, as `DD.MM.YYYY`. */
+  date(value: JsonValue, format?: string): string;
+  lookup(table: string, key: JsonValue, fallback?: string): string;
 }
 
 /** A mapping that needs more than expressions. It must be pure: no clock, no network, no state between rows. */

@@ -1,6 +1,5 @@
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { JsonObject } from '../lib/json.ts';
 import type { Sqlite } from './database.ts';
 
 /** What the parts of the ledger share. */
@@ -22,5 +21,3 @@ export function parseJson<T>(text: string): T {
 export function parseJsonOrNull<T>(text: string | null): T | null {
   return text === null ? null : (JSON.parse(text) as T);
 }
-
-export type Payload = JsonObject;

@@ -69,10 +69,10 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
 export function openLedgerViews(options: {
   file: string;
   profile: Profile;
-}): { views: LedgerViews; close(): void } | null {
+}): { id: string; views: LedgerViews; close(): void } | null {
   const db = openDatabaseReadOnly(options.file);
   if (!db) return null;
-  return { views: createViews(db), close: () => void db.close() };
+  return { id: createMeta(db).get('id') ?? '', views: createViews(db), close: () => void db.close() };
 }
 
 function readHolder(file: string): LedgerHolder | null {

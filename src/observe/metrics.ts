@@ -69,11 +69,11 @@ export function createMetrics(options: { version: string }): Metrics {
     buckets: SECONDS,
     registers,
   });
-  const records = counter('records', 'Records that were read from a source, and of them those that were new or changed.', [
-    'source',
-    'stream',
-    'result',
-  ]);
+  const records = counter(
+    'records',
+    'Records that were read from a source, and of them those that were new or changed.',
+    ['source', 'stream', 'result'],
+  );
   const runs = counter('runs', 'Runs that ended.', ['source', 'result']);
   const items = gauge('items', 'Items in the ledger by the state that they are in.', ['kind', 'state']);
   const quarantined = gauge('quarantined_records', 'Records that could not be mapped or validated.');
@@ -107,8 +107,9 @@ export function createMetrics(options: { version: string }): Metrics {
   function showSource({ source, lastRun, completeAt, nextRunAt }: Standing['sources'][number]): void {
     if (nextRunAt !== null) nextRun.set({ source }, nextRunAt / 1000);
     if (completeAt !== null) lastComplete.set({ source }, completeAt / 1000);
-    if (lastRun === null) return;
-    if (lastRun.endedAt !== null) lastEnded.set({ source }, lastRun.endedAt / 1000);
+    // While a run goes on, the account of the one before it stays.
+    if (lastRun === null || lastRun.endedAt === null) return;
+    lastEnded.set({ source }, lastRun.endedAt / 1000);
     for (const result of RUN_RESULTS) lastResult.set({ source, result }, lastRun.result === result ? 1 : 0);
     for (const { stream, ...account } of lastRun.streams) {
       for (const result of ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const) {
@@ -140,7 +141,6 @@ export function createMetrics(options: { version: string }): Metrics {
         for (const [state, count] of Object.entries(counts)) queueJobs.set({ queue, state }, count);
       }
       for (const state of API_STANDINGS) api.set({ state }, standing.api === state ? 1 : 0);
-      lastRecords.reset();
       standing.sources.forEach(showSource);
       return registry.metrics();
     },

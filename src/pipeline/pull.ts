@@ -93,7 +93,11 @@ function cursorOf(page: Page): { cursor?: JsonValue } {
 }
 
 /** A row as it is stored: without the columns that are never stored, and with its identity and hash. */
-export function incomingRecord(row: SourceRow, keyColumns: readonly string[], omitted: ReadonlySet<string>): IncomingRecord {
+export function incomingRecord(
+  row: SourceRow,
+  keyColumns: readonly string[],
+  omitted: ReadonlySet<string>,
+): IncomingRecord {
   const fields = { ...row.fields };
   for (const column of omitted) delete fields[column];
   const { raw, hash } = serializeFields(fields);

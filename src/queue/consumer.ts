@@ -27,7 +27,7 @@ export function createConsumer({ name, concurrency, hear, log, onError }: Consum
   let worker: BackendWorker | undefined;
   let closing: Promise<void> | undefined;
 
-  const process = createHearingProcessor({
+  const processor = createHearingProcessor({
     hear(bell) {
       const hearing = hear(bell).finally(() => running.delete(hearing));
       running.add(hearing);
@@ -58,7 +58,7 @@ export function createConsumer({ name, concurrency, hear, log, onError }: Consum
   return {
     start(backend) {
       if (worker !== undefined || closing !== undefined) return;
-      worker = backend.startWorker(name, process, concurrency);
+      worker = backend.startWorker(name, processor, concurrency);
       worker.worker.on('error', (error) => onError(`worker ${name}`, error));
       worker.worker.on('stalled', (jobId) => {
         log.warn({ queue: name, jobId }, 'A doorbell was lost with the worker that heard it and is heard again.');

@@ -1,22 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
 import { csv } from '../../connectors/csv/index.ts';
 import { json } from '../../connectors/json/index.ts';
 import type { SourceRow } from '../../src/sdk/index.ts';
 import { readRows, textOf } from '../support/connector-reader.ts';
-
-// What real systems export, faults included. The files lie beside the repository and are read in place.
-
-const DATA = resolve(import.meta.dirname, '../../../shared/data');
-const absent = !existsSync(DATA);
-if (absent) process.stderr.write(`Skipped: the real exports are not at ${DATA}.\n`);
+import { describeRealExport } from '../support/real-exports.ts';
 
 const broken = (rows: SourceRow[]) => rows.filter((row) => row.issues !== undefined);
 const column = (rows: SourceRow[], name: string) => rows.map((row) => row.fields[name]);
 
-describe.skipIf(absent)('AdventureWorks', () => {
-  const folder = join(DATA, 'adventureworks');
+describeRealExport('adventureworks', 'AdventureWorks', (folder) => {
   const tabs = { delimiter: '\t', quote: null, header: false };
 
   it('gives 504 products from tab-separated text without a header', async () => {
@@ -56,8 +50,7 @@ describe.skipIf(absent)('AdventureWorks', () => {
   });
 });
 
-describe.skipIf(absent)('Akeneo', () => {
-  const folder = join(DATA, 'akeneo-icecat');
+describeRealExport('akeneo-icecat', 'Akeneo', (folder) => {
   const options = { delimiter: ';' };
 
   it('gives 1,239 products of 111 columns', async () => {
@@ -90,8 +83,8 @@ describe.skipIf(absent)('Akeneo', () => {
   });
 });
 
-describe.skipIf(absent)('InvenTree', () => {
-  const setup = { folder: join(DATA, 'inventree') };
+describeRealExport('inventree', 'InvenTree', (folder) => {
+  const setup = { folder };
   const path = 'inventree_parts_company_bom.json';
 
   it.each([

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import { text } from '../support/ledger.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
@@ -29,19 +31,22 @@ function replaceExport(next: SmallExport): void {
   for (const [path, content] of Object.entries(smallFiles(next))) world.write(path, content);
 }
 
+const byText = (a: string, b: string) => (a < b ? -1 : 1);
+
 /** What the sandbox holds, in terms of the export. */
 function contents() {
   const { products, materials, bomItems } = world.contents();
-  const name = (rows: { id?: unknown; name?: unknown }[], id: unknown) =>
-    rows.find((row) => row.id === id)?.name ?? null;
+  const names = (rows: JsonObject[]) => rows.map((row) => text(row['name']));
+  const nameOf = (rows: JsonObject[], id: unknown) => text(rows.find((row) => row['id'] === id)?.['name']);
   return {
-    products: products.map((row) => row['name']).sort(),
-    materials: materials.map((row) => row['name']).sort(),
+    products: names(products).toSorted(byText),
+    materials: names(materials).toSorted(byText),
     bom: bomItems
-      .map(({ product, material, component, quantity }) =>
-        [name(products, product), name(materials, material) ?? name(products, component), quantity].join(' '),
-      )
-      .sort(),
+      .map(({ product, material, component, quantity }) => {
+        const part = nameOf(materials, material) || nameOf(products, component);
+        return `${nameOf(products, product)} ${part} ${text(quantity)}`;
+      })
+      .toSorted(byText),
   };
 }
 

@@ -1,9 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-/** The real export, where this machine has it beside the repository. */
-export const ADVENTUREWORKS = join(import.meta.dirname, '../../../shared/data/adventureworks');
-export const hasAdventureworks = existsSync(join(ADVENTUREWORKS, 'Product.csv'));
 
 const PRODUCT_COLUMNS = [
   'ProductID',
@@ -77,12 +73,12 @@ export function adventureworksSources(folder: string): unknown[] {
 }
 
 /** The export as it is, read without any of the project's code. */
-export function readAdventureworks(): {
+export function readAdventureworks(folder: string): {
   products: { id: string; name: string; number: string }[];
   lines: { id: string; assembly: string; component: string; ended: boolean; quantity: string }[];
 } {
   const rows = (name: string): string[][] =>
-    readFileSync(join(ADVENTUREWORKS, name), 'utf8')
+    readFileSync(join(folder, name), 'utf8')
       .split(/\r?\n/)
       .filter((line) => line !== '')
       .map((line) => line.split('\t'));

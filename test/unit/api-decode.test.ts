@@ -88,6 +88,17 @@ describe('decodeError', () => {
     });
   });
 
+  it('reads problems of fields that are called like members without meaning', () => {
+    expect(decode({ status: ['"WRONG" is not a valid choice.'] })).toMatchObject({
+      message: 'status: "WRONG" is not a valid choice.',
+      fields: { status: '"WRONG" is not a valid choice.' },
+    });
+    expect(decode({ code: ['material with this code already exists.'] })).toMatchObject({
+      fields: { code: 'material with this code already exists.' },
+    });
+    expect(decode({ status: 400, code: 'invalid', detail: 'Nope.' })).toMatchObject({ message: 'Nope.', fields: {} });
+  });
+
   it('reads a problem document', () => {
     const problem = {
       type: 'about:blank',

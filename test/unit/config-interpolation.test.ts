@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { interpolate } from '../../src/config/interpolate.ts';
+import { problemsOf } from '../../src/config/problem.ts';
 import { configFolder, faultOf, loadText, problemsIn, SOUND_CONFIG } from '../support/config-folder.ts';
 
 async function expand(value: unknown, env: Record<string, string> = {}, files: Record<string, string> = {}) {
@@ -50,6 +51,11 @@ describe('placeholders', () => {
     expect(problems['target.apiKey']?.message).toContain('${file:nowhere/key}, which does not exist');
     expect(problems['sources[0].timezone']?.message).toContain('begins no placeholder');
     expect(Object.keys(problems)).toHaveLength(3);
+  });
+
+  it('are one problem, not two, where the place has a rule of its own too', async () => {
+    const json = SOUND_CONFIG.replace('csv', 'json').replace('{ path', '{ at: "${NOPE}", path');
+    expect(problemsOf(await faultOf(json))).toHaveLength(1);
   });
 
   it('take the type of their place', async () => {

@@ -328,7 +328,7 @@ describe('files', () => {
     expect(pages).toBe(1);
   });
 
-  it.skipIf(process.platform !== 'linux')('are closed when the reader loses interest', async () => {
+  it.skipIf(process.platform !== 'linux')('are closed when the reader loses interest (needs Linux)', async () => {
     await using folder = await temporaryFolder({ 'in.csv': `a\n${'123456789\n'.repeat(100_000)}` });
     const file = join(folder.path, 'in.csv');
     const isOpen = async () => {

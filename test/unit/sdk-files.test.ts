@@ -94,9 +94,12 @@ describe('readFileChunks', () => {
     await expect(readFileChunks(file, never).next()).rejects.toThrow('does not exist');
   });
 
-  it.skipIf(process.getuid?.() === 0)('reports a file that may not be read', async () => {
-    await using folder = await temporaryFolder({ 'x.csv': 'one' });
-    await chmod(join(folder.path, 'x.csv'), 0);
-    await expect(readFileChunks(await find(folder.path), never).next()).rejects.toThrow('permission denied');
-  });
+  it.skipIf(process.getuid?.() === 0)(
+    'reports a file that may not be read (needs a user that is not root)',
+    async () => {
+      await using folder = await temporaryFolder({ 'x.csv': 'one' });
+      await chmod(join(folder.path, 'x.csv'), 0);
+      await expect(readFileChunks(await find(folder.path), never).next()).rejects.toThrow('permission denied');
+    },
+  );
 });

@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+import {
+  type ApiFinding,
+  type CheckOptions,
+  checkApi,
+  checkMappings,
+  checkStreams,
+  type StreamFinding,
+} from '../daemon/check.ts';
+import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { ScopeAnswer } from '../domain/ports/target.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import { errorDocument, failureLines, failureOf } from './errors.ts';
+import type { Output } from './output.ts';
+import { plural, printable } from './style.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync check
+  $ dpp-sync check -c /etc/dpp-sync/dpp-sync.yaml --json
+
+Every problem of the config is told at once (exit code 2). Then every source is opened, and the API is asked
+whether the key works and what it may do, by requests that change nothing (exit code 3 where one of them fails).`;
+
+export function addCheckCommand(program: Command, run: RunAction): void {
+  program
+    .command('check')
+    .description('validate the config, open every source, and ask the API what the key may do')
+    .addHelpText('after', EXAMPLES)
+    .action(() => run(check));
+}
+
+async function check(context: CommandContext): Promise<number> {
+  const { output, secrets, clock, log } = context;
+  const config = await context.loadConfig();
+  await checkMappings(config);
+  printConfig(config, output);
+
+  const signal = context.interruption();
+  const options: CheckOptions = { config, secrets, clock, log, version: context.package.version, signal };
+  const streams: StreamFinding[] = [];
+  for await (const finding of checkStreams(options)) {
+    streams.push(finding);
+    printStream(finding, output);
+  }
+  const api = await checkApi(options);
+  printApi(api, output);
+
+  const [problem] = [...streams.map((finding) => finding.problem), api.problem].filter((one) => one !== null);
+  const exitCode = problem?.exitCode ?? 0;
+  if (output.json) {
+    output.document({
+      ok: exitCode === 0,
+      config: { file: config.file, warnings: config.warnings },
+      sources: streams.map(({ source, stream, found, problem: why }) => ({
+        source,
+        stream,
+        ok: why === null,
+        found,
+        error: why === null ? null : errorDocument(failureOf(why)),
+      })),
+      api: {
+        baseUrl: api.baseUrl,
+        key: api.key,
+        publishKey: api.publishKey,
+        ok: api.problem === null,
+        scopes: api.scopes,
+        error: api.problem === null ? null : errorDocument(failureOf(api.problem)),
+      },
+      ...(problem === undefined ? {} : { error: errorDocument(failureOf(problem)) }),
+    });
+  }
+  return exitCode;
+}
+
+function printConfig({ file, sources, queue, ledger }: RuntimeConfig, output: Output): void {
+  const mappings = sources.reduce((sum, source) => sum + source.mappings.length, 0);
+  output.print(
+    good(output, 'config', `${file}: ${plural(sources.length, 'source')}, ${plural(mappings, 'mapping')}`),
+    `           queue ${queue.kind}, ledger ${ledger}`,
+  );
+}
+
+function printStream({ source, stream, found, problem }: StreamFinding, output: Output): void {
+  const name = `${source}/${stream}`;
+  if (problem === null) output.print(good(output, 'source', `${name}: ${printable(found ?? '')}`));
+  else output.print(...bad(output, 'source', name, problem));
+}
+
+function printApi({ baseUrl, key, publishKey, scopes, problem }: ApiFinding, output: Output): void {
+  const keys = `key ${key ?? 'unreadable'}${publishKey === null ? '' : `, publishing with ${publishKey}`}`;
+  if (problem !== null) output.print(...bad(output, 'api', `${baseUrl} (${keys})`, problem));
+  else output.print(good(output, 'api', `${baseUrl} (${keys})`));
+  if (scopes === null) return;
+  const told = Object.entries(scopes).map(([scope, answer]) => `${scope} ${answerMark(answer, output)}`);
+  output.print(`           scopes: ${told.join('  ')}`);
+  if (scopes.publish === 'no') {
+    output.print(
+      `           ${output.paint('dim', 'Passports cannot be published with this key; all else can be done.')}`,
+    );
+  }
+}
+
+function answerMark(answer: ScopeAnswer, { paint }: Output): string {
+  if (answer === 'yes') return paint('green', '✓ yes');
+  return answer === 'no' ? paint('red', '✗ no') : paint('yellow', '? unknown');
+}
+
+function good({ paint }: Output, what: string, text: string): string {
+  return `${paint('green', '✓')} ${what.padEnd(8)} ${text}`;
+}
+
+function bad({ paint }: Output, what: string, text: string, problem: unknown): string[] {
+  const lines = failureLines(failureOf(problem)).map((line) => `           ${line.replace(/^error: /, '').trim()}`);
+  return [`${paint('red', '✗')} ${what.padEnd(8)} ${text}`, ...lines];
+}

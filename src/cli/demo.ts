@@ -1,0 +1,1 @@
+export function addDemoCommand(..._: unknown[]): void {}

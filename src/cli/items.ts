@@ -1,0 +1,104 @@
+import { type Command, Option } from 'commander';
+import type { ItemKind } from '../domain/item.ts';
+import type { ItemState, ItemSummary } from '../domain/ports/ledger-views.ts';
+import { assertSources, itemKind, wholeNumber } from './arguments.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import type { Cell } from './style.ts';
+import { formatTable } from './style.ts';
+import { formatValue, kindWord, STATE_COLOURS, STATES_IN_ORDER, stateWord } from './words.ts';
+
+interface ItemsOptions {
+  state?: ItemState | 'missing';
+  kind?: ItemKind;
+  source?: string;
+  search?: string;
+  limit?: number;
+}
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync items --state rejected
+  $ dpp-sync items --kind product --search TWZ-180
+  $ dpp-sync items --json | jq -r 'select(.missing) | .key'
+
+People get the first 50 (or --limit), with --json all of them, one JSON object a line.`;
+
+const SHOWN = 50;
+const PAGE = 500;
+
+export function addItemsCommand(program: Command, run: RunAction): void {
+  program
+    .command('items')
+    .description('list the items of the ledger')
+    .addOption(
+      new Option('--state <state>', 'only items in this state; missing: gone from their source').choices([
+        ...STATES_IN_ORDER,
+        'missing',
+      ]),
+    )
+    .option('--kind <kind>', 'product, material or bom_item', itemKind)
+    .option('--source <id>', 'only items of this source')
+    .option('--search <text>', 'part of a key, a natural key or a name')
+    .option('--limit <n>', 'how many at most', wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .addHelpText('after', EXAMPLES)
+    .action((options: ItemsOptions) => run((context) => items(options, context)));
+}
+
+async function items({ limit, ...filter }: ItemsOptions, context: CommandContext): Promise<number> {
+  const { output } = context;
+  const config = await context.loadConfig();
+  if (filter.source !== undefined) assertSources(config, [filter.source]);
+  return context.withViews(config, async (opened) => {
+    if (opened === null) {
+      output.note(`There is no ledger yet at ${config.ledger}: nothing has been synced.`);
+      return 0;
+    }
+    const { views } = opened;
+    let left = limit ?? (output.json ? Number.POSITIVE_INFINITY : SHOWN);
+    let afterId = 0;
+    const rows: ItemSummary[] = [];
+    while (left > 0) {
+      const page = views.items({ ...filter, afterId, limit: Math.min(PAGE, left) });
+      if (page.items.length === 0) break;
+      left -= page.items.length;
+      afterId = page.lastId;
+      if (!output.json) rows.push(...page.items);
+      else for (const item of page.items) if (!(await output.jsonLine(item))) return 0;
+    }
+    if (output.json) return 0;
+    if (rows.length === 0) output.note('No item fits.');
+    else for (const line of tableOf(rows, output.paint)) if (!(await output.listLine(line))) return 0;
+    const more = left === 0 && views.items({ ...filter, afterId, limit: 1 }).items.length > 0;
+    if (more) output.note(`There are more; --limit ${(limit ?? SHOWN) * 10} shows more of them, --json all of them.`);
+    return 0;
+  });
+}
+
+function tableOf(rows: readonly ItemSummary[], paint: Parameters<typeof formatTable>[2]): string[] {
+  const columns = [
+    { title: 'kind' },
+    { title: 'key', max: 36 },
+    { title: 'natural key', max: 28 },
+    { title: 'name', max: 40 },
+    { title: 'state' },
+    { title: 'remote id', max: 12 },
+    { title: 'reason', max: 80 },
+  ];
+  return formatTable(
+    columns,
+    rows.map(({ kind, key, naturalKey, name, state, missing, remoteId, reason }) => [
+      kindWord(kind),
+      key,
+      naturalKey ?? '',
+      name ?? '',
+      stateCell(state, missing),
+      remoteId === null ? '' : formatValue(remoteId),
+      reason?.message ?? '',
+    ]),
+    paint,
+  );
+}
+
+function stateCell(state: ItemState, missing: boolean): Cell {
+  return { text: `${stateWord(state)}${missing ? ', missing' : ''}`, colour: STATE_COLOURS[state] };
+}

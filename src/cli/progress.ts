@@ -1,0 +1,138 @@
+import cliProgress from 'cli-progress';
+import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { ProgressEvent } from '../domain/ports/progress.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Output } from './output.ts';
+import { formatCount } from './style.ts';
+
+/** Shows how a sync comes along. Give `observe` to the event bus, and `stop` it before the result is printed. */
+export interface Progress {
+  observe(event: ProgressEvent): void;
+  stop(): void;
+}
+
+export interface ProgressOptions {
+  output: Output;
+  views: LedgerViews;
+  clock: Clock;
+}
+
+/**
+ * Bars where somebody watches a terminal, a line every few seconds elsewhere, nothing with `--quiet` or `--json`. It goes
+ * to stderr.
+ */
+export function createProgress(options: ProgressOptions): Progress {
+  const { output } = options;
+  if (output.quiet || output.json) return { observe: () => {}, stop: () => {} };
+  return output.watched ? createBars(options) : createLines(options);
+}
+
+/** What has happened since the beginning, and what is left. */
+function createTally({ views, clock }: ProgressOptions) {
+  const startedAt = clock.now();
+  let settled = 0;
+  let left = 0;
+  let lookAt = 0;
+  return {
+    observe(event: ProgressEvent): void {
+      if (event.type === 'settled' && event.state !== 'due' && event.state !== 'sending') {
+        settled += 1;
+        left = Math.max(0, left - 1);
+      }
+    },
+    /** Counting goes over the whole ledger, so it may take no more than a hundredth of the time. */
+    look(): { settled: number; left: number; perSecond: number } {
+      const now = clock.now();
+      if (now >= lookAt) {
+        const begin = performance.now();
+        left = Object.values(views.itemCounts()).reduce(
+          (sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0) + (states.waiting ?? 0),
+          0,
+        );
+        lookAt = now + Math.max(500, (performance.now() - begin) * 100);
+      }
+      return { settled, left, perSecond: (settled * 1000) / Math.max(1000, now - startedAt) };
+    },
+  };
+}
+
+const REFRESH_MS = 150;
+
+function createBars(options: ProgressOptions): Progress {
+  const { output } = options;
+  const tally = createTally(options);
+  const bars = new cliProgress.MultiBar(
+    {
+      format: `  {label} ${'{bar}'} {percentage}%  {detail}`,
+      barCompleteChar: '█',
+      barIncompleteChar: '░',
+      barsize: 28,
+      hideCursor: true,
+      clearOnComplete: true,
+      gracefulExit: false,
+      forceRedraw: true,
+      fps: 10,
+      stream: process.stderr,
+    },
+    cliProgress.Presets.shades_classic,
+  );
+  output.divert((text) => bars.log(`${text}\n`));
+  const streams = new Map<string, cliProgress.SingleBar>();
+  let deliver: cliProgress.SingleBar | null = null;
+  let paused = '';
+
+  const label = (text: string) => text.padEnd(18).slice(0, 18);
+  const showDeliveries = (): void => {
+    const { settled, left, perSecond } = tally.look();
+    if (settled + left === 0) return;
+    const rate = perSecond < 1 ? '' : `, ${formatCount(Math.round(perSecond))}/s`;
+    const detail = paused || `${formatCount(settled)} sent, ${formatCount(left)} left${rate}`;
+    deliver ??= bars.create(1, 0, { label: label('deliver'), detail });
+    deliver.setTotal(settled + left);
+    deliver.update(settled, { detail });
+  };
+  const timer = setInterval(showDeliveries, REFRESH_MS);
+
+  return {
+    observe(event) {
+      tally.observe(event);
+      if (event.type === 'paused') paused = `paused: ${event.reason.message}`;
+      if (event.type === 'resumed') paused = '';
+      if (event.type !== 'page') return;
+      const name = `${event.source}/${event.stream}`;
+      const detail = `${formatCount(event.read)} rows`;
+      const total = event.total ?? event.read;
+      const bar = streams.get(name) ?? bars.create(Math.max(1, total), 0, { label: label(name), detail });
+      streams.set(name, bar);
+      bar.setTotal(Math.max(1, total));
+      bar.update(event.done ?? event.read, { detail });
+    },
+    stop() {
+      clearInterval(timer);
+      output.divert(null);
+      bars.stop();
+    },
+  };
+}
+
+const LINE_EVERY_MS = 5000;
+
+function createLines(options: ProgressOptions): Progress {
+  const { output } = options;
+  const tally = createTally(options);
+  const read = new Map<string, number>();
+  const timer = setInterval(() => {
+    const rows = [...read].map(([name, count]) => `${name} ${formatCount(count)} rows`).join(', ');
+    const { settled, left } = tally.look();
+    output.note(`${rows === '' ? '' : `read ${rows}; `}${formatCount(settled)} sent, ${formatCount(left)} left`);
+  }, LINE_EVERY_MS);
+  return {
+    observe(event) {
+      tally.observe(event);
+      if (event.type === 'page') read.set(`${event.source}/${event.stream}`, event.read);
+      if (event.type === 'paused') output.note(`paused: ${event.reason.message}`);
+      if (event.type === 'resumed') output.note('resumed');
+    },
+    stop: () => clearInterval(timer),
+  };
+}

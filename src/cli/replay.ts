@@ -1,0 +1,103 @@
+import { type Command, Option } from 'commander';
+import { exitCodeOf, type SyncReport, sync } from '../daemon/sync.ts';
+import { fault } from '../domain/faults.ts';
+import { REPLAY_STATES, type ReplayState } from '../domain/ports/ledger.ts';
+import type { ReplayReport } from '../pipeline/replay.ts';
+import { assertSources, collect, seconds } from './arguments.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import { plural } from './style.ts';
+import { syncDocument } from './sync-report.ts';
+import { syncWith, tellReport, WAIT_SECONDS } from './sync.ts';
+
+interface ReplayOptions {
+  state?: ReplayState[];
+  source?: string[];
+  key?: string[];
+  dryRun?: boolean;
+  force?: boolean;
+  wait: number;
+}
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync replay --state quarantined --dry-run      how many would pass with the mapping as it is now?
+  $ dpp-sync replay --state rejected --state blocked
+  $ dpp-sync replay --key TWZ-180-LS                   an item by key, SKU or code
+  $ dpp-sync replay --key 00012001/0010 --force        send again although it may have arrived: look first!
+
+Stored records are mapped anew with the present mapping, so an old mistake is never sent again. Nothing is
+pulled. Without options everything that is blocked, rejected, parked, in doubt or quarantined is taken.`;
+
+export function addReplayCommand(program: Command, run: RunAction): void {
+  const parseState = (value: string, before?: ReplayState[]): ReplayState[] => {
+    const state = REPLAY_STATES.find((one) => one === value.replaceAll('-', '_'));
+    if (state === undefined) throw fault('usage', `There is no state "${value}" to replay.`, {
+        suggestion: `Choose from ${REPLAY_STATES.join(', ')}.`,
+      });
+    return collect(state, before);
+  };
+  const parseText = (value: string, before?: string[]): string[] => collect(value, before);
+  program
+    .command('replay')
+    .description('map stored records anew, and send what needs it')
+    .addOption(new Option('--state <state>', `${REPLAY_STATES.join(', ')}; may be repeated`).argParser(parseState))
+    .addOption(new Option('--source <id>', 'only records of this source; may be repeated').argParser(parseText))
+    .addOption(new Option('--key <key>', 'only these items or records; may be repeated').argParser(parseText))
+    .option('--dry-run', 'only say what would pass')
+    .option('--force', 'send an in-doubt delivery again; needs --key')
+    .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
+    .addHelpText('after', EXAMPLES)
+    .action((options: ReplayOptions) => run((context) => replay(options, context)));
+}
+
+async function replay(options: ReplayOptions, context: CommandContext): Promise<number> {
+  const { state = REPLAY_STATES, source: sources = [], key: keys = [], dryRun = false, force = false, wait } = options;
+  const { output, clock } = context;
+  if (force && keys.length === 0) {
+    throw fault('usage', '--force sends again what may have arrived, so it needs --key to say what.', {
+      suggestion: 'Look at the platform whether the item is there, then name it with --key.',
+    });
+  }
+  const config = await context.loadConfig();
+  assertSources(config, sources);
+  const selection = { states: state, sources, keys, deliveryIds: [] };
+  let replayed: ReplayReport = { records: 0, passing: 0, staged: 0, quarantined: 0, heldInDoubt: 0 };
+
+  if (dryRun) {
+    const runtime = await context.openRuntime(config, 'replay');
+    try {
+      replayed = await runtime.replay({ selection, force, dryRun });
+    } finally {
+      await runtime.close();
+    }
+    if (output.json) output.document({ ok: true, dryRun, ...replayed });
+    output.print(...replayLines(replayed, true));
+    return 0;
+  }
+  const { report, attention } = await syncWith(context, config, { command: 'replay', sources }, async (runtime, abort) => {
+    replayed = await runtime.replay({ selection, force, dryRun });
+    return sync(runtime, { sources, waitMs: wait * 1000, abort, pull: false }, clock);
+  });
+  if (output.json) output.document(replayDocument(replayed, report));
+  if (!output.quiet) output.print(...replayLines(replayed, false), '');
+  tellReport(context, report, attention);
+  return exitCodeOf(report);
+}
+
+function replayDocument(replayed: ReplayReport, report: SyncReport): object {
+  const { ok, runs: _, ...rest } = syncDocument(report);
+  return { ok, dryRun: false, ...replayed, ...rest };
+}
+
+function replayLines({ records, passing, staged, heldInDoubt }: ReplayReport, dryRun: boolean): string[] {
+  if (records === 0) return ['Nothing fits: there is nothing to replay.'];
+  const failing = records - passing;
+  const looked = `${plural(records, 'record')} mapped anew: ${passing} ${dryRun ? 'would pass' : 'passed'}, ${failing} still ${failing === 1 ? 'fails' : 'fail'}.`;
+  const lines = [dryRun ? `${looked} Nothing was stored or sent.` : `${looked} ${plural(staged, 'delivery', 'deliveries')} staged.`];
+  if (heldInDoubt > 0) {
+    lines.push(
+      `${plural(heldInDoubt, 'delivery is', 'deliveries are')} in doubt and left alone: look whether they arrived, then use --key KEY --force.`,
+    );
+  }
+  return lines;
+}

@@ -1,0 +1,111 @@
+import { Argument, type Command } from 'commander';
+import { fault } from '../domain/faults.ts';
+import type { ItemKind } from '../domain/item.ts';
+import type { ItemView, LedgerViews } from '../domain/ports/ledger-views.ts';
+import { formatPlace } from '../domain/record.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { itemKind } from './arguments.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import type { Output } from './output.ts';
+import { formatTime, printable } from './style.ts';
+import { formatIssue, formatValue, kindWord, NEXT_STEPS, STATE_COLOURS, stateWord } from './words.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync show product TWZ-180-LS            by SKU, or by the key that the mapping gives
+  $ dpp-sync show material 000000000030000107
+  $ dpp-sync show bom_item 00012001/0010 --json`;
+
+export function addShowCommand(program: Command, run: RunAction): void {
+  program
+    .command('show')
+    .description("one item's story: what is wanted, what the platform has, what it waits for, its timeline")
+    .addArgument(new Argument('<kind>', 'product, material or bom_item').argParser(itemKind))
+    .argument('<key>', 'its key, or its SKU or code')
+    .addHelpText('after', EXAMPLES)
+    .action((kind: ItemKind, key: string) => run((context) => show(kind, key, context)));
+}
+
+async function show(kind: ItemKind, key: string, context: CommandContext): Promise<number> {
+  const { output } = context;
+  const config = await context.loadConfig();
+  return context.withViews(config, async (opened) => {
+    const item = opened?.views.item(kind, key) ?? null;
+    if (item === null) throw unknownItem(kind, key, opened?.views ?? null);
+    if (output.json) output.document({ ok: true, item });
+    else output.print(...itemLines(item, output));
+    return 0;
+  });
+}
+
+function unknownItem(kind: ItemKind, key: string, views: LedgerViews | null): Error {
+  const message = `There is no ${kindWord(kind)} "${key}" in the ledger.`;
+  const near = views?.items({ kind, search: key, afterId: 0, limit: 3 }).items.map((item) => item.key) ?? [];
+  const suggestion =
+    views === null
+      ? 'There is no ledger yet: run `dpp-sync sync` first.'
+      : near.length > 0
+        ? `Did you mean ${near.join(', ')}?`
+        : `Search with \`dpp-sync items --kind ${kind} --search TEXT\`; quarantined records make no item.`;
+  return fault('item.unknown', message, { suggestion });
+}
+
+function itemLines(item: ItemView, { paint }: Output): string[] {
+  const { kind, key, naturalKey, name, state, missing, remoteId, reason, record } = item;
+  const title = [kindWord(kind), key, ...(naturalKey === null || naturalKey === key ? [] : [`(${naturalKey})`])].join(' ');
+  const lines = [
+    paint('bold', printable(title)) + (name === null ? '' : `  ${printable(name)}`),
+    `  state      ${paint(STATE_COLOURS[state], stateWord(state))}${missing ? ', missing from its source' : ''}`,
+    `  remote id  ${formatValue(remoteId)}`,
+    `  revision   ${item.revision}${item.attempts > 0 ? `, ${item.attempts} attempts` : ''}`,
+  ];
+  if (reason !== null) {
+    const status = reason.status === undefined ? '' : ` (HTTP ${reason.status})`;
+    lines.push(`  reason     ${printable(reason.message)}${status}`);
+    for (const [field, message] of Object.entries(reason.fields ?? {})) lines.push(`             ${printable(`${field}: ${message}`)}`);
+  }
+  if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
+  lines.push(`  next step  ${NEXT_STEPS[state].replaceAll('KEY', printable(key))}`);
+
+  lines.push('', paint('bold', 'Wanted by the source and acknowledged by the platform'), ...payloadLines(item, paint));
+  if (item.refs.length > 0) {
+    lines.push('', paint('bold', 'Refers to'));
+    for (const ref of item.refs) {
+      const where = ref.state === null ? paint('yellow', 'which no record gives') : paint(STATE_COLOURS[ref.state], stateWord(ref.state));
+      lines.push(`  ${ref.role.padEnd(10)} ${kindWord(ref.kind)} ${printable(ref.key)}: ${where}`);
+    }
+  }
+  if (record !== null) {
+    lines.push('', `${paint('bold', 'Record')}  ${record.source}/${record.stream}, ${printable(formatPlace(record.place))}`);
+    lines.push(...fieldLines(record.fields));
+    for (const issue of record.quarantined ?? []) lines.push(`  ${paint('red', `quarantined: ${formatIssue(issue)}`)}`);
+  }
+  lines.push('', paint('bold', 'Timeline'));
+  for (const { at, what, operation, revision, detail } of item.timeline) {
+    const of = operation === null ? '' : ` ${operation}${revision === null ? '' : `, revision ${revision}`}`;
+    lines.push(`  ${formatTime(at)}  ${stateWord(what)}${of}${detail === null ? '' : `: ${printable(detail)}`}`);
+  }
+  return lines;
+}
+
+/** Each field once where both agree, with both values where they differ. */
+function payloadLines({ desired, baseline }: ItemView, paint: Output['paint']): string[] {
+  const names = [...new Set([...Object.keys(desired), ...Object.keys(baseline ?? {})])];
+  const width = Math.max(0, ...names.map((name) => name.length));
+  return names.flatMap((name) => {
+    const wanted = formatValue(desired[name], 300);
+    const known = baseline === null ? null : formatValue(baseline[name], 300);
+    const label = `  ${name.padEnd(width)}  `;
+    if (known === wanted) return [`${label}${wanted}`];
+    return [
+      `${label}${paint('yellow', wanted)}`,
+      ...(known === null ? [] : [`${' '.repeat(label.length)}${paint('dim', `the platform has: ${known}`)}`]),
+    ];
+  });
+}
+
+function fieldLines(fields: JsonObject): string[] {
+  const filled = Object.entries(fields).filter(([, value]) => value !== '' && value !== null);
+  const width = Math.min(20, Math.max(0, ...filled.map(([name]) => name.length)));
+  return filled.map(([name, value]) => `  ${printable(name).padEnd(width)}  ${formatValue(value, 120)}`);
+}

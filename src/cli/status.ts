@@ -1,0 +1,171 @@
+import type { Command } from 'commander';
+import { nextRunsOf } from '../daemon/next-runs.ts';
+import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { OpenedViews } from '../daemon/open-views.ts';
+import { passportsOf } from '../daemon/sync.ts';
+import type { ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
+import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
+import { Fault } from '../lib/errors.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import type { Output } from './output.ts';
+import { formatCount, formatDuration, formatTable, formatTime, printable } from './style.ts';
+import { type Attention, attentionLines, attentionOf, itemLines } from './sync-report.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync status
+  $ dpp-sync status --json | jq .items
+
+It only reads, so it may run beside a daemon or a sync. Exit code 4 says that items need a person or wait for
+others, or that records are quarantined.`;
+
+export function addStatusCommand(program: Command, run: RunAction): void {
+  program
+    .command('status')
+    .description('ledger and queue counts, last and next runs')
+    .addHelpText('after', EXAMPLES)
+    .action(() => run(status));
+}
+
+interface Queue {
+  kind: 'embedded' | 'redis';
+  /** Null where they cannot be had: the embedded queue is in another process, or Redis is out of reach. */
+  counts: Record<QueueName, QueueCounts> | null;
+  /** Why there are none, where something is wrong. */
+  problem: string | null;
+}
+
+interface SourceStatus {
+  source: string;
+  lastRun: RunView | null;
+  nextRunAt: number | null;
+}
+
+interface Found {
+  items: ItemCounts;
+  attention: Attention;
+  sources: SourceStatus[];
+  queue: Queue;
+}
+
+async function status(context: CommandContext): Promise<number> {
+  const { output } = context;
+  const config = await context.loadConfig();
+  const next = nextRunsOf(config);
+  const opened = await context.withViews(config, async (ledger) => ledger && look(ledger));
+
+  async function look(ledger: OpenedViews): Promise<Found> {
+    const { views } = ledger;
+    return {
+      items: views.itemCounts(),
+      attention: attentionOf(views, []),
+      sources: config.sources.map(({ id }) => ({
+        source: id,
+        lastRun: views.runs({ source: id, limit: 1 })[0] ?? null,
+        nextRunAt: next.get(id) ?? null,
+      })),
+      queue: await queueOf(ledger, context, config),
+    };
+  }
+
+  const found = opened ?? {
+    items: { product: {}, material: {}, bom_item: {} },
+    attention: { waitingFor: [], stuck: [], quarantined: 0 },
+    sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
+    queue: { kind: config.queue.kind, counts: null, problem: null },
+  };
+  const exitCode = needsPerson(found) ? 4 : 0;
+  if (output.json) output.document(statusDocument(found, config, { ok: exitCode === 0, exists: opened !== null }));
+  else printStatus(found, config, opened !== null, output);
+  return exitCode;
+}
+
+async function queueOf(ledger: OpenedViews, { log }: CommandContext, config: RuntimeConfig): Promise<Queue> {
+  const { kind } = config.queue;
+  try {
+    return { kind, counts: await ledger.queueCounts(log), problem: null };
+  } catch (error) {
+    // The ledger has the truth: what it says is worth showing without the queue.
+    if (error instanceof Fault) return { kind, counts: null, problem: error.message };
+    throw error;
+  }
+}
+
+function needsPerson({ items, attention }: Found): boolean {
+  if (attention.quarantined > 0 || attention.stuck.length > 0) return true;
+  return Object.values(items).some(({ waiting = 0 }) => waiting > 0);
+}
+
+function statusDocument(found: Found, config: RuntimeConfig, facts: { ok: boolean; exists: boolean }): object {
+  const { items, attention, sources, queue } = found;
+  return {
+    ok: facts.ok,
+    ledger: { file: config.ledger, exists: facts.exists },
+    items,
+    passports: passportsOf(items),
+    quarantined: attention.quarantined,
+    waitingFor: attention.waitingFor,
+    queue: { kind: queue.kind, counts: queue.counts, problem: queue.problem },
+    sources: sources.map(({ source, lastRun, nextRunAt }) => ({
+      source,
+      lastRun: lastRun && {
+        trigger: lastRun.trigger,
+        startedAt: isoOrNull(lastRun.startedAt),
+        endedAt: isoOrNull(lastRun.endedAt),
+        result: lastRun.result,
+        error: lastRun.error,
+        streams: lastRun.streams,
+      },
+      nextRunAt: isoOrNull(nextRunAt),
+    })),
+  };
+}
+
+function isoOrNull(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
+function printStatus(found: Found, config: RuntimeConfig, exists: boolean, output: Output): void {
+  const { paint } = output;
+  if (!exists) {
+    output.print(
+      `There is no ledger yet at ${config.ledger}: nothing has been synced. Begin with \`dpp-sync sync\`.`,
+      '',
+    );
+  } else {
+    output.print(...itemLines(found.items, paint), '');
+  }
+  const rows = found.sources.map(({ source, lastRun, nextRunAt }) => [
+    source,
+    lastRun === null ? 'never' : formatTime(lastRun.startedAt),
+    lastRun === null ? '' : resultOf(lastRun),
+    nextRunAt === null ? 'on demand' : formatTime(nextRunAt),
+  ]);
+  output.print(
+    ...formatTable(
+      [{ title: 'source' }, { title: 'last run' }, { title: 'result', max: 60 }, { title: 'next' }],
+      rows,
+      paint,
+    ),
+  );
+  output.print('', queueLine(found.queue));
+  const lines = attentionLines(found.items, found.attention, paint);
+  if (lines.length > 0) output.print('', ...lines);
+}
+
+function resultOf({ result, error, startedAt, endedAt, streams }: RunView): string {
+  if (result === 'failed') return `failed: ${error ?? 'no reason was kept'}`;
+  const read = streams.reduce((sum, account) => sum + account.read, 0);
+  const took = endedAt === null ? '' : ` in ${formatDuration(endedAt - startedAt)}`;
+  return `${result ?? 'running'}, ${formatCount(read)} read${took}`;
+}
+
+function queueLine({ kind, counts, problem }: Queue): string {
+  if (problem !== null) return `Queue: ${printable(problem)}`;
+  if (counts === null)
+    return `Queue: ${kind}${kind === 'embedded' ? ', which only its own process can look into' : ''}`;
+  const told = Object.entries(counts).map(
+    ([name, { waiting, active, failed }]) => `${name} ${waiting} waiting, ${active} active, ${failed} failed`,
+  );
+  return `Queue: ${kind}; ${told.join('; ')}`;
+}

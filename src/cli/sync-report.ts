@@ -1,0 +1,160 @@
+import { exitCodeOf, type SyncReport } from '../daemon/sync.ts';
+import type { ItemKind } from '../domain/item.ts';
+import type { ItemCounts, LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import { errorDocument, failureOf } from './errors.ts';
+import {
+  type Cell,
+  formatCount,
+  formatDuration,
+  formatTable,
+  type Paint,
+  plural,
+  printable,
+  shorten,
+} from './style.ts';
+import { kindWord, STATE_COLOURS, STATES_IN_ORDER, stateWord } from './words.ts';
+
+/** The result of a sync as the interface contract has it. */
+export function syncDocument(report: SyncReport): { ok: boolean } & Record<string, unknown> {
+  const { runs, items, passports, requests, durationMs, warnings, fault } = report;
+  const { sent, throttled, retried } = requests;
+  return {
+    ok: exitCodeOf(report) === 0,
+    runs: runs.map(({ source, stream, read, unchanged, changed, quarantined, excluded, missing }) => ({
+      source,
+      stream,
+      read,
+      unchanged,
+      changed,
+      quarantined,
+      excluded,
+      missing,
+    })),
+    items,
+    passports,
+    requests: { sent, throttled, retried },
+    durationMs,
+    warnings,
+    ...(fault === null ? {} : { error: errorDocument(failureOf(fault)) }),
+  };
+}
+
+/** The lines of a report that need looking into the ledger for. */
+export interface Attention {
+  waitingFor: WaitingGroup[];
+  stuck: StuckDelivery[];
+  quarantined: number;
+}
+
+export const SHOWN_MAX = 5;
+
+/** @param sources whose quarantined records count; empty for all */
+export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
+  return {
+    waitingFor: views.waitingFor(SHOWN_MAX),
+    stuck: views.stuck(SHOWN_MAX),
+    quarantined: views.quarantinedCount(sources),
+  };
+}
+
+export function runLines({ runs }: SyncReport, paint: Paint): string[] {
+  if (runs.length === 0) return [];
+  const right = { align: 'right' } as const;
+  const columns = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
+  const rows = runs.map((account) => [
+    `${account.source}/${account.stream}`,
+    ...columns.map((name) => countCell(account[name], name === 'quarantined' || name === 'missing' ? 'yellow' : null)),
+  ]);
+  return formatTable([{ title: 'stream' }, ...columns.map((title) => ({ title, ...right }))], rows, paint);
+}
+
+/** A table of kinds by state; states that no item is in are left out. */
+export function itemLines(items: ItemCounts, paint: Paint): string[] {
+  const kinds = Object.keys(items) as ItemKind[];
+  const used = STATES_IN_ORDER.filter(
+    (state) => state === 'delivered' || kinds.some((kind) => (items[kind][state] ?? 0) > 0),
+  );
+  const rows = kinds.map((kind) => [
+    kindWord(kind),
+    ...used.map((state) => countCell(items[kind][state] ?? 0, STATE_COLOURS[state])),
+  ]);
+  const titles = used.map((state) => ({ title: stateWord(state), align: 'right' as const }));
+  return formatTable([{ title: 'item' }, ...titles], rows, paint);
+}
+
+/** What waits and why, what needs a person, what is quarantined; nothing where all is well. */
+export function attentionLines(items: ItemCounts, attention: Attention, paint: Paint): string[] {
+  const lines: string[] = [];
+  const waiting = countOf(items, ['waiting']);
+  if (waiting > 0) {
+    const goes = waiting === 1 ? 'It goes out by itself' : 'They go out by themselves';
+    lines.push(
+      paint('yellow', `${plural(waiting, 'item waits', 'items wait')} for others to be delivered. ${goes} then.`),
+    );
+    for (const { kind, key, state, count } of attention.waitingFor) {
+      const why = state === null ? 'which no record gives' : `which is ${stateWord(state)}`;
+      lines.push(`  ${formatCount(count)} for ${kindWord(kind)} ${printable(key)}, ${why}`);
+    }
+    if (attention.waitingFor.length === SHOWN_MAX) lines.push(`  … all of them: dpp-sync items --state waiting`);
+  }
+  const needing = countOf(items, ['blocked', 'rejected', 'parked', 'in_doubt']);
+  if (needing > 0) {
+    lines.push(paint('red', `${plural(needing, 'item needs', 'items need')} a person:`));
+    for (const { kind, key, naturalKey, state, reason } of attention.stuck) {
+      const name = naturalKey === null || naturalKey === key ? key : `${key} (${naturalKey})`;
+      lines.push(
+        `  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(reason.message), 160)}`,
+      );
+    }
+    lines.push('  What can be done: dpp-sync show KIND KEY, or for all: dpp-sync items --state rejected');
+  }
+  if (attention.quarantined > 0) {
+    lines.push(
+      paint(
+        'yellow',
+        `${plural(attention.quarantined, 'record is', 'records are')} quarantined, as they could not be mapped.`,
+      ),
+      '  Which and why: dpp-sync quarantine, or as a file for the team of the source: dpp-sync quarantine --out FILE',
+    );
+  }
+  return lines;
+}
+
+/** What a sync did, for people. */
+export function reportLines(report: SyncReport, attention: Attention, paint: Paint): string[] {
+  const { items, requests, durationMs, warnings } = report;
+  const notes = warnings.slice(0, SHOWN_MAX).map((warning) => `${paint('yellow', 'warning:')} ${printable(warning)}`);
+  if (warnings.length > SHOWN_MAX) notes.push(`  … and ${warnings.length - SHOWN_MAX} more warnings`);
+  const extra = [
+    ...(requests.throttled > 0 ? [`${formatCount(requests.throttled)} throttled`] : []),
+    ...(requests.retried > 0 ? [`${formatCount(requests.retried)} sent again`] : []),
+  ];
+  const detail = extra.length === 0 ? '' : ` (${extra.join(', ')})`;
+  const sections = [
+    runLines(report, paint),
+    itemLines(items, paint),
+    notes,
+    attentionLines(items, attention, paint),
+    [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${verdict(report, paint)}`],
+  ];
+  return sections.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+}
+
+function verdict(report: SyncReport, paint: Paint): string {
+  const exitCode = exitCodeOf(report);
+  if (exitCode === 0) return paint('green', 'All is delivered.');
+  if (exitCode === 4) return paint('yellow', 'Finished, with something left to look at (exit code 4).');
+  return paint('red', 'Not finished.');
+}
+
+function countOf(items: ItemCounts, states: readonly (keyof ItemCounts[ItemKind])[]): number {
+  return Object.values(items).reduce(
+    (sum, counts) => sum + states.reduce((inner, state) => inner + (counts[state] ?? 0), 0),
+    0,
+  );
+}
+
+function countCell(count: number, colour: Cell['colour'] | null): Cell {
+  if (count === 0) return { text: '0', colour: 'dim' };
+  return colour === null || colour === undefined ? { text: formatCount(count) } : { text: formatCount(count), colour };
+}

@@ -1,0 +1,85 @@
+import type { Command } from 'commander';
+import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { Runtime } from '../daemon/runtime.ts';
+import { exitCodeOf, type SyncReport, sync } from '../daemon/sync.ts';
+import { assertSources, seconds } from './arguments.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import { failureLines, failureOf } from './errors.ts';
+import { createProgress } from './progress.ts';
+import { plural } from './style.ts';
+import { type Attention, attentionLines, attentionOf, reportLines, syncDocument } from './sync-report.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync sync                        every source
+  $ dpp-sync sync erp pim                these alone
+  $ dpp-sync sync --json --wait 600      for scripts; gives an API that is away ten minutes to come back
+
+It may be stopped at any time (Ctrl-C finishes what is under way, a second one ends at once) and run again:
+nothing is lost and nothing is sent twice.`;
+
+export const WAIT_SECONDS = 60;
+
+export function addSyncCommand(program: Command, run: RunAction): void {
+  program
+    .command('sync')
+    .description('pull, map, push and publish until nothing is left that could go on by itself')
+    .argument('[source...]', 'ids of sources; all of them without any')
+    .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
+    .addHelpText('after', EXAMPLES)
+    .action((sources: string[], { wait }: { wait: number }) =>
+      run(async (context) => {
+        const config = await context.loadConfig();
+        assertSources(config, sources);
+        const { report, attention } = await syncWith(context, config, { command: 'sync', sources }, (runtime, abort) =>
+          sync(runtime, { sources, waitMs: wait * 1000, abort }, context.clock),
+        );
+        if (context.output.json) context.output.document(syncDocument(report));
+        tellReport(context, report, attention);
+        return exitCodeOf(report);
+      }),
+    );
+}
+
+/**
+ * Opens everything, works with it under a progress display, and closes everything. After an interruption what is under
+ * way is drained by the closing, so what is left is counted after it.
+ *
+ * @param sources whose items and records count; empty for all
+ */
+export async function syncWith(
+  context: CommandContext,
+  config: RuntimeConfig,
+  { command, sources }: { command: string; sources: readonly string[] },
+  work: (runtime: Runtime, abort: AbortSignal) => Promise<SyncReport>,
+): Promise<{ report: SyncReport; attention: Attention }> {
+  const abort = context.interruption();
+  const runtime = await context.openRuntime(config, command);
+  const progress = createProgress({ output: context.output, views: runtime.views, clock: context.clock });
+  const unsubscribe = runtime.bus.subscribe(progress.observe);
+  let report: SyncReport;
+  let attention: Attention;
+  try {
+    report = await work(runtime, abort);
+    attention = attentionOf(runtime.views, sources);
+  } finally {
+    unsubscribe();
+    progress.stop();
+    await runtime.close();
+  }
+  if (!abort.aborted) return { report, attention };
+  const items = await context.withViews(config, async (opened) => opened?.views.itemCounts(sources) ?? report.items);
+  return { report: { ...report, items }, attention };
+}
+
+/** Tells people what a sync did. With `--quiet` only what needs them. */
+export function tellReport(context: CommandContext, report: SyncReport, attention: Attention): void {
+  const { output } = context;
+  if (output.quiet) output.print(...attentionLines(report.items, attention, output.paint));
+  else output.print(...reportLines(report, attention, output.paint));
+  if (report.fault === null) return;
+  for (const line of failureLines(failureOf(report.fault))) output.error(line);
+  const left = Object.values(report.items).reduce((sum, { due = 0, sending = 0 }) => sum + due + sending, 0);
+  if (left > 0)
+    output.error(`  ${plural(left, 'delivery is', 'deliveries are')} left; they are kept and go out next time.`);
+}

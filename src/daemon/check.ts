@@ -1,0 +1,121 @@
+import { createTarget } from '../api/target.ts';
+import type { SecretSource } from '../config/secret-source.ts';
+import { fault } from '../domain/faults.ts';
+import type { Probe } from '../domain/ports/target.ts';
+import type { Clock } from '../lib/clock.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging.ts';
+import { maskSecret, type SecretStore } from '../lib/secrets.ts';
+import { createMappers } from './mappers.ts';
+import { probeSource, type RuntimeConfig } from './open-source.ts';
+
+/** What `check` found of one stream. */
+export interface StreamFinding {
+  source: string;
+  stream: string;
+  /** A line on what is there; null where it cannot be read. */
+  found: string | null;
+  problem: Fault | null;
+}
+
+/** What `check` found of the API. */
+export interface ApiFinding {
+  baseUrl: string;
+  /** The key's first 8 characters; null where it cannot be had. */
+  key: string | null;
+  publishKey: string | null;
+  /** Null where the API gave no answer. */
+  scopes: Probe['scopes'] | null;
+  /** What keeps a sync from going through. */
+  problem: Fault | null;
+}
+
+export interface CheckOptions {
+  config: RuntimeConfig;
+  secrets: SecretStore;
+  clock: Clock;
+  log: Logger;
+  version: string;
+  signal: AbortSignal;
+}
+
+/**
+ * Compiles every mapping.
+ *
+ * @throws Fault `mapping.invalid` with every problem
+ */
+export function checkMappings(config: RuntimeConfig): Promise<void> {
+  return createMappers({ sources: config.sources, baseDir: config.folder }).refreshAll();
+}
+
+/** Tries every stream of every source, whatever becomes of the others. */
+export async function* checkStreams({ config, log, signal }: CheckOptions): AsyncGenerator<StreamFinding> {
+  for (const source of config.sources) {
+    for (const stream of source.streams) {
+      const place = { source: source.id, stream: stream.name };
+      try {
+        const [probed] = await probeSource({ ...source, streams: [stream] }, config, log, signal);
+        yield { ...place, found: probed?.found ?? '', problem: null };
+      } catch (error) {
+        yield { ...place, found: null, problem: asFault(error, 'source.unreadable') };
+      }
+    }
+  }
+}
+
+/** Asks the API what the keys may do, without writing anything. Needs no ledger. */
+export async function checkApi({ config, secrets, clock, log, version, signal }: CheckOptions): Promise<ApiFinding> {
+  const { profile } = config;
+  const { baseUrl, apiKey, publishKey } = config.target;
+  const finding: ApiFinding = { baseUrl, key: null, publishKey: null, scopes: null, problem: null };
+  try {
+    finding.key = await prefixOf(apiKey);
+    finding.publishKey = publishKey === null ? null : await prefixOf(publishKey);
+    const keys = publishKey === null ? { apiKey } : { apiKey, publishKey };
+    const target = createTarget({ baseUrl, profile, ...keys, secrets, clock, log, version });
+    try {
+      const { denied, scopes } = await target.probe(signal);
+      return { ...finding, scopes, problem: denied === null ? scopeProblem(scopes) : deniedFault(denied) };
+    } finally {
+      await target.close();
+    }
+  } catch (error) {
+    return { ...finding, problem: asFault(error, 'api.unreachable') };
+  }
+}
+
+async function prefixOf(key: SecretSource): Promise<string> {
+  return maskSecret(await key.read());
+}
+
+/** Publishing is a matter of its own: without its scope everything else goes on. */
+function scopeProblem({ read, write }: Probe['scopes']): Fault | null {
+  const missing = [...(read === 'no' ? ['read'] : []), ...(write === 'no' ? ['write'] : [])];
+  if (missing.length === 0) return null;
+  const named = missing.join(' and ');
+  return fault('api.key', `The API key lacks the scope${missing.length === 1 ? '' : 's'} ${named}.`, {
+    path: 'target.apiKey',
+    suggestion: 'Create a key with the scopes read and write, and publish where passports are to be published.',
+  });
+}
+
+function deniedFault({ by, detail }: NonNullable<Probe['denied']>): Fault {
+  const answer = detail.status === null ? detail.message : `${detail.message} (HTTP ${detail.status})`;
+  if (by === 'plan') {
+    return fault('api.plan', `The API refuses the organisation's plan: ${answer}`, {
+      path: 'target.apiKey',
+      suggestion: 'API access needs the Enterprise plan; have it activated.',
+    });
+  }
+  return fault('api.key', `The API refuses the key: ${answer}`, {
+    path: 'target.apiKey',
+    suggestion:
+      by === 'key'
+        ? 'Check that it is complete, neither expired nor revoked, and of this platform.'
+        : 'Give it more scopes.',
+  });
+}
+
+function asFault(error: unknown, code: 'source.unreadable' | 'api.unreachable'): Fault {
+  return error instanceof Fault ? error : fault(code, messageOf(error), { cause: error });
+}

@@ -1,0 +1,100 @@
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import type { BeforeHookResult, HookContext } from '@bull-board/api/typings/app';
+import { FastifyAdapter } from '@bull-board/fastify';
+import type { Queue } from 'bullmq';
+import type { FastifyInstance } from 'fastify';
+import type { QueueName } from '../domain/ports/queues.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging.ts';
+
+/** Where the board is. */
+export const BOARD_PATH = '/queues';
+
+const DESCRIPTIONS: Record<QueueName, string> = {
+  pull: 'Runs: a failed one says why its source could not be read, and Retry pulls it again.',
+  map: 'Changed records that are mapped onto items.',
+  deliver:
+    'Writes to the API. What needs a person is among the failed: Retry maps the stored record anew and sends it.',
+};
+
+/** What the board may do besides showing things. All the rest is the ledger's business. */
+const ALLOWED = new Set([
+  '/api/queues/:queueName/:jobId/retry',
+  '/api/queues/:queueName/retry/:queueStatus',
+  '/api/queues/:queueName/pause',
+  '/api/queues/:queueName/resume',
+]);
+
+/**
+ * Adds bull-board over the queues. The queues hold no truth, so nothing that somebody does here could lose or double a
+ * delivery; what would only confuse, like adding, emptying or editing jobs, is refused all the same.
+ */
+export async function addBoard(
+  app: FastifyInstance,
+  options: { queues: readonly Queue[]; log: Logger },
+): Promise<void> {
+  const { queues, log } = options;
+  const serverAdapter = new FastifyAdapter();
+  serverAdapter.setBasePath(BOARD_PATH);
+  createBullBoard({
+    queues: queues.map((queue) => {
+      const settings = { allowRetries: true, allowCompletedRetries: false };
+      return new BullMQAdapter(queue, { ...settings, description: DESCRIPTIONS[queue.name as QueueName] });
+    }),
+    serverAdapter,
+    options: {
+      uiConfig: {
+        boardTitle: 'dpp-sync',
+        miscLinks: [{ text: 'Status', url: '/' }],
+        hideDocsLink: true,
+        hideRedisDetails: true,
+        showMetrics: false,
+        // Our workers are in this process; the board would look for them among the connections of a Redis.
+        showWorkers: false,
+        sortQueues: false,
+        pollingInterval: { showSetting: true },
+        jobDetails: { defaultTab: 'Data' },
+        locale: { lng: 'en-GB' },
+      },
+      handlerHooks: { before: refuseWhatConfuses },
+    },
+  });
+  // The board's own handler would show what the queue's datastore says of itself.
+  serverAdapter.setErrorHandler((error) => {
+    log.error({ error: messageOf(error) }, `The board could not answer: ${messageOf(error)}`);
+    return { status: 500, body: { error: 'ERRORS.INTERNAL_SERVER_ERROR' } };
+  });
+
+  await app.register(async (scope) => {
+    scope.addHook('onSend', async (_request, reply, payload) => {
+      const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
+      return isPage && typeof payload === 'string' ? ownPage(payload) : payload;
+    });
+    await scope.register(serverAdapter.registerPlugin(), { prefix: BOARD_PATH });
+  });
+}
+
+async function refuseWhatConfuses({ method, route, request }: HookContext): Promise<BeforeHookResult> {
+  if (method === 'get') return { allow: true };
+  const { queueStatus, queueName, jobId } = request.params as Record<string, string | undefined>;
+  if (!ALLOWED.has(route)) return refusal('The ledger decides what is in the queues, so this is not done here.');
+  // Completed work is never replayed: a new run sends whatever has changed since.
+  if (queueStatus !== undefined && queueStatus !== 'failed') return refusal('Only failed jobs can be retried.');
+  if (jobId !== undefined) {
+    const job = await request.queues.get(queueName ?? '')?.getJob(jobId);
+    if (job && (await job.getState()) !== 'failed') return refusal('Only a failed job can be retried.');
+  }
+  return { allow: true };
+}
+
+function refusal(message: string): BeforeHookResult {
+  return { allow: false, status: 403, message };
+}
+
+/** The board's page without the fonts that it would fetch from another company's server, and with our style beside its own. */
+function ownPage(markup: string): string {
+  return markup
+    .replace(/<link[^>]*href="https:[^>]*>/g, '')
+    .replace('</head>', '<link href="/assets/board.css" rel="stylesheet"></head>');
+}

@@ -1,0 +1,132 @@
+import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
+import type { ItemCounts, ItemState, RunView, StuckDelivery } from '../domain/ports/ledger-views.ts';
+import type { QueueName } from '../domain/ports/queues.ts';
+import type { ApiStanding, HealthReport } from '../observe/health.ts';
+import type { Standing } from '../observe/metrics.ts';
+import { type Html, html } from './html.ts';
+import { page } from './pages.ts';
+
+/** All that the page shows. */
+export interface StatusView {
+  health: HealthReport;
+  standing: Standing;
+  running: readonly string[];
+  /** Null while the queue is out of reach. */
+  pausedQueues: readonly QueueName[] | null;
+  stuck: readonly StuckDelivery[];
+  /** What the API last said where it refuses us. */
+  refusal: string | null;
+  baseUrl: string;
+  version: string;
+  startedAt: number;
+  now: number;
+}
+
+const KINDS: Record<ItemKind, string> = { product: 'Products', material: 'Materials', bom_item: 'BOM items' };
+const STATES: readonly { state: ItemState; name: string }[] = [
+  { state: 'delivered', name: 'delivered' },
+  { state: 'due', name: 'due' },
+  { state: 'sending', name: 'sending' },
+  { state: 'waiting', name: 'waiting' },
+  { state: 'blocked', name: 'blocked' },
+  { state: 'rejected', name: 'rejected' },
+  { state: 'parked', name: 'parked' },
+  { state: 'in_doubt', name: 'in doubt' },
+];
+const API: Record<ApiStanding, Html> = {
+  ok: html`<b class="good">ok</b>`,
+  unreachable: html`<b class="bad">does not answer</b>`,
+  denied_key: html`<b class="bad">refuses the key</b>`,
+  denied_plan: html`<b class="bad">refuses the plan</b>`,
+  denied_scope: html`<b class="bad">refuses the scope of the key</b>`,
+};
+const REFRESH_SECONDS = 10;
+
+/** How the daemon stands, on one page. */
+export function statusPage(view: StatusView): string {
+  return page({
+    title: 'dpp-sync',
+    refreshSeconds: REFRESH_SECONDS,
+    body: html`<header>
+  <h1>dpp-sync</h1><span class="quiet">to ${view.baseUrl}</span>
+  <nav><a href="/queues/">Queues</a><form method="post" action="/logout"><button class="link">Log out</button></form></nav>
+</header>
+${standingCard(view)}${sourcesCard(view)}${itemsCard(view.standing.items)}${personCard(view)}
+<p class="quiet">Version ${view.version}, running for ${span(view.now - view.startedAt)}. This page renews itself.</p>`,
+  });
+}
+
+function standingCard({ health, refusal, pausedQueues }: StatusView): Html {
+  const ledger = health.ledger === 'ok' ? html`<b class="good">ok</b>` : html`<b class="bad">cannot be written</b>`;
+  const queue = health.queue === 'ok' ? html`<b class="good">ok</b>` : html`<b class="bad">out of reach</b>`;
+  const paused = pausedQueues === null || pausedQueues.length === 0 ? null : pausedQueues.join(', ');
+  return html`<section class="card"><ul class="standing">
+  <li>API ${API[health.api]}</li><li>Ledger ${ledger}</li><li>Queue ${queue}</li>
+  ${paused === null ? null : html`<li class="warn">Paused: <b>${paused}</b></li>`}
+</ul>${refusal === null ? null : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due.</p>`}</section>`;
+}
+
+function sourcesCard({ standing, running, now }: StatusView): Html {
+  const rows = standing.sources.map(({ source, lastRun, nextRunAt }) => {
+    const next = nextRunAt === null ? html`<span class="quiet">on demand</span>` : html`${time(nextRunAt)}`;
+    const sum = (count: 'read' | 'changed' | 'quarantined') =>
+      lastRun === null ? '' : lastRun.streams.reduce((total, stream) => total + stream[count], 0);
+    return html`<tr><th scope="row">${source}</th><td>${lastRunOf(lastRun, running.includes(source), now)}</td>
+<td class="number">${sum('read')}</td><td class="number">${sum('changed')}</td><td class="number">${sum('quarantined')}</td><td>${next}</td></tr>`;
+  });
+  return html`<section class="card"><h2>Sources</h2><div class="scroll"><table>
+<thead><tr><th>source</th><th>last run</th><th class="number">read</th><th class="number">changed</th><th class="number">quarantined</th><th>next run</th></tr></thead>
+<tbody>${rows}</tbody></table></div></section>`;
+}
+
+function lastRunOf(run: RunView | null, isRunning: boolean, now: number): Html {
+  if (isRunning)
+    return html`<span class="warn">running${run === null ? '' : ` for ${span(now - run.startedAt)}`}</span>`;
+  if (run === null) return html`<span class="quiet">never</span>`;
+  const look = run.result === 'complete' ? 'good' : run.result === 'failed' ? 'bad' : 'warn';
+  const ended = html`<span class="${look}">${run.result ?? 'cut short'}</span> ${time(run.endedAt ?? run.startedAt)}`;
+  return run.error === null ? ended : html`${ended}<br /><span class="quiet">${run.error}</span>`;
+}
+
+function itemsCard(items: ItemCounts): Html {
+  const heads = STATES.map(({ name }) => html`<th class="number">${name}</th>`);
+  const rows = ITEM_KINDS.map((kind) => {
+    const cells = STATES.map(({ state }) => {
+      const count = items[kind][state] ?? 0;
+      return html`<td class="number${count === 0 ? ' zero' : ''}">${count}</td>`;
+    });
+    return html`<tr><th scope="row">${KINDS[kind]}</th>${cells}</tr>`;
+  });
+  return html`<section class="card"><h2>Items</h2><div class="scroll"><table><thead><tr><th></th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
+}
+
+function personCard({ stuck, standing }: StatusView): Html {
+  const quarantined =
+    standing.quarantined === 0
+      ? null
+      : html`<p><b class="warn">${standing.quarantined}</b> ${standing.quarantined === 1 ? 'record is' : 'records are'} in quarantine: <code>dpp-sync quarantine</code> shows why.</p>`;
+  if (stuck.length === 0) {
+    return html`<section class="card"><h2>What needs a person</h2>${quarantined ?? html`<p class="quiet">Nothing.</p>`}</section>`;
+  }
+  const rows = stuck.map(
+    ({ operation, naturalKey, key, state, reason }) =>
+      html`<tr><th scope="row">${naturalKey ?? key}</th><td>${operation}</td><td class="bad">${state.replace('_', ' ')}</td><td>${reason.message}</td></tr>`,
+  );
+  return html`<section class="card"><h2>What needs a person</h2>${quarantined}<div class="scroll"><table>
+<thead><tr><th>item</th><th>write</th><th>state</th><th>why</th></tr></thead><tbody>${rows}</tbody></table></div>
+<p><a href="/queues/queue/deliver?status=failed">All failed deliveries</a>, where Retry maps the stored record anew and sends it again.</p></section>`;
+}
+
+function time(at: number): Html {
+  const iso = new Date(at).toISOString();
+  return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
+}
+
+function span(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 120) return `${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 72 ? `${hours} h` : `${Math.round(hours / 24)} days`;
+}
