@@ -1,1 +1,183 @@
-export function addDemoCommand(..._: unknown[]): void {}
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join, relative } from 'node:path';
+import type { Command } from 'commander';
+import { changeMaterial, type DemoFolder, openDemoFolder } from '../daemon/demo-folder.ts';
+import { loadRuntimeConfig } from '../daemon/load.ts';
+import type { RuntimeConfig } from '../daemon/open-source.ts';
+import { type SyncReport, sync } from '../daemon/sync.ts';
+import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
+import { fault } from '../domain/faults.ts';
+import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import { createDemoStory, type DemoStory } from './demo-story.ts';
+import { createProgress } from './progress.ts';
+import { serveDaemon } from './start.ts';
+import { syncDocument } from './sync-report.ts';
+
+interface DemoOptions {
+  serve?: boolean;
+  dir: string;
+}
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync demo
+  $ dpp-sync demo --serve              and stays, with the sandbox, the daemon and its dashboard
+  $ dpp-sync demo --dir /tmp/try-it
+
+It needs nothing: neither a platform, nor Redis, nor a config. It works in a folder of its own, where the example
+export may be edited and the demo run again. The export has rows that are wrong on purpose.`;
+
+const ORGANIZATION = 'Tannwerk';
+const WAIT_MS = 15_000;
+const EXAMPLES_SHOWN = 4;
+
+export function addDemoCommand(program: Command, run: RunAction): void {
+  program
+    .command('demo')
+    .description('see all of it at work, with a sandbox of the API and an example export')
+    .option('--serve', 'keep the sandbox, the daemon and the dashboard up afterwards')
+    .option('--dir <folder>', 'the folder to work in', './demo-data')
+    .addHelpText('after', EXAMPLES)
+    .action((options: DemoOptions) => run((context) => demo(options, context)));
+}
+
+async function demo({ serve = false, dir }: DemoOptions, context: CommandContext): Promise<number> {
+  const { output, clock, secrets } = context;
+  const abort = context.interruption();
+  const story = createDemoStory(output, commandName(context));
+  const demoFolder = await openDemoFolder(dir, join(context.package.root, 'config', 'demo'));
+  const shown = relative(process.cwd(), demoFolder.folder) || '.';
+  story.folder(shown.startsWith('..') ? demoFolder.folder : shown);
+
+  const sandbox = await createSandbox({ storage: demoFolder.sandboxFile }, { clock });
+  try {
+    const baseUrl = await serveSandbox(sandbox, demoFolder);
+    story.sandbox(baseUrl);
+    const config = await loadRuntimeConfig(demoFolder.configFile, secrets);
+    const syncs = await threeSyncs(context, config, { demoFolder, sandbox, story, abort });
+    const [first] = syncs;
+    if (output.json) {
+      const steps = syncs.map(({ name, report }) => {
+        const { ok: _, ...rest } = syncDocument(report);
+        return { name, ...rest };
+      });
+      output.document({ ok: true, folder: demoFolder.folder, config: demoFolder.configFile, baseUrl, steps });
+    }
+    if (!serve || first === undefined) {
+      story.goOn(new URL(baseUrl).port);
+      return 0;
+    }
+    const port = config.web === null || (await isFree(config.web.port)) ? config.web?.port : 0;
+    const everyMinute = config.sources.map((source) => ({ ...source, schedule: '* * * * *' }));
+    const web = config.web && { ...config.web, port: port ?? 0 };
+    return await serveDaemon(context, { ...config, web, sources: everyMinute }, (url) =>
+      story.serving({ url, token: demoFolder.webToken, baseUrl, apiKey: demoFolder.apiKey }),
+    );
+  } finally {
+    await sandbox.close();
+  }
+}
+
+async function serveSandbox(sandbox: Sandbox, { apiKey, setBaseUrl }: DemoFolder): Promise<string> {
+  const scopes = ['read', 'write', 'publish'] as const;
+  sandbox.ensureKey({ organization: ORGANIZATION, name: 'demo', scopes: [...scopes], key: apiKey });
+  const baseUrl = await sandbox.listen();
+  await setBaseUrl(baseUrl);
+  return baseUrl;
+}
+
+interface Stage {
+  demoFolder: DemoFolder;
+  sandbox: Sandbox;
+  story: DemoStory;
+  abort: AbortSignal;
+}
+
+interface NamedSync {
+  name: 'first' | 'unchanged' | 'one change';
+  report: SyncReport;
+}
+
+/** The first sync, one that finds nothing to do, and one that finds a single change. */
+async function threeSyncs(context: CommandContext, config: RuntimeConfig, stage: Stage): Promise<NamedSync[]> {
+  const { output, clock } = context;
+  const { demoFolder, sandbox, story, abort } = stage;
+  const runtime = await context.openRuntime(config, 'demo');
+  const request = { sources: [], waitMs: WAIT_MS, abort };
+  try {
+    const progress = createProgress({ output, views: runtime.views, clock });
+    const unsubscribe = runtime.bus.subscribe(progress.observe);
+    let first: SyncReport;
+    try {
+      first = await sync(runtime, request, clock);
+    } finally {
+      unsubscribe();
+      progress.stop();
+    }
+    assertFinished(first);
+    story.firstSync(first, examplesOf(runtime.views.quarantined({ afterId: 0, limit: 200 })));
+
+    const second = await sync(runtime, request, clock);
+    assertFinished(second);
+    if (second.requests.sent !== 0) throw unexpected(`the second sync made ${second.requests.sent} requests, not none`);
+    story.secondSync(second);
+
+    const change = await changeMaterial(demoFolder.folder);
+    if (change === null) throw unexpected('exports/materials.csv has no raw material whose recycled content can be raised');
+    const before = updatesOf(sandbox);
+    const third = await sync(runtime, request, clock);
+    assertFinished(third);
+    const updates = updatesOf(sandbox) - before;
+    if (third.requests.sent !== 1 || updates !== 1) {
+      throw unexpected(`one changed value led to ${third.requests.sent} requests, not one`);
+    }
+    story.oneChange(change, third);
+    return [
+      { name: 'first', report: first },
+      { name: 'unchanged', report: second },
+      { name: 'one change', report: third },
+    ];
+  } finally {
+    await runtime.close();
+  }
+}
+
+function updatesOf(sandbox: Sandbox): number {
+  const counts = sandbox.inspect().requests['material.update'] ?? {};
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+function assertFinished({ fault: problem }: SyncReport): void {
+  if (problem !== null) throw problem;
+}
+
+function unexpected(what: string): Error {
+  return fault('internal', `The demo did not go as it should: ${what}.`, {
+    suggestion: 'Where the export was edited, name a fresh folder with --dir.',
+  });
+}
+
+/** One record for each kind of mistake, the first that there are. */
+function examplesOf(records: readonly QuarantinedRecord[]): QuarantinedRecord[] {
+  const byCode = new Map<string, QuarantinedRecord>();
+  for (const record of records) {
+    const code = record.issues[0]?.code ?? '';
+    if (!byCode.has(code)) byCode.set(code, record);
+  }
+  return [...byCode.values()].slice(0, EXAMPLES_SHOWN);
+}
+
+/** How the reader calls this program: from a checkout it is not on the path. */
+function commandName(context: CommandContext): string {
+  return existsSync(join(context.package.root, 'src', 'main.ts')) ? 'npm run -s dpp-sync --' : 'dpp-sync';
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}

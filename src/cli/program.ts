@@ -10,6 +10,7 @@ import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
 import { addSandboxCommand } from './sandbox.ts';
 import { addShowCommand } from './show.ts';
+import { addStartCommand } from './start.ts';
 import { addStatusCommand } from './status.ts';
 import { addSyncCommand } from './sync.ts';
 
@@ -19,8 +20,8 @@ export interface Globals {
   logLevel?: LogLevel;
 }
 
-const ABOUT = `Pulls items from ERP and PIM exports, maps them onto products, materials and BOM items,
-and keeps a Digital Product Passport platform up to date with them.`;
+const ABOUT =
+  'Pulls items from ERP and PIM exports, maps them onto products, materials and BOM items, and keeps a Digital Product Passport platform up to date with them.';
 
 const EXIT_CODES = `
 Exit codes:
@@ -69,6 +70,7 @@ export function createProgram(options: {
   addCheckCommand(program, runQuietly);
   addPreviewCommand(program, runQuietly);
   addSyncCommand(program, runQuietly);
+  addStartCommand(program, runWith('info'));
   addStatusCommand(program, runQuietly);
   addItemsCommand(program, runQuietly);
   addShowCommand(program, runQuietly);

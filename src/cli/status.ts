@@ -148,7 +148,8 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
       paint,
     ),
   );
-  output.print('', queueLine(found.queue));
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  output.print(`  ${paint('dim', `times are in ${zone}`)}`, '', queueLine(found.queue));
   const lines = attentionLines(found.items, found.attention, paint);
   if (lines.length > 0) output.print('', ...lines);
 }

@@ -92,7 +92,7 @@ export function attentionLines(items: ItemCounts, attention: Attention, paint: P
       paint('yellow', `${plural(waiting, 'item waits', 'items wait')} for others to be delivered. ${goes} then.`),
     );
     for (const { kind, key, state, count } of attention.waitingFor) {
-      const why = state === null ? 'which no record gives' : `which is ${stateWord(state)}`;
+      const why = state === null ? 'which no usable record gives' : `which is ${stateWord(state)}`;
       lines.push(`  ${formatCount(count)} for ${kindWord(kind)} ${printable(key)}, ${why}`);
     }
     if (attention.waitingFor.length === SHOWN_MAX) lines.push(`  … all of them: dpp-sync items --state waiting`);

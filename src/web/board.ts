@@ -54,7 +54,7 @@ export async function addBoard(
         showWorkers: false,
         sortQueues: false,
         pollingInterval: { showSetting: true },
-        jobDetails: { defaultTab: 'Data' },
+        jobDetails: { defaultTab: 'Error' },
         locale: { lng: 'en-GB' },
       },
       handlerHooks: { before: refuseWhatConfuses },

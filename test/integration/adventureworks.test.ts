@@ -6,12 +6,12 @@ import { describeRealExport } from '../support/real-exports.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { createWorld, type World } from '../support/world.ts';
 
-const byText = (a: string, b: string) => (a < b ? -1 : 1);
-
 describeRealExport('adventureworks', 'AdventureWorks', (folder) => {
   describe('over the embedded queue', () => suite(folder, 'embedded'));
   describeRedis('over Redis', () => suite(folder, 'redis'));
 });
+
+const byText = (a: string, b: string) => (a < b ? -1 : 1);
 
 function suite(folder: string, queue: 'embedded' | 'redis'): void {
   let world: World;
@@ -20,10 +20,8 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
 
   beforeAll(async () => {
     redis = queue === 'redis' ? await startRedis() : null;
-    world = await createWorld({
-      config: { sources: adventureworksSources(folder) },
-      queue: redis?.url ?? 'embedded',
-    });
+    const config = { sources: adventureworksSources(folder) };
+    world = await createWorld({ config, queue: redis?.url ?? 'embedded' });
     report = await world.sync();
   }, 120_000);
   afterAll(async () => {
@@ -32,15 +30,12 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
   });
 
   it('delivers every product of the file once, as the file has it', () => {
-    const expected = readAdventureworks(folder).products.map(({ name, number }) => ({ sku: number, name }));
-    const found = world.contents().products.map(({ sku, name, status, country_of_origin }) => {
-      expect(status).toBe('DRAFT');
-      expect(country_of_origin).toBe('US');
-      return { sku, name };
-    });
+    const expected = readAdventureworks(folder).products.map(({ name, number }) => `${number} ${name} DRAFT US`);
+    const found = world
+      .contents()
+      .products.map((row) => [row['sku'], row['name'], row['status'], row['country_of_origin']].map(text).join(' '));
     expect(found).toHaveLength(504);
-    const bySku = (a: { sku: unknown }, b: { sku: unknown }) => (text(a.sku) < text(b.sku) ? -1 : 1);
-    expect(found.sort(bySku)).toEqual(expected.sort(bySku));
+    expect(found.toSorted(byText)).toEqual(expected.toSorted(byText));
   });
 
   it('delivers every BOM line in force whose parent and component exist, with the right ids', () => {
@@ -50,31 +45,11 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
     const numberOf = new Map(products.map(({ id, number }) => [id, number]));
     const expected = lines
       .filter(({ assembly, component, ended }) => !ended && numberOf.has(assembly) && numberOf.has(component))
-      .map(
-        ({ assembly, component, quantity }) =>
-          `${numberOf.get(assembly)} < ${numberOf.get(component)} x ${Number(quantity)}`,
-      );
+      .map((line) => `${numberOf.get(line.assembly)} < ${numberOf.get(line.component)} x ${Number(line.quantity)}`);
     const found = bomItems.map(
       ({ product, component, quantity }) => `${skuOf.get(product)} < ${skuOf.get(component)} x ${Number(quantity)}`,
     );
-    expect(found.sort(bySku)).toEqual(expected.sort(bySku));
-  });
-
-  it('delivers every BOM line in force whose parent and component exist, with the right ids', () => {
-    const { products, lines } = readAdventureworks(folder);
-    const { products: remote, bomItems } = world.contents();
-    const skuOf = new Map(remote.map(({ id, sku }) => [id, text(sku)]));
-    const numberOf = new Map(products.map(({ id, number }) => [id, number]));
-    const expected = lines
-      .filter(({ assembly, component, ended }) => !ended && numberOf.has(assembly) && numberOf.has(component))
-      .map(
-        ({ assembly, component, quantity }) =>
-          `${numberOf.get(assembly)} < ${numberOf.get(component)} x ${Number(quantity)}`,
-      );
-    const found = bomItems.map(
-      ({ product, component, quantity }) =>
-        `${String(skuOf.get(product as number))} < ${String(skuOf.get(component as number))} x ${Number(quantity)}`,
-    );
+    expect(found.length).toBeGreaterThan(2000);
     expect(found.toSorted(byText)).toEqual(expected.toSorted(byText));
   });
 

@@ -1,0 +1,123 @@
+import type { ChangedValue } from '../daemon/demo-folder.ts';
+import type { SyncReport } from '../daemon/sync.ts';
+import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
+import { formatPlace } from '../domain/record.ts';
+import type { Output } from './output.ts';
+import { formatCount, formatDuration, plural, printable } from './style.ts';
+import { itemLines, runLines } from './sync-report.ts';
+import { countKind, formatIssue } from './words.ts';
+
+/** Tells the reader what the demo does, step by step. */
+export interface DemoStory {
+  folder(path: string): void;
+  sandbox(baseUrl: string): void;
+  firstSync(report: SyncReport, examples: readonly QuarantinedRecord[]): void;
+  secondSync(report: SyncReport): void;
+  oneChange(change: ChangedValue, report: SyncReport): void;
+  /** @param port the sandbox's, to have it serve there again */
+  goOn(port: string): void;
+  serving(access: { url: string | null; token: string; baseUrl: string; apiKey: string }): void;
+}
+
+/** @param command how the reader calls this program */
+export function createDemoStory(output: Output, command: string): DemoStory {
+  const { paint } = output;
+  const { print } = output;
+  let folder = '';
+  let step = 0;
+  const heading = (title: string): void => {
+    step += 1;
+    print('', `${paint('cyan', `${step}`)}  ${paint('bold', title)}`);
+  };
+  const say = (...lines: string[]): void => print(...lines.map((line) => `   ${line}`));
+  const commands = (entries: readonly [command: string, what: string][]): void => {
+    const width = Math.max(...entries.map(([text]) => text.length));
+    for (const [text, what] of entries) say(`${paint('cyan', text.padEnd(width))}  ${paint('dim', what)}`);
+  };
+
+  return {
+    folder(path) {
+      folder = path;
+      heading('An export');
+      say(
+        'Tannwerk Lufttechnik GmbH, an invented maker of ventilation units, has its ERP write three files every night:',
+        `products, materials and bills of materials. They are in ${path}/exports, and`,
+        `${path}/dpp-sync.yaml says how they map onto a Digital Product Passport platform.`,
+      );
+    },
+    sandbox(baseUrl) {
+      heading('A platform');
+      say(`A sandbox of the platform's API serves at ${baseUrl}. It is empty.`);
+    },
+    firstSync(report, examples) {
+      const { items, requests, durationMs, quarantined, waitingFor } = report;
+      heading('The first sync');
+      print(...runLines(report, paint).map((line) => ` ${line}`), '');
+      print(...itemLines(items, paint).map((line) => ` ${line}`), '');
+      const delivered = (['product', 'material', 'bom_item'] as const).map((kind) =>
+        countKind(items[kind].delivered ?? 0, kind),
+      );
+      say(
+        `${paint('green', '✓')} ${delivered[0]}, ${delivered[1]} and ${delivered[2]} are on the platform:`,
+        `  ${plural(requests.sent, 'request')} in ${formatDuration(durationMs)}.`,
+      );
+      if (quarantined > 0) {
+        heading(`What is wrong with the export (on purpose)`);
+        say(`${plural(quarantined, 'row')} could not be used. Nothing is guessed: they are quarantined, for example`);
+        for (const { place, issues } of examples) {
+          const [issue] = issues;
+          say(`${paint('yellow', '✗')} ${printable(formatPlace(place))}  ${issue === undefined ? '' : formatIssue(issue)}`);
+        }
+      }
+      const waiting = items.bom_item.waiting ?? 0;
+      if (waiting > 0) {
+        say(
+          `${countKind(waiting, 'bom_item')} wait for ${plural(waitingFor.length, 'product or material', 'products or materials')} of such rows, and go out by themselves`,
+          'once those arrive.',
+        );
+      }
+    },
+    secondSync({ runs, durationMs }) {
+      const read = runs.reduce((sum, account) => sum + account.read, 0);
+      heading('The same export again');
+      say(`${paint('green', '✓')} ${formatCount(read)} rows read, nothing changed: 0 requests, ${formatDuration(durationMs)}.`);
+    },
+    oneChange({ key, name, column, line, from, to }, { durationMs }) {
+      heading('One value changes');
+      say(
+        `exports/materials.csv, line ${line}: the recycled content (${column}) of ${printable(name)} is ${to} % now, not ${from} %.`,
+        `${paint('green', '✓')} Exactly one request, in ${formatDuration(durationMs)}: a PATCH of material ${printable(key)} with that one field.`,
+      );
+    },
+    goOn(port) {
+      heading('How to go on');
+      const config = `-c ${folder}/dpp-sync.yaml`;
+      say(`The demo is over and the sandbox with it; all that happened is kept in ${folder}. Look at it:`);
+      commands([
+        [`${command} quarantine ${config}`, 'every row that is wrong, and what to do about it'],
+        [`${command} show product TWZ-180-LS ${config}`, "one item's story"],
+        [`${command} preview erp ${config}`, 'rows beside the items that they map to'],
+      ]);
+      say('', 'Bring the sandbox back, edit a file in exports, and sync:');
+      commands([
+        [`${command} sandbox --port ${port} --data ${folder}/data/sandbox.db`, 'in a terminal of its own'],
+        [`${command} sync ${config}`, 'sends what changed, and nothing else'],
+      ]);
+      say('', 'Or stay, with the daemon and its dashboard:');
+      commands([[`${command} demo --serve`, '']]);
+      print('');
+    },
+    serving({ url, token, baseUrl, apiKey }) {
+      heading('It stays');
+      const lines = [
+        ...(url === null ? [] : [`dashboard  ${paint('bold', url)}`, `log in     ${token}`]),
+        `sandbox    ${baseUrl}`,
+        `its key    ${apiKey}`,
+        '',
+        `Edit a file in ${folder}/exports: it is taken up within a minute. Ctrl-C ends it all.`,
+      ];
+      // Both were made for this demo and this reader.
+      output.reveal(...lines.map((line) => `   ${line}`), '');
+    },
+  };
+}

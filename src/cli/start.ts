@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { CommandContext, RunAction } from './context.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync start
+  $ dpp-sync start -c /etc/dpp-sync/dpp-sync.yaml --log-level debug
+
+Pulls by the schedules of the sources, maps and delivers, and serves the dashboard of the config's web section.
+SIGTERM or Ctrl-C finishes what is under way and ends it; everything else stays due in the ledger.`;
+
+export function addStartCommand(program: Command, run: RunAction): void {
+  program
+    .command('start')
+    .description('the daemon: schedules, workers, dashboard, metrics')
+    .addHelpText('after', EXAMPLES)
+    .action(() =>
+      run(async (context) => {
+        const { output } = context;
+        const config = await context.loadConfig();
+        return serveDaemon(context, config, (url) => {
+          if (output.json) output.document({ ok: true, pid: process.pid, url });
+          if (url !== null) output.note(`The dashboard is at ${url}. Ctrl-C ends the daemon.`);
+        });
+      }),
+    );
+}
+
+/** Runs the daemon until it is told to stop. */
+export async function serveDaemon(
+  context: CommandContext,
+  config: RuntimeConfig,
+  onReady: (url: string | null) => void,
+): Promise<number> {
+  const { secrets, clock, log } = context;
+  const { version } = context.package;
+  // Loaded here alone: the other commands need no web server, and begin sooner without it.
+  const { openWeb } = await import('../web/web-server.ts');
+  const { runDaemon } = await import('../daemon/run-daemon.ts');
+  const signal = context.interruption();
+  const exitCode = await runDaemon({
+    ...{ config, secrets, clock, log, version, openWeb, signal },
+    onReady: ({ url }) => onReady(url),
+  });
+  // What did not end within its time holds the process open: it may be cut off, since it is in doubt in the ledger.
+  if (exitCode !== 0) process.exit(exitCode);
+  return exitCode;
+}

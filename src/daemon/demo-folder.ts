@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fault } from '../domain/faults.ts';
+import { Fault } from '../lib/errors.ts';
+import { acquireLock } from '../ledger/lock.ts';
+
+/** The folder of a demo: a copy of the shipped example, and what the demo itself writes. */
+export interface DemoFolder {
+  /** Absolute. */
+  folder: string;
+  configFile: string;
+  /** Where the sandbox keeps what it is sent. */
+  sandboxFile: string;
+  /** The sandbox's key. */
+  apiKey: string;
+  /** What people log in to the dashboard with. */
+  webToken: string;
+  /** Writes down where the sandbox serves, which is where the config takes it from. */
+  setBaseUrl(baseUrl: string): Promise<void>;
+}
+
+/** Says that a folder is the demo's own. Nothing is removed in a folder without it. */
+const MARKER = '.dpp-sync-demo';
+const MARKER_TEXT = 'A folder of `dpp-sync demo`. Its data/ is made anew by every demo; everything else is yours.\n';
+
+/**
+ * Makes the folder, or takes one of an earlier demo: files that are there stay, so that an edited export is used as it
+ * is, and only the ledger and the sandbox's data begin anew.
+ *
+ * @param shipped the folder of the example that this package ships
+ * @throws Fault `usage` when the folder is somebody else's, `ledger.held` when a demo is at work in it
+ */
+export async function openDemoFolder(path: string, shipped: string): Promise<DemoFolder> {
+  const folder = resolve(path);
+  await mkdir(folder, { recursive: true });
+  const entries = await readdir(folder);
+  if (entries.length > 0 && !entries.includes(MARKER)) {
+    throw fault('usage', `${folder} is not empty, and no demo has made it.`, {
+      suggestion: 'Name a folder that is empty or does not exist with --dir.',
+    });
+  }
+  await writeFile(join(folder, MARKER), MARKER_TEXT);
+  await copyMissing(shipped, folder);
+  const data = join(folder, 'data');
+  await mkdir(data, { recursive: true, mode: 0o700 });
+  await beginAnew(data);
+
+  const apiKey = await secretIn(join(data, 'api-key'), 'dpp_');
+  const webToken = await secretIn(join(data, 'web-token'), '');
+  return {
+    folder,
+    configFile: join(folder, 'dpp-sync.yaml'),
+    sandboxFile: join(data, 'sandbox.db'),
+    apiKey,
+    webToken,
+    setBaseUrl: (baseUrl) => writeFile(join(data, 'sandbox-url'), `${baseUrl}\n`),
+  };
+}
+
+/** The example's own variables are for people who have a platform; the demo knows where its sandbox is. */
+function ownConfig(text: string): string {
+  const config = text
+    .replace('${DPP_BASE_URL}', '${file:./data/sandbox-url}')
+    .replace('${DPP_API_KEY}', '${file:./data/api-key}');
+  return `${config.trimEnd()}\n\nweb: { port: 4280, token: "\${file:./data/web-token}" }\n`;
+}
+
+async function copyMissing(from: string, to: string): Promise<void> {
+  for (const entry of await readdir(from, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile()) continue;
+    const source = join(entry.parentPath, entry.name);
+    const target = join(to, relative(from, source));
+    if (existsSync(target)) continue;
+    await mkdir(dirname(target), { recursive: true });
+    if (entry.name === 'dpp-sync.yaml') await writeFile(target, ownConfig(await readFile(source, 'utf8')));
+    else await copyFile(source, target);
+  }
+}
+
+/** Removes what the last demo has left behind, by name, and only while nobody works with it. */
+async function beginAnew(data: string): Promise<void> {
+  const ledger = join(data, 'ledger.db');
+  const lock = lockOf(ledger);
+  try {
+    for (const database of [ledger, join(data, 'sandbox.db')]) {
+      for (const suffix of ['', '-wal', '-shm']) await rm(`${database}${suffix}`, { force: true });
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+function lockOf(ledger: string): { release(): void } {
+  try {
+    return acquireLock(ledger, () => null);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'ledger.held') throw error;
+    throw fault('ledger.held', `Somebody is still at work in ${dirname(dirname(ledger))}: its ledger is in use.`, {
+      suggestion: 'End that demo or daemon with Ctrl-C, or name another folder with --dir.',
+    });
+  }
+}
+
+async function secretIn(file: string, prefix: string): Promise<string> {
+  if (existsSync(file)) return (await readFile(file, 'utf8')).trim();
+  const secret = `${prefix}${randomBytes(24).toString('base64url')}`;
+  await writeFile(file, `${secret}\n`, { mode: 0o600 });
+  return secret;
+}
+
+/** A value that was changed in an export. */
+export interface ChangedValue {
+  key: string;
+  name: string;
+  column: string;
+  line: number;
+  from: string;
+  to: string;
+}
+
+/**
+ * Raises the recycled content of the first raw material in the demo's `materials.csv` by a percent, as somebody in
+ * purchasing might. The file's other bytes stay as they are. Null where the file has no such row any more.
+ */
+export async function changeMaterial(folder: string): Promise<ChangedValue | null> {
+  const file = join(folder, 'exports', 'materials.csv');
+  // Every byte is a character here, so that whatever the encoding, it is written back as it was read.
+  const lines = (await readFile(file, 'latin1')).split('\n');
+  const columns = (lines[0] ?? '').trimEnd().split(';');
+  const at = (name: string) => columns.indexOf(name);
+  for (const [index, line] of lines.entries()) {
+    const cells = line.split(';');
+    const from = cells[at('REZANT')] ?? '';
+    if (index === 0 || cells[at('MTART')] !== 'ROH' || !/^\d{1,2}$/.test(from) || line.includes('"')) continue;
+    const to = String(Number(from) + 1);
+    cells[at('REZANT')] = to;
+    lines[index] = cells.join(';');
+    // Written beside and renamed, so that nobody reads half a file.
+    await writeFile(`${file}.part`, lines.join('\n'), 'latin1');
+    await rename(`${file}.part`, file);
+    const name = new TextDecoder('windows-1252').decode(Buffer.from(cells[at('MAKTX')] ?? '', 'latin1'));
+    return { key: cells[at('MATNR')] ?? '', name, column: 'REZANT', line: index + 1, from, to };
+  }
+  return null;
+}

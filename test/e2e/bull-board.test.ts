@@ -1,0 +1,119 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
+import type { Daemon } from '../../src/daemon/daemon.ts';
+import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
+import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+const queues = redisAvailable ? (['embedded', 'redis'] as const) : (['embedded'] as const);
+/** Where to keep what the browser shows, for people to look at. */
+const SHOTS = process.env['DPP_SYNC_TEST_SCREENSHOTS'];
+
+describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browserNote}`, (queue) => {
+  let world: World;
+  let redis: RedisServer | null = null;
+  let daemon: Daemon;
+  let url: string;
+  let browser: TestBrowser;
+  let page: Page;
+  /** What the browser complains of: scripts that fail, content that the security policy forbids. */
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    redis = queue === 'redis' ? await startRedis() : null;
+    world = await createWorld({
+      config: {
+        web: { port: 0, token: WEB_TOKEN },
+        sources: [{ ...PRODUCTS.source, schedule: inTwoSeconds() }],
+      },
+      queue: redis?.url ?? 'embedded',
+      files: PRODUCTS.files,
+    });
+    ({ daemon, url } = await startDaemon(world));
+    browser = await startBrowser();
+    page = await browser.context.newPage();
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(request.url());
+    });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await daemon.stop();
+    await world.remove();
+    await redis?.stop();
+  });
+
+  const shoot = async (name: string): Promise<void> => {
+    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/${queue}-${name}.png`, fullPage: true });
+  };
+  const skus = () => world.contents().products.map(({ sku }) => sku);
+
+  it('shows nothing to who has not logged in', async () => {
+    await page.goto(`${url}/queues/queue/deliver?status=failed`);
+    await page.waitForURL(/\/login\?next=/);
+    await shoot('login');
+    await page.fill('#token', WEB_TOKEN);
+    await page.click('button[type=submit]');
+    await page.waitForURL(`${url}/queues/queue/deliver?status=failed`);
+  });
+
+  it('shows what the API has refused, after the schedule has run the source once', async () => {
+    onTestFailed(() => shoot('refused-failure'));
+    await page.getByText('product.create A-2: rejected').waitFor();
+    await page.getByText('"RETIRED" is not a valid choice.').first().waitFor();
+    await shoot('failed');
+    expect(skus()).toEqual(['A-1']);
+    expect(daemon.runtime.views.runs({ limit: 10 }).map(({ trigger, result }) => ({ trigger, result }))).toEqual([
+      { trigger: 'schedule', result: 'complete' },
+    ]);
+  });
+
+  it('offers no more than Retry and pausing', async () => {
+    const icons = await page
+      .locator('main button:visible svg, section button:visible svg')
+      .evaluateAll((found) => found.map((icon) => icon.getAttribute('class') ?? ''));
+    expect(icons.join(' ')).toContain('refresh-cw');
+    expect(icons.join(' ')).not.toMatch(/trash|pencil|lucide-files/);
+  });
+
+  it('sends the mended product on Retry, and shows the failed job no longer', async () => {
+    onTestFailed(() => shoot('retry-failure'));
+    world.write('status.csv', PRODUCTS.mended['status.csv']);
+    await page.locator('li button:has(> svg.lucide-refresh-cw):not(:has-text("Retry"))').click();
+    const confirm = page.getByRole('button', { name: /^(confirm|yes|ok)$/i });
+    await confirm.click();
+    await expect.poll(skus, { timeout: 20_000 }).toEqual(['A-1', 'A-2']);
+    await page.getByText('product.create A-2: rejected').waitFor({ state: 'detached' });
+    await expect.poll(() => daemon.runtime.queues.failed('deliver')).toEqual([]);
+    await shoot('after-retry');
+    expect(world.contents().products.find(({ sku }) => sku === 'A-2')).toMatchObject({ status: 'ARCHIVED' });
+  });
+
+  it('shows on the status page that nothing needs a person', async () => {
+    await page.goto(`${url}/`);
+    await page.getByRole('heading', { name: 'Sources' }).waitFor();
+    await page.getByText('Nothing.').waitFor();
+    await shoot('status');
+    await page.click('text=Log out');
+    await page.waitForURL(`${url}/login`);
+    await page.goto(`${url}/`);
+    await page.waitForURL(/\/login/);
+  });
+
+  it('needs nothing that the security policy forbids, and nothing from elsewhere', () => {
+    expect(complaints).toEqual([]);
+  });
+});
+
+/** A schedule for one moment that is about to come, and not again for a year. */
+function inTwoSeconds(): string {
+  const at = new Date(Date.now() + 4000);
+  return [at.getUTCSeconds(), at.getUTCMinutes(), at.getUTCHours(), at.getUTCDate(), at.getUTCMonth() + 1, '*'].join(
+    ' ',
+  );
+}

@@ -1,0 +1,46 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium } from 'playwright-core';
+
+const EXECUTABLE = process.env['DPP_SYNC_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+const found = existsSync(EXECUTABLE);
+/** False where a suite with a browser is to be skipped; where one is required, its absence is a failure. */
+export const runsBrowser = found || process.env['DPP_SYNC_TEST_REQUIRE_BROWSER'] === '1';
+/** What to append to the name of such a suite. */
+export const browserNote = runsBrowser
+  ? ''
+  : ` (skipped: there is no ${EXECUTABLE}; install it with \`apt-get install chromium\`; DPP_SYNC_TEST_REQUIRE_BROWSER=1 makes this a failure)`;
+
+/** A browser with a profile of its own. */
+export interface TestBrowser {
+  context: BrowserContext;
+  close(): Promise<void>;
+}
+
+export async function startBrowser(): Promise<TestBrowser> {
+  const profile = mkdtempSync(join(tmpdir(), 'dpp-chromium-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: EXECUTABLE,
+    headless: true,
+    args: FLAGS,
+    viewport: { width: 1280, height: 800 },
+  });
+  return {
+    context,
+    async close() {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}
