@@ -1,5 +1,5 @@
-import { isIPv4 } from 'node:net';
 import { fault } from '../domain/faults.ts';
+import { isLoopback } from '../lib/loopback.ts';
 
 /** Where the API is: one origin, and the path that everything is below. */
 export interface BaseUrl {
@@ -25,11 +25,6 @@ export function parseBaseUrl(text: string): BaseUrl {
   const secure = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
   if (!secure) throw invalid(`target.baseUrl uses ${url.protocol}//, which would send the API key unprotected.`);
   return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
-}
-
-function isLoopback(hostname: string): boolean {
-  if (hostname === 'localhost' || hostname === '[::1]') return true;
-  return isIPv4(hostname) && hostname.startsWith('127.');
 }
 
 function invalid(message: string) {

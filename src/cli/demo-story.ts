@@ -29,10 +29,11 @@ export function createDemoStory(output: Output, command: string): DemoStory {
     step += 1;
     print('', `${paint('cyan', `${step}`)}  ${paint('bold', title)}`);
   };
-  const say = (...lines: string[]): void => print(...lines.map((line) => `   ${line}`));
+  const say = (...lines: string[]): void => print(...lines.map((line) => (line === '' ? '' : `   ${line}`)));
   const commands = (entries: readonly [command: string, what: string][]): void => {
     const width = Math.max(...entries.map(([text]) => text.length));
-    for (const [text, what] of entries) say(`${paint('cyan', text.padEnd(width))}  ${paint('dim', what)}`);
+    for (const [text, what] of entries)
+      say(`${paint('cyan', text)}${' '.repeat(width - text.length)}  ${paint('dim', what)}`);
   };
 
   return {
@@ -50,7 +51,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       say(`A sandbox of the platform's API serves at ${baseUrl}. It is empty.`);
     },
     firstSync(report, examples) {
-      const { items, requests, durationMs, quarantined, waitingFor } = report;
+      const { items, requests, durationMs, quarantined } = report;
       heading('The first sync');
       print(...runLines(report, paint).map((line) => ` ${line}`), '');
       print(...itemLines(items, paint).map((line) => ` ${line}`), '');
@@ -66,21 +67,25 @@ export function createDemoStory(output: Output, command: string): DemoStory {
         say(`${plural(quarantined, 'row')} could not be used. Nothing is guessed: they are quarantined, for example`);
         for (const { place, issues } of examples) {
           const [issue] = issues;
-          say(`${paint('yellow', '✗')} ${printable(formatPlace(place))}  ${issue === undefined ? '' : formatIssue(issue)}`);
+          say(
+            `${paint('yellow', '✗')} ${printable(formatPlace(place))}  ${issue === undefined ? '' : formatIssue(issue)}`,
+          );
         }
       }
       const waiting = items.bom_item.waiting ?? 0;
       if (waiting > 0) {
         say(
-          `${countKind(waiting, 'bom_item')} wait for ${plural(waitingFor.length, 'product or material', 'products or materials')} of such rows, and go out by themselves`,
-          'once those arrive.',
+          `${countKind(waiting, 'bom_item')} wait for products or materials of such rows, and go out by themselves once those`,
+          'are mended.',
         );
       }
     },
     secondSync({ runs, durationMs }) {
       const read = runs.reduce((sum, account) => sum + account.read, 0);
       heading('The same export again');
-      say(`${paint('green', '✓')} ${formatCount(read)} rows read, nothing changed: 0 requests, ${formatDuration(durationMs)}.`);
+      say(
+        `${paint('green', '✓')} ${formatCount(read)} rows read, nothing changed: 0 requests, ${formatDuration(durationMs)}.`,
+      );
     },
     oneChange({ key, name, column, line, from, to }, { durationMs }) {
       heading('One value changes');
@@ -104,7 +109,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
         [`${command} sync ${config}`, 'sends what changed, and nothing else'],
       ]);
       say('', 'Or stay, with the daemon and its dashboard:');
-      commands([[`${command} demo --serve`, '']]);
+      commands([[`${command} demo --serve${folder === 'demo-data' ? '' : ` --dir ${folder}`}`, 'until Ctrl-C']]);
       print('');
     },
     serving({ url, token, baseUrl, apiKey }) {
@@ -117,7 +122,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
         `Edit a file in ${folder}/exports: it is taken up within a minute. Ctrl-C ends it all.`,
       ];
       // Both were made for this demo and this reader.
-      output.reveal(...lines.map((line) => `   ${line}`), '');
+      output.reveal(...lines.map((line) => (line === '' ? '' : `   ${line}`)), '');
     },
   };
 }

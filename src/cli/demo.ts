@@ -6,8 +6,8 @@ import { changeMaterial, type DemoFolder, openDemoFolder } from '../daemon/demo-
 import { loadRuntimeConfig } from '../daemon/load.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import { type SyncReport, sync } from '../daemon/sync.ts';
-import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
 import { fault } from '../domain/faults.ts';
+import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { createDemoStory, type DemoStory } from './demo-story.ts';
@@ -125,7 +125,8 @@ async function threeSyncs(context: CommandContext, config: RuntimeConfig, stage:
     story.secondSync(second);
 
     const change = await changeMaterial(demoFolder.folder);
-    if (change === null) throw unexpected('exports/materials.csv has no raw material whose recycled content can be raised');
+    if (change === null)
+      throw unexpected('exports/materials.csv has no raw material whose recycled content can be raised');
     const before = updatesOf(sandbox);
     const third = await sync(runtime, request, clock);
     assertFinished(third);

@@ -3,8 +3,8 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
 import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
-import type { JsonValue } from '../lib/json.ts';
 import { messageOf } from '../lib/errors.ts';
+import type { JsonValue } from '../lib/json.ts';
 import { formatIssue } from './words.ts';
 
 /** Spreadsheets take a file without it for text in the encoding of the country. */

@@ -63,7 +63,9 @@ async function list(views: LedgerViews, { source, limit }: QuarantineOptions, ou
     for (const record of page) {
       if (shown === most) {
         const total = views.quarantinedCount(source === undefined ? [] : [source]);
-        output.note(`… and ${plural(total - shown, 'record')} more; --limit shows more of them, --out writes all to a file.`);
+        output.note(
+          `… and ${plural(total - shown, 'record')} more; --limit shows more of them, --out writes all to a file.`,
+        );
         return;
       }
       shown += 1;
@@ -77,13 +79,20 @@ async function list(views: LedgerViews, { source, limit }: QuarantineOptions, ou
 }
 
 function recordLines({ source, stream, key, place, issues }: QuarantinedRecord, { paint }: Output): string[] {
-  const lines = [`${paint('bold', printable(formatPlace(place)))}  ${source}/${stream}  ${paint('dim', printable(key))}`];
+  const lines = [
+    `${paint('bold', printable(formatPlace(place)))}  ${source}/${stream}  ${paint('dim', printable(key))}`,
+  ];
   for (const issue of issues) {
     lines.push(`  ${paint('red', '✗')} ${formatIssue(issue)} ${paint('dim', `[${printable(issue.code)}]`)}`);
     if (issue.other !== undefined) lines.push(`    the other one: ${printable(formatPlace(issue.other))}`);
     if (issue.cure !== undefined) lines.push(`    ${paint('dim', printable(issue.cure))}`);
   }
   return [...lines, ''];
+}
+
+/** Key columns and the number of a repeated row are joined by a character that nobody can read. */
+function keyWords(key: string): string {
+  return printable(key.replaceAll('\u001f', ' / '));
 }
 
 /** All quarantined records, a page at a time: there may be more than memory holds. */

@@ -6,8 +6,8 @@ import type { ReplayReport } from '../pipeline/replay.ts';
 import { assertSources, collect, seconds } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { plural } from './style.ts';
-import { syncDocument } from './sync-report.ts';
 import { syncWith, tellReport, WAIT_SECONDS } from './sync.ts';
+import { syncDocument } from './sync-report.ts';
 
 interface ReplayOptions {
   state?: ReplayState[];
@@ -31,7 +31,8 @@ pulled. Without options everything that is blocked, rejected, parked, in doubt o
 export function addReplayCommand(program: Command, run: RunAction): void {
   const parseState = (value: string, before?: ReplayState[]): ReplayState[] => {
     const state = REPLAY_STATES.find((one) => one === value.replaceAll('-', '_'));
-    if (state === undefined) throw fault('usage', `There is no state "${value}" to replay.`, {
+    if (state === undefined)
+      throw fault('usage', `There is no state "${value}" to replay.`, {
         suggestion: `Choose from ${REPLAY_STATES.join(', ')}.`,
       });
     return collect(state, before);
@@ -74,10 +75,15 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
     output.print(...replayLines(replayed, true));
     return 0;
   }
-  const { report, attention } = await syncWith(context, config, { command: 'replay', sources }, async (runtime, abort) => {
-    replayed = await runtime.replay({ selection, force, dryRun });
-    return sync(runtime, { sources, waitMs: wait * 1000, abort, pull: false }, clock);
-  });
+  const { report, attention } = await syncWith(
+    context,
+    config,
+    { command: 'replay', sources },
+    async (runtime, abort) => {
+      replayed = await runtime.replay({ selection, force, dryRun });
+      return sync(runtime, { sources, waitMs: wait * 1000, abort, pull: false }, clock);
+    },
+  );
   if (output.json) output.document(replayDocument(replayed, report));
   if (!output.quiet) output.print(...replayLines(replayed, false), '');
   tellReport(context, report, attention);
@@ -93,7 +99,9 @@ function replayLines({ records, passing, staged, heldInDoubt }: ReplayReport, dr
   if (records === 0) return ['Nothing fits: there is nothing to replay.'];
   const failing = records - passing;
   const looked = `${plural(records, 'record')} mapped anew: ${passing} ${dryRun ? 'would pass' : 'passed'}, ${failing} still ${failing === 1 ? 'fails' : 'fail'}.`;
-  const lines = [dryRun ? `${looked} Nothing was stored or sent.` : `${looked} ${plural(staged, 'delivery', 'deliveries')} staged.`];
+  const lines = [
+    dryRun ? `${looked} Nothing was stored or sent.` : `${looked} ${plural(staged, 'delivery', 'deliveries')} staged.`,
+  ];
   if (heldInDoubt > 0) {
     lines.push(
       `${plural(heldInDoubt, 'delivery is', 'deliveries are')} in doubt and left alone: look whether they arrived, then use --key KEY --force.`,

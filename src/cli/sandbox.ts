@@ -39,7 +39,11 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
     .option('--key-data <key>', 'the same for the key that may read and write, but not publish', sandboxKey)
     .option('--key-read <key>', 'the same for the key that may only read', sandboxKey)
     .option('--rate <n>', 'requests per second that each key may make', wholeNumber(1, 1_000_000))
-    .option('--burst <n>', 'requests that may come at once after a rest; the rate without it', wholeNumber(1, 1_000_000))
+    .option(
+      '--burst <n>',
+      'requests that may come at once after a rest; the rate without it',
+      wholeNumber(1, 1_000_000),
+    )
     .addOption(
       new Option('--idempotency <mode>', 'which writes obey Idempotency-Key')
         .choices(['publish-only', 'honoured', 'ignored'])

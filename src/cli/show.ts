@@ -52,7 +52,9 @@ function unknownItem(kind: ItemKind, key: string, views: LedgerViews | null): Er
 
 function itemLines(item: ItemView, { paint }: Output): string[] {
   const { kind, key, naturalKey, name, state, missing, remoteId, reason, record } = item;
-  const title = [kindWord(kind), key, ...(naturalKey === null || naturalKey === key ? [] : [`(${naturalKey})`])].join(' ');
+  const title = [kindWord(kind), key, ...(naturalKey === null || naturalKey === key ? [] : [`(${naturalKey})`])].join(
+    ' ',
+  );
   const lines = [
     paint('bold', printable(title)) + (name === null ? '' : `  ${printable(name)}`),
     `  state      ${paint(STATE_COLOURS[state], stateWord(state))}${missing ? ', missing from its source' : ''}`,
@@ -62,7 +64,8 @@ function itemLines(item: ItemView, { paint }: Output): string[] {
   if (reason !== null) {
     const status = reason.status === undefined ? '' : ` (HTTP ${reason.status})`;
     lines.push(`  reason     ${printable(reason.message)}${status}`);
-    for (const [field, message] of Object.entries(reason.fields ?? {})) lines.push(`             ${printable(`${field}: ${message}`)}`);
+    for (const [field, message] of Object.entries(reason.fields ?? {}))
+      lines.push(`             ${printable(`${field}: ${message}`)}`);
   }
   if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
   lines.push(`  next step  ${NEXT_STEPS[state].replaceAll('KEY', printable(key))}`);
@@ -71,12 +74,18 @@ function itemLines(item: ItemView, { paint }: Output): string[] {
   if (item.refs.length > 0) {
     lines.push('', paint('bold', 'Refers to'));
     for (const ref of item.refs) {
-      const where = ref.state === null ? paint('yellow', 'which no record gives') : paint(STATE_COLOURS[ref.state], stateWord(ref.state));
+      const where =
+        ref.state === null
+          ? paint('yellow', 'which no record gives')
+          : paint(STATE_COLOURS[ref.state], stateWord(ref.state));
       lines.push(`  ${ref.role.padEnd(10)} ${kindWord(ref.kind)} ${printable(ref.key)}: ${where}`);
     }
   }
   if (record !== null) {
-    lines.push('', `${paint('bold', 'Record')}  ${record.source}/${record.stream}, ${printable(formatPlace(record.place))}`);
+    lines.push(
+      '',
+      `${paint('bold', 'Record')}  ${record.source}/${record.stream}, ${printable(formatPlace(record.place))}`,
+    );
     lines.push(...fieldLines(record.fields));
     for (const issue of record.quarantined ?? []) lines.push(`  ${paint('red', `quarantined: ${formatIssue(issue)}`)}`);
   }

@@ -1,9 +1,9 @@
 // The kinds of values that the config file has beyond zod's own. Their messages say what was expected and nothing else:
 // what was found is added where problems are reported, since only there it is known whether it may be shown (I7).
 
-import { isIPv4 } from 'node:net';
 import nodeCron from 'node-cron';
 import { z } from 'zod';
+import { isLoopback } from '../lib/loopback.ts';
 
 /** Ids that go into job ids, metrics and file names. */
 export const Slug = z
@@ -43,11 +43,6 @@ function baseUrlProblem(text: string): string | null {
   if (url.protocol === 'https:') return null;
   if (url.protocol === 'http:' && isLoopback(url.hostname)) return null;
   return 'an https URL (http is accepted for 127.0.0.0/8, ::1 and localhost alone)';
-}
-
-function isLoopback(hostname: string): boolean {
-  if (hostname === 'localhost' || hostname === '[::1]') return true;
-  return isIPv4(hostname) && hostname.startsWith('127.');
 }
 
 /** Printable ASCII: anything else could not stand in a header. */

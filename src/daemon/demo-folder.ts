@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
-import { Fault } from '../lib/errors.ts';
 import { acquireLock } from '../ledger/lock.ts';
+import { Fault } from '../lib/errors.ts';
 
 /** The folder of a demo: a copy of the shipped example, and what the demo itself writes. */
 export interface DemoFolder {

@@ -1,8 +1,8 @@
 import { TypeError as CelTypeError, type Environment, EvaluationError, ParseError } from '@marcbachmann/cel-js';
 import { messageOf } from '../../lib/errors.ts';
+import { suggest } from '../../lib/suggest.ts';
 import { describeTypes } from './describe-types.ts';
 import type { ExpressionProblem } from './expression-problem.ts';
-import { suggest } from './suggest.ts';
 
 const ODD_NAME = 'A column whose name has blanks, dashes or letters with accents is written row["…"].';
 

@@ -2,11 +2,11 @@ import type { TypeError as CelTypeError, EvaluationError, ParseError } from '@ma
 import type { Issue } from '../../domain/issue.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { suggest } from '../../lib/suggest.ts';
 import { isCelError } from './describe-compile-error.ts';
 import { describeTypes } from './describe-types.ts';
 import type { Expression } from './expression.ts';
 import { MappingError } from './mapping-error.ts';
-import { suggest } from './suggest.ts';
 import { shown } from './values.ts';
 
 const COLUMNS_SHOWN_MAX = 12;

@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs';
+import type { Queue } from 'bullmq';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Daemon } from '../../src/daemon/daemon.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
+import type { RecordingLog } from '../support/recording-log.ts';
+import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
+
+const OTHER = {
+  ...PRODUCTS.source,
+  id: 'pim',
+  options: { path: './later.csv', key: ['SKU'] },
+} as const;
+
+describe('the daemon', () => {
+  let world: World;
+  let daemon: Daemon;
+  let log: RecordingLog;
+  let url: string;
+
+  async function begin(options: Partial<WorldOptions> = {}): Promise<void> {
+    world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source, OTHER] },
+      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      ...options,
+    });
+  }
+  const start = async () => {
+    ({ daemon, log, url } = await startDaemon(world, { probeMs: 100 }));
+  };
+  afterEach(async () => {
+    await daemon.stop();
+    await world.remove();
+  });
+
+  const skus = () => world.contents().products.map(({ sku }) => sku);
+  const pullQueue = async (): Promise<Queue> => (await daemon.runtime.queues.bullQueues())[0] as Queue;
+  const health = async () => {
+    const answer = await fetch(`${url}/healthz`);
+    return { http: answer.status, ...((await answer.json()) as Record<string, string>) };
+  };
+  const logged = (text: string) => log.lines.filter(({ message }) => message.includes(text));
+
+  it('shows a source that cannot be read as a failed job, which Retry runs again, and goes on with the others', async () => {
+    await begin();
+    await start();
+    await daemon.ring('pim', 'schedule');
+    await daemon.ring('erp', 'schedule');
+    await expect.poll(skus).toEqual(['A-1', 'A-2']);
+    await expect.poll(() => daemon.runtime.queues.failed('pull')).toMatchObject([
+      { name: 'pull pim', reason: expect.stringMatching(/later\.csv.* does not exist\. Check the path/) },
+    ]);
+
+    // A second failure takes the place of the first.
+    await daemon.ring('pim', 'schedule');
+    await expect.poll(() => daemon.runtime.views.runs({ source: 'pim', limit: 9 }).length).toBe(2);
+    await expect.poll(() => daemon.runtime.queues.counts('pull')).toEqual({ waiting: 0, active: 0, failed: 1 });
+
+    world.write('later.csv', 'SKU,NAME,STATE\nB-1,Lamp,10\n');
+    const [failed] = await daemon.runtime.queues.failed('pull');
+    await (await (await pullQueue()).getJob(failed?.id ?? ''))?.retry();
+    await expect.poll(() => skus().includes('B-1')).toBe(true);
+    expect(daemon.runtime.views.runs({ source: 'pim', limit: 1 })).toMatchObject([
+      { trigger: 'retry', result: 'complete' },
+    ]);
+    expect(await daemon.runtime.queues.failed('pull')).toEqual([]);
+  });
+
+  it('keeps running while the API refuses the plan, says so once, and goes on when it no longer does', async () => {
+    await begin();
+    world.sandbox.setPlan('acme', 'standard' as never);
+    await start();
+    await daemon.ring('erp', 'schedule');
+    await expect.poll(health).toMatchObject({ http: 200, status: 'degraded', api: 'denied_plan' });
+    // Several questions go by.
+    const asked = () => world.sandbox.inspect().requests['product.list']?.['402'] ?? 0;
+    await expect.poll(asked, { timeout: 5000 }).toBeGreaterThan(2);
+    expect(logged('The API refuses the plan')).toHaveLength(1);
+    expect(daemon.runtime.views.itemCounts().product).toEqual({ due: 2 });
+
+    world.sandbox.setPlan('acme', 'enterprise');
+    await expect.poll(skus, { timeout: 5000 }).toEqual(['A-1', 'A-2']);
+    expect(await health()).toMatchObject({ http: 200, status: 'ok', api: 'ok' });
+    expect(logged('Deliveries go on')).toHaveLength(1);
+  });
+
+  it('takes up a rotated key from its file without a restart', async () => {
+    await begin();
+    world.write('key', 'dpp_gone0123456789abcdefghij');
+    const config = readFileSync(world.configFile, 'utf8').replace(API_KEY, '${file:./key}');
+    world.write('dpp-sync.yaml', config);
+    await start();
+    await daemon.ring('erp', 'schedule');
+    await expect.poll(health).toMatchObject({ status: 'degraded', api: 'denied_key' });
+    world.write('key', API_KEY);
+    await expect.poll(skus, { timeout: 5000 }).toEqual(['A-1', 'A-2']);
+    expect(await health()).toMatchObject({ status: 'ok' });
+    expect(JSON.stringify(log.lines)).not.toMatch(/dpp_(?:gone|test)0/);
+  });
+
+  it('makes up at its start for a run that was cut short', async () => {
+    await begin({
+      config: { sources: [{ ...PRODUCTS.source, schedule: '0 0 1 1 *' }, OTHER] },
+    });
+    const earlier = await world.open();
+    await earlier.ledger.startRun({ source: 'erp', trigger: 'schedule', streams: [], mappingRevision: 'x' });
+    await earlier.close();
+    await start();
+    await expect.poll(skus).toEqual(['A-1', 'A-2']);
+    expect(logged('cut short')).toHaveLength(1);
+  });
+
+  it('delivers at its start what was left due', async () => {
+    await begin();
+    world.sandbox.setPlan('acme', 'standard' as never);
+    await world.sync({ waitMs: 1000 });
+    world.sandbox.setPlan('acme', 'enterprise');
+    expect(skus()).toEqual([]);
+    await start();
+    await expect.poll(skus).toEqual(['A-1', 'A-2']);
+    expect(daemon.runtime.views.runs({ source: 'erp', limit: 9 })).toHaveLength(1);
+  });
+
+  it('listens nowhere without a web section', async () => {
+    await begin({ config: { sources: [PRODUCTS.source] } });
+    await start();
+    expect(daemon.url).toBeNull();
+  });
+
+  it('is unhealthy while it cannot write its ledger', async () => {
+    await begin();
+    await start();
+    expect(await health()).toEqual({ http: 200, status: 'ok', ledger: 'ok', queue: 'ok', api: 'ok' });
+    await daemon.runtime.ledger.close();
+    await expect
+      .poll(health, { timeout: 5000 })
+      .toEqual({ http: 503, status: 'unhealthy', ledger: 'unwritable', queue: 'ok', api: 'ok' });
+    // What went wrong inside stays inside.
+    const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toEqual({ ok: false, error: { message: 'Something went wrong. The log tells more.' } });
+    expect(logged('A page could not be shown')).toHaveLength(1);
+  });
+});
