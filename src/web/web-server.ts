@@ -4,6 +4,7 @@ import type { OpenWeb, WebContext, WebServer } from '../daemon/daemon.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging.ts';
 import { type Access, createAccess, sessionCookie } from './access.ts';
 import { addBoard, BOARD_PATH } from './board.ts';
 import { isLoopback, isMeantHost, isOwnPage, SECURITY_HEADERS } from './guard.ts';
@@ -27,25 +28,18 @@ export const openWeb: OpenWeb = async (context, web) => {
   const access = createAccess(await web.token.read(), clock);
   // A connection that idles must not keep the daemon from stopping.
   const app = Fastify({ logger: false, forceCloseConnections: true, bodyLimit: BODY_BYTES_MAX });
+  addErrorPages(app, log);
   addGuard(app, web.host, access);
   addForms(app, access);
   addPages(app, context);
   await addBoard(app, { queues: await runtime.queues.bullQueues(), log });
-  app.setNotFoundHandler((request, reply) => tell(request, reply, 404, 'There is no such page.'));
-  app.setErrorHandler((error: unknown, request, reply) => {
-    const status = statusOf(error);
-    // What went wrong inside is for the log alone.
-    if (status < 500) return tell(request, reply, status, 'The request cannot be understood.');
-    log.error({ err: error, path: request.routeOptions.url ?? '' }, `A page could not be shown: ${messageOf(error)}`);
-    return tell(request, reply, 500, 'Something went wrong. The log tells more.');
-  });
   return listen(app, web, log);
 };
 
 async function listen(
   app: FastifyInstance,
   { host, port }: NonNullable<RuntimeConfig['web']>,
-  log: WebContext['log'],
+  log: Logger,
 ): Promise<WebServer> {
   try {
     await app.listen({ host, port });
@@ -72,6 +66,17 @@ async function listen(
     );
   }
   return { url, close: () => app.close() };
+}
+
+/** What went wrong inside is for the log alone. Set before the routes, which take over the handlers that they find. */
+function addErrorPages(app: FastifyInstance, log: Logger): void {
+  app.setNotFoundHandler((request, reply) => tell(request, reply, 404, 'There is no such page.'));
+  app.setErrorHandler((error: unknown, request, reply) => {
+    const status = statusOf(error);
+    if (status < 500) return tell(request, reply, status, 'The request cannot be understood.');
+    log.error({ err: error, path: request.routeOptions.url ?? '' }, `A page could not be shown: ${messageOf(error)}`);
+    return tell(request, reply, 500, 'Something went wrong. The log tells more.');
+  });
 }
 
 function addGuard(app: FastifyInstance, host: string, access: Access): void {
