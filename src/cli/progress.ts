@@ -1,9 +1,10 @@
 import cliProgress from 'cli-progress';
+import type { DeliveryState } from '../domain/delivery.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Output } from './output.ts';
-import { formatCount } from './style.ts';
+import { formatCount, printable, shorten } from './style.ts';
 
 /** Shows how a sync comes along. Give `observe` to the event bus, and `stop` it before the result is printed. */
 export interface Progress {
@@ -27,6 +28,8 @@ export function createProgress(options: ProgressOptions): Progress {
   return output.watched ? createBars(options) : createLines(options);
 }
 
+const SETTLED: ReadonlySet<DeliveryState> = new Set(['delivered', 'blocked', 'rejected', 'parked']);
+
 /** What has happened since the beginning, and what is left. */
 function createTally({ views, clock }: ProgressOptions) {
   const startedAt = clock.now();
@@ -35,7 +38,7 @@ function createTally({ views, clock }: ProgressOptions) {
   let lookAt = 0;
   return {
     observe(event: ProgressEvent): void {
-      if (event.type === 'settled' && event.state !== 'due' && event.state !== 'sending') {
+      if (event.type === 'settled' && SETTLED.has(event.state)) {
         settled += 1;
         left = Math.max(0, left - 1);
       }
@@ -49,7 +52,7 @@ function createTally({ views, clock }: ProgressOptions) {
           (sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0) + (states.waiting ?? 0),
           0,
         );
-        lookAt = now + Math.max(500, (performance.now() - begin) * 100);
+        lookAt = now + Math.max(250, (performance.now() - begin) * 100);
       }
       return { settled, left, perSecond: (settled * 1000) / Math.max(1000, now - startedAt) };
     },
@@ -63,7 +66,7 @@ function createBars(options: ProgressOptions): Progress {
   const tally = createTally(options);
   const bars = new cliProgress.MultiBar(
     {
-      format: `  {label} ${'{bar}'} {percentage}%  {detail}`,
+      format: '  {label} {bar} {percentage}%  {detail}',
       barCompleteChar: '█',
       barIncompleteChar: '░',
       barsize: 28,
@@ -96,7 +99,7 @@ function createBars(options: ProgressOptions): Progress {
   return {
     observe(event) {
       tally.observe(event);
-      if (event.type === 'paused') paused = `paused: ${event.reason.message}`;
+      if (event.type === 'paused') paused = shorten(`paused: ${printable(event.reason.message)}`, 60);
       if (event.type === 'resumed') paused = '';
       if (event.type !== 'page') return;
       const name = `${event.source}/${event.stream}`;
@@ -130,7 +133,7 @@ function createLines(options: ProgressOptions): Progress {
     observe(event) {
       tally.observe(event);
       if (event.type === 'page') read.set(`${event.source}/${event.stream}`, event.read);
-      if (event.type === 'paused') output.note(`paused: ${event.reason.message}`);
+      if (event.type === 'paused') output.note(`paused: ${printable(event.reason.message)}`);
       if (event.type === 'resumed') output.note('resumed');
     },
     stop: () => clearInterval(timer),

@@ -2,8 +2,13 @@ import { readFileSync } from 'node:fs';
 import type { Queue } from 'bullmq';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
+import { loadRuntimeConfig } from '../../src/daemon/load.ts';
+import { runDaemon } from '../../src/daemon/run-daemon.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createSecretStore } from '../../src/lib/secrets.ts';
+import { openWeb } from '../../src/web/web-server.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import type { RecordingLog } from '../support/recording-log.ts';
+import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
 
 const OTHER = {
@@ -127,5 +132,27 @@ describe('the daemon', () => {
     await begin({ config: { sources: [PRODUCTS.source] } });
     await start();
     expect(daemon.url).toBeNull();
+  });
+
+  it('gives up waiting for its requests when the time to stop is over', async () => {
+    await begin({ sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 1500 }] } });
+    const secrets = createSecretStore();
+    const config = await loadRuntimeConfig(world.configFile, secrets);
+    const controller = new AbortController();
+    log = createRecordingLog();
+    const ended = runDaemon({
+      ...{ config, secrets, clock: systemClock, log, version: '1.2.3', openWeb },
+      signal: controller.signal,
+      drainMs: 100,
+      onReady: (ready) => {
+        daemon = ready;
+      },
+    });
+    await expect.poll(() => logged('The daemon works')).toHaveLength(1);
+    await daemon.ring('erp', 'schedule');
+    await expect.poll(() => world.sandbox.inspect().faults[0]?.used).toBe(2);
+    controller.abort();
+    expect(await ended).toBe(1);
+    expect(logged('Not everything ended in time')).toHaveLength(1);
   });
 });

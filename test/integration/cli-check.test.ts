@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { cli } from '../support/cli.ts';
+import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
+import { API_KEY, createWorld, type World } from '../support/world.ts';
+
+let world: World;
+
+beforeEach(async () => {
+  world = await createWorld({ config: { sources: SMALL_SOURCES }, files: GOOD_FILES });
+});
+afterEach(() => world.remove());
+
+const check = (...args: string[]) => cli(['check', '-c', world.configFile, ...args]);
+
+function writeConfig(changes: Record<string, unknown>): void {
+  const target = { baseUrl: world.baseUrl, apiKey: API_KEY };
+  world.write('dpp-sync.yaml', stringify({ target, ledger: './data/ledger.db', sources: SMALL_SOURCES, ...changes }));
+}
+
+describe('dpp-sync check', () => {
+  it('ends with 0 and tells what the key may do, without a ledger and without its whole value', async () => {
+    const { exitCode, stdout, stderr } = await check();
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('✓ source   erp/products: 1 file');
+    expect(stdout).toContain('key dpp_test…');
+    expect(stdout).toMatch(/scopes: read ✓ yes {2}write ✓ yes {2}publish/);
+    expect(stdout + stderr).not.toContain(API_KEY);
+    expect(existsSync(join(world.folder, 'data'))).toBe(false);
+    expect(world.contents()).toMatchObject({ products: [], materials: [], bomItems: [] });
+  });
+
+  it('gives one document', async () => {
+    const document = (await check('--json')).json();
+    expect(Object.keys(document)).toEqual(['ok', 'config', 'sources', 'api']);
+    expect(document).toMatchObject({
+      ok: true,
+      sources: [{ source: 'erp', stream: 'products', ok: true, error: null }, {}, {}],
+      api: { baseUrl: world.baseUrl, key: 'dpp_test…', ok: true, scopes: { read: 'yes', write: 'yes' } },
+    });
+  });
+
+  it('reports five errors of a config at once, and ends with 2', async () => {
+    const [source] = SMALL_SOURCES;
+    writeConfig({
+      target: { baseUrl: 'http://dpp.example.com', apiKey: API_KEY },
+      queue: 'rabbit',
+      colour: 'blue',
+      sources: [{ ...source, schedule: 'daily', timezone: 'Berlin' }],
+    });
+    const { exitCode, stderr, stdout } = await check();
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('5 problems');
+    for (const path of ['target.baseUrl', 'queue', 'colour', 'sources[0].schedule', 'sources[0].timezone']) {
+      expect(stderr).toContain(path);
+    }
+    const { json } = await check('--json');
+    expect(json()).toMatchObject({ ok: false, error: { code: 'config.invalid', path: 'target.baseUrl' } });
+  });
+
+  it('reports expressions that do not compile, and ends with 2', async () => {
+    const [source] = SMALL_SOURCES;
+    const mappings = [{ stream: 'products', to: 'product', key: 'row.ID +', fields: { sku: 'row.SKU', name: 'nmae(1)' } }];
+    writeConfig({ sources: [{ ...source, mappings }] });
+    const { exitCode, stderr } = await check();
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('sources[0].mappings[0].key');
+    expect(stderr).toContain('sources[0].mappings[0].fields.name');
+  });
+
+  it('ends with 2 without a config', async () => {
+    const { exitCode, stderr } = await cli(['check'], { cwd: world.folder, env: {} }).then(async (found) => {
+      expect(found.exitCode).toBe(0);
+      return cli(['check', '-c', join(world.folder, 'other.yaml')]);
+    });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('There is no config file');
+    expect(stderr).toContain('dpp-sync init');
+  });
+
+  it('tells every source that cannot be read, and still asks the API', async () => {
+    const [source] = SMALL_SOURCES;
+    writeConfig({
+      sources: [
+        { ...source, id: 'one', options: { encoding: 'klingon' } },
+        { ...source, id: 'two', streams: { ...source?.streams, boms: { path: './none-*.csv', key: ['NO'] } } },
+      ],
+    });
+    const { exitCode, stdout } = await check();
+    expect([2, 3]).toContain(exitCode);
+    expect(stdout).toContain('klingon');
+    expect(stdout).toContain('No file matches ./none-*.csv');
+    expect(stdout).toContain('scopes: read ✓ yes');
+  });
+
+  it('ends with 3 when the API refuses the key', async () => {
+    const wrong = 'dpp_wrong-0123456789abcdefghij';
+    writeConfig({ target: { baseUrl: world.baseUrl, apiKey: wrong } });
+    const { exitCode, stdout, stderr } = await check();
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain('✗ api');
+    expect(stdout).toContain('dpp_wron…');
+    expect(stdout + stderr).not.toContain(wrong);
+  });
+
+  it('ends with 3 when the key may not write', async () => {
+    const { key } = world.sandbox.issueKey({ organization: 'acme', name: 'reader', scopes: ['read'] });
+    writeConfig({ target: { baseUrl: world.baseUrl, apiKey: key } });
+    const { exitCode, json } = await check('--json');
+    expect(exitCode).toBe(3);
+    expect(json()).toMatchObject({ api: { scopes: { read: 'yes', write: 'no' } }, error: { code: 'api.key' } });
+  });
+
+  it('ends with 3 when the plan does not allow the API', async () => {
+    world.sandbox.setPlan('acme', 'standard');
+    expect((await check('--json')).json()).toMatchObject({ ok: false, error: { code: 'api.plan' } });
+  });
+
+  it('ends with 3 when nobody answers', async () => {
+    await world.sandbox.close();
+    const { exitCode, json } = await check('--json');
+    expect(exitCode).toBe(3);
+    expect(json()).toMatchObject({ error: { code: 'api.unreachable', path: 'target.baseUrl' } });
+  });
+});
