@@ -1,12 +1,5 @@
 import type { Command } from 'commander';
-import {
-  type ApiFinding,
-  type CheckOptions,
-  checkApi,
-  checkMappings,
-  checkStreams,
-  type StreamFinding,
-} from '../daemon/check.ts';
+import type { ApiFinding, CheckOptions, StreamFinding } from '../daemon/check.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { ScopeAnswer } from '../domain/ports/target.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -33,6 +26,7 @@ export function addCheckCommand(program: Command, run: RunAction): void {
 async function check(context: CommandContext): Promise<number> {
   const { output, secrets, clock, log } = context;
   const config = await context.loadConfig();
+  const { checkApi, checkMappings, checkStreams } = await import('../daemon/check.ts');
   await checkMappings(config);
   printConfig(config, output);
 

@@ -22,7 +22,7 @@ export interface DemoStory {
 /** @param command how the reader calls this program */
 export function createDemoStory(output: Output, command: string): DemoStory {
   const { paint } = output;
-  const { print } = output;
+  const print = (...lines: string[]): void => output.print(...lines);
   let folder = '';
   let step = 0;
   const heading = (title: string): void => {

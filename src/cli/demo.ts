@@ -8,7 +8,7 @@ import type { RuntimeConfig } from '../daemon/open-source.ts';
 import { type SyncReport, sync } from '../daemon/sync.ts';
 import { fault } from '../domain/faults.ts';
 import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
-import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { createDemoStory, type DemoStory } from './demo-story.ts';
 import { createProgress } from './progress.ts';
@@ -51,6 +51,7 @@ async function demo({ serve = false, dir }: DemoOptions, context: CommandContext
   const shown = relative(process.cwd(), demoFolder.folder) || '.';
   story.folder(shown.startsWith('..') ? demoFolder.folder : shown);
 
+  const { createSandbox } = await import('../sandbox/sandbox.ts');
   const sandbox = await createSandbox({ storage: demoFolder.sandboxFile }, { clock });
   try {
     const baseUrl = await serveSandbox(sandbox, demoFolder);
@@ -80,11 +81,11 @@ async function demo({ serve = false, dir }: DemoOptions, context: CommandContext
   }
 }
 
-async function serveSandbox(sandbox: Sandbox, { apiKey, setBaseUrl }: DemoFolder): Promise<string> {
+async function serveSandbox(sandbox: Sandbox, demoFolder: DemoFolder): Promise<string> {
   const scopes = ['read', 'write', 'publish'] as const;
-  sandbox.ensureKey({ organization: ORGANIZATION, name: 'demo', scopes: [...scopes], key: apiKey });
+  sandbox.ensureKey({ organization: ORGANIZATION, name: 'demo', scopes: [...scopes], key: demoFolder.apiKey });
   const baseUrl = await sandbox.listen();
-  await setBaseUrl(baseUrl);
+  await demoFolder.setBaseUrl(baseUrl);
   return baseUrl;
 }
 

@@ -11,6 +11,7 @@ export function formatLogLine(line: string): string {
   const pairs = Object.entries(fields).map(
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
+  const text = typeof msg === 'string' ? msg : JSON.stringify(msg);
   const detail = pairs.length === 0 ? '' : ` (${pairs.join(', ')})`;
-  return printable(`${LEVELS[String(level)] ?? 'log'}: ${String(msg)}${detail}`);
+  return printable(`${LEVELS[JSON.stringify(level)] ?? 'log'}: ${text}${detail}`);
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type PreviewedRecord, previewStream } from '../daemon/preview.ts';
+import type { PreviewedRecord } from '../daemon/preview.ts';
 import { fault } from '../domain/faults.ts';
 import { formatPlace } from '../domain/record.ts';
 import { suggest } from '../lib/suggest.ts';
@@ -46,6 +46,7 @@ async function preview(id: string, { limit, stream }: PreviewOptions, context: C
     });
   }
   const signal = context.interruption();
+  const { previewStream } = await import('../daemon/preview.ts');
   const streams: { stream: string; records: PreviewedRecord[] }[] = [];
   for (const name of stream === undefined ? names : [stream]) {
     const records: PreviewedRecord[] = [];

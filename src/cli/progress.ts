@@ -8,8 +8,8 @@ import { formatCount, printable, shorten } from './style.ts';
 
 /** Shows how a sync comes along. Give `observe` to the event bus, and `stop` it before the result is printed. */
 export interface Progress {
-  observe(event: ProgressEvent): void;
-  stop(): void;
+  observe: (event: ProgressEvent) => void;
+  stop: () => void;
 }
 
 export interface ProgressOptions {

@@ -80,7 +80,7 @@ async function list(views: LedgerViews, { source, limit }: QuarantineOptions, ou
 
 function recordLines({ source, stream, key, place, issues }: QuarantinedRecord, { paint }: Output): string[] {
   const lines = [
-    `${paint('bold', printable(formatPlace(place)))}  ${source}/${stream}  ${paint('dim', printable(key))}`,
+    `${paint('bold', printable(formatPlace(place)))}  ${source}/${stream}  ${paint('dim', keyWords(key))}`,
   ];
   for (const issue of issues) {
     lines.push(`  ${paint('red', '✗')} ${formatIssue(issue)} ${paint('dim', `[${printable(issue.code)}]`)}`);

@@ -4,7 +4,7 @@ import { formatProblem } from '../config/problem.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
 import { openViews } from '../daemon/open-views.ts';
 import { findPackage } from '../daemon/package.ts';
-import { openRuntime } from '../daemon/runtime.ts';
+import { fault } from '../domain/faults.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type LogLevel } from '../lib/logging.ts';
 import { createSecretStore } from '../lib/secrets.ts';
@@ -72,16 +72,12 @@ export async function runCli(argv: readonly string[]): Promise<number> {
         for (const warning of config.warnings) output.note(`warning: ${printable(formatProblem(warning))}`);
         return config;
       },
-      openRuntime: (config, command) =>
-        openRuntime({
-          config,
-          command,
-          showFailedJobs: false,
-          secrets,
-          clock: systemClock,
-          log,
-          version: found.version,
-        }),
+      async openRuntime(config, command) {
+        // Loaded by those who need it: half of the time that a command takes to begin goes into queue, API client and web.
+        const { openRuntime } = await import('../daemon/runtime.ts');
+        const { version } = found;
+        return openRuntime({ config, command, showFailedJobs: false, secrets, clock: systemClock, log, version });
+      },
       async withViews(config, look) {
         const opened = openViews(config);
         try {
@@ -104,9 +100,10 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     try {
       exitCode = await action(context);
     } catch (error) {
-      fail(error);
+      const stopped = wasStopped(interruption, error);
+      fail(stopped ? fault('interrupted', 'Stopped before it was done.') : error);
     } finally {
-      (interruption as Interruption | null)?.dispose();
+      interruption?.dispose();
     }
   }
 
@@ -118,6 +115,11 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     if (!(error instanceof CommanderError) || error.exitCode !== 0) fail(error);
   }
   return exitCode;
+}
+
+/** True for the error by which whoever was reading or asking has obeyed the interruption. */
+function wasStopped(interruption: Interruption | null, error: unknown): boolean {
+  return interruption?.signal.aborted === true && error instanceof Error && error.name === 'AbortError';
 }
 
 function tellFailure(failure: Failure, output: Output): void {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { RateLimit, SandboxOptions } from '../sandbox/settings.ts';
 import { wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -58,6 +58,7 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
   const { output, clock } = context;
   const { port, host, data, idempotency, ids } = options;
   const signal = context.interruption();
+  const { createSandbox } = await import('../sandbox/sandbox.ts');
   const sandbox = await createSandbox(
     { idempotency, ids, ...rateLimitOf(options), ...(data === undefined ? {} : { storage: data }) },
     { clock },

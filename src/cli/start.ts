@@ -40,7 +40,13 @@ export async function serveDaemon(
   const { runDaemon } = await import('../daemon/run-daemon.ts');
   const signal = context.interruption();
   const exitCode = await runDaemon({
-    ...{ config, secrets, clock, log, version, openWeb, signal },
+    config,
+    secrets,
+    clock,
+    log,
+    version,
+    openWeb,
+    signal,
     onReady: ({ url }) => onReady(url),
   });
   // What did not end within its time holds the process open: it may be cut off, since it is in doubt in the ledger.

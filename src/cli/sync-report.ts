@@ -46,7 +46,7 @@ export interface Attention {
   quarantined: number;
 }
 
-export const SHOWN_MAX = 5;
+const SHOWN_MAX = 5;
 
 /** @param sources whose quarantined records count; empty for all */
 export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { exitCodeOf, type SyncReport, sync } from '../daemon/sync.ts';
+import { createRequestCounts } from '../observe/request-counts.ts';
 import { assertSources, seconds } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { failureLines, failureOf } from './errors.ts';
@@ -43,7 +44,7 @@ export function addSyncCommand(program: Command, run: RunAction): void {
 
 /**
  * Opens everything, works with it under a progress display, and closes everything. After an interruption what is under
- * way is drained by the closing, so what is left is counted after it.
+ * way is drained by the closing, so items and requests are counted after it.
  *
  * @param sources whose items and records count; empty for all
  */
@@ -56,6 +57,8 @@ export async function syncWith(
   const abort = context.interruption();
   const runtime = await context.openRuntime(config, command);
   const progress = createProgress({ output: context.output, views: runtime.views, clock: context.clock });
+  const requests = createRequestCounts();
+  runtime.bus.subscribe(requests.observe);
   const unsubscribe = runtime.bus.subscribe(progress.observe);
   let report: SyncReport;
   let attention: Attention;
@@ -69,7 +72,7 @@ export async function syncWith(
   }
   if (!abort.aborted) return { report, attention };
   const items = await context.withViews(config, async (opened) => opened?.views.itemCounts(sources) ?? report.items);
-  return { report: { ...report, items }, attention };
+  return { report: { ...report, items, requests: requests.counts }, attention };
 }
 
 /** Tells people what a sync did. With `--quiet` only what needs them. */

@@ -2,7 +2,6 @@ import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import { openLedgerViews } from '../ledger/sqlite-ledger.ts';
 import type { Logger } from '../lib/logging.ts';
-import { createQueues } from '../queue/create-queues.ts';
 import type { RuntimeConfig } from './open-source.ts';
 
 /** A look into the ledger and the queue, beside whoever works on them. */
@@ -25,12 +24,14 @@ export interface OpenedViews {
 export function openViews(config: RuntimeConfig): OpenedViews | null {
   const opened = openLedgerViews({ file: config.ledger, profile: config.profile });
   if (!opened) return null;
-  const { id, views, close } = opened;
+  const { id, views } = opened;
   return {
     views,
-    close,
+    close: () => opened.close(),
     async queueCounts(log) {
       if (config.queue.kind === 'embedded') return null;
+      // BullMQ takes longer to load than all else that a look into the ledger needs.
+      const { createQueues } = await import('../queue/create-queues.ts');
       const queues = await createQueues({ url: config.queue.url, prefix: queuePrefix(id), log });
       try {
         const counts = await Promise.all(QUEUE_NAMES.map(async (name) => [name, await queues.counts(name)] as const));

@@ -24,6 +24,7 @@ import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
 import { createMappers, type Mappers } from './mappers.ts';
 import { openSource, type RuntimeConfig } from './open-source.ts';
+import { queuePrefix } from './open-views.ts';
 
 export interface RuntimeOptions {
   config: RuntimeConfig;
@@ -90,7 +91,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   try {
     const { voided } = await ledger.recover(profile.settlingDelayMs.reset);
     const url = config.queue.kind === 'embedded' ? 'embedded' : config.queue.url;
-    const queues = await createQueues({ url, prefix: `dpp-sync-${ledger.id}`, log, clock });
+    const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock });
 
     const mapperOf = mappers.of;
     const gate = createTargetGate(clock);

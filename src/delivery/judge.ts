@@ -67,7 +67,6 @@ export function judge(outcome: Outcome, context: JudgeContext): Verdict {
     case 'ambiguous': {
       const reason = reasonOf(outcome.doubt, outcome.detail);
       const policy = doubtPolicy(operation, profile);
-      if (policy === 'person') return { kind: 'doubt', nextLookAt: null, spend: true, reason };
       const waitMs = policy === 'read_back' ? settlingDelayMs(outcome.doubt, profile) : Math.max(backoffMs(context), 1);
       return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
     }

@@ -70,14 +70,14 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
     const before = performance.now();
     daemon.signal('SIGTERM');
     // A second signal within half a second counts as the same one: some shells and npm send it twice.
-    await expect.poll(() => daemon.stderr(), { timeout: 5000 }).toContain('Stopping');
+    await expect.poll(() => daemon.stderr(), { timeout: 20_000 }).toContain('Stopping');
     const again = setInterval(() => daemon.signal('SIGTERM'), 100);
     expect(await daemon.exited).toBe(1);
     clearInterval(again);
     expect(performance.now() - before).toBeLessThan(LATENCY_MS);
 
     const used = world.sandbox.inspect().faults[0]?.used ?? 0;
-    await expect.poll(() => arrived().length, { timeout: 10_000 }).toBe(used);
+    await expect.poll(() => arrived().length, { timeout: 20_000 }).toBe(used);
     await deliverTheRest();
   });
 

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import type { Queue } from 'bullmq';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
@@ -9,7 +11,11 @@ import { createSecretStore } from '../../src/lib/secrets.ts';
 import { openWeb } from '../../src/web/web-server.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';
+import { describeRedis, startRedis } from '../support/redis.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
+
+/** Within which something happens by itself, on a machine that is busy. */
+const SOON = { timeout: 15_000 };
 
 const OTHER = {
   ...PRODUCTS.source,
@@ -51,7 +57,7 @@ describe('the daemon', () => {
     await start();
     await daemon.ring('pim', 'schedule');
     await daemon.ring('erp', 'schedule');
-    await expect.poll(skus).toEqual(['A-1', 'A-2']);
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
     await expect
       .poll(() => daemon.runtime.queues.failed('pull'))
       .toMatchObject([
@@ -60,13 +66,13 @@ describe('the daemon', () => {
 
     // A second failure takes the place of the first.
     await daemon.ring('pim', 'schedule');
-    await expect.poll(() => daemon.runtime.views.runs({ source: 'pim', limit: 9 }).length).toBe(2);
-    await expect.poll(() => daemon.runtime.queues.counts('pull')).toEqual({ waiting: 0, active: 0, failed: 1 });
+    await expect.poll(() => daemon.runtime.views.runs({ source: 'pim', limit: 9 }).length, SOON).toBe(2);
+    await expect.poll(() => daemon.runtime.queues.counts('pull'), SOON).toEqual({ waiting: 0, active: 0, failed: 1 });
 
     world.write('later.csv', 'SKU,NAME,STATE\nB-1,Lamp,10\n');
     const [failed] = await daemon.runtime.queues.failed('pull');
     await (await (await pullQueue()).getJob(failed?.id ?? ''))?.retry();
-    await expect.poll(() => skus().includes('B-1')).toBe(true);
+    await expect.poll(() => skus().includes('B-1'), SOON).toBe(true);
     expect(daemon.runtime.views.runs({ source: 'pim', limit: 1 })).toMatchObject([
       { trigger: 'retry', result: 'complete' },
     ]);
@@ -78,15 +84,15 @@ describe('the daemon', () => {
     world.sandbox.setPlan('acme', 'standard' as never);
     await start();
     await daemon.ring('erp', 'schedule');
-    await expect.poll(health).toMatchObject({ http: 200, status: 'degraded', api: 'denied_plan' });
+    await expect.poll(health, SOON).toMatchObject({ http: 200, status: 'degraded', api: 'denied_plan' });
     // Several questions go by.
     const asked = () => world.sandbox.inspect().requests['product.list']?.['402'] ?? 0;
-    await expect.poll(asked, { timeout: 5000 }).toBeGreaterThan(2);
+    await expect.poll(asked, SOON).toBeGreaterThan(2);
     expect(logged('The API refuses the plan')).toHaveLength(1);
     expect(daemon.runtime.views.itemCounts().product).toEqual({ due: 2 });
 
     world.sandbox.setPlan('acme', 'enterprise');
-    await expect.poll(skus, { timeout: 5000 }).toEqual(['A-1', 'A-2']);
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
     expect(await health()).toMatchObject({ http: 200, status: 'ok', api: 'ok' });
     expect(logged('Deliveries go on')).toHaveLength(1);
   });
@@ -98,9 +104,9 @@ describe('the daemon', () => {
     world.write('dpp-sync.yaml', config);
     await start();
     await daemon.ring('erp', 'schedule');
-    await expect.poll(health).toMatchObject({ status: 'degraded', api: 'denied_key' });
+    await expect.poll(health, SOON).toMatchObject({ status: 'degraded', api: 'denied_key' });
     world.write('key', API_KEY);
-    await expect.poll(skus, { timeout: 5000 }).toEqual(['A-1', 'A-2']);
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
     expect(await health()).toMatchObject({ status: 'ok' });
     expect(JSON.stringify(log.lines)).not.toMatch(/dpp_(?:gone|test)0/);
   });
@@ -113,7 +119,7 @@ describe('the daemon', () => {
     await earlier.ledger.startRun({ source: 'erp', trigger: 'schedule', streams: [], mappingRevision: 'x' });
     await earlier.close();
     await start();
-    await expect.poll(skus).toEqual(['A-1', 'A-2']);
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
     expect(logged('cut short')).toHaveLength(1);
   });
 
@@ -124,7 +130,7 @@ describe('the daemon', () => {
     world.sandbox.setPlan('acme', 'enterprise');
     expect(skus()).toEqual([]);
     await start();
-    await expect.poll(skus).toEqual(['A-1', 'A-2']);
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
     expect(daemon.runtime.views.runs({ source: 'erp', limit: 9 })).toHaveLength(1);
   });
 
@@ -148,11 +154,62 @@ describe('the daemon', () => {
         daemon = ready;
       },
     });
-    await expect.poll(() => logged('The daemon works')).toHaveLength(1);
+    await expect.poll(() => logged('The daemon works'), SOON).toHaveLength(1);
     await daemon.ring('erp', 'schedule');
-    await expect.poll(() => world.sandbox.inspect().faults[0]?.used).toBe(2);
+    await expect.poll(() => world.sandbox.inspect().faults[0]?.used, SOON).toBe(2);
     controller.abort();
     expect(await ended).toBe(1);
     expect(logged('Not everything ended in time')).toHaveLength(1);
+  });
+});
+
+describe('the daemon at its start', () => {
+  it('says which address it cannot have, and lets go of the ledger', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const world = await createWorld({
+      config: { web: { port, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+      files: PRODUCTS.files,
+    });
+    await expect(startDaemon(world)).rejects.toMatchObject({
+      code: 'config.invalid',
+      path: 'web',
+      message: `The dashboard cannot listen on 127.0.0.1:${port} (EADDRINUSE).`,
+    });
+    taken.close();
+    const { daemon } = await startDaemon(world);
+    await daemon.stop();
+    await world.remove();
+  });
+});
+
+describeRedis('the daemon over Redis', () => {
+  it('is unhealthy while Redis is away, and goes on by itself when it is back, even without its data', async () => {
+    const redis = await startRedis();
+    const world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+      queue: redis.url,
+      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+    });
+    const { daemon, url } = await startDaemon(world);
+    const health = async () => {
+      const answer = await fetch(`${url}/healthz`);
+      return [answer.status, ((await answer.json()) as { queue: string }).queue];
+    };
+    expect(await health()).toEqual([200, 'ok']);
+    await redis.kill();
+    await expect.poll(health, SOON).toEqual([503, 'unreachable']);
+    expect((await fetch(`${url}/`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).status).toBe(200);
+    const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+    expect(await metrics.text()).not.toContain('dpp_sync_queue_jobs{');
+    // What changed meanwhile is in the ledger; no doorbell tells of it.
+    await daemon.runtime.pull('erp', 'cli', new AbortController().signal).catch(() => undefined);
+    await redis.restart();
+    await expect.poll(health, SOON).toEqual([200, 'ok']);
+    await expect.poll(() => world.contents().products.length, { timeout: 20_000 }).toBe(2);
+    await daemon.stop();
+    await world.remove();
+    await redis.stop();
   });
 });

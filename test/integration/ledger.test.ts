@@ -157,6 +157,17 @@ describe('items', () => {
     expect(fixture.ledger.views.item('product', '1')?.name).toBe('second');
   });
 
+  it('hands an item over when the record that made it is no longer in the export', async () => {
+    const map = ({ name }: JsonObject) => items(product('1', text(name)));
+    const others = [row('a', { name: 'a' }), row('b', { name: 'b' })];
+    const mapAll = (fields: JsonObject) =>
+      fields['id'] === 'a' || fields['id'] === 'b' ? items(product(text(fields['id']))) : map(fields);
+    await sync([row('1', { name: 'first' }), ...others], mapAll);
+    await sync([row('x', { name: 'second' }), ...others], mapAll);
+    expect(fixture.ledger.views.quarantinedCount()).toBe(0);
+    expect(fixture.ledger.views.item('product', '1')).toMatchObject({ name: 'second', missing: false });
+  });
+
   it('quarantines a second item with the natural key of another', async () => {
     await sync([row('1'), row('2')], ({ id }) =>
       items({ ...product(text(id)), payload: { sku: 'SAME', name: `N${text(id)}` } }),
@@ -221,6 +232,34 @@ describe('deliveries', () => {
     expect(fixture.ledger.views.item('material', '1')).toMatchObject({ state: 'delivered', baseline: { name: 'A' } });
   });
 
+  it('sends nothing when a change is taken back before it was sent', async () => {
+    await sync([row('1', { name: 'A' })], asMaterial);
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
+    await mapRows(fixture.ledger, asMaterial);
+    expect(fixture.ledger.views.item('material', '1')?.state).toBe('due');
+    const { sent } = await sync([row('1', { name: 'A' })], asMaterial);
+    expect(sent).toEqual([]);
+    expect(fixture.ledger.views.item('material', '1')?.state).toBe('delivered');
+  });
+
+  it('commits the bytes of a delivery at its first claim and never encodes it again', async () => {
+    await fixture.remove();
+    let calls = 0;
+    fixture = createLedgerFixture(() => {
+      calls += 1;
+      return { path: `/${calls}`, body: `{"call":${calls}}` };
+    });
+    await pullRows(fixture.ledger, { rows: [row('1')] });
+    await mapRows(fixture.ledger, asMaterial);
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const reason = { code: 'throttled', message: 'slow down' };
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const claim = await fixture.ledger.claim(due!.id);
+      expect(claim).toMatchObject({ status: 'claimed', delivery: { path: '/1', body: '{"call":1}' } });
+      await fixture.ledger.settle({ deliveryId: due!.id, verdict: { kind: 'retry', dueAt: 0, spend: false, reason } });
+    }
+  });
+
   it('supersedes a delivery that was not sent, and never one that was', async () => {
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
     await mapRows(fixture.ledger, asMaterial);
@@ -278,6 +317,7 @@ describe('deliveries', () => {
     await pullRows(fixture.ledger, { rows: [row('m')], snapshot: false });
     await mapRows(fixture.ledger, map);
     expect(await deliverAll(fixture.ledger)).toHaveLength(1);
+    expect(fixture.ledger.views.item('bom_item', 'b')?.state).toBe('waiting');
     await pullRows(fixture.ledger, { rows: [row('p')], snapshot: false });
     await mapRows(fixture.ledger, map);
     const sent = await deliverAll(fixture.ledger, 200);

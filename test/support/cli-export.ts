@@ -8,7 +8,7 @@ export const GOOD_FILES = {
 /** Two records that cannot be mapped, and a BOM item that waits for one of them. */
 export const FLAWED_FILES = {
   ...GOOD_FILES,
-  'products.csv': 'ID,SKU,NAME,COUNTRY\n1,A-1,Pump,DE\n2,A-2,=cmd|\' /C calc\'!A0,XX\n3,A-3,,SE\n',
+  'products.csv': "ID,SKU,NAME,COUNTRY\n1,A-1,Pump,DE\n2,A-2,=cmd|' /C calc'!A0,XX\n3,A-3,,SE\n",
 };
 
 /** The `sources` section for it. */

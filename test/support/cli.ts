@@ -8,14 +8,16 @@ export interface CliResult {
   stdout: string;
   stderr: string;
   /** The one JSON document of stdout. */
-  json(): Record<string, unknown>;
+  json: () => Record<string, unknown>;
 }
 
 /** A run of the real bin in a process of its own. */
 export interface CliProcess {
   /** Resolves when stdout has the text. */
-  said(text: string): Promise<void>;
-  signal(name: 'SIGINT' | 'SIGTERM'): void;
+  said: (text: string) => Promise<void>;
+  /** What stdout has so far. */
+  output: () => string;
+  signal: (name: 'SIGINT' | 'SIGTERM') => void;
   ended: Promise<CliResult>;
 }
 
@@ -40,6 +42,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Cli
   });
   return {
     ended,
+    output: () => stdout,
     signal: (name) => void child.kill(name),
     said: (text) =>
       new Promise((resolve, reject) => {

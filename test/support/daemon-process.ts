@@ -17,8 +17,8 @@ export interface DaemonProcess {
 }
 
 /** Starts it and waits until it works. It is killed with the test's process. */
-export async function startDaemonProcess(configFile: string): Promise<DaemonProcess> {
-  const child = spawn(process.execPath, [LAUNCHER, 'start', '--json', '-c', configFile], {
+export async function startDaemonProcess(configFile: string, launcher = LAUNCHER): Promise<DaemonProcess> {
+  const child = spawn(process.execPath, [launcher, 'start', '--json', '-c', configFile], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const killWithTests = () => child.kill('SIGKILL');

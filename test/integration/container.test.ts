@@ -1,0 +1,184 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { connectors } from '../../connectors/index.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { createSecretStore } from '../../src/lib/secrets.ts';
+import { startDaemonProcess } from '../support/daemon-process.ts';
+import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';
+import { createWorld } from '../support/world.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const text = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+/** The instructions of the last stage, with continued lines joined. */
+function finalStage(): { instruction: string; rest: string }[] {
+  const lines = text('Dockerfile')
+    .replace(/\\\n\s*/g, '')
+    .split('\n');
+  const all = lines.flatMap((line) => {
+    const match = /^([A-Z]+) (.+)$/.exec(line);
+    return match ? [{ instruction: match[1] ?? '', rest: match[2] ?? '' }] : [];
+  });
+  return all.slice(all.findLastIndex(({ instruction }) => instruction === 'FROM'));
+}
+const of = (wanted: string) => finalStage().flatMap(({ instruction, rest }) => (instruction === wanted ? [rest] : []));
+const command = (wanted: string) => JSON.parse(of(wanted)[0] ?? '') as string[];
+
+describe('the image', () => {
+  let image: string;
+
+  /** The files of the image as the Dockerfile puts them together, without a container engine. */
+  beforeAll(() => {
+    image = mkdtempSync(join(tmpdir(), 'dpp-image-'));
+    const stages: Record<string, () => void> = {
+      './dist': () =>
+        execFileSync(process.execPath, [
+          join(ROOT, 'node_modules/typescript/bin/tsc'),
+          ...['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(image, 'dist')],
+        ]),
+      './node_modules': () => symlinkSync(join(ROOT, 'node_modules'), join(image, 'node_modules')),
+    };
+    for (const copy of of('COPY')) {
+      const paths = copy.split(' ').filter((part) => !part.startsWith('--'));
+      const to = paths.at(-1) ?? '';
+      if (stages[to]) stages[to]();
+      for (const from of stages[to] ? [] : paths.slice(0, -1)) {
+        const target = to.endsWith('/') ? join(image, to, from) : join(image, to);
+        mkdirSync(dirname(target), { recursive: true });
+        cpSync(join(ROOT, from), target, { recursive: true });
+      }
+    }
+  });
+  afterAll(() => rmSync(image, { recursive: true }));
+
+  const run = (...args: string[]) => {
+    const [node, ...entry] = command('ENTRYPOINT');
+    expect(node).toBe('node');
+    return spawnSync(process.execPath, [...entry, ...args], { cwd: image, encoding: 'utf8' });
+  };
+
+  it('has everything that the program needs to run from its build', () => {
+    const { version } = JSON.parse(text('package.json')) as { version: string };
+    const told = run('--version');
+    expect([told.status, told.stdout.trim(), told.stderr]).toEqual([0, version, '']);
+  });
+
+  it('runs the example of all of it, with the profiles and presets that it ships', () => {
+    const folder = join(image, 'demo-data');
+    const demo = run('demo', '--json', '--dir', folder);
+    expect(demo.stderr).not.toMatch(/ERR_MODULE|Cannot find/);
+    expect([0, 4]).toContain(demo.status);
+  }, 120_000);
+
+  it('runs the daemon with its dashboard', async () => {
+    const world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+      files: PRODUCTS.files,
+    });
+    const daemon = await startDaemonProcess(world.configFile, join(image, 'src/launcher.mjs'));
+    const { url } = JSON.parse(daemon.stdout()) as { url: string };
+    const headers = { authorization: `Bearer ${WEB_TOKEN}` };
+    expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok' });
+    expect(await (await fetch(`${url}/queues/`, { headers })).text()).toContain('static/js/main');
+    expect((await fetch(`${url}/metrics`, { headers })).status).toBe(200);
+    daemon.signal('SIGTERM');
+    expect(await daemon.exited).toBe(0);
+    await world.remove();
+  });
+
+  it('runs the daemon as another user than root, with its ledger on a volume', () => {
+    expect(command('CMD')).toEqual(['start', '-c', '/config/dpp-sync.yaml']);
+    expect(of('USER')).toEqual(['node']);
+    expect(of('VOLUME')).toEqual(['/data']);
+    expect(of('RUN')).toEqual(['mkdir /data && chown node:node /data']);
+    const versions = [...text('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
+    expect(new Set(versions)).toEqual(new Set(['node:24-bookworm-slim', 'base']));
+  });
+
+  it('asks for its health with Node alone, and the answer decides', async () => {
+    const [check = ''] = of('HEALTHCHECK');
+    const [node, flag, script = ''] = JSON.parse(check.slice(check.indexOf('CMD ') + 4)) as string[];
+    expect([node, flag]).toEqual(['node', '-e']);
+    const { createServer } = await import('node:http');
+    const { spawn } = await import('node:child_process');
+    const { once } = await import('node:events');
+    const server = createServer((request, response) => {
+      response.statusCode = request.url === '/healthz' ? 200 : 503;
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    const exitOf = async (target: string) => {
+      const child = spawn(process.execPath, ['-e', script], { env: { ...process.env, DPP_SYNC_HEALTH_URL: target } });
+      return (await once(child, 'exit'))[0] as number;
+    };
+    const codes = [await exitOf(`${url}/healthz`), await exitOf(`${url}/ill`), await exitOf('http://127.0.0.1:1/')];
+    server.close();
+    expect(codes).toEqual([0, 1, 1]);
+  });
+
+  it('is built from nothing that could hold a secret or data', () => {
+    const [first, ...allowed] = text('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(first).toBe('*');
+    const copied = [...text('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = '']) =>
+      from.split(' '),
+    );
+    for (const path of copied) expect(allowed, path).toContain(`!${path.split('/')[0]}`);
+    expect(allowed).toContain('**/data');
+  });
+});
+
+describe('compose.yaml', () => {
+  interface Service {
+    command?: string[];
+    volumes: string[];
+    secrets?: string[];
+    ports?: string[];
+    read_only?: boolean;
+    stop_grace_period?: string;
+  }
+  const compose = parse(text('compose.yaml')) as {
+    services: Record<'dpp-sync' | 'redis', Service>;
+    secrets: Record<string, { file: string }>;
+  };
+
+  it('keeps what Redis and the ledger hold, and hands secrets over as files', () => {
+    const { 'dpp-sync': daemon, redis } = compose.services;
+    expect(redis.command?.join(' ')).toBe('redis-server --appendonly yes --maxmemory-policy noeviction');
+    expect(redis.volumes).toContain('redis:/data');
+    expect(daemon.volumes).toContain('ledger:/data');
+    expect(daemon.secrets).toEqual(Object.keys(compose.secrets));
+    expect(daemon).not.toHaveProperty('environment');
+    expect(daemon.ports?.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
+    expect(Number.parseInt(daemon.stop_grace_period ?? '', 10)).toBeGreaterThan(25);
+  });
+
+  it('has an example config that is valid and fits what it mounts', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dpp-compose-'));
+    const secrets = Object.fromEntries(Object.keys(compose.secrets).map((name) => [name, join(folder, name)]));
+    for (const path of Object.values(secrets)) writeFileSync(path, 'a-secret-of-some-length');
+    const file = join(folder, 'dpp-sync.yaml');
+    const config = text('config/dpp-sync.container.yaml').replace(
+      /\/run\/secrets\/(\w+)/g,
+      (_all, name: string) => secrets[name] ?? 'missing',
+    );
+    writeFileSync(file, config);
+    const loaded = await loadConfig({
+      ...{ file, env: {}, connectors, secrets: createSecretStore() },
+      profilesDir: join(ROOT, 'config/profiles'),
+    });
+    rmSync(folder, { recursive: true });
+    expect(loaded).toMatchObject({
+      queue: { kind: 'redis', url: 'redis://redis:6379' },
+      ledger: '/data/ledger.db',
+      web: { host: '0.0.0.0', port: 4280 },
+    });
+  });
+});

@@ -1,0 +1,111 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createPullQueue, type PullQueue } from '../../src/daemon/pull-queue.ts';
+import { fault } from '../../src/domain/faults.ts';
+import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
+import { createSecretStore } from '../../src/lib/secrets.ts';
+import type { PullResult } from '../../src/pipeline/pull.ts';
+import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
+import { createQueues } from '../../src/queue/create-queues.ts';
+import { createRecordingLog } from '../support/recording-log.ts';
+
+const SOON = { timeout: 15_000 };
+
+describe('the pull queue', () => {
+  let queues: BullmqQueues;
+  let pulls: PullQueue;
+  let begun: string[];
+  let events: ProgressEvent[];
+  let pruned = 0;
+  const ends = new Map<string, (result: PullResult | Error) => void>();
+
+  async function start(): Promise<void> {
+    const log = createRecordingLog();
+    const secrets = createSecretStore();
+    secrets.add('the-password');
+    queues = await createQueues({ url: 'embedded', prefix: 'test', log });
+    begun = [];
+    events = [];
+    pulls = createPullQueue({
+      queues,
+      sources: ['erp', 'pim'],
+      pull: (source, trigger, abort) => {
+        begun.push(`${source} ${trigger}`);
+        return new Promise((resolve, reject) => {
+          ends.set(source, (result) => (result instanceof Error ? reject(result) : resolve(result)));
+          abort.addEventListener('abort', () => resolve({ runId: 9, result: 'interrupted' }));
+        });
+      },
+      afterRun: async () => {
+        pruned += 1;
+        throw new Error('The disk is full.');
+      },
+      emit: (event) => events.push(event),
+      log,
+      scrub: secrets.scrub,
+    });
+    await pulls.start();
+  }
+  afterEach(async () => {
+    await pulls.stop();
+    await queues.close();
+  });
+  const completed = async () => {
+    const [queue] = await queues.bullQueues();
+    const jobs = (await queue?.getJobs(['completed'])) ?? [];
+    return jobs.map(({ name, returnvalue }) => `${name}: ${returnvalue as string}`).sort();
+  };
+
+  it('never runs one source twice at once, and lets another run beside it', async () => {
+    await start();
+    await pulls.ring('erp', 'schedule');
+    await expect.poll(pulls.running, SOON).toEqual(['erp']);
+    await pulls.ring('erp', 'schedule');
+    await expect.poll(completed, SOON).toEqual(['pull erp: This source is being pulled already.']);
+    await pulls.ring('pim', 'cli');
+    await expect.poll(pulls.running, SOON).toEqual(['erp', 'pim']);
+    expect(begun).toEqual(['erp schedule', 'pim cli']);
+    ends.get('erp')?.({ runId: 1, result: 'complete' });
+    await expect.poll(pulls.running, SOON).toEqual(['pim']);
+    await pulls.ring('erp', 'schedule');
+    await expect.poll(() => begun, SOON).toHaveLength(3);
+  });
+
+  it('keeps a secret out of the reason of a failed job, and one job per source', async () => {
+    await start();
+    for (const round of [1, 2]) {
+      await pulls.ring('erp', 'schedule');
+      await expect.poll(() => begun, SOON).toHaveLength(round);
+      ends.get('erp')?.(fault('source.unreadable', `No: the-password ${round}.`, { suggestion: 'Ask the DBA.' }));
+      await expect
+        .poll(async () => (await queues.failed('pull')).map(({ reason }) => reason), SOON)
+        .toEqual([`No: … ${round}. Ask the DBA.`]);
+    }
+    expect(events).toEqual([1, 2].map(() => ({ type: 'run_ended', source: 'erp', result: 'failed' })));
+  });
+
+  it('prunes after each run, and what fails there fails nothing else', async () => {
+    await start();
+    pruned = 0;
+    await pulls.ring('erp', 'schedule');
+    await expect.poll(pulls.running, SOON).toEqual(['erp']);
+    ends.get('erp')?.({ runId: 4, result: 'complete' });
+    await expect.poll(completed, SOON).toEqual(['pull erp: Run 4 is complete.']);
+    expect(pruned).toBe(1);
+  });
+
+  it('has nothing to do for a source that the config no longer has', async () => {
+    await start();
+    await queues.ring('pull', [{ name: 'pull crm', data: { source: 'crm' } }]);
+    await expect.poll(completed, SOON).toEqual(['pull crm: The config has no such source any more.']);
+    expect(begun).toEqual([]);
+  });
+
+  it('interrupts its runs when it is stopped, and waits for them', async () => {
+    await start();
+    await pulls.ring('erp', 'schedule');
+    await expect.poll(pulls.running, SOON).toEqual(['erp']);
+    await pulls.stop();
+    expect(pulls.running()).toEqual([]);
+    expect(events).toEqual([{ type: 'run_ended', source: 'erp', result: 'interrupted' }]);
+  });
+});

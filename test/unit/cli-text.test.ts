@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { failureDocument, failureLines, failureOf } from '../../src/cli/errors.ts';
+import { formatLogLine } from '../../src/cli/log-line.ts';
+import { harmless } from '../../src/cli/quarantine-file.ts';
+import { createPaint, formatDuration, formatTable, printable, wantsColour } from '../../src/cli/style.ts';
+import { fault } from '../../src/domain/faults.ts';
+
+describe('values in a spreadsheet', () => {
+  it.each(['=1+1', '+cmd', '@SUM(A1)', '-2+3', '\t=1', '\r=1', "'=1", '=cmd|1'])('makes %j text', (value) => {
+    expect(harmless(value)).toBe(`'${value}`);
+  });
+
+  it.each(['', '-12,5', '+49 30 123', '1.234,56', '00123', 'A=B', "'quoted'", 'a-b'])('leaves %j alone', (value) => {
+    expect(harmless(value)).toBe(value);
+  });
+
+  it('never leaves what begins a formula, and can be undone', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('=', '+', '-', '@', "'", 'a', '1', ',', '\t') }), (value) => {
+        const cell = harmless(value);
+        if (/^[=+\-@\t]/.test(cell)) expect(cell).toMatch(/^[+-]?[\d., ']*$/);
+        if (cell !== value) expect(cell.slice(1)).toBe(value);
+      }),
+    );
+  });
+});
+
+describe('text on a terminal', () => {
+  it('shows control characters in place of obeying them', () => {
+    expect(printable('a\u001b[2Jb\nc\u202ed')).toBe('a\\u001b[2Jb⏎c\\u202ed');
+    const isControl = (code: number) => code < 32 || code === 127;
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect([...printable(text)].filter((character) => isControl(character.charCodeAt(0)))).toEqual([]);
+      }),
+    );
+  });
+
+  it('has colours on a terminal alone, and not where people do not want them', () => {
+    expect(wantsColour({ isTTY: true }, {})).toBe(true);
+    expect(wantsColour({ isTTY: true }, { NO_COLOR: '1' })).toBe(false);
+    expect(wantsColour({ isTTY: true }, { NO_COLOR: '' })).toBe(true);
+    expect(wantsColour({ isTTY: true }, { TERM: 'dumb' })).toBe(false);
+    expect(wantsColour({}, {})).toBe(false);
+  });
+
+  it('lines columns up, whatever their colours', () => {
+    const rows = [
+      ['a', { text: '1', colour: 'red' as const }],
+      ['long\nname', 12_345],
+    ];
+    const columns = [{ title: 'name' }, { title: 'count', align: 'right' as const }];
+    expect(formatTable(columns, rows, createPaint(false))).toEqual([
+      '  name        count',
+      '  a               1',
+      '  long⏎name  12,345',
+    ]);
+  });
+
+  it('tells durations in the unit that fits', () => {
+    expect([999, 1500, 61_000, 3_700_000].map(formatDuration)).toEqual(['999 ms', '1.5 s', '1 min 1 s', '1 h 1 min']);
+  });
+
+  it('tells a line of the log', () => {
+    const line = JSON.stringify({ level: 40, time: 'now', source: 'erp', count: 2, msg: 'It is late.' });
+    expect(formatLogLine(line)).toBe('warn: It is late. (source=erp, count=2)');
+  });
+});
+
+describe('failures', () => {
+  it('name code, path, message and suggestion once each', () => {
+    const failure = failureOf(
+      fault('api.key', 'The key is refused.', { path: 'target.apiKey', suggestion: 'Mend it.' }),
+    );
+    expect(failure.exitCode).toBe(3);
+    expect(failureDocument(failure)).toEqual({
+      ok: false,
+      error: { code: 'api.key', path: 'target.apiKey', message: 'The key is refused. Mend it.' },
+    });
+    expect(failureLines(failure)).toEqual([
+      'error: The key is refused.',
+      '  in the config: target.apiKey',
+      '  Mend it.',
+    ]);
+    const told = failureOf(
+      fault('config.invalid', 'queue: wrong. Mend it.', { path: 'queue', suggestion: 'Mend it.' }),
+    );
+    expect(failureLines(told)).toEqual(['error: queue: wrong. Mend it.']);
+  });
+
+  it('that nobody foresaw end with 1, without a stack', () => {
+    const failure = failureOf(new TypeError('x is not a function'));
+    expect(failure).toMatchObject({ exitCode: 1, code: 'internal', path: null });
+    expect(failureLines(failure).join('\n')).not.toContain(' at ');
+  });
+});

@@ -1,0 +1,127 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createGateWatch, type GateWatch } from '../../src/daemon/gate-watch.ts';
+import { createTargetGate, type TargetGate } from '../../src/delivery/target-gate.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import type { Probe } from '../../src/domain/ports/target.ts';
+import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
+import { createRecordingLog } from '../support/recording-log.ts';
+
+const LOOK_MS = 500;
+const INTERVAL_MS = 60_000;
+const WORKS: Probe = { denied: null, scopes: { read: 'yes', write: 'yes', publish: 'yes' } };
+
+const denied = (by: 'key' | 'plan' | 'scope'): Outcome => ({
+  kind: 'denied',
+  by,
+  detail: { status: 401, message: `The ${by} is not accepted.` },
+});
+
+describe('the gate watch', () => {
+  let clock: ManualClock;
+  let gate: TargetGate;
+  let watch: GateWatch;
+  const log = createRecordingLog();
+  /** What the target would answer, and what was asked of it. */
+  let answers: { probe: Probe | Error; keyChanged: boolean };
+  let asked: string[];
+  let told: string[];
+
+  function start(): void {
+    clock = createManualClock();
+    gate = createTargetGate(clock);
+    log.lines.length = 0;
+    asked = [];
+    told = [];
+    answers = { probe: WORKS, keyChanged: false };
+    watch = createGateWatch({
+      gate,
+      target: {
+        async probe() {
+          asked.push('probe');
+          if (answers.probe instanceof Error) throw answers.probe;
+          return answers.probe;
+        },
+        async rereadKey() {
+          asked.push('key');
+          return answers.keyChanged;
+        },
+      },
+      onReopen: () => told.push('reopened'),
+      emit: ({ type }) => told.push(type),
+      ...{ clock, log, intervalMs: INTERVAL_MS },
+    });
+    watch.start();
+  }
+  afterEach(async () => {
+    const stopped = watch.stop();
+    clock.advance(INTERVAL_MS);
+    await stopped;
+  });
+  /** Lets time pass once the watch waits for it. */
+  async function pass(ms: number): Promise<void> {
+    await clock.sleepers(1);
+    clock.advance(ms);
+    await clock.sleepers(1);
+  }
+  const errors = () => log.lines.filter(({ level }) => level === 'error').length;
+
+  it('asks nothing while the gate is open', async () => {
+    start();
+    await pass(LOOK_MS);
+    await pass(INTERVAL_MS);
+    expect([asked, told]).toEqual([[], []]);
+  });
+
+  it('uses a rotated key at once', async () => {
+    start();
+    gate.observe(denied('key'));
+    answers.keyChanged = true;
+    await pass(LOOK_MS);
+    expect(asked).toEqual(['key', 'probe']);
+    expect(told).toEqual(['paused', 'resumed', 'reopened']);
+    expect(gate.state()).toEqual({ open: true });
+  });
+
+  it('asks once a minute otherwise, and complains once however long it takes', async () => {
+    start();
+    gate.observe(denied('plan'));
+    answers.probe = { ...WORKS, denied: { by: 'plan', detail: { status: 402, message: 'No.' } } };
+    await pass(LOOK_MS);
+    expect(asked).toEqual(['key']);
+    for (let minute = 0; minute < 5; minute += 1) await pass(INTERVAL_MS);
+    expect(asked.filter((what) => what === 'probe')).toHaveLength(5);
+    expect([errors(), told]).toEqual([1, ['paused']]);
+    answers.probe = new Error('The API cannot be reached.');
+    await pass(INTERVAL_MS);
+    expect(gate.state().open).toBe(false);
+    answers.probe = WORKS;
+    await pass(INTERVAL_MS);
+    expect([gate.state().open, errors(), told]).toEqual([true, 1, ['paused', 'resumed', 'reopened']]);
+  });
+
+  it('waits for the very scope that is missing', async () => {
+    start();
+    gate.observe(denied('scope'));
+    answers.probe = { denied: null, scopes: { read: 'yes', write: 'no', publish: 'no' } };
+    await pass(LOOK_MS);
+    await pass(INTERVAL_MS);
+    expect(gate.state().open).toBe(false);
+    answers.probe = { denied: null, scopes: { read: 'yes', write: 'yes', publish: 'no' } };
+    await pass(INTERVAL_MS);
+    expect(gate.state().open).toBe(true);
+  });
+
+  it('tries once a minute where only sending can tell, and does not repeat its complaint', async () => {
+    start();
+    answers.probe = { denied: null, scopes: { read: 'yes', write: 'unknown', publish: 'unknown' } };
+    gate.observe(denied('scope'));
+    await pass(LOOK_MS);
+    for (let minute = 0; minute < 4; minute += 1) {
+      await pass(INTERVAL_MS);
+      expect(gate.state().open).toBe(true);
+      gate.observe(denied('scope'));
+      await pass(LOOK_MS);
+    }
+    expect([errors(), asked.filter((what) => what === 'probe').length]).toEqual([1, 4]);
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { type ApiStanding, createHealth } from '../../src/observe/health.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+function createWard() {
+  const clock = createManualClock();
+  const ward = {
+    clock,
+    api: 'ok' as ApiStanding,
+    stopping: false,
+    ledger: (): Promise<void> => Promise.resolve(),
+    queue: (): Promise<unknown> => Promise.resolve({}),
+    touches: 0,
+  };
+  const health = createHealth({
+    touchLedger() {
+      ward.touches += 1;
+      return ward.ledger();
+    },
+    askQueue: () => ward.queue(),
+    api: () => ward.api,
+    stopping: () => ward.stopping,
+    clock,
+  });
+  return { ward, health };
+}
+
+describe('the health', () => {
+  it('is well when ledger, queue and API are', async () => {
+    expect(await createWard().health.check()).toEqual({ status: 'ok', ledger: 'ok', queue: 'ok', api: 'ok' });
+  });
+
+  it.each(['unreachable', 'denied_key', 'denied_plan', 'denied_scope'] as const)(
+    'is degraded, which is no reason to restart, while the API is %s',
+    async (api) => {
+      const { ward, health } = createWard();
+      ward.api = api;
+      expect(await health.check()).toMatchObject({ status: 'degraded', api });
+    },
+  );
+
+  it('is unhealthy while the ledger cannot be written', async () => {
+    const { ward, health } = createWard();
+    ward.ledger = () => Promise.reject(new Error('The disk is full.'));
+    expect(await health.check()).toEqual({ status: 'unhealthy', ledger: 'unwritable', queue: 'ok', api: 'ok' });
+  });
+
+  it('is unhealthy while the queue gives no answer in time', async () => {
+    const { ward, health } = createWard();
+    ward.queue = () => new Promise(() => undefined);
+    const answer = health.check();
+    await ward.clock.sleepers(1);
+    ward.clock.advance(3000);
+    expect(await answer).toMatchObject({ status: 'unhealthy', queue: 'unreachable' });
+  });
+
+  it('says that it stops', async () => {
+    const { ward, health } = createWard();
+    ward.stopping = true;
+    expect(await health.check()).toMatchObject({ status: 'stopping' });
+  });
+
+  it('writes to the ledger no more often than every two seconds, however often it is asked', async () => {
+    const { ward, health } = createWard();
+    await Promise.all(Array.from({ length: 50 }, () => health.check()));
+    ward.clock.advance(1999);
+    await health.check();
+    expect(ward.touches).toBe(1);
+    ward.clock.advance(1);
+    await health.check();
+    expect(ward.touches).toBe(2);
+  });
+});
