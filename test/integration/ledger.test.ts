@@ -316,8 +316,10 @@ describe('deliveries', () => {
     ]);
     await pullRows(fixture.ledger, { rows: [row('m')], snapshot: false });
     await mapRows(fixture.ledger, map);
-    expect(await deliverAll(fixture.ledger)).toHaveLength(1);
-    expect(fixture.ledger.views.item('bom_item', 'b')?.state).toBe('waiting');
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    await fixture.ledger.claim(due!.id);
+    const arrived = { kind: 'delivered' as const, remoteId: 101, contentKnown: true, by: 'answer' as const };
+    expect(await fixture.ledger.settle({ deliveryId: due!.id, verdict: arrived })).toMatchObject({ released: 0 });
     await pullRows(fixture.ledger, { rows: [row('p')], snapshot: false });
     await mapRows(fixture.ledger, map);
     const sent = await deliverAll(fixture.ledger, 200);
