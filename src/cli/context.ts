@@ -1,11 +1,16 @@
+import { formatProblem } from '../config/problem.ts';
+import { loadRuntimeConfig } from '../daemon/load.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
-import type { OpenedViews } from '../daemon/open-views.ts';
+import { type OpenedViews, openViews } from '../daemon/open-views.ts';
 import type { Package } from '../daemon/package.ts';
 import type { Runtime } from '../daemon/runtime.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logging.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { createLogger, type Logger, type LogLevel } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
+import { type Interruption, interruptible } from './interruption.ts';
+import { formatLogLine } from './log-line.ts';
 import type { Output } from './output.ts';
+import { printable } from './style.ts';
 
 /** What every command is given. */
 export interface CommandContext {
@@ -15,9 +20,7 @@ export interface CommandContext {
   clock: Clock;
   /** This package, for its version and the files that it ships. */
   package: Package;
-  /** As given by `--config`. */
-  configFile: string;
-  /** Loads the config, and tells its warnings. */
+  /** Loads the config that `--config` names, and tells its warnings. */
   loadConfig(): Promise<RuntimeConfig>;
   /** Opens everything that writes; the caller closes it. */
   openRuntime(config: RuntimeConfig, command: string): Promise<Runtime>;
@@ -32,3 +35,70 @@ export type Action = (context: CommandContext) => Promise<number>;
 
 /** Runs a command's action with its context. */
 export type RunAction = (action: Action) => Promise<void>;
+
+const SHOW_CURSOR = '\u001b[?25h';
+
+/** A context, and what its owner does with it at the end. */
+export interface OwnedContext {
+  context: CommandContext;
+  /** True for the error by which somebody who was reading or asking has obeyed an interruption. */
+  wasStopped(error: unknown): boolean;
+  dispose(): void;
+}
+
+export function createContext(options: {
+  output: Output;
+  secrets: SecretStore;
+  package: Package;
+  configFile: string;
+  level: LogLevel;
+}): OwnedContext {
+  const { output, secrets, configFile, level } = options;
+  const clock = systemClock;
+  const write = (line: string): void => output.log(output.watched ? formatLogLine(line) : line.trimEnd());
+  const log = createLogger({ level, secrets, write });
+  let interruption: Interruption | null = null;
+
+  const context: CommandContext = {
+    output,
+    log,
+    secrets,
+    clock,
+    package: options.package,
+    async loadConfig() {
+      const config = await loadRuntimeConfig(configFile, secrets);
+      for (const warning of config.warnings) output.note(`warning: ${printable(formatProblem(warning))}`);
+      return config;
+    },
+    async openRuntime(config, command) {
+      // Loaded by those who need it: queue and API client take longer to load than all that a listing needs.
+      const { openRuntime } = await import('../daemon/runtime.ts');
+      const { version } = options.package;
+      return openRuntime({ config, command, showFailedJobs: false, secrets, clock, log, version });
+    },
+    async withViews(config, look) {
+      const opened = openViews(config);
+      try {
+        return await look(opened);
+      } finally {
+        opened?.close();
+      }
+    },
+    interruption() {
+      interruption ??= interruptible(
+        () => output.note('Stopping: what is under way is finished first. Press Ctrl-C again to stop at once.'),
+        () => {
+          if (output.watched) process.stderr.write(SHOW_CURSOR);
+          process.exit(1);
+        },
+      );
+      return interruption.signal;
+    },
+  };
+  return {
+    context,
+    wasStopped: (error) =>
+      interruption?.signal.aborted === true && error instanceof Error && error.name === 'AbortError',
+    dispose: () => interruption?.dispose(),
+  };
+}

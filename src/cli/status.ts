@@ -74,7 +74,7 @@ async function status(context: CommandContext): Promise<number> {
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
     queue: { kind: config.queue.kind, counts: null, problem: null },
   };
-  const exitCode = needsPerson(found) ? 4 : 0;
+  const exitCode = needsPerson(found.attention) ? 4 : 0;
   if (output.json) output.document(statusDocument(found, config, { ok: exitCode === 0, exists: opened !== null }));
   else printStatus(found, config, opened !== null, output);
   return exitCode;
@@ -91,9 +91,8 @@ async function queueOf(ledger: OpenedViews, { log }: CommandContext, config: Run
   }
 }
 
-function needsPerson({ items, attention }: Found): boolean {
-  if (attention.quarantined > 0 || attention.stuck.length > 0) return true;
-  return Object.values(items).some(({ waiting = 0 }) => waiting > 0);
+function needsPerson({ waitingFor, stuck, quarantined }: Attention): boolean {
+  return quarantined > 0 || stuck.length > 0 || waitingFor.length > 0;
 }
 
 function statusDocument(found: Found, config: RuntimeConfig, facts: { ok: boolean; exists: boolean }): object {

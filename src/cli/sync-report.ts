@@ -39,19 +39,22 @@ export function syncDocument(report: SyncReport): { ok: boolean } & Record<strin
   };
 }
 
-/** The lines of a report that need looking into the ledger for. */
+/** What people have to know of the ledger to go on. */
 export interface Attention {
+  /** What deliveries wait for and what does not come by itself; the most waited for first. */
   waitingFor: WaitingGroup[];
   stuck: StuckDelivery[];
   quarantined: number;
 }
 
+const GROUPS_MAX = 200;
 const SHOWN_MAX = 5;
 
 /** @param sources whose quarantined records count; empty for all */
 export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
+  const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
   return {
-    waitingFor: views.waitingFor(SHOWN_MAX),
+    waitingFor: views.waitingFor(GROUPS_MAX).filter(({ state }) => !onTheWay(state)),
     stuck: views.stuck(SHOWN_MAX),
     quarantined: views.quarantinedCount(sources),
   };
@@ -86,16 +89,16 @@ export function itemLines(items: ItemCounts, paint: Paint): string[] {
 export function attentionLines(items: ItemCounts, attention: Attention, paint: Paint): string[] {
   const lines: string[] = [];
   const waiting = countOf(items, ['waiting']);
-  if (waiting > 0) {
+  if (waiting > 0 && attention.waitingFor.length > 0) {
     const goes = waiting === 1 ? 'It goes out by itself' : 'They go out by themselves';
     lines.push(
       paint('yellow', `${plural(waiting, 'item waits', 'items wait')} for others to be delivered. ${goes} then.`),
     );
-    for (const { kind, key, state, count } of attention.waitingFor) {
+    for (const { kind, key, state, count } of attention.waitingFor.slice(0, SHOWN_MAX)) {
       const why = state === null ? 'which no usable record gives' : `which is ${stateWord(state)}`;
       lines.push(`  ${formatCount(count)} for ${kindWord(kind)} ${printable(key)}, ${why}`);
     }
-    if (attention.waitingFor.length === SHOWN_MAX) lines.push(`  … all of them: dpp-sync items --state waiting`);
+    if (attention.waitingFor.length > SHOWN_MAX) lines.push('  … all of them: dpp-sync items --state waiting');
   }
   const needing = countOf(items, ['blocked', 'rejected', 'parked', 'in_doubt']);
   if (needing > 0) {

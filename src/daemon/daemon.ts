@@ -82,11 +82,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const pulls = createPullQueue({
     queues,
     sources: config.sources.map(({ id }) => id),
-    pull: runtime.pull,
+    pull: (source, trigger, abort) => runtime.pull(source, trigger, abort),
     afterRun: () => ledger.prune(),
     emit: bus.emit,
     log,
-    scrub: secrets.scrub,
+    scrub: (text) => secrets.scrub(text),
   });
   const scheduler = createScheduler({
     schedules: config.sources.flatMap(({ id: source, schedule: cron, timezone }) =>
@@ -98,19 +98,19 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const gateWatch = createGateWatch({
     gate,
     target,
-    onReopen: engine.wake,
+    onReopen: () => engine.wake(),
     emit: bus.emit,
     clock,
     log,
     intervalMs: probeMs,
   });
-  const observation = createObservation({ runtime, nextRun: scheduler.nextRun, clock });
+  const observation = createObservation({ runtime, nextRun: (source) => scheduler.nextRun(source), clock });
   const metrics = createMetrics({ version });
-  bus.subscribe(metrics.observe);
+  bus.subscribe((event) => metrics.observe(event));
   const health = createHealth({
     touchLedger: () => ledger.touch(),
     askQueue: () => queues.counts('pull'),
-    api: observation.api,
+    api: () => observation.api(),
     stopping: () => stopping !== null,
     clock,
   });
@@ -147,7 +147,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     await pulls.start();
     gateWatch.start();
     if (config.web !== null) {
-      const context = { ...observation, runtime, health, metrics, running: pulls.running, pausedQueues };
+      const context = { ...observation, runtime, health, metrics, running: () => pulls.running(), pausedQueues };
       server = await options.openWeb({ ...context, startedAt, version, clock, log }, config.web);
     }
     scheduler.start();
@@ -161,7 +161,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     await stop().catch((second: unknown) => log.error({ err: second }, 'What was opened could not be closed again.'));
     throw error;
   }
-  return { runtime, observation, url: server?.url ?? null, ring: pulls.ring, stop };
+  const ring: Daemon['ring'] = (source, trigger) => pulls.ring(source, trigger);
+  return { runtime, observation, url: server?.url ?? null, ring, stop };
 }
 
 /** True for a run that was interrupted, or whose process was killed. */

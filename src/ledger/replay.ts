@@ -8,7 +8,7 @@ import type { Staging } from './staging.ts';
 /** Asking again for what got stuck. Each function is the body of one transaction. */
 export interface Replay {
   candidates(request: { selection: ReplaySelection; afterId: number; limit: number }): ReplayCandidate[];
-  replay(request: { records: readonly MappedRecord[]; force: boolean }): ReplayOutcome;
+  replay(request: { records: readonly MappedRecord[]; force: boolean; dryRun: boolean }): ReplayOutcome;
 }
 
 export function createReplay({ db }: LedgerContext, items: Items, staging: Staging): Replay {
@@ -38,8 +38,33 @@ export function createReplay({ db }: LedgerContext, items: Items, staging: Stagi
        ORDER BY r.id LIMIT @limit`,
     ),
     record: db.prepare<[number], { version: number }>('SELECT version FROM records WHERE id = ?'),
+    savepoint: db.prepare('SAVEPOINT dry_run'),
+    undo: db.prepare('ROLLBACK TO dry_run'),
+    release: db.prepare('RELEASE dry_run'),
     resend: db.prepare<[string, number]>('UPDATE deliveries SET state = ?, due_at = 0 WHERE id = ?'),
   };
+
+  function replay(records: readonly MappedRecord[], force: boolean): ReplayOutcome {
+    const tally = { due: 0, waiting: 0, blocked: 0 };
+    const outcome: ReplayOutcome = { staged: 0, quarantined: 0, heldInDoubt: 0 };
+    for (const { id, version, result } of records) {
+      if (sql.record.get(id)?.version !== version) continue;
+      for (const item of items.ownedBy(id)) {
+        const open = items.openDelivery(item.id);
+        if (open?.state !== 'in_doubt') continue;
+        if (!force) {
+          outcome.heldInDoubt += 1;
+          continue;
+        }
+        sql.resend.run(transition(open.state, 'resend'), open.id);
+        items.note(item.id, open.id, 'forced', null);
+        outcome.staged += 1;
+      }
+      if (staging.apply(id, result, { again: true, tally }) === 'quarantined') outcome.quarantined += 1;
+    }
+    outcome.staged += tally.due + tally.waiting + tally.blocked;
+    return outcome;
+  }
 
   return {
     candidates({ selection, afterId, limit }) {
@@ -54,26 +79,16 @@ export function createReplay({ db }: LedgerContext, items: Items, staging: Stagi
       return rows.map(pendingRecord);
     },
 
-    replay({ records, force }) {
-      const tally = { due: 0, waiting: 0, blocked: 0 };
-      const outcome: ReplayOutcome = { staged: 0, quarantined: 0, heldInDoubt: 0 };
-      for (const { id, version, result } of records) {
-        if (sql.record.get(id)?.version !== version) continue;
-        for (const item of items.ownedBy(id)) {
-          const open = items.openDelivery(item.id);
-          if (open?.state !== 'in_doubt') continue;
-          if (!force) {
-            outcome.heldInDoubt += 1;
-            continue;
-          }
-          sql.resend.run(transition(open.state, 'resend'), open.id);
-          items.note(item.id, open.id, 'forced', null);
-          outcome.staged += 1;
-        }
-        if (staging.apply(id, result, { again: true, tally }) === 'quarantined') outcome.quarantined += 1;
+    replay({ records, force, dryRun }) {
+      if (!dryRun) return replay(records, force);
+      // Only doing it tells what it would come to, claims of other records included.
+      sql.savepoint.run();
+      try {
+        return replay(records, force);
+      } finally {
+        sql.undo.run();
+        sql.release.run();
       }
-      outcome.staged += tally.due + tally.waiting + tally.blocked;
-      return outcome;
     },
   };
 }

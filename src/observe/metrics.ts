@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { ItemCounts, ItemState, RunView } from '../domain/ports/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
-import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
+import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import { API_STANDINGS, type ApiStanding } from './health.ts';
 
 /** What is true at the moment, asked when somebody scrapes. */
@@ -40,6 +40,7 @@ const ITEM_STATES: readonly ItemState[] = [
   'rejected',
   'parked',
 ];
+const QUEUE_STATES = ['waiting', 'active', 'failed'] as const satisfies (keyof QueueCounts)[];
 const RUN_RESULTS = ['complete', 'failed', 'interrupted'] as const;
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -137,8 +138,8 @@ export function createMetrics(options: { version: string }): Metrics {
       }
       quarantined.set(standing.quarantined);
       queueJobs.reset();
-      for (const [queue, counts] of Object.entries(standing.queues ?? {})) {
-        for (const [state, count] of Object.entries(counts)) queueJobs.set({ queue, state }, count);
+      for (const queue of standing.queues === null ? [] : QUEUE_NAMES) {
+        for (const state of QUEUE_STATES) queueJobs.set({ queue, state }, standing.queues?.[queue][state] ?? 0);
       }
       for (const state of API_STANDINGS) api.set({ state }, standing.api === state ? 1 : 0);
       standing.sources.forEach(showSource);

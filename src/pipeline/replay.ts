@@ -7,7 +7,7 @@ const BATCH = 250;
 export interface ReplayRequest {
   selection: ReplaySelection;
   force: boolean;
-  /** Only says what would happen. */
+  /** Only tells what would happen. */
   dryRun: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface ReplayRequest {
 export interface ReplayReport extends ReplayOutcome {
   /** Stored records that were looked at. */
   records: number;
-  /** Of them, those that map without an issue now. */
+  /** Of them, those that have no issue now. */
   passing: number;
 }
 
@@ -40,10 +40,9 @@ export async function replay(
       const mapper = mapperOf(record.source);
       return mapper ? [mapRecord(mapper, record)] : [];
     });
+    const outcome = await ledger.replay({ records: mapped, force, dryRun });
     report.records += candidates.length;
-    report.passing += mapped.filter(({ result }) => result.status !== 'quarantined').length;
-    if (dryRun) continue;
-    const outcome = await ledger.replay({ records: mapped, force });
+    report.passing += mapped.length - outcome.quarantined;
     report.staged += outcome.staged;
     report.quarantined += outcome.quarantined;
     report.heldInDoubt += outcome.heldInDoubt;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Job, JobType, Queue } from 'bullmq';
 import { fault } from '../domain/faults.ts';
 import { type Consumer, QUEUE_NAMES, type QueueName, type Queues } from '../domain/ports/queues.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { QueueBackend } from './backend.ts';
 import { createConsumer, type StartableConsumer } from './consumer.ts';
@@ -30,9 +31,10 @@ export interface BullmqQueues extends Queues {
 export function createBullmqQueues(options: {
   open: () => Promise<QueueBackend>;
   log: Logger;
+  clock: Clock;
   onError: ErrorSink;
 }): BullmqQueues {
-  const { log, onError } = options;
+  const { log, clock, onError } = options;
   const consumers = new Set<StartableConsumer>();
   let opening: Promise<QueueBackend> | undefined;
   let closing: Promise<void> | undefined;
@@ -82,7 +84,7 @@ export function createBullmqQueues(options: {
 
     async consume(name, { concurrency }, hear): Promise<Consumer> {
       if (closing !== undefined) throw fault('queue.unreachable', 'The queues are closed.');
-      const consumer = createConsumer({ name, concurrency, hear, log, onError });
+      const consumer = createConsumer({ name, concurrency, hear, log, clock, onError });
       consumers.add(consumer);
       // When the backend is being opened just now, opening it starts the consumer as well; starting twice does nothing.
       if (opening !== undefined) consumer.start(await open());

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Consumer, HeardDoorbell, Hearing, QueueName } from '../domain/ports/queues.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { BackendWorker, QueueBackend } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
@@ -19,10 +19,11 @@ interface ConsumerOptions {
   concurrency: number;
   hear: (bell: HeardDoorbell) => Promise<Hearing>;
   log: Logger;
+  clock: Clock;
   onError: ErrorSink;
 }
 
-export function createConsumer({ name, concurrency, hear, log, onError }: ConsumerOptions): StartableConsumer {
+export function createConsumer({ name, concurrency, hear, log, clock, onError }: ConsumerOptions): StartableConsumer {
   const running = new Set<Promise<Hearing>>();
   let worker: BackendWorker | undefined;
   let closing: Promise<void> | undefined;
@@ -42,10 +43,10 @@ export function createConsumer({ name, concurrency, hear, log, onError }: Consum
     while (running.size > 0) await Promise.allSettled(running);
     // What is left is to write the last results. A datastore that is away would keep that waiting for ever; what is not
     // written is heard again as a stalled job, and then the ledger says that it was done.
-    const timer = new AbortController();
-    const farewell = delay(FAREWELL_MS, 'late' as const, { signal: timer.signal }).catch(() => 'late' as const);
-    const ending = await Promise.race([closed.then(() => 'closed' as const), farewell]);
-    timer.abort();
+    const farewell = new AbortController();
+    const late = clock.sleep(FAREWELL_MS, farewell.signal).then(() => 'late' as const);
+    const ending = await Promise.race([closed.then(() => 'closed' as const), late]);
+    farewell.abort();
     if (ending === 'late') {
       log.warn(
         { queue: name },

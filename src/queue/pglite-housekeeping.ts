@@ -5,7 +5,7 @@ const WRITTEN_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * Does what background processes do in a PostgreSQL server and nobody does in PGlite: frees dead rows, cuts the
- * write-ahead log, which would otherwise grow by about 7 KB per job in memory, and keeps transaction ids from running out
+ * write-ahead log, which would otherwise grow by several KB per job in memory, and keeps transaction ids from running out
  * (I9).
  *
  * @returns to be called after each statement. The bytes written since the last time decide, so an idle queue does nothing.

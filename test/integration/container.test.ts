@@ -1,5 +1,7 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -38,7 +40,10 @@ describe('the image', () => {
       './dist': () =>
         execFileSync(process.execPath, [
           join(ROOT, 'node_modules/typescript/bin/tsc'),
-          ...['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(image, 'dist')],
+          '-p',
+          join(ROOT, 'tsconfig.build.json'),
+          '--outDir',
+          join(image, 'dist'),
         ]),
       './node_modules': () => symlinkSync(join(ROOT, 'node_modules'), join(image, 'node_modules')),
     };
@@ -103,9 +108,6 @@ describe('the image', () => {
     const [check = ''] = of('HEALTHCHECK');
     const [node, flag, script = ''] = JSON.parse(check.slice(check.indexOf('CMD ') + 4)) as string[];
     expect([node, flag]).toEqual(['node', '-e']);
-    const { createServer } = await import('node:http');
-    const { spawn } = await import('node:child_process');
-    const { once } = await import('node:events');
     const server = createServer((request, response) => {
       response.statusCode = request.url === '/healthz' ? 200 : 503;
       response.end();
@@ -171,7 +173,10 @@ describe('compose.yaml', () => {
     );
     writeFileSync(file, config);
     const loaded = await loadConfig({
-      ...{ file, env: {}, connectors, secrets: createSecretStore() },
+      file,
+      env: {},
+      connectors,
+      secrets: createSecretStore(),
       profilesDir: join(ROOT, 'config/profiles'),
     });
     rmSync(folder, { recursive: true });

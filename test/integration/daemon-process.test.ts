@@ -33,7 +33,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
     await redis?.stop();
   });
 
-  const arrived = () => world.contents().products.map(({ sku }) => String(sku));
+  const arrived = () => world.contents().products.map(({ sku }) => sku as string);
   const requestsUnderWay = async () => {
     await expect
       .poll(() => world.sandbox.inspect().faults[0]?.used ?? 0, { timeout: 20_000 })

@@ -147,7 +147,12 @@ describe('the daemon', () => {
     const controller = new AbortController();
     log = createRecordingLog();
     const ended = runDaemon({
-      ...{ config, secrets, clock: systemClock, log, version: '1.2.3', openWeb },
+      config,
+      secrets,
+      clock: systemClock,
+      log,
+      version: '1.2.3',
+      openWeb,
       signal: controller.signal,
       drainMs: 100,
       onReady: (ready) => {

@@ -295,7 +295,9 @@ describe('deliveries', () => {
       limit: 9,
     });
     const record = { id: candidate!.id, version: candidate!.version, result: asMaterial(candidate!.fields) };
-    expect(await fixture.ledger.replay({ records: [record], force: false })).toMatchObject({ staged: 1 });
+    expect(await fixture.ledger.replay({ records: [record], force: false, dryRun: false })).toMatchObject({
+      staged: 1,
+    });
     const [again] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     const third = await fixture.ledger.claim(again!.id);
     if (third.status !== 'claimed') throw new Error('not claimed');
@@ -367,14 +369,34 @@ describe('deliveries', () => {
     const selection = { states: ['in_doubt' as const], sources: [], keys: [], deliveryIds: [] };
     const [candidate] = await fixture.ledger.replayCandidates({ selection, afterId: 0, limit: 9 });
     const records = [{ id: candidate!.id, version: candidate!.version, result: asProduct(candidate!.fields) }];
-    expect(await fixture.ledger.replay({ records, force: false })).toEqual({
+    expect(await fixture.ledger.replay({ records, force: false, dryRun: false })).toEqual({
       staged: 0,
       quarantined: 0,
       heldInDoubt: 1,
     });
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
-    expect(await fixture.ledger.replay({ records, force: true })).toMatchObject({ staged: 1, heldInDoubt: 0 });
+    expect(await fixture.ledger.replay({ records, force: true, dryRun: false })).toMatchObject({
+      staged: 1,
+      heldInDoubt: 0,
+    });
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toHaveLength(1);
+  });
+
+  it('tells in a dry run what a replay would come to, and changes nothing', async () => {
+    const map = ({ name }: JsonObject) => items(product('1', text(name)));
+    await sync([row('1', { name: 'first' }), row('x', { name: 'second' })], map);
+    const selection = { states: ['quarantined' as const], sources: [], keys: [], deliveryIds: [] };
+    const [candidate] = await fixture.ledger.replayCandidates({ selection, afterId: 0, limit: 9 });
+    const { id, version } = candidate!;
+    const dry = async (name: string) => {
+      const records = [{ id, version, result: items(product(name)) }];
+      return fixture.ledger.replay({ records, force: false, dryRun: true });
+    };
+    expect(await dry('1')).toMatchObject({ staged: 0, quarantined: 1 });
+    expect(await dry('2')).toMatchObject({ staged: 1, quarantined: 0 });
+    expect(fixture.ledger.views.quarantinedCount()).toBe(1);
+    expect(fixture.ledger.views.item('product', '2')).toBeNull();
+    expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
   });
 
   it('tells the story of an item', async () => {

@@ -41,7 +41,7 @@ describe('the pull queue', () => {
       },
       emit: (event) => events.push(event),
       log,
-      scrub: secrets.scrub,
+      scrub: (text) => secrets.scrub(text),
     });
     await pulls.start();
   }
@@ -49,6 +49,7 @@ describe('the pull queue', () => {
     await pulls.stop();
     await queues.close();
   });
+  const running = () => pulls.running();
   const completed = async () => {
     const [queue] = await queues.bullQueues();
     const jobs = (await queue?.getJobs(['completed'])) ?? [];
@@ -58,14 +59,14 @@ describe('the pull queue', () => {
   it('never runs one source twice at once, and lets another run beside it', async () => {
     await start();
     await pulls.ring('erp', 'schedule');
-    await expect.poll(pulls.running, SOON).toEqual(['erp']);
+    await expect.poll(running, SOON).toEqual(['erp']);
     await pulls.ring('erp', 'schedule');
     await expect.poll(completed, SOON).toEqual(['pull erp: This source is being pulled already.']);
     await pulls.ring('pim', 'cli');
-    await expect.poll(pulls.running, SOON).toEqual(['erp', 'pim']);
+    await expect.poll(running, SOON).toEqual(['erp', 'pim']);
     expect(begun).toEqual(['erp schedule', 'pim cli']);
     ends.get('erp')?.({ runId: 1, result: 'complete' });
-    await expect.poll(pulls.running, SOON).toEqual(['pim']);
+    await expect.poll(running, SOON).toEqual(['pim']);
     await pulls.ring('erp', 'schedule');
     await expect.poll(() => begun, SOON).toHaveLength(3);
   });
@@ -87,7 +88,7 @@ describe('the pull queue', () => {
     await start();
     pruned = 0;
     await pulls.ring('erp', 'schedule');
-    await expect.poll(pulls.running, SOON).toEqual(['erp']);
+    await expect.poll(running, SOON).toEqual(['erp']);
     ends.get('erp')?.({ runId: 4, result: 'complete' });
     await expect.poll(completed, SOON).toEqual(['pull erp: Run 4 is complete.']);
     expect(pruned).toBe(1);
@@ -103,7 +104,7 @@ describe('the pull queue', () => {
   it('interrupts its runs when it is stopped, and waits for them', async () => {
     await start();
     await pulls.ring('erp', 'schedule');
-    await expect.poll(pulls.running, SOON).toEqual(['erp']);
+    await expect.poll(running, SOON).toEqual(['erp']);
     await pulls.stop();
     expect(pulls.running()).toEqual([]);
     expect(events).toEqual([{ type: 'run_ended', source: 'erp', result: 'interrupted' }]);

@@ -153,7 +153,7 @@ describe('a sync', () => {
     const runtime = await world.open();
     const selection = { states: ['rejected' as const], sources: [], keys: [], deliveryIds: [] };
     const dry = await runtime.replay({ selection, force: false, dryRun: true });
-    expect(dry).toMatchObject({ records: 1, passing: 1, staged: 0 });
+    expect(dry).toMatchObject({ records: 1, passing: 1, staged: 1 });
     const before = runtime.views.item('product', 'P1');
     expect(before).toMatchObject({ state: 'rejected', desired: { status: 'NONSENSE' } });
     expect(await runtime.replay({ selection, force: false, dryRun: false })).toMatchObject({ staged: 1 });

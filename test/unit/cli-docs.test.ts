@@ -21,7 +21,7 @@ describe('docs/cli.md', () => {
       });
       return `${command.name()}${args.join('')}`;
     });
-    expect(documented.toSorted()).toEqual(defined.toSorted());
+    expect(new Set(documented)).toEqual(new Set(defined));
   });
 
   it.each(program.commands.map((command) => ({ name: command.name(), command })))(

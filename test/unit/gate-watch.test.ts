@@ -48,7 +48,9 @@ describe('the gate watch', () => {
       },
       onReopen: () => told.push('reopened'),
       emit: ({ type }) => told.push(type),
-      ...{ clock, log, intervalMs: INTERVAL_MS },
+      clock,
+      log,
+      intervalMs: INTERVAL_MS,
     });
     watch.start();
   }

@@ -221,9 +221,9 @@ export interface Ledger {
   /**
    * Stages mapped records anew as new revisions, even where the payload is the same: what was refused is asked again
    * under a new key. Where the item has moved on by itself nothing is staged. An in-doubt delivery is left alone
-   * unless `force` says to send it again.
+   * unless `force` says to send it again. With `dryRun` all of it is undone again: only what it came to is told.
    */
-  replay(request: { records: readonly MappedRecord[]; force: boolean }): Promise<ReplayOutcome>;
+  replay(request: { records: readonly MappedRecord[]; force: boolean; dryRun: boolean }): Promise<ReplayOutcome>;
 
   /** Prunes the history of items, runs and events. */
   prune(): Promise<void>;
