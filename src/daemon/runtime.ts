@@ -177,20 +177,34 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       },
 
       async close() {
-        if (workers) {
-          await workers;
-          await mapQueue.stop();
-          await engine.stop();
-        }
-        await queues.close();
-        await target.close();
-        await ledger.close();
+        // Whoever started the workers has heard of it, if that failed.
+        await Promise.allSettled([workers]);
+        await closeInOrder([
+          () => mapQueue.stop(),
+          () => engine.stop(),
+          () => queues.close(),
+          () => target.close(),
+          () => ledger.close(),
+        ]);
       },
     };
   } catch (error) {
     await ledger.close();
     throw error;
   }
+}
+
+/** Closes everything, whatever fails on the way; then throws the first failure. */
+async function closeInOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }
 
 async function replayDelivery(

@@ -68,8 +68,10 @@ export function createEngine(options: EngineOptions): Engine {
     const ids = deliveryIdsOf(bell);
     hearing += 1;
     try {
-      const attempts = await Promise.all(ids.map((id) => deliverer.attempt(id, abort.signal)));
-      const settled = attempts.filter(({ result }) => result === 'settled').length;
+      const attempts = await Promise.allSettled(ids.map((id) => deliverer.attempt(id, abort.signal)));
+      const failure = attempts.find(({ status }) => status === 'rejected');
+      if (failure?.status === 'rejected') throw failure.reason;
+      const settled = attempts.filter((one) => one.status === 'fulfilled' && one.value.result === 'settled').length;
       return { status: 'done', note: `${settled} of ${ids.length} attempted` };
     } finally {
       hearing -= 1;
@@ -101,6 +103,13 @@ export function createEngine(options: EngineOptions): Engine {
     wake();
   }
 
+  /** How long until there is something to do, unless somebody wakes the engine. */
+  async function restMs(): Promise<number> {
+    const next = await ledger.nextDueAt();
+    const dueIn = next === null || next === 0 ? RECONCILE_MS : Math.max(0, next - clock.now());
+    return Math.min(dueIn, Math.max(1, reconcileAt - clock.now()));
+  }
+
   async function loop(): Promise<void> {
     while (!abort.signal.aborted) {
       const current = new AbortController();
@@ -108,16 +117,13 @@ export function createEngine(options: EngineOptions): Engine {
       try {
         await round();
         trouble = null;
+        await clock.sleep(await restMs(), current.signal);
       } catch (error) {
         // The queue or the disk may come back: what is due stays due in the ledger.
         trouble = messageOf(error);
         log.error({ error: trouble }, 'Deliveries cannot go on for now; trying again.');
         await clock.sleep(1000, abort.signal);
       }
-      const next = await ledger.nextDueAt();
-      const dueIn = next === null || next === 0 ? RECONCILE_MS : Math.max(0, next - clock.now());
-      const reconcileIn = Math.max(1, reconcileAt - clock.now());
-      await clock.sleep(Math.min(dueIn, reconcileIn), current.signal);
     }
   }
 

@@ -33,7 +33,8 @@ interface RedisBackendOptions {
 export async function openRedisBackend(options: RedisBackendOptions): Promise<QueueBackend> {
   const { url, prefix, timing, log, onError } = options;
   const place = placeOf(url);
-  // An operation on a queue has a caller who waits: it fails soon rather than queueing up for a Redis that is away.
+  // An operation on a queue has a caller who waits: it fails rather than waiting for a Redis that is away, at once while
+  // there is no connection and after the timeout when there is one and no answer.
   const producer = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
@@ -84,7 +85,7 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
     },
     async attempt(operation) {
       try {
-        return await withDeadline(operation(), ANSWER_WITHIN_MS);
+        return await operation();
       } catch (error) {
         throw error instanceof Fault ? error : unreachable(place, error);
       }
@@ -112,18 +113,6 @@ async function untilReady(client: Redis): Promise<void> {
     client.on('error', onError);
     client.once('ready', () => finish(resolve));
   });
-}
-
-async function withDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${deadlineMs / 1000} seconds`)), deadlineMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** The URL as it may be shown: without user, password and parameters (I7). */

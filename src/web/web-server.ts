@@ -89,7 +89,7 @@ function addGuard(app: FastifyInstance, host: string, access: Access): void {
     if (known === 'throttled') return tooMany(request, reply, access);
     if (known === null) return askToLogIn(request, reply);
     const changes = method !== 'GET' && method !== 'HEAD';
-    if (false && changes && isOwnPage(headers)) {
+    if (changes && known !== 'token' && !isOwnPage(headers)) {
       return tell(request, reply, 403, 'This request does not come from a page of this server.');
     }
     return undefined;

@@ -2,10 +2,25 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cli, startCli } from '../support/cli.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type CliProcess, cli, startCli } from '../support/cli.ts';
 
 let folder: string;
+const children: CliProcess[] = [];
+
+function start(args: readonly string[]): CliProcess {
+  const child = startCli(args);
+  children.push(child);
+  return child;
+}
+
+// A test that fails must not leave a server behind.
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    child.signal('SIGKILL');
+    await child.ended;
+  }
+});
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'dpp-demo-'));
@@ -72,11 +87,11 @@ describe('dpp-sync demo', () => {
     timeout: 60_000,
   }, async () => {
     const dir = join(folder, 'served');
-    const child = startCli(['demo', '--serve', '--dir', dir]);
+    const child = start(['demo', '--serve', '--dir', dir]);
     await child.said('Ctrl-C ends it all');
+    expect((await cli(['demo', '--dir', dir, '--json'])).json()).toMatchObject({ error: { code: 'ledger.held' } });
     const { stdout } = await cli(['status', '-c', join(dir, 'dpp-sync.yaml')]);
     expect(stdout).toContain('344');
-    expect((await cli(['demo', '--dir', dir, '--json'])).json()).toMatchObject({ error: { code: 'ledger.held' } });
     child.signal('SIGTERM');
     const ended = await child.ended;
     expect(ended.exitCode).toBe(0);
@@ -91,7 +106,7 @@ describe('dpp-sync sandbox', () => {
     const key = 'dpp_chosen-0123456789abcdef';
     const data = join(folder, 'sandbox.db');
     const serve = (...args: string[]) =>
-      startCli(['sandbox', '--port', '0', '--json', '--data', data, '--key', key, ...args]);
+      start(['sandbox', '--port', '0', '--json', '--data', data, '--key', key, ...args]);
     const child = serve();
     await child.said('\n');
     child.signal('SIGTERM');
@@ -110,7 +125,7 @@ describe('dpp-sync sandbox', () => {
   });
 
   it('ends with 3 where the port is taken, and with 2 for a key that is none', async () => {
-    const child = startCli(['sandbox', '--port', '0', '--json']);
+    const child = start(['sandbox', '--port', '0', '--json']);
     await child.said('\n');
     const { baseUrl } = documentOf(child);
     expect((await cli(['sandbox', '--port', new URL(baseUrl).port])).exitCode).toBe(3);
@@ -120,6 +135,6 @@ describe('dpp-sync sandbox', () => {
   });
 });
 
-function documentOf(child: ReturnType<typeof startCli>) {
+function documentOf(child: CliProcess) {
   return JSON.parse(child.output()) as { baseUrl: string; keys: { scopes: string[]; key: string }[] };
 }

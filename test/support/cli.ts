@@ -17,7 +17,7 @@ export interface CliProcess {
   said: (text: string) => Promise<void>;
   /** What stdout has so far. */
   output: () => string;
-  signal: (name: 'SIGINT' | 'SIGTERM') => void;
+  signal: (name: 'SIGINT' | 'SIGTERM' | 'SIGKILL') => void;
   ended: Promise<CliResult>;
 }
 
@@ -38,7 +38,9 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Cli
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const ended = new Promise<CliResult>((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (exitCode) => resolve({ exitCode, stdout, stderr, json: () => documentIn(stdout) }));
+    child.on('close', (exitCode) => {
+      resolve({ exitCode, stdout, stderr, json: () => documentIn(stdout) });
+    });
   });
   return {
     ended,
