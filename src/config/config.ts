@@ -109,7 +109,12 @@ const Source = z
       .record(StreamName, z.looseObject({ key: StreamKey.optional() }))
       .optional()
       .describe("The source's series of records by name, each with the connector's stream options."),
-    omit: z.array(column).default([]).describe('Columns that are never stored.'),
+    omit: z
+      .array(column)
+      .default([])
+      .describe(
+        'Columns that are never stored. Of a row that could not be told apart into columns only the key is kept then.',
+      ),
     mappings: z.array(Mapping).min(1, 'at least one mapping').describe('What the records become.'),
     onMissing: z
       .enum(['flag', 'ignore', 'unpublish'])

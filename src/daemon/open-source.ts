@@ -1,7 +1,7 @@
 import type { LoadedConfig, LoadedSource } from '../config/loaded-config.ts';
 import type { SourceReader } from '../domain/ports/source.ts';
 import type { Logger } from '../lib/logging.ts';
-import type { Connector } from '../sdk/connector.ts';
+import type { Connector, ConnectorHost } from '../sdk/connector.ts';
 
 export type RuntimeConfig = LoadedConfig<Connector>;
 export type ConfiguredSource = LoadedSource<Connector>;
@@ -9,7 +9,7 @@ export type ConfiguredSource = LoadedSource<Connector>;
 /** Opens a configured source with its connector. */
 export async function openSource(source: ConfiguredSource, config: RuntimeConfig, log: Logger): Promise<SourceReader> {
   const { connector, options, streams } = source;
-  const opened = await connector.open(options, { resolvePath: config.resolvePath, log });
+  const opened = await connector.open(options, hostOf(config, log));
   return {
     streams: streams.map((stream) => ({
       name: stream.name,
@@ -28,7 +28,7 @@ export async function probeSource(
   log: Logger,
   signal: AbortSignal,
 ): Promise<{ stream: string; found: string }[]> {
-  const opened = await source.connector.open(source.options, { resolvePath: config.resolvePath, log });
+  const opened = await source.connector.open(source.options, hostOf(config, log));
   try {
     const found: { stream: string; found: string }[] = [];
     for (const { name, options } of source.streams) {
@@ -38,4 +38,8 @@ export async function probeSource(
   } finally {
     await opened.close();
   }
+}
+
+function hostOf(config: RuntimeConfig, log: Logger): ConnectorHost {
+  return { resolvePath: (path) => config.resolvePath(path), log };
 }

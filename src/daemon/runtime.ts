@@ -93,7 +93,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const url = config.queue.kind === 'embedded' ? 'embedded' : config.queue.url;
     const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock });
 
-    const mapperOf = mappers.of;
+    const mapperOf = (source: string) => mappers.of(source);
     const gate = createTargetGate(clock);
     const controller = createRateController(maxRate, random);
     const pacer = createPacer({ controller, concurrency: CONCURRENCY.requests, clock });

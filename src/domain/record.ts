@@ -18,6 +18,9 @@ export function formatPlace(place: Place): string {
   return parts.filter((part) => part !== '').join(':') || 'unknown place';
 }
 
+/** The field under which a connector keeps the text of a row that could not be told apart into fields. */
+export const RAW_FIELD = '_raw';
+
 /** A row on its way into the ledger: identified, hashed, and with the columns that are never stored already gone. */
 export interface IncomingRecord {
   /** The key columns' values, or where the stream has none, a hash of the content; see `recordKey`. */
@@ -53,8 +56,11 @@ export function identityOf(fields: JsonObject, keyColumns: readonly string[]): s
   return parts.join(SEPARATOR);
 }
 
-/** Text and hash under which the fields of a row are stored and compared. */
-export function serializeFields(fields: JsonObject): { raw: string; hash: string } {
+/**
+ * Text and hash under which the fields of a row are stored and compared. What is wrong with a row is a part of what it is:
+ * another fault in the same fields is a change.
+ */
+export function serializeFields(fields: JsonObject, issues: readonly Issue[] = []): { raw: string; hash: string } {
   const raw = JSON.stringify(fields);
-  return { raw, hash: sha256Url(raw) };
+  return { raw, hash: sha256Url(issues.length === 0 ? raw : raw + JSON.stringify(issues)) };
 }

@@ -2,10 +2,10 @@ import type { Issue } from '../domain/issue.ts';
 import type { Ledger, MissingGuard, RunTrigger } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Page, SourceReader, SourceRow, SourceStream } from '../domain/ports/source.ts';
-import { type IncomingRecord, identityOf, serializeFields } from '../domain/record.ts';
+import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields } from '../domain/record.ts';
 import { createBitmap } from '../lib/bitmap.ts';
 import { messageOf } from '../lib/errors.ts';
-import type { JsonValue } from '../lib/json.ts';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
 
 export interface PullRequest {
   source: string;
@@ -49,8 +49,11 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
       if (abort.aborted) break;
     }
   } catch (error) {
-    await ledger.endRun({ runId, result: 'failed', error: messageOf(error) });
-    throw error;
+    // A connector that is told to stop may do so by throwing.
+    if (!abort.aborted) {
+      await ledger.endRun({ runId, result: 'failed', error: messageOf(error) });
+      throw error;
+    }
   }
   const result = abort.aborted ? 'interrupted' : 'complete';
   await ledger.endRun({ runId, result });
@@ -98,15 +101,25 @@ export function incomingRecord(
   keyColumns: readonly string[],
   omitted: ReadonlySet<string>,
 ): IncomingRecord {
-  const fields = { ...row.fields };
-  for (const column of omitted) delete fields[column];
-  const { raw, hash } = serializeFields(fields);
   const issues = row.issues ?? [];
+  const { raw, hash } = serializeFields(storedFields(row.fields, keyColumns, omitted), issues);
   const identity = keyColumns.length === 0 ? null : identityOf(row.fields, keyColumns);
   if (identity !== null) return { identity, hash, raw, place: row.place, issues };
   // A row that cannot be told from others by a key is told by its content.
   const missingKey = keyColumns.length > 0 && issues.length === 0 ? [keyIssue(row, keyColumns)] : [];
   return { identity: hash, hash, raw, place: row.place, issues: [...issues, ...missingKey] };
+}
+
+function storedFields(fields: JsonObject, keyColumns: readonly string[], omitted: ReadonlySet<string>): JsonObject {
+  if (omitted.size === 0) return fields;
+  // Where a row fell apart, any of its values may stand under any name: of it only the key is kept.
+  const kept = RAW_FIELD in fields ? keyColumns : Object.keys(fields);
+  const stored: JsonObject = {};
+  for (const name of kept) {
+    const value = fields[name];
+    if (value !== undefined && !omitted.has(name)) stored[name] = value;
+  }
+  return stored;
 }
 
 function keyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
+import { cli, startCli } from '../support/cli.ts';
 import { text } from '../support/ledger.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { runCommand, startCommand } from '../support/sync-command.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 const COUNT = 120;
@@ -25,11 +25,11 @@ function accepted(): number {
 
 /** Starts a sync and kills it with SIGKILL once the sandbox has accepted this many writes in all. */
 async function killAfter(writes: number): Promise<void> {
-  const { child, result } = startCommand(['sync', '-c', world.configFile, '--json']);
+  const sync = startCli(['sync', '-c', world.configFile, '--json']);
   const watch = setInterval(() => {
-    if (accepted() >= writes) child.kill('SIGKILL');
+    if (accepted() >= writes) sync.signal('SIGKILL');
   }, 2);
-  const { signal } = await result;
+  const { signal } = await sync.ended;
   clearInterval(watch);
   expect(signal).toBe('SIGKILL');
 }
@@ -45,8 +45,8 @@ interface SyncOutput {
 }
 
 async function syncAgain(): Promise<{ code: number | null; output: SyncOutput }> {
-  const { code, stdout } = await runCommand(['sync', '-c', world.configFile, '--json']);
-  return { code, output: JSON.parse(stdout) as SyncOutput };
+  const { exitCode, stdout } = await cli(['sync', '-c', world.configFile, '--json']);
+  return { code: exitCode, output: JSON.parse(stdout) as SyncOutput };
 }
 
 function suite(queue: 'embedded' | 'redis'): void {

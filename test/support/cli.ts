@@ -5,6 +5,8 @@ const ROOT = join(import.meta.dirname, '../..');
 
 export interface CliResult {
   exitCode: number | null;
+  /** What ended it from outside, if anything did. */
+  signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
   /** The one JSON document of stdout. */
@@ -38,8 +40,8 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Cli
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const ended = new Promise<CliResult>((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (exitCode) => {
-      resolve({ exitCode, stdout, stderr, json: () => documentIn(stdout) });
+    child.on('close', (exitCode, signal) => {
+      resolve({ exitCode, signal, stdout, stderr, json: () => documentIn(stdout) });
     });
   });
   return {

@@ -14,7 +14,7 @@ const READY_WITHIN_MS = 20_000;
 const CONTAINER_IMAGE = 'redis:7-alpine';
 
 /** How a Redis can be had here, found once per test file. */
-export const redisSource: 'binary' | 'container' | undefined = await findRedis();
+const redisSource: 'binary' | 'container' | undefined = await findRedis();
 export const redisAvailable = redisSource !== undefined;
 
 /**
