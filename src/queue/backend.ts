@@ -27,6 +27,10 @@ export interface QueueBackend {
 
 export interface BackendWorker {
   worker: Worker;
-  /** Drops the connections of a worker whose close does not end, so that it ends. */
-  abandon(): void;
+  /**
+   * Fetches nothing new and lets go of what was fetched; ends in bounded time after the hearings.
+   *
+   * @param hearingsEnded resolves when those that were running have ended
+   */
+  close(hearingsEnded: Promise<void>): Promise<void>;
 }

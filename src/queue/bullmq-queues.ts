@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Job, JobType, Queue } from 'bullmq';
 import { fault } from '../domain/faults.ts';
-import { type Consumer, QUEUE_NAMES, type QueueName, type Queues } from '../domain/ports/queues.ts';
-import type { Clock } from '../lib/clock.ts';
+import { QUEUE_NAMES, type QueueName, type Queues } from '../domain/ports/queues.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { QueueBackend } from './backend.ts';
 import { createConsumer, type StartableConsumer } from './consumer.ts';
@@ -31,11 +30,11 @@ export interface BullmqQueues extends Queues {
 export function createBullmqQueues(options: {
   open: () => Promise<QueueBackend>;
   log: Logger;
-  clock: Clock;
   onError: ErrorSink;
 }): BullmqQueues {
-  const { log, clock, onError } = options;
+  const { log, onError } = options;
   const consumers = new Set<StartableConsumer>();
+  let opened: QueueBackend | undefined;
   let opening: Promise<QueueBackend> | undefined;
   let closing: Promise<void> | undefined;
 
@@ -43,6 +42,7 @@ export function createBullmqQueues(options: {
     if (closing !== undefined) return Promise.reject(fault('queue.unreachable', 'The queues are closed.'));
     opening ??= options.open().then(
       (backend) => {
+        opened = backend;
         for (const consumer of consumers) consumer.start(backend);
         return backend;
       },
@@ -82,12 +82,11 @@ export function createBullmqQueues(options: {
       }
     },
 
-    async consume(name, { concurrency }, hear): Promise<Consumer> {
+    async consume(name, { concurrency }, hear) {
       if (closing !== undefined) throw fault('queue.unreachable', 'The queues are closed.');
-      const consumer = createConsumer({ name, concurrency, hear, log, clock, onError });
+      const consumer = createConsumer({ name, concurrency, hear, log, onError });
       consumers.add(consumer);
-      // When the backend is being opened just now, opening it starts the consumer as well; starting twice does nothing.
-      if (opening !== undefined) consumer.start(await open());
+      if (opened !== undefined) consumer.start(opened);
       return {
         async close() {
           await consumer.close();

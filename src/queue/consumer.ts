@@ -1,12 +1,8 @@
 import type { Consumer, HeardDoorbell, Hearing, QueueName } from '../domain/ports/queues.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { BackendWorker, QueueBackend } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
 import { createHearingProcessor } from './hearing-processor.ts';
-
-/** How long a worker may take to say goodbye to its datastore once its hearings have ended. */
-const FAREWELL_MS = 5_000;
 
 /** A consumer that begins to hear when its backend is there. */
 export interface StartableConsumer extends Consumer {
@@ -19,11 +15,10 @@ interface ConsumerOptions {
   concurrency: number;
   hear: (bell: HeardDoorbell) => Promise<Hearing>;
   log: Logger;
-  clock: Clock;
   onError: ErrorSink;
 }
 
-export function createConsumer({ name, concurrency, hear, log, clock, onError }: ConsumerOptions): StartableConsumer {
+export function createConsumer({ name, concurrency, hear, log, onError }: ConsumerOptions): StartableConsumer {
   const running = new Set<Promise<Hearing>>();
   let worker: BackendWorker | undefined;
   let closing: Promise<void> | undefined;
@@ -38,22 +33,8 @@ export function createConsumer({ name, concurrency, hear, log, clock, onError }:
     log,
   });
 
-  async function closeWorker(started: BackendWorker): Promise<void> {
-    const closed = started.worker.close();
+  async function hearingsEnded(): Promise<void> {
     while (running.size > 0) await Promise.allSettled(running);
-    // What is left is to write the last results. A datastore that is away would keep that waiting for ever; what is not
-    // written is heard again as a stalled job, and then the ledger says that it was done.
-    const farewell = new AbortController();
-    const late = clock.sleep(FAREWELL_MS, farewell.signal).then(() => 'late' as const);
-    const ending = await Promise.race([closed.then(() => 'closed' as const), late]);
-    farewell.abort();
-    if (ending === 'late') {
-      log.warn(
-        { queue: name },
-        'The queue cannot be reached while closing: results that it does not know are heard again.',
-      );
-      started.abandon();
-    }
   }
 
   return {
@@ -66,7 +47,7 @@ export function createConsumer({ name, concurrency, hear, log, clock, onError }:
       });
     },
     close() {
-      closing ??= worker === undefined ? Promise.resolve() : closeWorker(worker);
+      closing ??= worker === undefined ? Promise.resolve() : worker.close(hearingsEnded());
       return closing;
     },
   };

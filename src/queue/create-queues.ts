@@ -33,9 +33,8 @@ export async function createQueues(options: QueuesOptions): Promise<BullmqQueues
   const { url, prefix, log, timing = TIMING, clock = systemClock } = options;
   if (!PREFIX.test(prefix)) throw fault('config.invalid', 'The prefix of the queues holds characters that it may not.');
   const onError = createErrorLog(log, clock);
-  const common = { log, clock, onError };
   if (url === 'embedded') {
-    return createBullmqQueues({ ...common, open: () => openEmbeddedBackend({ timing, onError }) });
+    return createBullmqQueues({ open: () => openEmbeddedBackend({ timing, onError }), log, onError });
   }
   if (!/^rediss?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
     throw fault('config.invalid', 'The queue is neither `embedded` nor a Redis URL.', {
@@ -44,8 +43,9 @@ export async function createQueues(options: QueuesOptions): Promise<BullmqQueues
     });
   }
   const queues = createBullmqQueues({
-    ...common,
-    open: () => openRedisBackend({ url, prefix, timing, log, onError }),
+    open: () => openRedisBackend({ url, prefix, timing, clock, log, onError }),
+    log,
+    onError,
   });
   await queues.bullQueues();
   return queues;

@@ -61,7 +61,8 @@ export async function openEmbeddedBackend(options: { timing: StallTiming; onErro
         { ...common, drainDelay: DRAIN_DELAY_SECONDS, connection },
         createPostgresBackend,
       );
-      return { worker: worker as unknown as Worker, abandon: () => undefined };
+      // BullMQ waits for the hearings by itself.
+      return { worker: worker as unknown as Worker, close: () => worker.close() };
     },
     async attempt(operation) {
       try {

@@ -30,5 +30,7 @@ export function workerOptions(concurrency: number, timing: StallTiming): Omit<Wo
     stalledInterval: timing.stalledCheckMs,
     // A doorbell that was lost with its worker is heard again, however often: the ledger says whether work is left.
     maxStalledCount: 1_000_000,
+    // After the connection was lost while a result was being written.
+    runRetryDelay: 2_000,
   };
 }

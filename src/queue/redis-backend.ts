@@ -1,13 +1,15 @@
-import { createRedisBackend, Queue, Worker } from 'bullmq';
+import { createRedisBackend, Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { fault } from '../domain/faults.ts';
 import { QUEUE_NAMES } from '../domain/ports/queues.ts';
+import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { QueueBackend, StallTiming } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
 import { QUEUE_OPTIONS, workerOptions } from './job-options.ts';
 import { warnOfRedisSettings } from './redis-settings.ts';
+import { startRedisWorker } from './redis-worker.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
 const ANSWER_WITHIN_MS = 10_000;
@@ -21,6 +23,7 @@ interface RedisBackendOptions {
   /** Begins every key, so that several ledgers can share one Redis. */
   prefix: string;
   timing: StallTiming;
+  clock: Clock;
   log: Logger;
   onError: ErrorSink;
 }
@@ -31,7 +34,7 @@ interface RedisBackendOptions {
  * @throws Fault `queue.unreachable` within about five seconds when it cannot be reached or refuses
  */
 export async function openRedisBackend(options: RedisBackendOptions): Promise<QueueBackend> {
-  const { url, prefix, timing, log, onError } = options;
+  const { url, prefix, timing, clock, log, onError } = options;
   const place = placeOf(url);
   // An operation on a queue has a caller who waits: it fails rather than waiting for a Redis that is away, at once while
   // there is no connection and after the timeout when there is one and no answer.
@@ -65,23 +68,8 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
   return {
     queues,
     startWorker(name, processor, concurrency) {
-      // A worker has nobody waiting: its commands wait for Redis to come back. BullMQ duplicates this for its blocking one.
-      const connection = new Redis(url, { maxRetriesPerRequest: null });
-      connection.on('error', (error) => onError(`Redis at ${place}`, error));
-      const worker = new Worker(
-        name,
-        processor,
-        { ...workerOptions(concurrency, timing), prefix, connection },
-        createRedisBackend,
-      );
-      worker.on('closed', () => connection.disconnect());
-      return {
-        worker,
-        abandon() {
-          connection.disconnect();
-          worker.disconnect().catch((error: unknown) => onError(`Redis at ${place}`, error));
-        },
-      };
+      const options = { ...workerOptions(concurrency, timing), prefix };
+      return startRedisWorker({ url, name, processor, options, clock, log, onError });
     },
     async attempt(operation) {
       try {

@@ -32,7 +32,6 @@ describe('the embedded queue', () => {
         return openEmbeddedBackend({ timing: TIMING, onError });
       },
       log,
-      clock: systemClock,
       onError,
     });
     opened.push(queues);

@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import type { Hearing } from '../../src/domain/ports/queues.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
@@ -8,6 +12,7 @@ import { createListener } from '../support/listener.ts';
 import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';
 import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '../support/redis.ts';
 
+const CHILD = join(import.meta.dirname, '../support/queue-away-child.ts');
 const BELL = { name: 'push product A', data: { ids: [1] } };
 
 describeRedis('the queues on a Redis that is away or set up wrongly', () => {
@@ -118,10 +123,9 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
 
   test('reject a ring when Redis does not answer any more', { timeout: 60_000 }, async ({ skip }) => {
     const server = await start();
-    const pid = server.pid();
-    if (pid === undefined) skip('needs a redis-server binary, whose process can be stopped');
+    if (server.pid() === undefined) skip('needs a redis-server binary, whose process can be stopped');
     const queues = await open(server.url);
-    process.kill(pid ?? 0, 'SIGSTOP');
+    await suspend(server);
     try {
       const { error, ms } = await failure(() => queues.ring('map', [BELL]));
       expect(error).toMatchObject({
@@ -130,7 +134,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
       });
       expect(ms).toBeLessThan(15_000);
     } finally {
-      process.kill(pid ?? 0, 'SIGCONT');
+      await server.restart();
     }
   });
 
@@ -152,20 +156,45 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     expect(log.lines.length).toBeLessThan(10);
   });
 
-  test('close while Redis is away, after the hearing that runs', { timeout: 60_000 }, async () => {
-    const server = await start();
-    const log = createRecordingLog();
-    const queues = await open(server.url, log);
-    const gate = Promise.withResolvers<Hearing>();
-    const listener = createListener(() => gate.promise);
-    await queues.consume('map', { concurrency: 1 }, listener.hear);
-    await queues.consume('deliver', { concurrency: 1 }, listener.hear);
-    await queues.ring('map', [BELL]);
-    await listener.until(1);
-    await server.kill();
-    const closing = queues.close();
-    gate.resolve({ status: 'done' });
-    await closing;
-    expect(log.lines.map((line) => line.message)).toContainEqual(expect.stringContaining('heard again'));
-  });
+  const losses = [
+    { loss: 'goes away before closing', when: 'before', take: (server: RedisServer) => server.kill() },
+    { loss: 'goes away while closing', when: 'while', take: (server: RedisServer) => server.kill() },
+    { loss: 'stops answering while closing', when: 'while', take: suspend },
+  ];
+  for (const { loss, when, take } of losses) {
+    test(`close after the hearing that runs when Redis ${loss}, and let the process end`, async ({ skip }) => {
+      const server = await start();
+      if (server.pid() === undefined && take === suspend)
+        skip('needs a redis-server binary, whose process can be stopped');
+      const child = spawn(process.execPath, [CHILD, server.url], {
+        stdio: 'pipe',
+        timeout: 25_000,
+        killSignal: 'SIGKILL',
+      });
+      const stderr = text(child.stderr);
+      const exit = once(child, 'exit');
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      try {
+        expect(await lines.next()).toMatchObject({ value: 'hearing' });
+        if (when === 'before') await take(server);
+        child.stdin.write('close\n');
+        expect(await lines.next()).toMatchObject({ value: 'closing' });
+        if (when === 'while') await take(server);
+        child.stdin.write('end\n');
+        expect(await lines.next()).toMatchObject({ value: 'closed' });
+        expect(await exit).toEqual([0, null]);
+        expect(await stderr).toContain('is heard again');
+      } finally {
+        child.kill('SIGKILL');
+      }
+    });
+  }
 });
+
+/** Lets a Redis keep its connections and answer nothing. It ends all the same when it is killed. */
+function suspend(server: RedisServer): Promise<void> {
+  const pid = server.pid();
+  if (pid === undefined) return Promise.reject(new Error('The server has no process here.'));
+  process.kill(pid, 'SIGSTOP');
+  return Promise.resolve();
+}

@@ -1,0 +1,89 @@
+import { createRedisBackend, type Processor, Worker, type WorkerOptions } from 'bullmq';
+import { Redis } from 'ioredis';
+import type { QueueName } from '../domain/ports/queues.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { BackendWorker } from './backend.ts';
+import type { ErrorSink } from './error-log.ts';
+
+const RECONNECT_CAP_MS = 2_000;
+/** How long a worker may take to write its last results once its hearings have ended. */
+const FAREWELL_MS = 5_000;
+
+interface RedisWorkerOptions {
+  url: string;
+  name: QueueName;
+  processor: Processor;
+  options: Omit<WorkerOptions, 'connection'>;
+  clock: Clock;
+  log: Logger;
+  onError: ErrorSink;
+}
+
+/**
+ * A worker on a connection of its own. Nobody waits for its commands, so they wait for Redis to come back.
+ *
+ * Closing ends also when Redis is away, although BullMQ's own does not. Results that could not be written are heard again
+ * as stalled doorbells, and then the ledger says that they were done.
+ */
+export function startRedisWorker({
+  url,
+  name,
+  processor,
+  options,
+  clock,
+  log,
+  onError,
+}: RedisWorkerOptions): BackendWorker {
+  let abandoned = false;
+  const connection = new Redis(url, {
+    maxRetriesPerRequest: null,
+    // Copies share it. Null ends a connection, and rejects the commands that wait for it.
+    retryStrategy: (attempt) => (abandoned ? null : Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_CAP_MS)),
+  });
+  connection.on('error', (error) => onError(`worker ${name}`, error));
+  // BullMQ duplicates the connection for its blocking command and keeps the copy to itself.
+  const connections = [connection];
+  const duplicate = connection.duplicate.bind(connection);
+  connection.duplicate = (override) => {
+    const copy = duplicate(override);
+    connections.push(copy);
+    return copy;
+  };
+  const worker = new Worker(name, processor, { ...options, connection }, createRedisBackend);
+  worker.on('closed', () => connection.disconnect());
+
+  function abandon(): void {
+    log.warn({ queue: name }, 'Redis is out of reach while closing: what was just heard is heard again.');
+    abandoned = true;
+    // While it reconnects, disconnecting would stop that without rejecting the commands that wait.
+    if (connection.status !== 'reconnecting') connection.disconnect();
+  }
+
+  async function endsInTime(work: Promise<void>): Promise<boolean> {
+    const timer = new AbortController();
+    const late = clock.sleep(FAREWELL_MS, timer.signal).then(() => false);
+    const inTime = await Promise.race([work.then(() => true), late]);
+    timer.abort();
+    return inTime;
+  }
+
+  return {
+    worker,
+    async close(hearingsEnded) {
+      if (connections.some(({ status }) => status === 'reconnecting')) {
+        // BullMQ's patient way waits for an event that ioredis does not emit for a connection in that state.
+        await worker.pause(true);
+        await hearingsEnded;
+        abandon();
+        await worker.close(true);
+        return;
+      }
+      const closed = worker.close();
+      await hearingsEnded;
+      if (await endsInTime(closed)) return;
+      abandon();
+      await endsInTime(closed);
+    },
+  };
+}
