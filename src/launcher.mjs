@@ -3,10 +3,16 @@
 // process with a segmentation fault and no message.
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {
-  process.stderr.write(
-    `dpp-sync needs Node 22.19 or newer (24 LTS is recommended), and this is Node ${process.versions.node}.\n` +
-      'Inside the repository run it through npm, which brings its own Node on Linux x64: npm run -s dpp-sync -- ARGS\n',
-  );
+  const message = `dpp-sync needs Node 22.19 or newer (24 LTS is recommended), and this is Node ${process.versions.node}.`;
+  const cure =
+    'Inside the repository run it through npm, which brings its own Node on Linux x64: npm run -s dpp-sync -- ARGS';
+  const args = process.argv.slice(2);
+  // As everywhere, what follows `--` is no option.
+  if (args.includes('--json') && !args.slice(0, args.indexOf('--json')).includes('--')) {
+    const error = { code: 'usage', path: null, message: `${message} ${cure}` };
+    process.stdout.write(`${JSON.stringify({ ok: false, error })}\n`);
+  }
+  process.stderr.write(`${message}\n${cure}\n`);
   process.exit(2);
 }
 const { existsSync } = await import('node:fs');

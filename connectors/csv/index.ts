@@ -1,7 +1,6 @@
 import { defineConnector, findFiles, formatFiles } from '../../src/sdk/index.ts';
 import { readColumnNames, readCsv } from './read.ts';
 import { dialectOf, Options, StreamOptions } from './schema.ts';
-import { assertEncoding } from './text-decoder.ts';
 
 const COLUMNS_SHOWN = 12;
 
@@ -13,10 +12,8 @@ export const csv = defineConnector<Options, StreamOptions>({
   options: Options,
   streamOptions: StreamOptions,
   async open(options, host) {
-    assertEncoding(options.encoding);
     const prepare = async (stream: StreamOptions) => {
       const dialect = dialectOf(options, stream);
-      assertEncoding(dialect.encoding);
       const files = await findFiles({
         pattern: stream.path,
         select: stream.files,

@@ -1,5 +1,4 @@
 import iconv from 'iconv-lite';
-import { sourceFault } from '../../src/sdk/index.ts';
 
 /** Turns a file's bytes into text, piece by piece. What is invalid in the encoding becomes U+FFFD. */
 export interface FileDecoder {
@@ -17,16 +16,7 @@ const BYTE_ORDER_MARKS: [encoding: string, bytes: number[]][] = [
   ['utf-16be', [0xfe, 0xff]],
 ];
 
-/** @throws a `SourceFault` when the encoding is unknown. */
-export function assertEncoding(encoding: string): void {
-  const known: boolean = iconv.encodingExists(encoding);
-  if (known) return;
-  throw sourceFault(`The encoding ${encoding} is not known.`, {
-    suggestion: 'Use a name such as utf-8, windows-1252, iso-8859-1, iso-8859-15, utf-16le or shift_jis.',
-  });
-}
-
-/** A decoder for a file that begins with `head`. A byte order mark is not part of the text. */
+/** A decoder for a file that begins with `head`; the schema knows that the encoding exists. A byte order mark is not part of the text. */
 export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
   const mark = BYTE_ORDER_MARKS.find(([, bytes]) => bytes.every((byte, index) => head[index] === byte));
   const encoding = mark === undefined || /^utf-?32/i.test(declared) ? declared : mark[0];

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { fault } from '../domain/faults.ts';
+import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { printable } from './style.ts';
 
@@ -13,7 +14,10 @@ export interface Failure {
   suggestion: string | null;
 }
 
-/** An error as people and scripts get it. Anything that is no `Fault` is a defect here: it ends with exit code 1. */
+/**
+ * An error as people and scripts get it. What SQLite says of the ledger's file becomes a `Fault`; anything else that is
+ * none is a defect here, and ends with exit code 1.
+ */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Fault) {
     const { exitCode, code, path, message, suggestion } = error;
@@ -24,6 +28,8 @@ export function failureOf(error: unknown): Failure {
       fault('usage', usageMessage(error), { suggestion: 'See `dpp-sync --help`, or `dpp-sync COMMAND --help`.' }),
     );
   }
+  const ledgerFault = ledgerFaultOf(error);
+  if (ledgerFault !== null) return failureOf(ledgerFault);
   return failureOf(
     fault('internal', `Something happened that dpp-sync is not prepared for: ${messageOf(error)}`, {
       suggestion: 'Run the command again with --log-level debug to see where it happened.',

@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
+import type { Runtime } from '../daemon/runtime.ts';
 import { exitCodeOf, type SyncReport, sync } from '../daemon/sync.ts';
 import { fault } from '../domain/faults.ts';
+import { ITEM_KINDS } from '../domain/item.ts';
 import { REPLAY_STATES, type ReplayState } from '../domain/ports/ledger.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { assertSources, collect, seconds } from './arguments.ts';
@@ -67,6 +69,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   if (dryRun) {
     const runtime = await context.openRuntime(config, 'replay');
     try {
+      await assertKeys(runtime, keys);
       replayed = await runtime.replay({ selection, force, dryRun });
     } finally {
       await runtime.close();
@@ -80,6 +83,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
     config,
     { command: 'replay', sources },
     async (runtime, abort) => {
+      await assertKeys(runtime, keys);
       replayed = await runtime.replay({ selection, force, dryRun });
       return sync(runtime, { sources, waitMs: wait * 1000, abort, pull: false }, clock);
     },
@@ -88,6 +92,28 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   if (!output.quiet) output.print(...replayLines(replayed, false), '');
   tellReport(context, report, attention);
   return exitCodeOf(report);
+}
+
+/**
+ * Sees that each key is one of an item, or of a quarantined record: a mistyped one must not pass for one that needs
+ * nothing.
+ *
+ * @throws Fault `item.unknown`
+ */
+async function assertKeys({ views, ledger }: Pick<Runtime, 'views' | 'ledger'>, keys: readonly string[]) {
+  for (const key of keys) {
+    if (ITEM_KINDS.some((kind) => views.item(kind, key) !== null)) continue;
+    const selection = { states: ['quarantined'] as const, sources: [], keys: [key], deliveryIds: [] };
+    const quarantined = await ledger.replayCandidates({ selection, afterId: 0, limit: 1 });
+    if (quarantined.length > 0) continue;
+    const near = views.items({ search: key, afterId: 0, limit: 3 }).items.map((item) => item.key);
+    throw fault('item.unknown', `No item and no quarantined record has the key "${key}".`, {
+      suggestion:
+        near.length > 0
+          ? `Did you mean ${near.join(', ')}?`
+          : 'Search with `dpp-sync items --search TEXT`, or look through `dpp-sync quarantine`.',
+    });
+  }
 }
 
 function replayDocument(replayed: ReplayReport, report: SyncReport): object {

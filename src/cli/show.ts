@@ -68,7 +68,7 @@ function itemLines(item: ItemView, { paint }: Output): string[] {
       lines.push(`             ${printable(`${field}: ${message}`)}`);
   }
   if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
-  lines.push(`  next step  ${NEXT_STEPS[state].replaceAll('KEY', printable(key))}`);
+  lines.push(`  next step  ${nextStep(item).replaceAll('KEY', () => printable(key))}`);
 
   lines.push('', paint('bold', 'Wanted by the source and acknowledged by the platform'), ...payloadLines(item, paint));
   if (item.refs.length > 0) {
@@ -95,6 +95,14 @@ function itemLines(item: ItemView, { paint }: Output): string[] {
     lines.push(`  ${formatTime(at)}  ${stateWord(what)}${of}${detail === null ? '' : `: ${printable(detail)}`}`);
   }
   return lines;
+}
+
+/** An item with a quarantined row is as it was before that row: what is to be done begins there. */
+function nextStep({ state, missing, record }: ItemView): string {
+  if (missing || (record?.quarantined ?? null) === null) return NEXT_STEPS[state];
+  const cure = 'Its row is quarantined: correct the row in the source, or the mapping; the next sync takes it up.';
+  if (state === 'delivered') return `${cure} Until then the platform keeps what it has.`;
+  return `${cure} As for what was wanted before: ${NEXT_STEPS[state]}`;
 }
 
 /** Each field once where both agree, with both values where they differ. */

@@ -47,6 +47,8 @@ export interface Attention {
   quarantined: number;
 }
 
+/** States out of which a person has to help. */
+const NEEDING = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
 const GROUPS_MAX = 200;
 const SHOWN_MAX = 5;
 
@@ -100,7 +102,7 @@ export function attentionLines(items: ItemCounts, attention: Attention, paint: P
     }
     if (attention.waitingFor.length > SHOWN_MAX) lines.push('  … all of them: dpp-sync items --state waiting');
   }
-  const needing = countOf(items, ['blocked', 'rejected', 'parked', 'in_doubt']);
+  const needing = countOf(items, NEEDING);
   if (needing > 0) {
     lines.push(paint('red', `${plural(needing, 'item needs', 'items need')} a person:`));
     for (const { kind, key, naturalKey, state, reason } of attention.stuck) {
@@ -109,7 +111,10 @@ export function attentionLines(items: ItemCounts, attention: Attention, paint: P
         `  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(reason.message), 160)}`,
       );
     }
-    lines.push('  What can be done: dpp-sync show KIND KEY, or for all: dpp-sync items --state rejected');
+    const lists = NEEDING.filter((state) => countOf(items, [state]) > 0).map(
+      (state) => `dpp-sync items --state ${state}`,
+    );
+    lines.push(`  What can be done: dpp-sync show KIND KEY, or for all: ${lists.join(' and ')}`);
   }
   if (attention.quarantined > 0) {
     lines.push(

@@ -3,7 +3,7 @@ import { isJsonObject } from '../lib/json.ts';
 import { StreamKey } from './config.ts';
 import type { Findings } from './findings.ts';
 import { parseSettings, type SettingsContext } from './parse-settings.ts';
-import type { PathSegment } from './problem.ts';
+import { formatPath, type PathSegment } from './problem.ts';
 import { keysAt, schemaTreeOf } from './schema-tree.ts';
 
 /** What the config needs to know of a connector. */
@@ -21,6 +21,8 @@ export interface LoadedStream {
   /** Columns that identify a record; empty where its content does. */
   key: string[];
   options: unknown;
+  /** Where it stands in the config, as `sources[0].streams.boms`, or `sources[0].options` for a single one. */
+  path: string;
 }
 
 /** What a connector's own schemas made of a source. */
@@ -95,7 +97,7 @@ function checkSingleStream<Connector extends ConnectorSchemas>(
   );
   const key = checkKey(given['key'], [...path, 'key'], context);
   if (options === undefined || stream === undefined || key === undefined) return undefined;
-  return { connector, options, streams: [{ name: DEFAULT_STREAM, key, options: stream }] };
+  return { connector, options, streams: [{ name: DEFAULT_STREAM, key, options: stream, path: formatPath(path) }] };
 }
 
 function checkStreams<Connector extends ConnectorSchemas>(
@@ -122,7 +124,8 @@ function checkStreams<Connector extends ConnectorSchemas>(
     const { key: columns, ...rest } = value;
     const stream = parseSettings(connector.streamOptions, rest, { ...check, path: at, alsoKnown: ['key'] });
     const key = checkKey(columns, [...at, 'key'], { ...check, path: at });
-    if (stream !== undefined && key !== undefined) streams.push({ name, key, options: stream });
+    if (stream === undefined || key === undefined) continue;
+    streams.push({ name, key, options: stream, path: formatPath(at) });
   }
   return options !== undefined && streams.length === names.length ? { connector, options, streams } : undefined;
 }

@@ -65,7 +65,7 @@ const Refs = z
     'For BOM items: the product, and the material or the component. With both, each row must yield exactly one of them.',
   );
 
-const Mapping = z
+export const Mapping = z
   .strictObject({
     stream: StreamName.default('default').describe('The stream whose records are mapped.'),
     to: z.enum(ITEM_KINDS).optional().describe('What the records become. Required without a module.'),

@@ -7,7 +7,7 @@ import type { SecretStore } from '../lib/secrets.ts';
 import { readBoundedFile } from './bounded-file.ts';
 import type { ConnectorSchemas, ConnectorSettings } from './check-connector.ts';
 import { checkSources } from './check-sources.ts';
-import { Config, type MappingConfig, type SourceConfig } from './config.ts';
+import { Config, Mapping, type MappingConfig, type SourceConfig } from './config.ts';
 import { parseDocumentText } from './document.ts';
 import type { Environment } from './environment.ts';
 import { createFindings, type Findings } from './findings.ts';
@@ -29,6 +29,19 @@ export interface LoadOptions<Connector extends ConnectorSchemas> {
   profilesDir: string;
   /** Learns every secret of the config before anything is said of it. */
   secrets: SecretStore;
+  /**
+   * Asked when the config has problems, so that those of its mappings are told with them. It is given each source's
+   * mappings as far as they can be read, and the folder of the config.
+   */
+  compile?: (mappings: readonly LoadedMapping[], folder: string) => Promise<readonly MappingFlaw[]>;
+}
+
+/** What is wrong within a mapping. */
+export interface MappingFlaw {
+  /** The mapping's path, and what follows it. */
+  path: string;
+  message: string;
+  cure?: string;
 }
 
 /**
@@ -54,6 +67,9 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const profile = await checkProfile(value, { folder, profilesDir }, findings);
   const settings = checkSources(value, { connectors, profile, findings, isExpanded });
   if (config === undefined || profile === undefined || findings.problems.length > 0) {
+    for (const mappings of readableMappings(value, (path) => resolve(folder, path))) {
+      for (const flaw of (await options.compile?.(mappings, folder)) ?? []) addFlaw(flaw, findings);
+    }
     throw configFault(
       file,
       [...findings.problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0)),
@@ -152,6 +168,30 @@ function loadedMapping(mapping: MappingConfig, path: string, resolvePath: (path:
     ...(module === undefined ? {} : { module: resolvePath(module) }),
     path,
   };
+}
+
+/** By source, the mappings that are complete in themselves, whatever else is wrong with the config. */
+function readableMappings(value: unknown, resolvePath: (path: string) => string): LoadedMapping[][] {
+  return listIn(value, 'sources').map((source, index) =>
+    listIn(source, 'mappings').flatMap((mapping, at) => {
+      const parsed = Mapping.safeParse(mapping);
+      return parsed.success ? [loadedMapping(parsed.data, `sources[${index}].mappings[${at}]`, resolvePath)] : [];
+    }),
+  );
+}
+
+function listIn(value: unknown, name: string): unknown[] {
+  const list = isJsonObject(value) ? value[name] : undefined;
+  return Array.isArray(list) ? list : [];
+}
+
+/** What the config's own rules have found at a place is said already. */
+function addFlaw({ path, message, cure }: MappingFlaw, findings: Findings): void {
+  const [, source, mapping, member, name] =
+    /^sources\[(\d+)\]\.mappings\[(\d+)\](?:\.(\w+)(?:\.(.+))?)?$/s.exec(path) ?? [];
+  const within = [member, name].filter((segment) => segment !== undefined);
+  const segments = ['sources', Number(source), 'mappings', Number(mapping), ...within];
+  if (!findings.has(segments)) findings.addProblem(segments, message, cure);
 }
 
 /** Leaves out the members without a value. */

@@ -57,7 +57,7 @@ export async function* checkStreams({ config, log, signal }: CheckOptions): Asyn
         const [probed] = await probeSource({ ...source, streams: [stream] }, config, log, signal);
         yield { ...place, found: probed?.found ?? '', problem: null };
       } catch (error) {
-        yield { ...place, found: null, problem: asFault(error, 'source.unreadable') };
+        yield { ...place, found: null, problem: asFault(error, 'source.unreadable', stream.path) };
       }
     }
   }
@@ -80,7 +80,7 @@ export async function checkApi({ config, secrets, clock, log, version, signal }:
       await target.close();
     }
   } catch (error) {
-    return { ...finding, problem: asFault(error, 'api.unreachable') };
+    return { ...finding, problem: asFault(error, 'api.unreachable', 'target.baseUrl') };
   }
 }
 
@@ -116,6 +116,6 @@ function deniedFault({ by, detail }: NonNullable<Probe['denied']>): Fault {
   });
 }
 
-function asFault(error: unknown, code: 'source.unreadable' | 'api.unreachable'): Fault {
-  return error instanceof Fault ? error : fault(code, messageOf(error), { cause: error });
+function asFault(error: unknown, code: 'source.unreadable' | 'api.unreachable', path: string): Fault {
+  return error instanceof Fault ? error : fault(code, messageOf(error), { path, cause: error });
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { connectors } from '../../connectors/index.ts';
 import { processEnvironment } from '../config/environment.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { loadConfig, type MappingFlaw } from '../config/load-config.ts';
+import type { LoadedMapping } from '../config/loaded-config.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { findPackage } from './package.ts';
@@ -13,5 +14,20 @@ import { findPackage } from './package.ts';
  */
 export function loadRuntimeConfig(file: string, secrets: SecretStore): Promise<RuntimeConfig> {
   const profilesDir = join(findPackage().root, 'config', 'profiles');
-  return loadConfig({ file, env: processEnvironment(), connectors, profilesDir, secrets });
+  return loadConfig({ file, env: processEnvironment(), connectors, profilesDir, secrets, compile });
+}
+
+/** The compiler is only loaded for a config with problems: most commands need the config alone. */
+async function compile(definitions: readonly LoadedMapping[], baseDir: string): Promise<MappingFlaw[]> {
+  const { compileMappings } = await import('../pipeline/mapping/compile-mappings.ts');
+  const compiled = await compileMappings({ definitions, baseDir });
+  if (compiled.ok) return [];
+  return compiled.error.map(({ path, message, expression, position, cure }) => {
+    const at = position === undefined ? '' : ` at character ${position}`;
+    return {
+      path,
+      message: expression === undefined ? message : `${message} (in \`${expression}\`${at})`,
+      ...(cure === undefined ? {} : { cure }),
+    };
+  });
 }

@@ -1,21 +1,23 @@
 import type { LoadedConfig, LoadedSource } from '../config/loaded-config.ts';
-import type { SourceReader } from '../domain/ports/source.ts';
+import type { Page, SourceReader } from '../domain/ports/source.ts';
+import { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { Connector, ConnectorHost } from '../sdk/connector.ts';
 
 export type RuntimeConfig = LoadedConfig<Connector>;
 export type ConfiguredSource = LoadedSource<Connector>;
 
-/** Opens a configured source with its connector. */
+/** Opens a configured source with its connector. What keeps it from being read names its place in the config. */
 export async function openSource(source: ConfiguredSource, config: RuntimeConfig, log: Logger): Promise<SourceReader> {
-  const { connector, options, streams } = source;
-  const opened = await connector.open(options, hostOf(config, log));
+  const { connector, streams } = source;
+  const opened = await open(source, config, log);
   return {
     streams: streams.map((stream) => ({
       name: stream.name,
       key: stream.key,
       snapshot: connector.reads === 'snapshot',
-      read: (cursor, signal) => opened.read({ name: stream.name, options: stream.options, cursor, signal }),
+      read: (cursor, signal) =>
+        readAt(stream.path, () => opened.read({ name: stream.name, options: stream.options, cursor, signal })),
     })),
     close: () => opened.close(),
   };
@@ -28,16 +30,43 @@ export async function probeSource(
   log: Logger,
   signal: AbortSignal,
 ): Promise<{ stream: string; found: string }[]> {
-  const opened = await source.connector.open(source.options, hostOf(config, log));
+  const opened = await open(source, config, log);
   try {
     const found: { stream: string; found: string }[] = [];
-    for (const { name, options } of source.streams) {
-      found.push({ stream: name, found: await opened.probe({ name, options, signal }) });
+    for (const { name, options, path } of source.streams) {
+      try {
+        found.push({ stream: name, found: await opened.probe({ name, options, signal }) });
+      } catch (error) {
+        throw placed(error, path);
+      }
     }
     return found;
   } finally {
     await opened.close();
   }
+}
+
+async function open({ connector, options, path }: ConfiguredSource, config: RuntimeConfig, log: Logger) {
+  try {
+    return await connector.open(options, hostOf(config, log));
+  } catch (error) {
+    throw placed(error, path);
+  }
+}
+
+async function* readAt(path: string, read: () => AsyncIterable<Page>): AsyncGenerator<Page> {
+  try {
+    yield* read();
+  } catch (error) {
+    throw placed(error, path);
+  }
+}
+
+/** A connector knows its options, and not where in the config they stand. */
+function placed(error: unknown, path: string): unknown {
+  if (!(error instanceof Fault) || error.code !== 'source.unreadable' || error.path !== undefined) return error;
+  const { code, exitCode, message, suggestion, cause } = error;
+  return new Fault(code, exitCode, message, { path, cause, ...(suggestion === undefined ? {} : { suggestion }) });
 }
 
 function hostOf(config: RuntimeConfig, log: Logger): ConnectorHost {

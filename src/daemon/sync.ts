@@ -111,7 +111,7 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
     if (unreachable !== null && clock.now() - unreachable >= request.waitMs) return unreachableFault(runtime, request);
     troubleSince = trouble === null ? null : (troubleSince ?? clock.now());
     if (trouble !== null && troubleSince !== null && clock.now() - troubleSince >= request.waitMs) {
-      return fault('queue.unreachable', trouble, { path: 'queue' });
+      return trouble instanceof Fault ? trouble : fault('internal', trouble.message, { cause: trouble });
     }
     await clock.sleep(LOOK_MS, request.abort);
   }

@@ -1,10 +1,11 @@
 import type { DeliveryState } from '../domain/delivery.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { ClaimedDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
+import type { ClaimedDelivery, Ledger, Settlement, Verdict } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
+import { Fault } from '../lib/errors.ts';
 import { judge } from './judge.ts';
 import type { Pacer } from './pacer.ts';
 import type { RateSignal } from './rate-controller.ts';
@@ -30,6 +31,8 @@ export type Attempt = { result: 'settled'; state: DeliveryState } | { result: 'g
 
 export interface Deliverer {
   attempt(deliveryId: number, abort: AbortSignal): Promise<Attempt>;
+  /** Why outcomes cannot be stored at the moment, or null. */
+  trouble(): Fault | null;
 }
 
 const VERDICT_STATES: Record<Verdict['kind'], DeliveryState> = {
@@ -41,6 +44,9 @@ const VERDICT_STATES: Record<Verdict['kind'], DeliveryState> = {
   rejected: 'rejected',
   parked: 'parked',
 };
+
+/** How soon a verdict is offered to the ledger again. */
+const SETTLE_AGAIN_MS = 1000;
 
 /**
  * Takes one delivery through one attempt: pace, claim, send, settle. The claim is committed before any byte goes out and
@@ -62,7 +68,28 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     return { value: { delivery: claim.delivery, outcome, latencyMs }, signal: signalOf(outcome) };
   }
 
+  let trouble: Fault | null = null;
+
+  /**
+   * Keeps a verdict until the ledger takes it. What the API has said is known to this process alone until then, so it is
+   * not let go of while the disk is full; only the end of the process turns it into a doubt.
+   */
+  async function settleSurely(settlement: Settlement, abort: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await ledger.settle(settlement);
+        trouble = null;
+        return;
+      } catch (error) {
+        if (!isLedgerFault(error) || abort.aborted) throw error;
+        trouble = error;
+        await clock.sleep(SETTLE_AGAIN_MS, abort);
+      }
+    }
+  }
+
   return {
+    trouble: () => trouble,
     async attempt(deliveryId, abort) {
       if (!gate.state().open) return { result: 'held' };
       const sent = await pacer.run(() => send(deliveryId), abort);
@@ -71,7 +98,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const { delivery, outcome, latencyMs } = sent;
       const { operation, attempts, kind, key } = delivery;
       const verdict = judge(outcome, { operation, attempts, profile, now: clock.now(), random: random() });
-      await ledger.settle({ deliveryId, verdict });
+      await settleSurely({ deliveryId, verdict }, abort);
       const state = VERDICT_STATES[verdict.kind];
       const status = 'detail' in outcome ? outcome.detail.status : null;
       const reason = 'reason' in verdict ? verdict.reason : null;
@@ -79,6 +106,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       return { result: 'settled', state };
     },
   };
+}
+
+/** The ledger cannot be written for now; everything else that a ledger throws is a defect. */
+export function isLedgerFault(error: unknown): error is Fault {
+  return error instanceof Fault && error.code.startsWith('ledger.');
 }
 
 function signalOf(outcome: Outcome): RateSignal {

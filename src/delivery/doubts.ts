@@ -84,7 +84,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
       return { kind: 'rejected', reason: { ...reason, message } };
     }
-    return judgeResend(context(delivery), absent(reason));
+    return judgeResend(context(delivery), absent(reason), true);
   }
 
   return {
@@ -97,7 +97,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
         const byListing = reason.code === 'exists' || doubtPolicy(operation, profile) === 'read_back';
         if (byListing && kind !== 'bom_item') toList[kind].push(delivery);
         else if (doubtPolicy(operation, profile) === 'resend')
-          settled.push(settle(delivery, judgeResend(context(delivery), reason)));
+          settled.push(settle(delivery, judgeResend(context(delivery), reason, false)));
         else
           settled.push(settle(delivery, { kind: 'doubt', nextLookAt: null, spend: false, reason: unreadable(reason) }));
       }

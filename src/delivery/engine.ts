@@ -3,7 +3,7 @@ import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/q
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
-import type { Deliverer } from './deliverer.ts';
+import { type Deliverer, isLedgerFault } from './deliverer.ts';
 import type { Doubts } from './doubts.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import type { Feeder } from './feeder.ts';
@@ -32,8 +32,8 @@ export interface EngineStatus {
   outstanding: number;
   /** When something becomes due next; 0 means now, null means nothing is scheduled. */
   nextDueAt: number | null;
-  /** What keeps the engine from ringing, where something does: the queue is out of reach. */
-  trouble: string | null;
+  /** What keeps the engine from going on, where something does: the queue is out of reach, the ledger's disk is full. */
+  trouble: Error | null;
 }
 
 /** Drives deliveries from the ledger through the queue to the API and back. */
@@ -48,6 +48,8 @@ export interface Engine {
 
 /** What is not urgent follows the ledger within this time: the failed jobs, doorbells that were lost. */
 const RECONCILE_MS = 1000;
+/** How soon something that failed for a passing reason is tried again. */
+const AGAIN_MS = 1000;
 
 export function createEngine(options: EngineOptions): Engine {
   const { ledger, queues, feeder, deliverer, doubts, gate, failedJobs, clock, log } = options;
@@ -55,7 +57,7 @@ export function createEngine(options: EngineOptions): Engine {
   let consumer: Consumer | null = null;
   let running: Promise<void> = Promise.resolve();
   let alarm = new AbortController();
-  let trouble: string | null = null;
+  let trouble: Error | null = null;
   let hearing = 0;
   let reconcileAt = 0;
 
@@ -70,7 +72,12 @@ export function createEngine(options: EngineOptions): Engine {
     try {
       const attempts = await Promise.allSettled(ids.map((id) => deliverer.attempt(id, abort.signal)));
       const failure = attempts.find(({ status }) => status === 'rejected');
-      if (failure?.status === 'rejected') throw failure.reason;
+      if (failure?.status === 'rejected') {
+        if (!isLedgerFault(failure.reason)) throw failure.reason;
+        // What could not be claimed is as due as before; the pause keeps it from being rung in circles meanwhile.
+        await clock.sleep(AGAIN_MS, abort.signal);
+        return { status: 'done', note: failure.reason.message };
+      }
       const settled = attempts.filter((one) => one.status === 'fulfilled' && one.value.result === 'settled').length;
       return { status: 'done', note: `${settled} of ${ids.length} attempted` };
     } finally {
@@ -120,9 +127,9 @@ export function createEngine(options: EngineOptions): Engine {
         await clock.sleep(await restMs(), current.signal);
       } catch (error) {
         // The queue or the disk may come back: what is due stays due in the ledger.
-        trouble = messageOf(error);
-        log.error({ error: trouble }, 'Deliveries cannot go on for now; trying again.');
-        await clock.sleep(1000, abort.signal);
+        trouble = error instanceof Error ? error : new Error(messageOf(error));
+        log.error({ error: trouble.message }, 'Deliveries cannot go on for now; trying again.');
+        await clock.sleep(AGAIN_MS, abort.signal);
       }
     }
   }
@@ -140,7 +147,11 @@ export function createEngine(options: EngineOptions): Engine {
       running = loop();
     },
     async status() {
-      return { outstanding: feeder.outstanding(), nextDueAt: await ledger.nextDueAt(), trouble };
+      return {
+        outstanding: feeder.outstanding(),
+        nextDueAt: await ledger.nextDueAt(),
+        trouble: trouble ?? deliverer.trouble(),
+      };
     },
     async stop() {
       abort.abort();

@@ -73,11 +73,15 @@ export function judge(outcome: Outcome, context: JudgeContext): Verdict {
   }
 }
 
-/** What becomes of a delivery in doubt that may be sent again: due, or parked once its retry limit is spent. */
-export function judgeResend(context: JudgeContext, reason: Reason): Verdict {
-  if (context.attempts < context.profile.retry.attemptsMax) return { kind: 'resend', dueAt: 0, reason };
+/**
+ * What becomes of a delivery in doubt that may be sent again. Once its retry limit is spent it is parked when it is
+ * proven `absent`, and otherwise stays in doubt for a person: a parked delivery is one that had no effect.
+ */
+export function judgeResend(context: JudgeContext, reason: Reason, absent: boolean): Verdict {
+  if (context.attempts < context.profile.retry.attemptsMax) return { kind: 'resend', dueAt: 0, absent, reason };
   const message = `${context.attempts} attempts were made and none had a clear answer. The last one: ${reason.message}`;
-  return { kind: 'parked', reason: { ...reason, code: 'exhausted', message } };
+  const spent = { ...reason, code: 'exhausted', message };
+  return absent ? { kind: 'parked', reason: spent } : { kind: 'doubt', nextLookAt: null, spend: false, reason: spent };
 }
 
 function backoffMs({ attempts, profile, random }: JudgeContext): number {

@@ -1,5 +1,6 @@
 import { type DeliveryEvent, type DeliveryState, type Operation, type Reason, transition } from '../domain/delivery.ts';
 import type { ItemKind, RefRole } from '../domain/item.ts';
+import { naturalKeyOf } from '../domain/natural-key.ts';
 import type {
   Claim,
   DoubtfulDelivery,
@@ -11,7 +12,6 @@ import type {
 } from '../domain/ports/ledger.ts';
 import type { Write } from '../domain/ports/target.ts';
 import { changedFields } from '../domain/reconcile.ts';
-import { canonicalJson } from '../lib/canonical-json.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
@@ -22,8 +22,7 @@ interface DeliveryRow {
   itemId: number;
   kind: ItemKind;
   key: string;
-  naturalKey: string | null;
-  source: string | null;
+  source: string;
   operation: Operation;
   revision: number;
   state: DeliveryState;
@@ -36,13 +35,16 @@ interface DeliveryRow {
   reason: string | null;
   remoteId: string | null;
   baseline: string | null;
+  uncertain: number;
 }
 
-const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.natural_key AS naturalKey, s.source,
+const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.source,
   d.operation, d.revision, d.state, d.idempotency_key AS idempotencyKey, d.desired, d.desired_hash AS desiredHash,
-  d.path, d.body, d.attempts, d.reason, i.remote_id AS remoteId, i.baseline
-  FROM deliveries d JOIN items i ON i.id = d.item_id
-  LEFT JOIN records r ON r.id = i.record_id LEFT JOIN streams s ON s.id = r.stream_id`;
+  d.path, d.body, d.attempts, d.reason, i.remote_id AS remoteId, i.baseline,
+  d.uncertain FROM deliveries d JOIN items i ON i.id = d.item_id`;
+
+/** The baseline of an item that is at the API with unknown content. */
+const NOTHING_KNOWN = '{}';
 
 /** Deliveries from claim to settle. Each function is the body of one transaction. */
 export interface Deliveries {
@@ -54,7 +56,7 @@ export interface Deliveries {
   doubtful(request: { limit: number }): DoubtfulDelivery[];
 }
 
-export function createDeliveries({ db, clock }: LedgerContext, items: Items, encode: Encode): Deliveries {
+export function createDeliveries({ db, clock, profile }: LedgerContext, items: Items, encode: Encode): Deliveries {
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
     due: db.prepare<[number, number, number], DeliveryRow>(
@@ -75,11 +77,12 @@ export function createDeliveries({ db, clock }: LedgerContext, items: Items, enc
     send: db.prepare<[string, string, string | null, number, number]>(
       'UPDATE deliveries SET state = ?, path = ?, body = ?, sent_at = ?, due_at = 0 WHERE id = ?',
     ),
-    move: db.prepare<[string, number, number, string, number, number]>(
-      'UPDATE deliveries SET state = ?, due_at = ?, attempts = attempts + ?, reason = ?, settled_at = ? WHERE id = ?',
+    move: db.prepare<[string, number, number, number, string, number, number]>(
+      `UPDATE deliveries SET state = ?, due_at = ?, attempts = attempts + ?, uncertain = ?, reason = ?, settled_at = ?
+       WHERE id = ?`,
     ),
     deliver: db.prepare<[string, number, number]>(
-      `UPDATE deliveries SET state = ?, settled_at = ?, due_at = 0, reason = NULL, desired = NULL, body = NULL,
+      `UPDATE deliveries SET state = ?, settled_at = ?, due_at = 0, uncertain = 0, reason = NULL, desired = NULL, body = NULL,
        attempts = attempts + 1 WHERE id = ?`,
     ),
     baseline: db.prepare<[string, string, string, number]>(
@@ -135,11 +138,19 @@ export function createDeliveries({ db, clock }: LedgerContext, items: Items, enc
     const isNew = row.remoteId === null;
     const remoteId = verdict.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(verdict.remoteId);
     // I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is.
-    const baseline = verdict.contentKnown ? (row.desired ?? '{}') : canonicalJson({});
+    const baseline = verdict.contentKnown ? (row.desired ?? '{}') : NOTHING_KNOWN;
     const hash = verdict.contentKnown ? row.desiredHash : sha256Url(baseline);
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
     const follower = items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return follower + (isNew ? release(row.kind, row.key) : 0);
+  }
+
+  /**
+   * A refused update whose earlier attempts nobody has an answer to: the API may hold either content. With nothing taken
+   * for granted, the next desire is written in full.
+   */
+  function forgetBaseline(row: DeliveryRow): void {
+    if (row.remoteId !== null) sql.baseline.run(NOTHING_KNOWN, sha256Url(NOTHING_KNOWN), row.remoteId, row.itemId);
   }
 
   /** Makes due what waited for this item and has all its refs now. */
@@ -161,13 +172,14 @@ export function createDeliveries({ db, clock }: LedgerContext, items: Items, enc
       if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, null);
       return { deliveryId, released: deliver(row, verdict), applied: true };
     }
-    const { event, dueAt, spent } = MOVES[verdict.kind](verdict as never);
+    const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[verdict.kind](verdict as never);
     const reason = JSON.stringify(verdict.reason);
-    sql.move.run(transition(row.state, event), dueAt, spent, reason, clock.now(), row.id);
+    sql.move.run(transition(row.state, event), dueAt, spent, uncertain, reason, clock.now(), row.id);
     // Waiting out a limit is no event: it would bury the others. The delivery's reason tells it while it lasts.
     if (verdict.kind !== 'retry' || verdict.spend) items.note(row.itemId, row.id, verdict.kind, verdict.reason);
     // A verdict that ends the revision may leave a newer desire behind, which is staged now.
     const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
+    if (ended && row.uncertain === 1) forgetBaseline(row);
     const follower = ended && items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return { deliveryId, released: follower, applied: true };
   }
@@ -184,7 +196,7 @@ export function createDeliveries({ db, clock }: LedgerContext, items: Items, enc
       };
       const rows = sql.sending.all();
       for (const { id, itemId } of rows) {
-        sql.move.run(transition('sending', 'doubt'), now + settlingDelayMs, 0, JSON.stringify(reason), now, id);
+        sql.move.run(transition('sending', 'doubt'), now + settlingDelayMs, 0, 1, JSON.stringify(reason), now, id);
         items.note(itemId, id, 'doubt', reason);
       }
       return { voided: rows.length };
@@ -203,7 +215,8 @@ export function createDeliveries({ db, clock }: LedgerContext, items: Items, enc
         ...dueDelivery(row),
         path: row.path ?? '',
         body: row.body,
-        naturalKey: row.naturalKey,
+        // What was sent counts, not what the item is called by now.
+        naturalKey: naturalKeyOf(profile, row.kind, parseJson<JsonObject>(row.desired ?? '{}'))?.value ?? null,
         reason: parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: '' },
         attempts: row.attempts,
       }));
@@ -212,21 +225,28 @@ export function createDeliveries({ db, clock }: LedgerContext, items: Items, enc
 }
 
 function dueDelivery(row: DeliveryRow): DueDelivery {
-  return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source ?? '' };
+  return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source };
 }
 
 interface Move {
   event: DeliveryEvent;
   dueAt: number;
   spent: 0 | 1;
+  /** Left out where the verdict leaves open what was open before. */
+  uncertain?: 0 | 1;
 }
 
 /** What each verdict but success does to a delivery. */
 const MOVES: { [K in Exclude<Verdict['kind'], 'delivered'>]: (verdict: Extract<Verdict, { kind: K }>) => Move } = {
   retry: ({ dueAt, spend }) => ({ event: 'retry', dueAt, spent: spend ? 1 : 0 }),
-  doubt: ({ nextLookAt, spend }) => ({ event: 'doubt', dueAt: nextLookAt ?? 0, spent: spend ? 1 : 0 }),
-  resend: ({ dueAt }) => ({ event: 'resend', dueAt, spent: 0 }),
-  blocked: () => ({ event: 'block', dueAt: 0, spent: 0 }),
-  rejected: () => ({ event: 'reject', dueAt: 0, spent: 0 }),
-  parked: () => ({ event: 'exhaust', dueAt: 0, spent: 0 }),
+  doubt: ({ nextLookAt, spend }) => ({
+    event: 'doubt',
+    dueAt: nextLookAt ?? 0,
+    spent: spend ? 1 : 0,
+    uncertain: 1,
+  }),
+  resend: ({ dueAt, absent }) => ({ event: 'resend', dueAt, spent: 0, ...(absent ? { uncertain: 0 } : {}) }),
+  blocked: () => ({ event: 'block', dueAt: 0, spent: 0, uncertain: 0 }),
+  rejected: () => ({ event: 'reject', dueAt: 0, spent: 0, uncertain: 0 }),
+  parked: () => ({ event: 'exhaust', dueAt: 0, spent: 0, uncertain: 0 }),
 };

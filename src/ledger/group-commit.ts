@@ -1,6 +1,6 @@
 import { fault } from '../domain/faults.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { Sqlite } from './database.ts';
+import { ledgerFaultOf } from './ledger-fault.ts';
 
 /** Runs writes in transactions that several of them share, so that one fsync serves many. */
 export interface GroupCommit {
@@ -65,16 +65,12 @@ export function createGroupCommit(db: Sqlite): GroupCommit {
     } catch (error) {
       // The whole group is undone: nobody may hear of a write that is not on the disk.
       if (db.inTransaction) rollback.run();
-      const reason = fault('ledger.unwritable', `The ledger cannot be written: ${messageOf(error)}.`, {
-        path: 'ledger',
-        suggestion: 'Check the disk: is it full, or read-only?',
-        cause: error,
-      });
+      const reason = ledgerFaultOf(error) ?? error;
       for (const one of group) one.reject(reason);
       return;
     }
     for (const { one, value } of done) one.resolve(value);
-    for (const { one, error } of failed) one.reject(error);
+    for (const { one, error } of failed) one.reject(ledgerFaultOf(error) ?? error);
   }
 
   return {

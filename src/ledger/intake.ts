@@ -52,12 +52,12 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
     findRecord: db.prepare<[number, string], KnownRecord>(
       'SELECT id, hash, state, place, missing_since IS NOT NULL AS missing FROM records WHERE stream_id = ? AND key = ?',
     ),
-    insertRecord: db.prepare<[number, string, string, string, string, string | null, number]>(
+    insertRecord: db.prepare<[number, string, string, string, string, string, string | null, number]>(
       `INSERT INTO records (stream_id, key, hash, raw, place, version, state, source_issues, run_id)
-       VALUES (?, ?, ?, ?, ?, 1, 'pending', ?, ?)`,
+       VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)`,
     ),
-    changeRecord: db.prepare<[string, string, string, string | null, number, number]>(
-      `UPDATE records SET hash = ?, raw = ?, place = ?, version = version + 1, state = 'pending', source_issues = ?, run_id = ?,
+    changeRecord: db.prepare<[string, string, string, string, string | null, number, number]>(
+      `UPDATE records SET hash = ?, raw = ?, place = ?, version = version + 1, state = ?, source_issues = ?, run_id = ?,
        missing_since = NULL WHERE id = ?`,
     ),
     moveRecord: db.prepare<[string, number]>('UPDATE records SET place = ? WHERE id = ?'),
@@ -77,8 +77,14 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
       'UPDATE run_streams SET missing = ?, guarded = ? WHERE run_id = ? AND stream_id = ?',
     ),
     completeRead: db.prepare<[number, number]>('UPDATE streams SET complete_read = ? WHERE id = ?'),
-    releaseStale: db.prepare<[number]>(
-      "UPDATE records SET state = 'pending', run_id = NULL WHERE stream_id = ? AND state = 'stale'",
+    wakeHeirs: db.prepare<[number]>(
+      `UPDATE records SET state = 'pending', version = version + 1
+       WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
+         (SELECT c.record_id FROM items i JOIN claims c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
+    ),
+    releaseStale: db.prepare<[number, number]>(
+      `UPDATE records SET state = 'pending', run_id = CASE WHEN run_id = ? THEN run_id END
+       WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL`,
     ),
     streamIds: db.prepare<[string], number>('SELECT id FROM streams WHERE source = ?').pluck(),
     pending: db.prepare<[number, number, number], PendingRow>(
@@ -129,16 +135,16 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
     record: IncomingRecord,
     key: string,
     known: KnownRecord | undefined,
-    streamId: number,
-    runId: number,
+    { streamId, runId, state }: { streamId: number; runId: number; state: 'pending' | 'stale' },
   ): number {
     const issues = record.issues.length > 0 ? JSON.stringify(record.issues) : null;
     const place = JSON.stringify(record.place);
     if (!known) {
-      return Number(sql.insertRecord.run(streamId, key, record.hash, record.raw, place, issues, runId).lastInsertRowid);
+      const { hash, raw } = record;
+      return Number(sql.insertRecord.run(streamId, key, hash, raw, place, state, issues, runId).lastInsertRowid);
     }
     if (known.missing === 1) sql.foundItems.run(known.id);
-    sql.changeRecord.run(record.hash, record.raw, place, issues, runId, known.id);
+    sql.changeRecord.run(record.hash, record.raw, place, state, issues, runId, known.id);
     return known.id;
   }
 
@@ -163,8 +169,9 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
       return { runId, cursors };
     },
 
-    stagePage({ runId, source, stream, records, seen, cursor }) {
+    stagePage({ runId, source, stream, records, seen, hold, cursor }) {
       const { id: streamId } = streamOf(source, stream);
+      const into = { streamId, runId, state: hold ? ('stale' as const) : ('pending' as const) };
       let changed = 0;
       for (const record of records) {
         const { key, known } = identify(record, streamId, seen);
@@ -175,7 +182,7 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
           if (known.state === 'quarantined' && known.place !== place) sql.moveRecord.run(place, known.id);
           continue;
         }
-        seen.add(stageRecord(record, key, known, streamId, runId));
+        seen.add(stageRecord(record, key, known, into));
         changed += 1;
       }
       sql.countPage.run(records.length, records.length - changed, runId, streamId);
@@ -184,7 +191,7 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
       return { changed };
     },
 
-    endStream({ runId, source, stream, seen, guard }) {
+    endStream({ runId, source, stream, seen, flagItems, guard }) {
       const row = streamOf(source, stream);
       let missing = 0;
       let guarded: string | null = null;
@@ -202,14 +209,16 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
           const now = clock.now();
           for (const id of gone) {
             sql.missRecord.run(now, id);
-            sql.missItems.run(now, id);
+            if (flagItems) sql.missItems.run(now, id);
+            // Another record that makes the same item may take it over now.
+            sql.wakeHeirs.run(id);
           }
           sql.completeRead.run(read, row.id);
         }
         sql.countMissing.run(missing, guarded, runId, row.id);
       }
-      // Under a new mapping every stored record is mapped anew, also those that this read did not bring.
-      sql.releaseStale.run(row.id);
+      // What was held is mapped now; and under a new mapping every stored record, also those that this read did not bring.
+      sql.releaseStale.run(runId, row.id);
       return { missing, guarded };
     },
 

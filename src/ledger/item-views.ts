@@ -38,11 +38,10 @@ interface DetailRow extends SummaryRow {
   recordId: number | null;
 }
 
-const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, json_extract(i.desired, '$.name') AS name, s.source,
+const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, json_extract(i.desired, '$.name') AS name, i.source,
   coalesce(d.state, 'delivered') AS state, i.remote_id AS remoteId, i.missing_since IS NOT NULL AS missing,
   d.reason, nullif(d.due_at, 0) AS dueAt`;
-const FROM = `FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND d.state IN ${OPEN}
-  LEFT JOIN records r ON r.id = i.record_id LEFT JOIN streams s ON s.id = r.stream_id`;
+const FROM = `FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND d.state IN ${OPEN}`;
 
 /** Lists and single items. */
 export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'> {
@@ -61,7 +60,7 @@ export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'>
       SummaryRow
     >(
       `SELECT ${SUMMARY} ${FROM}
-       WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR s.source = @source)
+       WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
          AND (@state IS NULL OR (@state = 'missing' AND i.missing_since IS NOT NULL) OR coalesce(d.state, 'delivered') = @state)
          AND (@search IS NULL OR instr(lower(i.key), @search) OR instr(lower(coalesce(i.natural_key, '')), @search)
               OR instr(lower(coalesce(json_extract(i.desired, '$.name'), '')), @search))

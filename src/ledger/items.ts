@@ -33,13 +33,21 @@ export interface OpenDelivery {
   state: DeliveryState;
   operation: Operation;
   desiredHash: string;
+  /** 1 while it is not known whether the write took effect, whatever the state. */
+  uncertain: number;
 }
 
 /** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
 export type Staged = 'due' | 'waiting' | 'blocked' | null;
 
+const SOURCE_OF_RECORD = '(SELECT s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?)';
 const ITEM_COLUMNS = `id, kind, key, natural_key AS naturalKey, record_id AS recordId, desired, desired_hash AS desiredHash,
   baseline, baseline_hash AS baselineHash, remote_id AS remoteId, revision, missing_since AS missingSince`;
+
+/** True while bytes of this delivery may be at the API: it has to come to an end before anything follows it. */
+function mayHaveArrived(delivery: OpenDelivery): boolean {
+  return IN_FLIGHT_STATES.includes(delivery.state) || delivery.uncertain === 1;
+}
 
 /** Items and the one open delivery that each may have. For use inside a transaction. */
 export type Items = ReturnType<typeof createItems>;
@@ -52,11 +60,12 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
       `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND natural_key = ?`,
     ),
     byRecord: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`),
-    insert: db.prepare<[string, string, string | null, number, string, string]>(
-      'INSERT INTO items (kind, key, natural_key, record_id, desired, desired_hash) VALUES (?, ?, ?, ?, ?, ?)',
+    insert: db.prepare<[string, string, string | null, number, number, string, string]>(
+      `INSERT INTO items (kind, key, natural_key, record_id, source, desired, desired_hash)
+       VALUES (?, ?, ?, ?, ${SOURCE_OF_RECORD}, ?, ?)`,
     ),
-    update: db.prepare<[string | null, number, string, string, number]>(
-      `UPDATE items SET natural_key = ?, record_id = ?, desired = ?, desired_hash = ?, missing_since = NULL WHERE id = ?`,
+    update: db.prepare<[string | null, number, number, string, string, number]>(
+      `UPDATE items SET natural_key = ?, record_id = ?, source = ${SOURCE_OF_RECORD}, desired = ?, desired_hash = ?, missing_since = NULL WHERE id = ?`,
     ),
     remove: db.prepare<[number]>('DELETE FROM items WHERE id = ?'),
     disown: db.prepare<[number, number]>('UPDATE items SET record_id = NULL, missing_since = ? WHERE id = ?'),
@@ -69,7 +78,7 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
        WHERE refs.item_id = ? AND items.remote_id IS NULL`,
     ),
     openDelivery: db.prepare<[number], OpenDelivery>(
-      `SELECT id, state, operation, desired_hash AS desiredHash FROM deliveries
+      `SELECT id, state, operation, desired_hash AS desiredHash, uncertain FROM deliveries
        WHERE item_id = ? AND state IN ('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')`,
     ),
     supersede: db.prepare<[string, number, number]>(
@@ -121,7 +130,7 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
     if (!item) return null;
     const open = sql.openDelivery.get(itemId);
     // I3: never superseded, only followed; settling it ends here again.
-    if (open && IN_FLIGHT_STATES.includes(open.state)) return null;
+    if (open && mayHaveArrived(open)) return null;
     const wanted = difference(item);
     if (wanted.need === 'none') {
       if (open) supersede(open);
@@ -165,11 +174,11 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
       let id: number;
       if (known) {
         id = known.id;
-        sql.update.run(naturalKey, recordId, canonicalJson(item.payload), hash, id);
+        sql.update.run(naturalKey, recordId, recordId, canonicalJson(item.payload), hash, id);
         if (known.desiredHash !== hash) replaceRefs(id, item.refs);
       } else {
         const payload = canonicalJson(item.payload);
-        id = Number(sql.insert.run(item.kind, item.key, naturalKey, recordId, payload, hash).lastInsertRowid);
+        id = Number(sql.insert.run(item.kind, item.key, naturalKey, recordId, recordId, payload, hash).lastInsertRowid);
         replaceRefs(id, item.refs);
       }
       return reconcile(id, again);
@@ -181,7 +190,7 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
      */
     disown(item: ItemRow): void {
       const open = sql.openDelivery.get(item.id);
-      const inFlight = open !== undefined && IN_FLIGHT_STATES.includes(open.state);
+      const inFlight = open !== undefined && mayHaveArrived(open);
       if (item.baselineHash === null && !inFlight) {
         sql.remove.run(item.id);
         return;

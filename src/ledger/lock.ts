@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../domain/faults.ts';
 import { systemCodeOf } from '../lib/errors.ts';
@@ -24,7 +24,11 @@ export interface LedgerLock {
  */
 export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
   mkdirSync(dirname(ledgerFile), { recursive: true });
-  const db = new Database(`${ledgerFile}.lock`, { timeout: 0 });
+  // One ledger has one lock, by whatever link it is reached.
+  const real = existsSync(ledgerFile)
+    ? realpathSync(ledgerFile)
+    : join(realpathSync(dirname(ledgerFile)), basename(ledgerFile));
+  const db = new Database(`${real}.lock`, { timeout: 0 });
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {

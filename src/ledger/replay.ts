@@ -8,15 +8,13 @@ import type { Staging } from './staging.ts';
 /** Asking again for what got stuck. Each function is the body of one transaction. */
 export interface Replay {
   candidates(request: { selection: ReplaySelection; afterId: number; limit: number }): ReplayCandidate[];
-  replay(request: { records: readonly MappedRecord[]; force: boolean; dryRun: boolean }): ReplayOutcome;
+  replay(request: { records: readonly MappedRecord[]; dryRun: boolean }): ReplayOutcome;
+  forceDoubts(request: { selection: ReplaySelection; dryRun: boolean }): number;
 }
 
 export function createReplay({ db }: LedgerContext, items: Items, staging: Staging): Replay {
   const sql = {
-    candidates: db.prepare<
-      [{ states: string; sources: string; keys: string; ids: string; afterId: number; limit: number }],
-      PendingRow
-    >(
+    candidates: db.prepare<[Parameters & { afterId: number; limit: number }], PendingRow>(
       `WITH found (record_id) AS (
          SELECT i.record_id FROM deliveries d JOIN items i ON i.id = d.item_id
          WHERE d.state IN (SELECT value FROM json_each(@states)) AND d.state IN ('blocked', 'rejected', 'parked', 'in_doubt')
@@ -37,28 +35,29 @@ export function createReplay({ db }: LedgerContext, items: Items, staging: Stagi
        WHERE (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))) AND r.id > @afterId
        ORDER BY r.id LIMIT @limit`,
     ),
+    doubts: db.prepare<[Parameters], { id: number; itemId: number }>(
+      `SELECT d.id, d.item_id AS itemId FROM deliveries d JOIN items i ON i.id = d.item_id
+       WHERE d.state IN ('blocked', 'rejected', 'parked', 'in_doubt') AND d.state = 'in_doubt'
+         AND 'in_doubt' IN (SELECT value FROM json_each(@states))
+         AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
+              OR i.natural_key IN (SELECT value FROM json_each(@keys)))
+         AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
+         AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
+    ),
     record: db.prepare<[number], { version: number }>('SELECT version FROM records WHERE id = ?'),
     savepoint: db.prepare('SAVEPOINT dry_run'),
     undo: db.prepare('ROLLBACK TO dry_run'),
     release: db.prepare('RELEASE dry_run'),
-    resend: db.prepare<[string, number]>('UPDATE deliveries SET state = ?, due_at = 0 WHERE id = ?'),
+    resend: db.prepare<[string, number]>('UPDATE deliveries SET state = ?, due_at = 0, uncertain = 0 WHERE id = ?'),
   };
 
-  function replay(records: readonly MappedRecord[], force: boolean): ReplayOutcome {
+  function replay(records: readonly MappedRecord[]): ReplayOutcome {
     const tally = { due: 0, waiting: 0, blocked: 0 };
     const outcome: ReplayOutcome = { staged: 0, quarantined: 0, heldInDoubt: 0 };
     for (const { id, version, result } of records) {
       if (sql.record.get(id)?.version !== version) continue;
       for (const item of items.ownedBy(id)) {
-        const open = items.openDelivery(item.id);
-        if (open?.state !== 'in_doubt') continue;
-        if (!force) {
-          outcome.heldInDoubt += 1;
-          continue;
-        }
-        sql.resend.run(transition(open.state, 'resend'), open.id);
-        items.note(item.id, open.id, 'forced', null);
-        outcome.staged += 1;
+        if (items.openDelivery(item.id)?.state === 'in_doubt') outcome.heldInDoubt += 1;
       }
       if (staging.apply(id, result, { again: true, tally }) === 'quarantined') outcome.quarantined += 1;
     }
@@ -68,27 +67,47 @@ export function createReplay({ db }: LedgerContext, items: Items, staging: Stagi
 
   return {
     candidates({ selection, afterId, limit }) {
-      const rows = sql.candidates.all({
-        states: JSON.stringify(selection.states),
-        sources: JSON.stringify(selection.sources),
-        keys: JSON.stringify(selection.keys),
-        ids: JSON.stringify(selection.deliveryIds),
-        afterId,
-        limit,
-      });
-      return rows.map(pendingRecord);
+      return sql.candidates.all({ ...parametersOf(selection), afterId, limit }).map(pendingRecord);
     },
 
-    replay({ records, force, dryRun }) {
-      if (!dryRun) return replay(records, force);
+    forceDoubts({ selection, dryRun }) {
+      const doubts = sql.doubts.all(parametersOf(selection));
+      if (dryRun) return doubts.length;
+      for (const { id, itemId } of doubts) {
+        // A person vouches for it: nothing of this write is at the API.
+        sql.resend.run(transition('in_doubt', 'resend'), id);
+        items.note(itemId, id, 'forced', null);
+      }
+      return doubts.length;
+    },
+
+    replay({ records, dryRun }) {
+      if (!dryRun) return replay(records);
       // Only doing it tells what it would come to, claims of other records included.
       sql.savepoint.run();
       try {
-        return replay(records, force);
+        return replay(records);
       } finally {
         sql.undo.run();
         sql.release.run();
       }
     },
+  };
+}
+
+/** A selection as the statements take it: lists as JSON. */
+interface Parameters {
+  states: string;
+  sources: string;
+  keys: string;
+  ids: string;
+}
+
+function parametersOf({ states, sources, keys, deliveryIds }: ReplaySelection): Parameters {
+  return {
+    states: JSON.stringify(states),
+    sources: JSON.stringify(sources),
+    keys: JSON.stringify(keys),
+    ids: JSON.stringify(deliveryIds),
   };
 }

@@ -70,6 +70,7 @@ export const MIGRATIONS: readonly string[] = [
     key TEXT NOT NULL,
     natural_key TEXT,
     record_id INTEGER,                -- the owner; null once its record no longer makes it
+    source TEXT NOT NULL,             -- the owner's source, which outlives the owner
     desired TEXT NOT NULL,            -- canonical JSON of the payload
     desired_hash TEXT NOT NULL,
     baseline TEXT,
@@ -91,7 +92,8 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX refs_by_item_pointed_to ON refs (kind, key);
 
-  -- Records that make an item which another record owns: the same one over again, or a differing one (quarantined).
+  -- Records that are kept from making an item by the one named here, or make the same one over again. They are mapped anew
+  -- as soon as that item changes, is let go of, or goes missing.
   CREATE TABLE claims (
     kind TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -113,6 +115,8 @@ export const MIGRATIONS: readonly string[] = [
     body TEXT,
     due_at INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
+    -- 1 from the first doubt until it is known whether the write took effect, whatever the state is meanwhile
+    uncertain INTEGER NOT NULL DEFAULT 0,
     reason TEXT,                      -- JSON
     staged_at INTEGER NOT NULL,
     sent_at INTEGER,

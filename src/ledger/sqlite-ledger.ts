@@ -128,6 +128,7 @@ function compose(
     doubtfulDeliveries: async (request) => deliveries.doubtful(request),
     replayCandidates: async (request) => replay.candidates(request),
     replay: (request) => commit.run(() => replay.replay(request)),
+    forceDoubts: (request) => commit.run(() => replay.forceDoubts(request)),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {

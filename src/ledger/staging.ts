@@ -7,6 +7,7 @@ import { formatPlace, type Place } from '../domain/record.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 import type { ItemRow, Items } from './items.ts';
 
+type ItemName = Pick<MappedItem, 'kind' | 'key'>;
 type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'>;
 
 /** From mapped records to desired payloads. For use inside a transaction. */
@@ -47,7 +48,8 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
     // Whoever else makes the item is mapped anew: its claim may hold now, or no longer agree.
     wakeClaimants: db.prepare<[string, string, number]>(
       `UPDATE records SET state = 'pending', version = version + 1
-       WHERE id IN (SELECT record_id FROM claims WHERE kind = ? AND key = ?) AND id <> ?`,
+       WHERE id IN (SELECT record_id FROM claims WHERE kind = ? AND key = ?) AND id <> ?
+         AND state IN ('mapped', 'quarantined')`,
     ),
   };
 
@@ -63,9 +65,9 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
   function conflicts(
     mapped: readonly MappedItem[],
     recordId: number,
-  ): { issues: Issue[]; same: MappedItem[]; own: MappedItem[] } {
+  ): { issues: Issue[]; rivals: ItemName[]; own: MappedItem[] } {
     const issues: Issue[] = [];
-    const same: MappedItem[] = [];
+    const rivals: ItemName[] = [];
     const own: MappedItem[] = [];
     const seen = new Set<string>();
     for (const item of mapped) {
@@ -81,9 +83,8 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
       }
       seen.add(name);
       const other = rival(item, recordId);
-      if (other && other.owner.desiredHash === itemHash(item)) {
-        same.push(item);
-      } else if (other) {
+      if (other) rivals.push(item);
+      if (other && other.owner.desiredHash !== itemHash(item)) {
         issues.push({
           code: 'claim.conflict',
           field: 'key',
@@ -92,24 +93,28 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
           cure: 'Keep one of the two rows, or give them different keys.',
           other: other.place,
         });
-      } else {
+      } else if (!other) {
         own.push(item);
         const taken = naturalKeyTaken(item);
-        if (taken) issues.push(taken);
+        if (!taken) continue;
+        rivals.push({ kind: item.kind, key: taken.by });
+        issues.push(taken.issue);
       }
     }
-    return { issues, same, own };
+    return { issues, rivals, own };
   }
 
-  function naturalKeyTaken(item: MappedItem): Issue | null {
+  /** The other item that has this one's natural key, by key, and what to say of it. */
+  function naturalKeyTaken(item: MappedItem): { by: string; issue: Issue } | null {
     const natural = naturalKeyOf(profile, item.kind, item.payload);
     if (natural === null) return null;
     const other = items
       .withNaturalKey(item.kind, natural.value)
-      .find((one) => one.key !== item.key && one.missingSince === null && one.recordId !== null);
-    if (!other || other.recordId === null) return null;
-    const place = parseJson<Place>(sql.place.get(other.recordId)?.place ?? '{}');
-    return {
+      .map((one) => ({ key: one.key, owner: one.recordId === null ? undefined : sql.place.get(one.recordId) }))
+      .find(({ key, owner }) => key !== item.key && owner?.missing === 0);
+    if (!other) return null;
+    const place = parseJson<Place>(other.owner?.place ?? '{}');
+    const issue: Issue = {
       code: 'natural_key.taken',
       field: natural.field,
       value: natural.value,
@@ -117,6 +122,7 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
       cure: `Give each ${item.kind} a ${natural.field} of its own.`,
       other: place,
     };
+    return { by: other.key, issue };
   }
 
   function release(item: ItemRow, recordId: number): void {
@@ -140,13 +146,10 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
       return quarantine(recordId, result.issues);
     }
     const mapped = result.status === 'mapped' ? result.items : [];
-    const { issues, same, own } = conflicts(mapped, recordId);
+    const { issues, rivals, own } = conflicts(mapped, recordId);
     sql.dropClaims.run(recordId);
-    if (issues.length > 0) {
-      for (const item of mapped) sql.addClaim.run(item.kind, item.key, recordId);
-      return quarantine(recordId, issues);
-    }
-    for (const item of same) sql.addClaim.run(item.kind, item.key, recordId);
+    for (const { kind, key } of rivals) sql.addClaim.run(kind, key, recordId);
+    if (issues.length > 0) return quarantine(recordId, issues);
     const kept = new Set(own.map((item) => `${item.kind}/${item.key}`));
     for (const before of items.ownedBy(recordId)) {
       if (!kept.has(`${before.kind}/${before.key}`)) release(before, recordId);

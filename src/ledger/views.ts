@@ -42,17 +42,15 @@ type RunRow = Omit<RunView, 'streams'>;
 
 /** The read side over one connection; read-only beside a writer, or the writer's own. */
 export function createViews(db: Sqlite): LedgerViews {
-  const stuckColumns = `SELECT d.id, i.kind, i.key, i.natural_key AS naturalKey, d.operation, s.source, d.state, d.reason,
+  const stuckColumns = `SELECT d.id, i.kind, i.key, i.natural_key AS naturalKey, d.operation, i.source, d.state, d.reason,
     ${NEEDS_PERSON} AS needsPerson
-    FROM deliveries d JOIN items i ON i.id = d.item_id
-    LEFT JOIN records r ON r.id = i.record_id LEFT JOIN streams s ON s.id = r.stream_id`;
+    FROM deliveries d JOIN items i ON i.id = d.item_id`;
   const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
   const sql = {
     itemCounts: db.prepare<[Listed], { kind: ItemKind; state: ItemState; n: number }>(
       `SELECT i.kind, coalesce(d.state, 'delivered') AS state, count(*) AS n FROM items i
        LEFT JOIN deliveries d ON d.item_id = i.id AND d.state IN ${OPEN}
-       WHERE @sources = '[]' OR i.record_id IN
-         (SELECT r.id FROM records r JOIN streams s ON s.id = r.stream_id WHERE s.source IN (SELECT value FROM json_each(@sources)))
+       WHERE @sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))
        GROUP BY 1, 2`,
     ),
     runs: db.prepare<[{ source: string | null; limit: number }], RunRow>(

@@ -76,19 +76,29 @@ async function pullStream(
   const { runId, source, stream, cursor, omit, guard, ignoreMissing } = request;
   const seen = createBitmap();
   const omitted = new Set(omit);
+  const hold = stream.snapshot && stream.key.length === 0;
   let read = 0;
   for await (const page of stream.read(cursor, abort)) {
     if (abort.aborted) return;
     const records = page.rows.map((row) => incomingRecord(row, stream.key, omitted));
-    const staged = await ledger.stagePage({ runId, source, stream: stream.name, records, seen, ...cursorOf(page) });
+    const staged = await ledger.stagePage({
+      runId,
+      source,
+      stream: stream.name,
+      records,
+      seen,
+      hold,
+      ...cursorOf(page),
+    });
     read += records.length;
     const { done = null, total = null } = page.progress ?? {};
     emit({ type: 'page', source, stream: stream.name, read, changed: staged.changed, done, total });
-    if (staged.changed > 0) await onChanged(source);
+    if (staged.changed > 0 && !hold) await onChanged(source);
   }
   if (abort.aborted) return;
-  const account = stream.snapshot && !ignoreMissing ? seen : null;
-  await ledger.endStream({ runId, source, stream: stream.name, seen: account, guard });
+  const flagItems = !ignoreMissing;
+  await ledger.endStream({ runId, source, stream: stream.name, seen: stream.snapshot ? seen : null, flagItems, guard });
+  if (hold) await onChanged(source);
 }
 
 function cursorOf(page: Page): { cursor?: JsonValue } {

@@ -30,6 +30,7 @@ export async function replay(
   const { selection, force, dryRun } = request;
   const { ledger, mapperOf } = options;
   const report: ReplayReport = { records: 0, passing: 0, staged: 0, quarantined: 0, heldInDoubt: 0 };
+  if (force) report.staged += await ledger.forceDoubts({ selection, dryRun });
   let afterId = 0;
   for (;;) {
     const candidates = await ledger.replayCandidates({ selection, afterId, limit: BATCH });
@@ -40,7 +41,7 @@ export async function replay(
       const mapper = mapperOf(record.source);
       return mapper ? [mapRecord(mapper, record)] : [];
     });
-    const outcome = await ledger.replay({ records: mapped, force, dryRun });
+    const outcome = await ledger.replay({ records: mapped, dryRun });
     report.records += candidates.length;
     report.passing += mapped.length - outcome.quarantined;
     report.staged += outcome.staged;

@@ -1,9 +1,10 @@
-import { statSync } from 'node:fs';
+import { statSync, symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import { Profile } from '../../src/domain/profile.ts';
-import { openDatabase } from '../../src/ledger/database.ts';
+import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/database.ts';
 import { openLedgerViews, openSqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import {
   bomItem,
@@ -99,7 +100,7 @@ describe('intake', () => {
     const { runId } = await fixture.ledger.startRun(start);
     const broken = { ...row('1'), raw: null as unknown as string };
     const seen = { has: () => false, add: () => undefined };
-    const page = { runId, source: 'erp', stream: 's', records: [broken], seen, cursor: { at: 1 } };
+    const page = { runId, source: 'erp', stream: 's', records: [broken], seen, hold: false, cursor: { at: 1 } };
     await expect(fixture.ledger.stagePage(page)).rejects.toThrow();
     expect((await fixture.ledger.startRun(start)).cursors['s']).toBeNull();
     await fixture.ledger.stagePage({ ...page, records: [row('1')] });
@@ -112,6 +113,56 @@ describe('intake', () => {
     expect(changed).toBe(1);
     const staged = await mapRows(fixture.ledger, (fields) => items(product(text(fields['id']), 'mapped anew')));
     expect(staged.mapped).toBe(2);
+  });
+
+  it('holds changed rows of a stream without a key until it is known which rows are gone', async () => {
+    const content = (name: string) => row(`hash of ${name}`, { name });
+    const map = ({ name }: JsonObject) => items(product('1', text(name)));
+    const others = [content('b'), content('c'), content('d')];
+    const mapAll = (fields: JsonObject) =>
+      text(fields['name']).length > 1 ? map(fields) : items(product(text(fields['name'])));
+    await pullRows(fixture.ledger, { rows: [content('old name'), ...others], hold: true });
+    await mapRows(fixture.ledger, mapAll);
+    const start = {
+      source: 'erp',
+      trigger: 'cli' as const,
+      streams: [{ name: 'default', snapshot: true }],
+      mappingRevision: 'r1',
+    };
+    const { runId } = await fixture.ledger.startRun(start);
+    const seen = createBitmap();
+    const records = [content('new name'), ...others];
+    await fixture.ledger.stagePage({ runId, source: 'erp', stream: 'default', records, seen, hold: true });
+    expect(await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 9 })).toEqual([]);
+    const guard = { maxMissing: 1, maxDrop: 1 };
+    await fixture.ledger.endStream({ runId, source: 'erp', stream: 'default', seen, flagItems: true, guard });
+    await mapRows(fixture.ledger, mapAll);
+    expect(fixture.ledger.views.quarantinedCount()).toBe(0);
+    expect(fixture.ledger.views.item('product', '1')).toMatchObject({ name: 'new name', missing: false });
+    expect(fixture.ledger.views.run(runId)?.streams[0]).toMatchObject({ read: 4, unchanged: 3, changed: 1 });
+  });
+
+  it('keeps what is missing missing when the mapping changes', async () => {
+    const rows = [row('1'), row('2'), row('3')];
+    await sync(rows);
+    await sync(rows.slice(1));
+    await pullRows(fixture.ledger, { rows: rows.slice(1), revision: 'r2' });
+    await mapRows(fixture.ledger, asProduct);
+    expect(fixture.ledger.views.item('product', '1')?.missing).toBe(true);
+  });
+
+  it('forgets records that have long been gone and make nothing', async () => {
+    const rows = [row('1'), row('2'), row('3')];
+    await sync(rows, ({ id }) => (id === '1' ? { status: 'excluded' } : asProduct({ id: text(id) })));
+    await sync(rows.slice(1));
+    await fixture.ledger.prune();
+    expect((await sync(rows, () => ({ status: 'excluded' }))).changed).toBe(1);
+    await sync(rows.slice(1));
+    fixture.clock.advance(31 * 24 * 3_600_000);
+    await fixture.ledger.prune();
+    const db = openDatabaseReadOnly(fixture.file);
+    expect(db?.prepare('SELECT key FROM records ORDER BY key').pluck().all()).toEqual(['2', '3']);
+    db?.close();
   });
 
   it('ignores a mapping result for a version of the record that is gone', async () => {
@@ -166,6 +217,46 @@ describe('items', () => {
     await sync([row('x', { name: 'second' }), ...others], mapAll);
     expect(fixture.ledger.views.quarantinedCount()).toBe(0);
     expect(fixture.ledger.views.item('product', '1')).toMatchObject({ name: 'second', missing: false });
+  });
+
+  const others = ['a', 'b', 'c', 'd'].map((id) => row(id));
+  const mapShared = ({ id, name }: JsonObject) =>
+    items(others.some(({ identity }) => identity === id) ? product(text(id)) : product('1', text(name)));
+
+  it('hands an item to the row that it kept out, once its own row is gone', async () => {
+    const kept = row('x', { name: 'second' });
+    await sync([row('1', { name: 'first' }), kept, ...others], mapShared);
+    expect(fixture.ledger.views.quarantinedCount()).toBe(1);
+    await sync([kept, ...others], mapShared);
+    expect(fixture.ledger.views.quarantinedCount()).toBe(0);
+    expect(fixture.ledger.views.item('product', '1')).toMatchObject({ name: 'second', missing: false });
+  });
+
+  it('does not miss an item that another row makes just the same', async () => {
+    const same = row('x', { name: 'same' });
+    await sync([row('1', { name: 'same' }), same, ...others], mapShared);
+    await sync([same, ...others], mapShared);
+    expect(fixture.ledger.views.item('product', '1')).toMatchObject({ missing: false, state: 'delivered' });
+  });
+
+  it('frees a natural key with the item that had it', async () => {
+    const bySku = ({ id, sku }: JsonObject) =>
+      items({ ...product(text(id)), payload: { sku: text(sku) || `S-${text(id)}`, name: 'x' } });
+    const later = row('2', { sku: 'SHARED' });
+    await sync([row('1', { sku: 'SHARED' }), later, ...others], bySku);
+    expect(fixture.ledger.views.quarantinedCount()).toBe(1);
+    await sync([later, ...others], bySku);
+    expect(fixture.ledger.views.quarantinedCount()).toBe(0);
+  });
+
+  it('follows natural keys that move on from item to item in one export', async () => {
+    const byCode = ({ id, code }: JsonObject) =>
+      items({ ...material(text(id)), payload: { code: text(code), name: 'x' } });
+    await sync([row('1', { code: 'C2' }), row('2', { code: 'C1' })], byCode);
+    await sync([row('1', { code: 'C1' }), row('2', { code: 'C3' })], byCode);
+    await mapRows(fixture.ledger, byCode);
+    expect(fixture.ledger.views.quarantinedCount()).toBe(0);
+    expect(fixture.ledger.views.item('material', 'C1')?.key).toBe('1');
   });
 
   it('quarantines a second item with the natural key of another', async () => {
@@ -295,7 +386,7 @@ describe('deliveries', () => {
       limit: 9,
     });
     const record = { id: candidate!.id, version: candidate!.version, result: asMaterial(candidate!.fields) };
-    expect(await fixture.ledger.replay({ records: [record], force: false, dryRun: false })).toMatchObject({
+    expect(await fixture.ledger.replay({ records: [record], dryRun: false })).toMatchObject({
       staged: 1,
     });
     const [again] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
@@ -369,16 +460,92 @@ describe('deliveries', () => {
     const selection = { states: ['in_doubt' as const], sources: [], keys: [], deliveryIds: [] };
     const [candidate] = await fixture.ledger.replayCandidates({ selection, afterId: 0, limit: 9 });
     const records = [{ id: candidate!.id, version: candidate!.version, result: asProduct(candidate!.fields) }];
-    expect(await fixture.ledger.replay({ records, force: false, dryRun: false })).toEqual({
+    expect(await fixture.ledger.replay({ records, dryRun: false })).toEqual({
       staged: 0,
       quarantined: 0,
       heldInDoubt: 1,
     });
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
-    expect(await fixture.ledger.replay({ records, force: true, dryRun: false })).toMatchObject({
-      staged: 1,
-      heldInDoubt: 0,
+    expect(await fixture.ledger.forceDoubts({ selection, dryRun: true })).toBe(1);
+    expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
+    expect(await fixture.ledger.forceDoubts({ selection, dryRun: false })).toBe(1);
+    expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toHaveLength(1);
+  });
+
+  /** Claims what is due and leaves it as after a lost answer that may be asked for again. */
+  async function doubtAndResend(verdict: { absent: boolean }): Promise<number> {
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    await fixture.ledger.claim(due!.id);
+    const reason = { code: 'reset', message: 'lost' };
+    await fixture.ledger.settle({
+      deliveryId: due!.id,
+      verdict: { kind: 'doubt', nextLookAt: 1, spend: true, reason },
     });
+    await fixture.ledger.settle({ deliveryId: due!.id, verdict: { kind: 'resend', dueAt: 0, ...verdict, reason } });
+    return due!.id;
+  }
+
+  it('follows a write that may have arrived, also when the change is taken back meanwhile', async () => {
+    await sync([row('1', { name: 'A' })], asMaterial);
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
+    await mapRows(fixture.ledger, asMaterial);
+    await doubtAndResend({ absent: false });
+    const { sent } = await sync([row('1', { name: 'A' })], asMaterial);
+    expect(sent.map(({ body }) => body)).toEqual(['{"name":"B"}', '{"name":"A"}']);
+  });
+
+  it('supersedes a write that is proven not to have arrived', async () => {
+    await sync([row('1', { name: 'A' })], asMaterial);
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
+    await mapRows(fixture.ledger, asMaterial);
+    await doubtAndResend({ absent: true });
+    expect((await sync([row('1', { name: 'A' })], asMaterial)).sent).toEqual([]);
+  });
+
+  it('takes nothing of an item for granted after an update that may have arrived was refused', async () => {
+    await sync([row('1', { name: 'A' })], asMaterial);
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
+    await mapRows(fixture.ledger, asMaterial);
+    const id = await doubtAndResend({ absent: false });
+    await fixture.ledger.claim(id);
+    await fixture.ledger.settle({
+      deliveryId: id,
+      verdict: { kind: 'rejected', reason: { code: 'refused', message: 'no' } },
+    });
+    const { sent } = await sync([row('1', { name: 'A' })], asMaterial);
+    expect(sent.map(({ body }) => body)).toEqual(['{"code":"M-1","name":"A"}']);
+  });
+
+  it('looks for what was sent, not for what the item is called by now', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1')] });
+    await mapRows(fixture.ledger, asProduct);
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    await fixture.ledger.claim(due!.id);
+    const reason = { code: 'reset', message: 'lost' };
+    await fixture.ledger.settle({
+      deliveryId: due!.id,
+      verdict: { kind: 'doubt', nextLookAt: 1, spend: true, reason },
+    });
+    await pullRows(fixture.ledger, { rows: [row('1', { name: 'renamed' })] });
+    await mapRows(fixture.ledger, () => items({ ...product('1'), payload: { sku: 'OTHER', name: 'renamed' } }));
+    expect(await fixture.ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([{ naturalKey: 'SKU-1' }]);
+  });
+
+  it('shows a doubt whose row is excluded by now, and sends it again when a person says so', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1')] });
+    await mapRows(fixture.ledger, asProduct);
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    await fixture.ledger.claim(due!.id);
+    const reason = { code: 'reset', message: 'lost' };
+    await fixture.ledger.settle({
+      deliveryId: due!.id,
+      verdict: { kind: 'doubt', nextLookAt: null, spend: true, reason },
+    });
+    await pullRows(fixture.ledger, { rows: [row('1', { off: true })] });
+    await mapRows(fixture.ledger, () => ({ status: 'excluded' }));
+    expect(fixture.ledger.views.itemCounts(['erp']).product).toEqual({ in_doubt: 1 });
+    const selection = { states: ['in_doubt' as const], sources: [], keys: ['SKU-1'], deliveryIds: [] };
+    expect(await fixture.ledger.forceDoubts({ selection, dryRun: false })).toBe(1);
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toHaveLength(1);
   });
 
@@ -390,7 +557,7 @@ describe('deliveries', () => {
     const { id, version } = candidate!;
     const dry = async (name: string) => {
       const records = [{ id, version, result: items(product(name)) }];
-      return fixture.ledger.replay({ records, force: false, dryRun: true });
+      return fixture.ledger.replay({ records, dryRun: true });
     };
     expect(await dry('1')).toMatchObject({ staged: 0, quarantined: 1 });
     expect(await dry('2')).toMatchObject({ staged: 1, quarantined: 0 });
@@ -419,6 +586,19 @@ describe('the file', () => {
 
   it('has one writer, and names it to a second one', () => {
     expect(() => open()).toThrow(/in use by "dpp-sync test" \(process \d+, since 2027-01-15/);
+  });
+
+  it('has one lock by whatever link it is reached', () => {
+    const link = `${fixture.file}.link`;
+    symlinkSync(fixture.file, link);
+    const options = {
+      target: TARGET,
+      profile: Profile.parse({}),
+      encode: plainEncode,
+      clock: fixture.clock,
+      command: 'sync',
+    };
+    expect(() => openSqliteLedger({ ...options, file: link })).toThrow(/in use by/);
   });
 
   it('is bound to its target', async () => {

@@ -60,12 +60,14 @@ export interface Export {
   rows: IncomingRecord[];
   revision?: string;
   snapshot?: boolean;
+  /** As for a stream without a key. */
+  hold?: boolean;
 }
 
 /** One whole run over one stream; gives its id and what `endStream` said. */
 export async function pullRows(
   ledger: SqliteLedger,
-  { stream = 'default', rows, revision = 'r1', snapshot = true }: Export,
+  { stream = 'default', rows, revision = 'r1', snapshot = true, hold = false }: Export,
 ) {
   const { runId } = await ledger.startRun({
     source: 'erp',
@@ -74,12 +76,13 @@ export async function pullRows(
     mappingRevision: revision,
   });
   const seen = createBitmap();
-  const page = await ledger.stagePage({ runId, source: 'erp', stream, records: rows, seen });
+  const page = await ledger.stagePage({ runId, source: 'erp', stream, records: rows, seen, hold });
   const end = await ledger.endStream({
     runId,
     source: 'erp',
     stream,
     seen: snapshot ? seen : null,
+    flagItems: true,
     guard: { maxMissing: 0.5, maxDrop: 0.5 },
   });
   await ledger.endRun({ runId, result: 'complete' });

@@ -40,6 +40,11 @@ export interface PageToStage {
   records: readonly IncomingRecord[];
   /** What this run has seen so far; the page's records are added to it. */
   seen: SeenRecords;
+  /**
+   * True where records have no key, so that a changed row is a new record, and the old one is known to be gone only when
+   * the read is complete: mapping waits until then.
+   */
+  hold: boolean;
   /** Stored with the page (I1). Absent where the connector gives none. */
   cursor?: JsonValue;
 }
@@ -67,6 +72,8 @@ export interface StreamEnd {
   stream: string;
   /** Null where the stream does not give everything there is, so that nothing can be missing. */
   seen: SeenRecords | null;
+  /** Whether the items of missing records are marked as missing too. */
+  flagItems: boolean;
   guard: MissingGuard;
 }
 
@@ -134,7 +141,8 @@ export type Verdict =
   | { kind: 'retry'; dueAt: number; spend: boolean; reason: Reason }
   /** `nextLookAt` is when a read-back may begin; null when nothing but a person can tell. */
   | { kind: 'doubt'; nextLookAt: number | null; spend: boolean; reason: Reason }
-  | { kind: 'resend'; dueAt: number; reason: Reason }
+  /** `absent` says that the write is proven not to have taken effect; otherwise sending it again is only safe. */
+  | { kind: 'resend'; dueAt: number; absent: boolean; reason: Reason }
   | { kind: 'blocked'; reason: Reason }
   | { kind: 'rejected'; reason: Reason }
   | { kind: 'parked'; reason: Reason };
@@ -220,10 +228,15 @@ export interface Ledger {
   replayCandidates(request: { selection: ReplaySelection; afterId: number; limit: number }): Promise<ReplayCandidate[]>;
   /**
    * Stages mapped records anew as new revisions, even where the payload is the same: what was refused is asked again
-   * under a new key. Where the item has moved on by itself nothing is staged. An in-doubt delivery is left alone
-   * unless `force` says to send it again. With `dryRun` all of it is undone again: only what it came to is told.
+   * under a new key. Where the item has moved on by itself nothing is staged, and a delivery in doubt is left alone. With
+   * `dryRun` all of it is undone again: only what it came to is told.
    */
-  replay(request: { records: readonly MappedRecord[]; force: boolean; dryRun: boolean }): Promise<ReplayOutcome>;
+  replay(request: { records: readonly MappedRecord[]; dryRun: boolean }): Promise<ReplayOutcome>;
+  /**
+   * Sends deliveries in doubt again on a person's word, also those whose record is gone. Gives how many there are; with
+   * `dryRun` nothing else.
+   */
+  forceDoubts(request: { selection: ReplaySelection; dryRun: boolean }): Promise<number>;
 
   /** Prunes the history of items, runs and events. */
   prune(): Promise<void>;
