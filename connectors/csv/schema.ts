@@ -19,6 +19,7 @@ const DialectFields = z.strictObject({
     ),
   encoding: z
     .string()
+    .min(1)
     .refine((name) => iconv.encodingExists(name), {
       error: 'an encoding, such as utf-8, windows-1252, iso-8859-1, iso-8859-15, utf-16le or shift_jis',
     })

@@ -7,13 +7,15 @@ import type { SecretStore } from '../lib/secrets.ts';
 import { readBoundedFile } from './bounded-file.ts';
 import type { ConnectorSchemas, ConnectorSettings } from './check-connector.ts';
 import { checkSources } from './check-sources.ts';
-import { Config, Mapping, type MappingConfig, type SourceConfig } from './config.ts';
+import { Config, type SourceConfig } from './config.ts';
 import { parseDocumentText } from './document.ts';
 import type { Environment } from './environment.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { interpolate } from './interpolate.ts';
 import { loadProfile } from './load-profile.ts';
 import type { LoadedConfig, LoadedMapping, LoadedSource } from './loaded-config.ts';
+import { loadedMapping, readableMappings } from './loaded-mapping.ts';
+import { addFlaws, type MappingFlaw } from './mapping-flaws.ts';
 import { parseSettings } from './parse-settings.ts';
 import { configFault, type PathSegment } from './problem.ts';
 import { createSecretSource, type SecretSource } from './secret-source.ts';
@@ -36,14 +38,6 @@ export interface LoadOptions<Connector extends ConnectorSchemas> {
   compile?: (mappings: readonly LoadedMapping[], folder: string) => Promise<readonly MappingFlaw[]>;
 }
 
-/** What is wrong within a mapping. */
-export interface MappingFlaw {
-  /** The mapping's path, and what follows it. */
-  path: string;
-  message: string;
-  cure?: string;
-}
-
 /**
  * Reads, completes and checks the config file. All problems are found at once, so far as one does not hide another.
  *
@@ -58,6 +52,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const document = parseDocumentText(await readConfigText(file));
   if (!document.ok) throw configFault(file, document.error);
   const { value, templates, problems } = await interpolate(document.value.value, { env, folder });
+  const resolvePath = (path: string): string => resolve(folder, path);
   const findings = createFindings({ document: document.value, value, templates, secrets });
   for (const { path, message, cure } of problems) findings.addProblem(path, message, cure);
 
@@ -67,9 +62,9 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const profile = await checkProfile(value, { folder, profilesDir }, findings);
   const settings = checkSources(value, { connectors, profile, findings, isExpanded });
   if (config === undefined || profile === undefined || findings.problems.length > 0) {
-    for (const mappings of readableMappings(value, (path) => resolve(folder, path))) {
-      for (const flaw of (await options.compile?.(mappings, folder)) ?? []) addFlaw(flaw, findings);
-    }
+    const { compile = async () => [] } = options;
+    const flaws = readableMappings(value, resolvePath).map((mappings) => compile(mappings, folder));
+    addFlaws((await Promise.all(flaws)).flat(), findings);
     throw configFault(
       file,
       [...findings.problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0)),
@@ -80,7 +75,6 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     const template = templates.get(JSON.stringify(path)) ?? null;
     return createSecretSource({ env, folder, path: path.join('.'), template, value: text, secrets });
   };
-  const resolvePath = (path: string): string => resolve(folder, path);
   const { target, web } = config;
   return {
     file,
@@ -154,48 +148,4 @@ function loadedSource<Connector>(
   const path = `sources[${index}]`;
   const mappings = source.mappings.map((mapping, at) => loadedMapping(mapping, `${path}.mappings[${at}]`, resolvePath));
   return { ...settings, id, schedule: schedule ?? null, timezone, omit, mappings, onMissing, guard, path };
-}
-
-function loadedMapping(mapping: MappingConfig, path: string, resolvePath: (path: string) => string): LoadedMapping {
-  const { stream, to, key, when, refs, fields, module } = mapping;
-  return {
-    stream,
-    ...(to === undefined ? {} : { to }),
-    ...(key === undefined ? {} : { key }),
-    ...(when === undefined ? {} : { when }),
-    ...(refs === undefined ? {} : { refs: present(refs) }),
-    ...(fields === undefined ? {} : { fields }),
-    ...(module === undefined ? {} : { module: resolvePath(module) }),
-    path,
-  };
-}
-
-/** By source, the mappings that are complete in themselves, whatever else is wrong with the config. */
-function readableMappings(value: unknown, resolvePath: (path: string) => string): LoadedMapping[][] {
-  return listIn(value, 'sources').map((source, index) =>
-    listIn(source, 'mappings').flatMap((mapping, at) => {
-      const parsed = Mapping.safeParse(mapping);
-      return parsed.success ? [loadedMapping(parsed.data, `sources[${index}].mappings[${at}]`, resolvePath)] : [];
-    }),
-  );
-}
-
-function listIn(value: unknown, name: string): unknown[] {
-  const list = isJsonObject(value) ? value[name] : undefined;
-  return Array.isArray(list) ? list : [];
-}
-
-/** What the config's own rules have found at a place is said already. */
-function addFlaw({ path, message, cure }: MappingFlaw, findings: Findings): void {
-  const [, source, mapping, member, name] =
-    /^sources\[(\d+)\]\.mappings\[(\d+)\](?:\.(\w+)(?:\.(.+))?)?$/s.exec(path) ?? [];
-  const within = [member, name].filter((segment) => segment !== undefined);
-  const segments = ['sources', Number(source), 'mappings', Number(mapping), ...within];
-  if (!findings.has(segments)) findings.addProblem(segments, message, cure);
-}
-
-/** Leaves out the members without a value. */
-function present<Key extends string>(members: { [K in Key]?: string | undefined }): { [K in Key]?: string } {
-  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in Key]?: string };
 }

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { connectors } from '../../connectors/index.ts';
 import { processEnvironment } from '../config/environment.ts';
-import { loadConfig, type MappingFlaw } from '../config/load-config.ts';
+import { loadConfig } from '../config/load-config.ts';
 import type { LoadedMapping } from '../config/loaded-config.ts';
+import type { MappingFlaw } from '../config/mapping-flaws.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { findPackage } from './package.ts';

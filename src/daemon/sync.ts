@@ -134,7 +134,7 @@ const GATE_ADVICE = {
 
 function unreachableFault(runtime: Runtime, { waitMs }: SyncRequest): Fault {
   const { baseUrl } = runtime.config.target;
-  return fault('api.unreachable', `The API at ${baseUrl} has not answered for ${Math.round(waitMs / 1000)} s.`, {
+  return fault('api.unreachable', `The API at ${baseUrl} has taken no request for ${Math.round(waitMs / 1000)} s.`, {
     path: 'target.baseUrl',
     suggestion: 'Check the address and the network, and run the sync again; everything is still due.',
   });

@@ -77,6 +77,43 @@ describe('dpp-sync check', () => {
     expect(stderr).toContain('sources[0].mappings[0].fields.name');
   });
 
+  it('reports expressions that do not compile beside the other errors of a config', async () => {
+    const [source] = SMALL_SOURCES;
+    const [products, materials] = source?.mappings ?? [];
+    const mappings = [
+      { ...products, key: 'row.ID +', fields: { sku: 'row.SKU', name: 'nmae(1)', colour: 'nmae(2)' } },
+      { ...materials, to: 'materiel', key: 'row.' },
+      { stream: 'boms', module: './none.ts', when: 'row.QTY' },
+      { stream: 'boms', module: './none.ts', when: '"always"' },
+      { stream: 'products', to: 'product', fields: {}, key: 'lookup("a.csv", row.ID) + lookup("b.csv", row.ID)' },
+    ];
+    writeConfig({ sources: [{ ...source, schedule: 'daily', mappings }] });
+    const { exitCode, stderr } = await check();
+    expect(exitCode).toBe(2);
+    const problems = [...stderr.matchAll(/^ {2}(\S+) \(line (\d+)\): (.*)$/gm)];
+    expect(problems.map(([, path]) => path?.replace('sources[0].', ''))).toEqual([
+      'schedule',
+      'mappings[0].key',
+      'mappings[0].fields.name',
+      'mappings[0].fields.colour',
+      'mappings[1].to',
+      'mappings[2].module',
+      'mappings[3].module',
+      'mappings[3].when',
+      'mappings[4]',
+      'mappings[4]',
+      'mappings[4].fields.sku',
+      'mappings[4].fields.name',
+    ]);
+    expect(problems.find(([, path]) => path?.endsWith('fields.name'))?.[3]).toContain('nmae(1)');
+    expect(stderr).toContain('unknown key');
+    const lines = problems.map(([, , line]) => Number(line));
+    expect(lines).toEqual(lines.toSorted((a, b) => a - b));
+    expect((await check('--json')).json()).toMatchObject({
+      error: { code: 'config.invalid', path: 'sources[0].schedule' },
+    });
+  });
+
   it('ends with 2 without a config', async () => {
     const { exitCode, stderr } = await cli(['check', '-c', join(world.folder, 'other.yaml')]);
     expect(exitCode).toBe(2);
@@ -88,15 +125,19 @@ describe('dpp-sync check', () => {
     const [source] = SMALL_SOURCES;
     writeConfig({
       sources: [
-        { ...source, id: 'one', options: { encoding: 'klingon' } },
+        { ...source, id: 'one', options: { delimiter: '"' } },
         { ...source, id: 'two', streams: { ...source?.streams, boms: { path: './none-*.csv', key: ['NO'] } } },
       ],
     });
     const { exitCode, stdout } = await check();
     expect(exitCode).toBe(3);
-    expect(stdout).toContain('klingon');
+    expect(stdout).toContain('is also part of a delimiter');
     expect(stdout).toContain('No file matches ./none-*.csv');
+    expect(stdout).toContain('in the config: sources[1].streams.boms');
     expect(stdout).toContain('scopes: read ✓ yes');
+    const document = (await check('--json')).json();
+    expect(document).toMatchObject({ error: { code: 'source.unreadable', path: 'sources[0].streams.products' } });
+    expect((document['sources'] as object[]).at(-1)).toMatchObject({ error: { path: 'sources[1].streams.boms' } });
   });
 
   it('ends with 3 when the API refuses the key', async () => {

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { exitCodeOf } from '../../src/daemon/sync.ts';
+import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { text } from '../support/ledger.ts';
@@ -48,6 +51,11 @@ function contents() {
       })
       .toSorted(byText),
   };
+}
+
+function accepted(): number {
+  const { products, materials, bomItems } = world.contents();
+  return products.length + materials.length + bomItems.length;
 }
 
 const ALL = {
@@ -203,6 +211,68 @@ describe('when answers are lost', () => {
     expect(contents()).toEqual(ALL);
     expect(world.requests()).toMatchObject({ 'bom_item.create': 5 });
   });
+
+  /** The write takes effect, its answer is lost, and the API is away until the fault is cleared. */
+  const loseThenAway = (operation: 'product.create' | 'material.update' | 'bom_item.create') => {
+    world.sandbox.faults.add({ operation, kind: 'reset-after', count: 1 });
+    for (const away of [operation, 'product.list', 'material.list'] as const) {
+      world.sandbox.faults.add({ operation: away, kind: 'status', status: 503 });
+    }
+  };
+
+  it('brings back the old value when a change was lost, arrived, and was taken back', async () => {
+    await given();
+    await world.sync();
+    loseThenAway('material.update');
+    replaceExport(changed('materials', 'M1', { name: 'Iron' }));
+    expect((await world.sync({ waitMs: 300 })).fault).toMatchObject({ exitCode: 3 });
+    expect(contents().materials).toEqual(['Copper', 'Iron']);
+    replaceExport(SMALL);
+    await world.sync({ waitMs: 300 });
+    world.sandbox.faults.clear();
+    expect(exitCodeOf(await world.sync())).toBe(0);
+    expect(contents()).toEqual(ALL);
+  });
+
+  it('does not double a BOM item that changed while its answer was lost', async () => {
+    await given({ sandbox: { idempotency: 'honoured' }, profile: { idempotency: 'honoured' } });
+    loseThenAway('bom_item.create');
+    await world.sync({ waitMs: 300 });
+    replaceExport({ ...SMALL, lines: SMALL.lines.map((line) => ({ ...line, quantity: '7' })) });
+    await world.sync({ waitMs: 300 });
+    world.sandbox.faults.clear();
+    const report = await world.sync();
+    expect(contents().bom).toHaveLength(4);
+    expect(report.items.bom_item).toEqual({ delivered: 3, blocked: 1 });
+  });
+
+  it('finds a product under the SKU that was sent, whatever it is called by now', async () => {
+    await given();
+    loseThenAway('product.create');
+    await world.sync({ waitMs: 300 });
+    const config = readFileSync(world.configFile, 'utf8');
+    world.write('dpp-sync.yaml', config.replace('"SKU-" + row.ID', '"NEW-" + row.ID'));
+    world.sandbox.faults.clear();
+    const report = await world.sync();
+    const skus = world.contents().products.map(({ sku }) => text(sku).slice(4));
+    expect(skus.toSorted(byText)).toEqual(['P1', 'P2', 'P3']);
+    expect(report.items.product).toMatchObject({ blocked: 1 });
+  });
+
+  it('keeps what the API has said while the ledger cannot be written', async () => {
+    await given({ sandbox: { faults: [{ operation: '*', kind: 'latency', ms: 300 }] } });
+    const runtime = await world.open();
+    const blocker = new Database(join(world.folder, 'data/ledger.db'));
+    const report = sync(runtime, { sources: [], waitMs: 30_000, abort: new AbortController().signal }, systemClock);
+    await vi.waitUntil(() => accepted() > 0, { timeout: 20_000, interval: 5 });
+    blocker.exec('BEGIN IMMEDIATE');
+    await vi.waitUntil(async () => (await runtime.engine.status()).trouble !== null, { timeout: 20_000 });
+    blocker.exec('ROLLBACK');
+    blocker.close();
+    expect(exitCodeOf(await report)).toBe(0);
+    await runtime.close();
+    expect(contents()).toEqual(ALL);
+  }, 60_000);
 
   it('parks what never gets a clear answer, after its own limit', async () => {
     await given({

@@ -110,7 +110,7 @@ describe('a sound config', () => {
   it('takes the stream out of options when there is only one', async () => {
     const [source] = (await loadText(SOUND_CONFIG)).sources;
     expect(source?.streams).toEqual([
-      { name: 'default', key: ['SKU'], options: { path: 'products.csv', files: 'all' } },
+      { name: 'default', key: ['SKU'], options: { path: 'products.csv', files: 'all' }, path: 'sources[0].options' },
     ]);
     expect(source?.options).not.toHaveProperty('path');
     expect(source?.options).not.toHaveProperty('key');
@@ -293,6 +293,17 @@ describe('a config with problems', () => {
     expect(problems['sources[0].mappings[0].fields.nmae']?.cure).toBe('Did you mean name?');
     expect(problems['sources[0].mappings[1].stream']?.cure).toBe('Did you mean boms?');
     expect(problems['sources[0].timezone']?.cure).toBe('Did you mean Europe/Berlin?');
+  });
+
+  it('knows which encodings there are, for a source, a stream and a single stream', async () => {
+    const text = CONTRACT.replace('windows-1252', 'klingon').replace('files: all', 'encoding: vulcan');
+    const problems = await problemsIn(text, { files: SECRET_FILES });
+    expect(Object.keys(problems)).toEqual(['sources[0].options.encoding', 'sources[0].streams.boms.encoding']);
+    expect(problems['sources[0].options.encoding']?.message).toMatch(
+      /^found "klingon", expected an encoding, such as utf-8, windows-1252/,
+    );
+    const single = await problemsIn(SOUND_CONFIG.replace('{ path', '{ encoding: "", path'));
+    expect(single['sources[0].options.encoding']?.message).toContain('found empty text, expected text');
   });
 
   it('says that a stream option beside streams belongs under them', async () => {

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import type { LoadedConfig } from '../../src/config/loaded-config.ts';
+import { openSource, probeSource } from '../../src/daemon/open-source.ts';
+import { type Connector, defineConnector, sourceFault, z } from '../../src/sdk/index.ts';
+import { loadText, SOUND_CONFIG } from '../support/config-folder.ts';
+import { createRecordingLog } from '../support/recording-log.ts';
+
+const STREAMS = SOUND_CONFIG.replace(
+  'options: { path: products.csv, key: [SKU] }',
+  'streams: { default: { path: products.csv, key: [SKU] }, boms: { path: boms.csv } }',
+);
+
+const reading = new AbortController();
+
+/** Opens the config's source and reads one of its streams to the end; gives what it fails with. */
+async function failureOfReading(config: LoadedConfig<Connector>, stream: number): Promise<unknown> {
+  const [source] = config.sources;
+  if (!source) throw new Error('the config has no source');
+  try {
+    const reader = await openSource(source, config, createRecordingLog());
+    const pages = reader.streams[stream]?.read(null, reading.signal) ?? [];
+    for await (const page of pages) expect(page.rows).toEqual([]);
+  } catch (error) {
+    return error;
+  }
+  throw new Error('it was read, and should not have been');
+}
+
+async function failureOfProbing(config: LoadedConfig<Connector>): Promise<unknown> {
+  const [source] = config.sources;
+  if (!source) throw new Error('the config has no source');
+  return probeSource(source, config, createRecordingLog(), reading.signal).catch((error: unknown) => error);
+}
+
+/** A connector that fails at one step with what it is given. */
+function failing(step: 'open' | 'read' | 'probe', error: unknown): Connector {
+  const failAt = (one: typeof step): void => {
+    if (one === step) throw error;
+  };
+  return defineConnector({
+    id: 'failing',
+    title: 'Fails',
+    reads: 'snapshot',
+    options: z.object({}),
+    streamOptions: z.object({}),
+    async open() {
+      failAt('open');
+      return {
+        async *read() {
+          yield { rows: [] };
+          failAt('read');
+        },
+        async probe() {
+          failAt('probe');
+          return 'nothing';
+        },
+        async close() {},
+      };
+    },
+  });
+}
+
+async function configWith(connector: Connector): Promise<LoadedConfig<Connector>> {
+  const config = await loadText(STREAMS);
+  return { ...config, sources: config.sources.map((source) => ({ ...source, connector })) };
+}
+
+describe('a source that cannot be read', () => {
+  it('names the stream in the config, with the message, suggestion and cause that the connector gave', async () => {
+    const config = await loadText(STREAMS);
+    expect(await failureOfReading(config, 0)).toMatchObject({
+      code: 'source.unreadable',
+      exitCode: 3,
+      path: 'sources[0].streams.default',
+      message: expect.stringContaining('products.csv'),
+      suggestion: expect.stringMatching(/\.$/),
+    });
+    expect(await failureOfReading(config, 1)).toMatchObject({ path: 'sources[0].streams.boms' });
+    expect(await failureOfProbing(config)).toMatchObject({ path: 'sources[0].streams.default' });
+
+    const cause = new Error('why');
+    const refused = await configWith(failing('read', sourceFault('No.', { cause })));
+    expect(await failureOfReading(refused, 0)).toMatchObject({ message: 'No.', suggestion: undefined, cause });
+  });
+
+  it('names the options where its single stream stands in them', async () => {
+    const config = await loadText(SOUND_CONFIG);
+    expect(await failureOfReading(config, 0)).toMatchObject({ path: 'sources[0].options' });
+  });
+
+  it('names the source where it cannot even be opened', async () => {
+    const config = await configWith(failing('open', sourceFault('No.')));
+    expect(await failureOfReading(config, 0)).toMatchObject({ message: 'No.', path: 'sources[0]' });
+    expect(await failureOfProbing(config)).toMatchObject({ message: 'No.', path: 'sources[0]' });
+  });
+
+  it('keeps the place that the connector names itself, and any other error as it is', async () => {
+    const placed = sourceFault('No.', { path: 'sources[0].options.host' });
+    const defect = new TypeError('x is not a function');
+    for (const error of [placed, defect]) {
+      for (const step of ['open', 'read'] as const) {
+        expect(await failureOfReading(await configWith(failing(step, error)), 0)).toBe(error);
+      }
+      expect(await failureOfProbing(await configWith(failing('probe', error)))).toBe(error);
+    }
+  });
+});
