@@ -21,10 +21,12 @@ export interface IdempotencyStore {
    */
   recall(use: KeyUse, now: number): Answer | undefined;
   /**
-   * Keeps an answer, unless it is one that a later attempt may get past (429, 5xx). Because the record commits with the
-   * effect, a crash leaves both or neither.
+   * Keeps an answer, unless it is one that a later attempt may get past (429, 5xx) or the settings replay successes
+   * alone. Because the record commits with the effect, a crash leaves both or neither.
    */
   record(use: KeyUse, answer: Answer, now: number): void;
+  /** Keeps a failure of the server's own, where the settings replay everything: it replaces what was kept before. */
+  recordFailure(use: KeyUse, answer: Answer, now: number): void;
 }
 
 /** True when this operation obeys the header under the given mode. */
@@ -44,7 +46,12 @@ interface RecordRow {
   body: string;
 }
 
-export function createIdempotencyStore(database: Database, retentionMs: number): IdempotencyStore {
+type Retention = Pick<SandboxSettings, 'idempotencyRetentionMs' | 'idempotencyKeysMax' | 'idempotencyReplays'>;
+
+export function createIdempotencyStore(
+  database: Database,
+  { idempotencyRetentionMs: retentionMs, idempotencyKeysMax: keysMax, idempotencyReplays: replays }: Retention,
+): IdempotencyStore {
   const find = database.prepare<[number, string, number], RecordRow>(
     `SELECT fingerprint, status, body FROM idempotency_record
      WHERE organization_id = ? AND key = ? AND created_at > ?`,
@@ -58,6 +65,15 @@ export function createIdempotencyStore(database: Database, retentionMs: number):
     `DELETE FROM idempotency_record WHERE id IN
      (SELECT id FROM idempotency_record WHERE created_at <= ? ORDER BY created_at LIMIT 2)`,
   );
+  const forgetOldest = database.prepare(
+    `DELETE FROM idempotency_record WHERE organization_id = :organizationId AND id <=
+     (SELECT id FROM idempotency_record WHERE organization_id = :organizationId ORDER BY id DESC LIMIT 1 OFFSET :keysMax)`,
+  );
+  const keep = ({ organizationId, key, fingerprint }: KeyUse, { status, body }: Answer, now: number): void => {
+    prune.run(now - retentionMs);
+    insert.run(organizationId, key, fingerprint, status, JSON.stringify(body), now);
+    if (keysMax !== null) forgetOldest.run({ organizationId, keysMax });
+  };
   return {
     recall(use, now) {
       const record = find.get(use.organizationId, use.key, now - retentionMs);
@@ -70,8 +86,10 @@ export function createIdempotencyStore(database: Database, retentionMs: number):
     },
     record(use, answer, now) {
       if (answer.status === 429 || answer.status >= 500) return;
-      prune.run(now - retentionMs);
-      insert.run(use.organizationId, use.key, use.fingerprint, answer.status, JSON.stringify(answer.body), now);
+      if (answer.status < 300 || replays !== 'successes') keep(use, answer, now);
+    },
+    recordFailure(use, answer, now) {
+      if (replays === 'everything' && !answer.document) keep(use, answer, now);
     },
   };
 }

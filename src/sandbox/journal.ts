@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { OperationName } from './endpoints.ts';
 
-/** How a request ended: an HTTP status, or a connection that was reset in place of an answer. */
-export type Ending = number | 'reset';
+/** How a request ended: an HTTP status, or a connection that was reset in place of an answer or amid its body. */
+export type Ending = number | 'reset' | 'truncated';
 
 /** One of the last requests. */
 export interface SandboxEvent {
@@ -13,6 +13,8 @@ export interface SandboxEvent {
   ending: Ending;
   /** What the request was about, where its body was read and tells; cut to 200 characters. */
   naturalKey: string | null;
+  /** True for an answer that was repeated from an idempotency record. */
+  replayed?: boolean;
   /** The message of an error that the sandbox itself is to blame for, which was answered 500. */
   error?: string;
 }
@@ -32,6 +34,8 @@ export interface Journal {
   write(organizationId: number, operation: OperationName, naturalKey: string): void;
   /** Requests by operation (`other` where there is none) and ending. */
   requests(): Record<string, Record<string, number>>;
+  /** How many requests were answered from an idempotency record. */
+  replayed(): number;
   writes(): WriteCount[];
   /** The last requests, oldest first. */
   events(): SandboxEvent[];
@@ -44,6 +48,7 @@ export function createJournal(database: Database, eventsMax: number): Journal {
   const counters = new Map<string, Map<string, number>>();
   const ring: SandboxEvent[] = [];
   let oldest = 0;
+  let replayed = 0;
   const countWrite = database.prepare(
     `INSERT INTO write_count (organization_id, operation, natural_key, count) VALUES (?, ?, ?, 1)
      ON CONFLICT DO UPDATE SET count = count + 1`,
@@ -58,6 +63,7 @@ export function createJournal(database: Database, eventsMax: number): Journal {
       const name = event.operation ?? 'other';
       const byEnding = counters.get(name) ?? new Map<string, number>();
       counters.set(name, byEnding);
+      if (event.replayed) replayed += 1;
       const ending = String(event.ending);
       byEnding.set(ending, (byEnding.get(ending) ?? 0) + 1);
       if (eventsMax === 0) return;
@@ -73,6 +79,7 @@ export function createJournal(database: Database, eventsMax: number): Journal {
       countWrite.run(organizationId, operation, naturalKey);
     },
     requests: () => Object.fromEntries([...counters].map(([name, counts]) => [name, Object.fromEntries(counts)])),
+    replayed: () => replayed,
     writes: () => writes.all(),
     events: () => [...ring.slice(oldest), ...ring.slice(0, oldest)],
   };

@@ -4,7 +4,7 @@ import { messageOf } from '../lib/errors.ts';
 import { err, ok, type Result } from '../lib/result.ts';
 import { type Answer, refusal } from './answer.ts';
 import { ENDPOINTS, type OperationName } from './endpoints.ts';
-import type { Faults } from './faults.ts';
+import type { FaultPlan, Faults } from './faults.ts';
 import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from './idempotency.ts';
 import type { Journal } from './journal.ts';
 import type { Operation, OperationRequest } from './operation.ts';
@@ -19,10 +19,13 @@ export interface AdmittedRequest extends Pick<OperationRequest, 'organizationId'
   idempotencyKey: string | undefined;
 }
 
-/** What to do to the client. A null answer is a connection that is reset. */
+/** What to do to the client. */
 export interface Conclusion {
+  /** Null for a connection that is reset in place of an answer. */
   answer: Answer | null;
   naturalKey: string | undefined;
+  /** How the body goes out, where not as usual. */
+  body?: { kind: 'truncate' } | { kind: 'slow-body'; ms: number };
 }
 
 /** Everything that working on a request needs. */
@@ -47,7 +50,7 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
   // Only requests on open connections are in here. Losing it in a crash is right: what was in flight then is no more.
   const inFlight = new Set<string>();
 
-  const conclude = (request: AdmittedRequest, use: KeyUse | undefined): Conclusion => {
+  const conclude = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Conclusion => {
     const now = clock.now();
     const recalled = use && idempotency.recall(use, now);
     const body = parseBody(request.body);
@@ -56,8 +59,12 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     const answer = recalled ?? (body.ok ? operation.execute(operationRequest) : body.error);
     const naturalKey = operation.naturalKey(operationRequest);
     if (recalled) return { answer, naturalKey };
-    if (naturalKey !== undefined && answer.status < 300) {
-      journal.write(request.organizationId, request.operation, naturalKey);
+    const again = times > 1 && body.ok ? [operation.execute(operationRequest)] : [];
+    for (const { status, written } of [answer, ...again]) {
+      if (status >= 300) continue;
+      for (const key of written ?? (naturalKey === undefined ? [] : [naturalKey])) {
+        journal.write(request.organizationId, request.operation, key);
+      }
     }
     if (use) idempotency.record(use, answer, now);
     return { answer, naturalKey };
@@ -72,16 +79,25 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
   };
 
   const proceed = async (request: AdmittedRequest, use: KeyUse | undefined): Promise<Conclusion> => {
-    const { latencyMs, outcome } = faults.take(request.operation, request.body);
+    const { latencyMs, outcome } = faults.take({ ...request, now: clock.now() });
     if (latencyMs > 0) await clock.sleep(latencyMs, parts.closing);
-    if (outcome?.kind === 'status') {
-      const detail = `The sandbox was told to answer ${outcome.status}.`;
-      return { answer: refusal(outcome.status, detail), naturalKey: describe(request) };
+    if (outcome === null) return perform(request, use);
+    const instead = insteadOf(outcome);
+    if (instead !== undefined) {
+      const { naturalKey } =
+        'effect' in outcome && outcome.effect === 'done' ? perform(request, use) : { naturalKey: describe(request) };
+      if (instead && use) idempotency.recordFailure(use, instead, clock.now());
+      return { answer: instead, naturalKey };
     }
-    if (outcome?.kind === 'reset-before') return { answer: null, naturalKey: describe(request) };
+    const conclusion = perform(request, use, outcome.kind === 'duplicate' ? 2 : 1);
+    if (outcome.kind === 'reset-after') return { ...conclusion, answer: null };
+    if (outcome.kind === 'truncate' || outcome.kind === 'slow-body') return { ...conclusion, body: outcome };
+    return conclusion;
+  };
+
+  const perform = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Conclusion => {
     const reads = ENDPOINTS[request.operation].method === 'GET';
-    const conclusion = reads ? conclude(request, use) : inTransaction.immediate(request, use);
-    return outcome?.kind === 'reset-after' ? { ...conclusion, answer: null } : conclusion;
+    return reads ? conclude(request, use) : inTransaction.immediate(request, use, times);
   };
 
   return async (request) => {
@@ -104,6 +120,33 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
       inFlight.delete(flight);
     }
   };
+}
+
+/** What a fault answers in place of the operation; null for a reset, undefined where the operation answers itself. */
+function insteadOf(outcome: NonNullable<FaultPlan['outcome']>): Answer | null | undefined {
+  switch (outcome.kind) {
+    case 'reset-before':
+    case 'outage':
+      return null;
+    case 'status': {
+      const { status, retryAfterSeconds } = outcome;
+      const headers = retryAfterSeconds === undefined ? undefined : { 'retry-after': String(retryAfterSeconds) };
+      return refusal(status, `The sandbox was told to answer ${status}.`, headers);
+    }
+    case 'html': {
+      const page = `<!doctype html>\n<title>${outcome.status}</title>\n<p>The sandbox was told to answer with HTML.</p>\n`;
+      return {
+        status: outcome.status,
+        body: null,
+        document: { type: 'text/html; charset=utf-8', bytes: Buffer.from(page) },
+      };
+    }
+    case 'reset-after':
+    case 'truncate':
+    case 'slow-body':
+    case 'duplicate':
+      return undefined;
+  }
 }
 
 function parseBody(text: string): Result<unknown, Answer> {

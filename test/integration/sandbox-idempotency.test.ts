@@ -133,7 +133,11 @@ test('forgets a key after its retention', async () => {
 test('removes the records whose retention has passed as new ones come in', () => {
   const database = openDatabase({ storage: ':memory:', ids: 'numeric' });
   database.exec("INSERT INTO organization (id, name, plan) VALUES (1, 'acme', 'enterprise')");
-  const store = createIdempotencyStore(database, 1000);
+  const store = createIdempotencyStore(database, {
+    idempotencyRetentionMs: 1000,
+    idempotencyKeysMax: null,
+    idempotencyReplays: 'answers',
+  });
   const count = database.prepare('SELECT count(*) FROM idempotency_record').pluck();
   const add = (key: string, now: number) =>
     store.record({ organizationId: 1, key, fingerprint: 'f' }, { status: 201, body: {} }, now);
