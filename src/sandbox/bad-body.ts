@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Conclusion } from './processor.ts';
 import type { StyledAnswer } from './style.ts';
 
-/** A slow body is sent in this many pieces, or in fewer where it is shorter. */
+/** A slow body is sent in this many pieces. */
 const PIECES = 10;
 
 /**
@@ -31,10 +31,10 @@ export async function sendBadly(
     raw.socket?.resetAndDestroy();
     return;
   }
-  const size = Math.ceil(bytes.length / PIECES);
-  for (let from = 0; from < bytes.length && !raw.destroyed; from += size) {
-    raw.write(bytes.subarray(from, from + size));
+  const start = (piece: number): number => Math.floor((bytes.length * piece) / PIECES);
+  for (let piece = 0; piece < PIECES && !raw.destroyed; piece += 1) {
     await clock.sleep(how.ms / PIECES, closing);
+    raw.write(bytes.subarray(start(piece), start(piece + 1)));
   }
   raw.end();
 }
