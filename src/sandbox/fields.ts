@@ -21,7 +21,8 @@ export function text(max: number) {
     .max(max, `Ensure this field has no more than ${max} characters.`)
     .refine((value) => value.trim() !== '', 'This field may not be blank.')
     .refine((value) => !value.includes('\0'), 'Null characters are not allowed.')
-    .refine((value) => value.isWellFormed(), 'Surrogate characters are not allowed.');
+    .refine((value) => value.isWellFormed(), 'Surrogate characters are not allowed.')
+    .meta({ minLength: 1, maxLength: max });
 }
 
 /** One of a closed list of texts. */
@@ -41,7 +42,13 @@ function notAChoice(input: unknown): string {
 
 /** An upper-case ISO 3166-1 alpha-2 code that is assigned. */
 export function country() {
-  return z.string(typed('Not a valid string.')).refine(isCountryCode, { error: ({ input }) => notAChoice(input) });
+  return z
+    .string(typed('Not a valid string.'))
+    .refine(isCountryCode, { error: ({ input }) => notAChoice(input) })
+    .meta({
+      pattern: '^[A-Z]{2}$',
+      description: 'A country as ISO 3166-1 alpha-2 assigns it.',
+    });
 }
 
 /** True or false; neither 0 and 1 nor words for them. */

@@ -30,7 +30,7 @@ export interface IdempotencyStore {
 }
 
 /** True when this operation obeys the header under the given mode. */
-export function honoursKeys(mode: SandboxSettings['idempotency'], endpoint: Endpoint): boolean {
+export function honoursKeys(mode: SandboxSettings['idempotency'], endpoint: Pick<Endpoint, 'idempotencyKey'>): boolean {
   if (endpoint.idempotencyKey === 'meaningless' || mode === 'ignored') return false;
   return mode === 'honoured' || endpoint.idempotencyKey === 'named';
 }
