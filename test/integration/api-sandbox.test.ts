@@ -19,7 +19,7 @@ interface World {
   sandbox: Sandbox;
   client: ApiClient;
   keyId: string | number;
-  write(operation: Operation, payload: Write['payload'], more?: Partial<Write>): Promise<Outcome>;
+  write: (operation: Operation, payload: Write['payload'], more?: Partial<Write>) => Promise<Outcome>;
   close(): Promise<void>;
 }
 
