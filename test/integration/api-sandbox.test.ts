@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ApiClient, createApiClient } from '../../src/api/api-client.ts';
+import { compareOpenApi } from '../../src/api/openapi/compare.ts';
 import type { Operation } from '../../src/domain/delivery.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Publication, Report } from '../../src/domain/ports/platform.ts';
@@ -177,26 +178,27 @@ async function walkImport({
   expect(items[1]?.remoteId).toBe(benchId);
 }
 
+const style = fc.record(
+  {
+    ids: fc.constantFrom('numeric' as const, 'uuid' as const),
+    idAt: fc.constantFrom('id' as const, 'uuid' as const, 'pk' as const, 'data.id' as const),
+    successCodes: fc.constantFrom('created' as const, 'ok' as const, 'accepted' as const),
+    errors: fc.constantFrom('drf' as const, 'problem' as const, 'message' as const),
+    pageSize: fc.integer({ min: 1, max: 4 }),
+    paging: fc.constantFrom('page-number' as const, 'cursor' as const, 'link-header' as const, 'none' as const),
+    envelope: fc.constantFrom('results' as const, 'data' as const, 'items' as const),
+    idempotency: fc.constantFrom('honoured' as const, 'publish-only' as const, 'ignored' as const),
+    import: fc.record({
+      upserts: fc.boolean(),
+      answer: fc.constantFrom('per-row' as const, 'summary' as const, 'none' as const),
+    }),
+  },
+  { requiredKeys: [] },
+);
+
 test('the client does everything that the document has, whatever style the server is of', {
   timeout: 120_000,
 }, async () => {
-  const style = fc.record(
-    {
-      ids: fc.constantFrom('numeric' as const, 'uuid' as const),
-      idAt: fc.constantFrom('id' as const, 'uuid' as const, 'pk' as const, 'data.id' as const),
-      successCodes: fc.constantFrom('created' as const, 'ok' as const, 'accepted' as const),
-      errors: fc.constantFrom('drf' as const, 'problem' as const, 'message' as const),
-      pageSize: fc.integer({ min: 1, max: 4 }),
-      paging: fc.constantFrom('page-number' as const, 'cursor' as const, 'link-header' as const, 'none' as const),
-      envelope: fc.constantFrom('results' as const, 'data' as const, 'items' as const),
-      idempotency: fc.constantFrom('honoured' as const, 'publish-only' as const, 'ignored' as const),
-      import: fc.record({
-        upserts: fc.boolean(),
-        answer: fc.constantFrom('per-row' as const, 'summary' as const, 'none' as const),
-      }),
-    },
-    { requiredKeys: [] },
-  );
   await fc.assert(
     fc.asyncProperty(style, async (options) => {
       const world = await openWorld(options);
@@ -230,4 +232,29 @@ test('a plan without API access is told as such', async () => {
     ok: false,
     outcome: { kind: 'denied', by: 'plan' },
   });
+});
+
+test('the OpenAPI document of the sandbox agrees with the default profile, whatever style it is of', async () => {
+  await fc.assert(
+    fc.asyncProperty(style, async (options) => {
+      const sandbox = await createSandbox(options, { clock: systemClock });
+      try {
+        const answer = await fetch(`${await sandbox.listen()}/api/schema/`);
+        const result = compareOpenApi(await answer.text(), Profile.parse({}));
+        expect(result.ok && result.value.filter(({ weight }) => weight === 'breaks')).toEqual([]);
+      } finally {
+        await sandbox.close();
+      }
+    }),
+    { numRuns: 20, examples: [[{}]] },
+  );
+});
+
+test('an OpenAPI document of the sandbox tells what to set where it is not as assumed', async () => {
+  const sandbox = await createSandbox({ import: { rowsMax: 20 }, reportCreateScope: 'write' }, { clock: systemClock });
+  onTestFinished(() => sandbox.close());
+  const text = await (await fetch(`${await sandbox.listen()}/api/schema/`)).text();
+  const result = compareOpenApi(text, Profile.parse({}));
+  const set = Object.fromEntries((result.ok ? result.value : []).map(({ setting, value }) => [setting, value]));
+  expect(set).toMatchObject({ 'imports.membersMax': 20, 'scopes.reportCreate': 'write' });
 });

@@ -275,7 +275,7 @@ describe('a difference', () => {
           }
         }
       },
-      { what: 'Idempotency-Key', found: 'on every write', weight: 'note', setting: 'idempotency', value: 'honoured' },
+      { what: 'Idempotency-Key', found: 'on every write', weight: 'note', setting: 'idempotency' },
     ],
     [
       'of the body of an import',

@@ -162,6 +162,8 @@ function checkIdempotency(matches: Matches, profile: Profile, report: Report): v
     expected: { honoured: 'on every write', publish: 'on publishing', none: 'on no write' }[profile.idempotency],
     weight: 'note',
     setting: 'idempotency',
-    value: suggested,
+    // A header that is mentioned is not yet obeyed, and trust in one that is not would double writes (I6): whether it is
+    // obeyed on every write is for the operator to say.
+    ...(suggested !== 'honoured' && { value: suggested }),
   });
 }
