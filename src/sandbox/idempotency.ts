@@ -1,8 +1,8 @@
-import type { Database } from 'better-sqlite3';
 import { sha256Hex } from '../lib/hash.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { type Answer, refusal } from './answer.ts';
 import type { Endpoint } from './endpoints.ts';
+import type { IdempotencyRecords } from './idempotency-records.ts';
 import type { SandboxSettings } from './settings.ts';
 
 /** One use of an Idempotency-Key. Keys of different organisations have nothing to do with each other. */
@@ -40,43 +40,16 @@ export function fingerprintOf(request: { method: string; path: string; body: str
   return sha256Hex(`${request.method} ${request.path}\n${request.body}`);
 }
 
-interface RecordRow {
-  fingerprint: string;
-  status: number;
-  body: string;
-}
-
-type Retention = Pick<SandboxSettings, 'idempotencyRetentionMs' | 'idempotencyKeysMax' | 'idempotencyReplays'>;
-
 export function createIdempotencyStore(
-  database: Database,
-  { idempotencyRetentionMs: retentionMs, idempotencyKeysMax: keysMax, idempotencyReplays: replays }: Retention,
+  records: IdempotencyRecords,
+  replays: SandboxSettings['idempotencyReplays'],
 ): IdempotencyStore {
-  const find = database.prepare<[number, string, number], RecordRow>(
-    `SELECT fingerprint, status, body FROM idempotency_record
-     WHERE organization_id = ? AND key = ? AND created_at > ?`,
-  );
-  const insert = database.prepare(
-    `INSERT OR REPLACE INTO idempotency_record (organization_id, key, fingerprint, status, body, created_at)
-     VALUES (?, ?, ?, ?, ?, ?)`,
-  );
-  // Two out for one in: the table shrinks back to what the retention asks for, and no write ever waits for a sweep.
-  const prune = database.prepare(
-    `DELETE FROM idempotency_record WHERE id IN
-     (SELECT id FROM idempotency_record WHERE created_at <= ? ORDER BY created_at LIMIT 2)`,
-  );
-  const forgetOldest = database.prepare(
-    `DELETE FROM idempotency_record WHERE organization_id = :organizationId AND id <=
-     (SELECT id FROM idempotency_record WHERE organization_id = :organizationId ORDER BY id DESC LIMIT 1 OFFSET :keysMax)`,
-  );
-  const keep = ({ organizationId, key, fingerprint }: KeyUse, { status, body }: Answer, now: number): void => {
-    prune.run(now - retentionMs);
-    insert.run(organizationId, key, fingerprint, status, JSON.stringify(body), now);
-    if (keysMax !== null) forgetOldest.run({ organizationId, keysMax });
+  const keep = (use: KeyUse, { status, body }: Answer, now: number): void => {
+    records.keep(use, { fingerprint: use.fingerprint, status, body: JSON.stringify(body) }, now);
   };
   return {
     recall(use, now) {
-      const record = find.get(use.organizationId, use.key, now - retentionMs);
+      const record = records.find(use, now);
       if (!record) return undefined;
       if (record.fingerprint !== use.fingerprint) {
         return refusal(422, 'This Idempotency-Key was used for a different request.');

@@ -1,9 +1,10 @@
 import type { JsonObject } from '../lib/json.ts';
 import { type Collection, present } from './collection.ts';
 import type { FaultRule, Faults, FaultUse } from './faults.ts';
-import type { Journal, SandboxEvent, WriteCount } from './journal.ts';
+import type { Journal, SandboxEvent } from './journal.ts';
 import type { KeyRecord, KeyStore } from './keys.ts';
 import type { OrganizationStore, Plan } from './organizations.ts';
+import type { WriteCount, WriteCounts } from './write-counts.ts';
 
 /** The kinds of resources, as a snapshot names them. */
 type ResourceKind = 'products' | 'materials' | 'bomItems' | 'passports' | 'publications' | 'reports';
@@ -43,6 +44,7 @@ export interface InspectedParts {
   organizations: OrganizationStore;
   keys: KeyStore;
   journal: Journal;
+  writeCounts: WriteCounts;
   faults: Faults;
 }
 
@@ -52,7 +54,14 @@ export interface Inspection {
   snapshot(): SandboxSnapshot;
 }
 
-export function createInspection({ collections, organizations, keys, journal, faults }: InspectedParts): Inspection {
+export function createInspection({
+  collections,
+  organizations,
+  keys,
+  journal,
+  writeCounts,
+  faults,
+}: InspectedParts): Inspection {
   const kinds = Object.entries(collections) as [ResourceKind, Collection][];
   const contentsOf = (organizationId: number): Record<ResourceKind, JsonObject[]> =>
     Object.fromEntries(
@@ -68,7 +77,7 @@ export function createInspection({ collections, organizations, keys, journal, fa
       requests,
       throttled: Object.values(requests).reduce((total, counts) => total + (counts['429'] ?? 0), 0),
       replayed: journal.replayed(),
-      writes: journal.writes(),
+      writes: writeCounts.list(),
       faults: faults.list(),
       unusedFaults: faults.unused(),
     };

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import type { OperationName } from './endpoints.ts';
 
 /** How a request ended: an HTTP status, or a connection that was reset in place of an answer or amid its body. */
@@ -19,45 +18,25 @@ export interface SandboxEvent {
   error?: string;
 }
 
-/** How often something was written successfully. More than one creation of one natural key is a double. */
-export interface WriteCount {
-  organization: string;
-  operation: OperationName;
-  naturalKey: string;
-  count: number;
-}
-
-/** What happened. Requests are counted since the process started, writes as long as the storage lives. */
+/** What happened since the process started. */
 export interface Journal {
   request(event: SandboxEvent): void;
-  /** Call it in the transaction that writes, so that the count and the effect cannot differ after a crash. */
-  write(organizationId: number, operation: OperationName, naturalKey: string): void;
   /** Requests by operation (`other` where there is none) and ending. */
   requests(): Record<string, Record<string, number>>;
   /** How many requests were answered from an idempotency record. */
   replayed(): number;
-  writes(): WriteCount[];
   /** The last requests, oldest first. */
   events(): SandboxEvent[];
 }
 
 const KEY_LENGTH_MAX = 200;
 
-export function createJournal(database: Database, eventsMax: number): Journal {
-  // Operations and statuses are closed sets, so the counters are bounded; natural keys are not and live in the storage.
+export function createJournal(eventsMax: number): Journal {
+  // Operations and statuses are closed sets, so the counters are bounded.
   const counters = new Map<string, Map<string, number>>();
   const ring: SandboxEvent[] = [];
   let oldest = 0;
   let replayed = 0;
-  const countWrite = database.prepare(
-    `INSERT INTO write_count (organization_id, operation, natural_key, count) VALUES (?, ?, ?, 1)
-     ON CONFLICT DO UPDATE SET count = count + 1`,
-  );
-  const writes = database.prepare<[], WriteCount>(
-    `SELECT o.name AS organization, w.operation, w.natural_key AS naturalKey, w.count
-     FROM write_count w JOIN organization o ON o.id = w.organization_id
-     ORDER BY w.organization_id, w.operation, w.natural_key`,
-  );
   return {
     request(event) {
       const name = event.operation ?? 'other';
@@ -75,12 +54,8 @@ export function createJournal(database: Database, eventsMax: number): Journal {
         oldest = (oldest + 1) % eventsMax;
       }
     },
-    write(organizationId, operation, naturalKey) {
-      countWrite.run(organizationId, operation, naturalKey);
-    },
     requests: () => Object.fromEntries([...counters].map(([name, counts]) => [name, Object.fromEntries(counts)])),
     replayed: () => replayed,
-    writes: () => writes.all(),
     events: () => [...ring.slice(oldest), ...ring.slice(0, oldest)],
   };
 }

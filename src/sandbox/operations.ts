@@ -1,5 +1,4 @@
 import { createBomItemCreation } from './bom-items.ts';
-import type { Collections } from './collections.ts';
 import type { OperationName } from './endpoints.ts';
 import type { IdScheme } from './ids.ts';
 import { createKeyRevocation } from './key-revocation.ts';
@@ -13,6 +12,7 @@ import { createProductImport } from './product-import.ts';
 import { createProductCreation } from './products.ts';
 import { createReportCreation } from './reports.ts';
 import type { SandboxSettings } from './settings.ts';
+import type { Collections } from './storage.ts';
 
 /** What the operations work on. */
 export interface OperationParts {

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import { err, ok, type Result } from '../lib/result.ts';
@@ -6,9 +5,9 @@ import { type Answer, refusal } from './answer.ts';
 import { ENDPOINTS, type OperationName } from './endpoints.ts';
 import type { FaultPlan, Faults } from './faults.ts';
 import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from './idempotency.ts';
-import type { Journal } from './journal.ts';
 import type { Operation, OperationRequest } from './operation.ts';
 import type { SandboxSettings } from './settings.ts';
+import type { Storage } from './storage.ts';
 
 /** A request of a caller who was admitted, with its body still as text. */
 export interface AdmittedRequest extends Pick<OperationRequest, 'organizationId' | 'params' | 'url' | 'query'> {
@@ -30,12 +29,11 @@ export interface Conclusion {
 
 /** Everything that working on a request needs. */
 export interface ProcessorParts {
-  database: Database;
+  storage: Pick<Storage, 'transact' | 'writeCounts'>;
   operations: Record<OperationName, Operation>;
   idempotency: IdempotencyStore;
   idempotencyMode: SandboxSettings['idempotency'];
   faults: Faults;
-  journal: Journal;
   clock: Clock;
   /** Cuts delays short when the sandbox closes. */
   closing: AbortSignal;
@@ -46,7 +44,7 @@ export interface ProcessorParts {
  * await lies between its start and its commit: a crash leaves all three or none.
  */
 export function createProcessor(parts: ProcessorParts): (request: AdmittedRequest) => Promise<Conclusion> {
-  const { database, operations, idempotency, faults, journal, clock } = parts;
+  const { storage, operations, idempotency, faults, clock } = parts;
   // Only requests on open connections are in here. Losing it in a crash is right: what was in flight then is no more.
   const inFlight = new Set<string>();
 
@@ -63,13 +61,12 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     for (const { status, written } of [answer, ...again]) {
       if (status >= 300) continue;
       for (const key of written ?? (naturalKey === undefined ? [] : [naturalKey])) {
-        journal.write(request.organizationId, request.operation, key);
+        storage.writeCounts.add(request.organizationId, request.operation, key);
       }
     }
     if (use) idempotency.record(use, answer, now);
     return { answer, naturalKey };
   };
-  const inTransaction = database.transaction(conclude);
 
   /** For a request that has no effect: what it would have been about. */
   const describe = (request: AdmittedRequest): string | undefined => {
@@ -97,7 +94,7 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
 
   const perform = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Conclusion => {
     const reads = ENDPOINTS[request.operation].method === 'GET';
-    return reads ? conclude(request, use) : inTransaction.immediate(request, use, times);
+    return reads ? conclude(request, use) : storage.transact(() => conclude(request, use, times));
   };
 
   return async (request) => {

@@ -2,24 +2,23 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { createAdmission } from './admission.ts';
-import { createCollections } from './collections.ts';
 import { createControlServer } from './control-server.ts';
-import { openDatabase } from './database.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { createHttpServer } from './http-server.ts';
 import { createIdempotencyStore } from './idempotency.ts';
-import { createIdScheme, type ResourceId } from './ids.ts';
+import type { ResourceId } from './ids.ts';
 import { createInspection, type SandboxSnapshot, type SandboxStatistics } from './inspection.ts';
 import { createJournal } from './journal.ts';
 import { createKeyStore, type IssuedKey, type KeyRequest } from './keys.ts';
 import { createOperations } from './operations.ts';
-import { createOrganizationStore, type Plan } from './organizations.ts';
+import type { Plan } from './organizations.ts';
 import { approvePassport } from './passports.ts';
 import { createProcessor } from './processor.ts';
 import { createSchemaPages } from './schema-pages.ts';
 import { createSessionStore, type SessionRequest } from './sessions.ts';
 import { type RateLimit, type SandboxOptions, SandboxSettings } from './settings.ts';
+import { openStorage } from './storage.ts';
 import { createStyle } from './style.ts';
 
 /** A server of the Enterprise Passport Integration API, to develop, try and test against. */
@@ -68,25 +67,22 @@ const CLOSE_GRACE_MS = 2000;
  */
 export async function createSandbox(options: SandboxOptions, { clock }: { clock: Clock }): Promise<Sandbox> {
   const settings = SandboxSettings.parse(options);
-  const database = openDatabase(settings);
-  const ids = createIdScheme(settings.ids);
-  const organizations = createOrganizationStore(database);
+  const storage = openStorage(settings);
+  const { database, ids, organizations, collections, writeCounts } = storage;
   const keys = createKeyStore(database, organizations, ids);
   const sessions = createSessionStore(database, organizations);
-  const collections = createCollections(database, ids);
   const operations = createOperations({ collections, ids, keys, settings });
 
   const admission = createAdmission(keys, sessions, settings.rateLimit);
   const faults = createFaults(settings.faults);
-  const journal = createJournal(database, settings.eventsMax);
+  const journal = createJournal(settings.eventsMax);
   const closing = new AbortController();
   const processRequest = createProcessor({
-    database,
+    storage,
     operations,
-    idempotency: createIdempotencyStore(database, settings),
+    idempotency: createIdempotencyStore(storage.records, settings.idempotencyReplays),
     idempotencyMode: settings.idempotency,
     faults,
-    journal,
     clock,
     closing: closing.signal,
   });
@@ -101,7 +97,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     bodyBytesMax: settings.bodyBytesMax,
     closing: closing.signal,
   });
-  const inspection = createInspection({ collections, organizations, keys, journal, faults });
+  const inspection = createInspection({ collections, organizations, keys, journal, writeCounts, faults });
   const approve = (organization: string, sku: string): boolean => {
     const organizationId = organizations.find(organization);
     return organizationId !== undefined && approvePassport(collections, { organizationId, sku, now: clock.now() });

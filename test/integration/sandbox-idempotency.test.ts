@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../src/sandbox/database.ts';
-import { createIdempotencyStore } from '../../src/sandbox/idempotency.ts';
+import { createIdempotencyRecords } from '../../src/sandbox/idempotency-records.ts';
 import { startSandbox } from '../support/sandbox-caller.ts';
 
 const PATH = '/api/products/';
@@ -133,14 +133,10 @@ test('forgets a key after its retention', async () => {
 test('removes the records whose retention has passed as new ones come in', () => {
   const database = openDatabase({ storage: ':memory:', ids: 'numeric' });
   database.exec("INSERT INTO organization (id, name, plan) VALUES (1, 'acme', 'enterprise')");
-  const store = createIdempotencyStore(database, {
-    idempotencyRetentionMs: 1000,
-    idempotencyKeysMax: null,
-    idempotencyReplays: 'answers',
-  });
+  const records = createIdempotencyRecords(database, { retentionMs: 1000, keysMax: null });
   const count = database.prepare('SELECT count(*) FROM idempotency_record').pluck();
   const add = (key: string, now: number) =>
-    store.record({ organizationId: 1, key, fingerprint: 'f' }, { status: 201, body: {} }, now);
+    records.keep({ organizationId: 1, key }, { fingerprint: 'f', status: 201, body: '{}' }, now);
   for (let index = 0; index < 100; index += 1) add(`old-${index}`, 0);
   expect(count.get()).toBe(100);
   for (let index = 0; index < 50; index += 1) add(`new-${index}`, 1000);
