@@ -165,6 +165,16 @@ describe('encodeImport', () => {
     expect(() => encodeImport([], profile)).toThrow(Fault);
   });
 
+  it('lets a product that is too large by itself go alone, and ends before the bytes do', () => {
+    const small = Profile.parse({ imports: { bytesMax: 1_024 } });
+    const large = { sku: 'L', name: 'x'.repeat(2_000) };
+    const half = { sku: 'H', name: 'x'.repeat(490) };
+    expect(encodeImport([large, half], small).memberCount).toBe(1);
+    expect(encodeImport([half, large], small).memberCount).toBe(1);
+    expect(encodeImport([half, half], small).memberCount).toBe(1);
+    expect(encodeImport([half, { sku: 'S', name: 'x' }], small).memberCount).toBe(2);
+  });
+
   it('takes the first members that fit, at least one, and never more bytes or members than allowed', () => {
     const product = fc.record({
       sku: fc.string({ maxLength: 20 }),

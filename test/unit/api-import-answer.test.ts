@@ -129,6 +129,12 @@ describe('the answer to an import tells what became of each member', () => {
     ['counts that do not add up', { created: 1, updated: 1 }, ['?', '?', '?']],
     ['counts with a failure', { updated: 2, failed: 1 }, ['?', '?', '?']],
     ['members not named', { created: ['A'], failed: [] }, ['created', '?', '?']],
+    [
+      'keys that were not sent, whatever place is named',
+      { results: [{ index: 0, sku: 'X', status: 'created' }] },
+      ['?', '?', '?'],
+    ],
+    ['counts that are more than was sent', { updated: 3, failed: 1 }, ['?', '?', '?']],
     ['keys that were not sent', { results: [{ sku: 'X', status: 'created' }] }, ['?', '?', '?']],
     [
       'keys that were not sent, though as many as were',

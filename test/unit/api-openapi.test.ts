@@ -389,6 +389,19 @@ describe('a text', () => {
     expect(missing.every(({ what, weight }) => what === 'operation' && weight === 'breaks')).toBe(true);
   });
 
+  it('with names that no terminal should see is shown without them', () => {
+    const name = `\u001b[31m\u202e${'x'.repeat(500)}`;
+    const [difference] = after(({ components }) => {
+      components.schemas['product'] = {
+        properties: { ...propertiesOf(components.schemas['product']), [name]: {} },
+        required: [name],
+      };
+    });
+    expect(difference?.found).toMatch(/^" ?\[31m x+…$/);
+    expect(difference?.found).toHaveLength(200);
+    expect(difference).not.toHaveProperty('value');
+  });
+
   it('whose references go round in circles or explode is read to an end', () => {
     const document = openApiOf(profile);
     const schemas: Record<string, JsonObject> = document.components.schemas;
