@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { ENDPOINT_NAMES } from '../../src/api/endpoints.ts';
 import { compareOpenApi } from '../../src/api/openapi/compare.ts';
 import type { Difference } from '../../src/api/openapi/difference.ts';
+import { OPENAPI_BYTES_MAX } from '../../src/api/openapi/document.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
 import { type OpenApi, openApiOf } from '../support/open-api.ts';
@@ -372,7 +373,7 @@ describe('a text', () => {
     ['{"swagger": "2.0", "paths": {}}', /Swagger 2/],
     ['{"openapi": "4.0.0", "paths": {}}', /OpenAPI 3/],
     ['{"openapi": "3.1.0"}', /no paths/],
-    [`{"openapi": "3.1.0", "x": "${'y'.repeat(8_400_000)}"}`, /longer than/],
+    [`{"openapi": "3.1.0", "x": "${'y'.repeat(OPENAPI_BYTES_MAX)}"}`, /longer than/],
     [`openapi: 3.1.0\npaths: ${'['.repeat(50_000)}`, /neither JSON nor YAML/],
     [
       `a: &a [x,x]\n${Array.from({ length: 40 }, (_, at) => `b${at}: &b${at} [${at === 0 ? '*a,*a' : `*b${at - 1},*b${at - 1}`}]`).join('\n')}`,
