@@ -107,10 +107,9 @@ export function createCollection(
 
 /** The whole object as the API shows it. */
 export function present(entity: Entity): JsonObject {
-  return {
-    id: entity.id,
-    ...entity.fields,
-    created_at: new Date(entity.createdAt).toISOString(),
-    updated_at: new Date(entity.updatedAt).toISOString(),
-  };
+  const { id, fields, createdAt, updatedAt } = entity;
+  const created = new Date(createdAt).toISOString();
+  // Most objects are shown as they were created, and dates are what takes longest here.
+  const updated = updatedAt === createdAt ? created : new Date(updatedAt).toISOString();
+  return { id, ...fields, created_at: created, updated_at: updated };
 }

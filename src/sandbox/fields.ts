@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { compareDecimals, normalizeDecimal } from '../lib/decimal.ts';
+import { err, ok, type Result } from '../lib/result.ts';
 import { isCountryCode } from './countries.ts';
 
 const DIGITS_MAX = 30;
@@ -66,9 +67,9 @@ interface DecimalBounds {
 /** A decimal as text or number, without an exponent as text. Its value is always the normal form as text. */
 export function decimal(bounds: DecimalBounds) {
   return z.union([z.string(), z.number()], typed('A valid number is required.')).transform((given, context) => {
-    const message = decimalError(given, bounds);
-    if (message === null) return normalizeDecimal(String(given)) ?? '';
-    context.addIssue({ code: 'custom', message });
+    const read = readDecimal(given, bounds);
+    if (read.ok) return read.value;
+    context.addIssue({ code: 'custom', message: read.error });
     return z.NEVER;
   });
 }
@@ -78,21 +79,24 @@ export function fraction() {
   return decimal({ min: '0', max: '1' });
 }
 
-function decimalError(given: string | number, { above, min, max }: DecimalBounds): string | null {
+/** The decimal in its normal form, or what is wrong with it. */
+function readDecimal(given: string | number, { above, min, max }: DecimalBounds): Result<string, string> {
   if (typeof given === 'string' && (given.length > 100 || !/^-?\d+(\.\d+)?$/.test(given))) {
-    return 'A valid number is required.';
+    return err('A valid number is required.');
   }
   const value = normalizeDecimal(String(given));
-  if (value === null) return 'A valid number is required.';
+  if (value === null) return err('A valid number is required.');
   if (value.replace(/\D/g, '').length > DIGITS_MAX) {
-    return `Ensure that there are no more than ${DIGITS_MAX} digits in total.`;
+    return err(`Ensure that there are no more than ${DIGITS_MAX} digits in total.`);
   }
-  if (above !== undefined && compareDecimals(value, above) <= 0) return `Ensure this value is greater than ${above}.`;
+  if (above !== undefined && compareDecimals(value, above) <= 0)
+    return err(`Ensure this value is greater than ${above}.`);
   if (min !== undefined && compareDecimals(value, min) < 0) {
-    return `Ensure this value is greater than or equal to ${min}.`;
+    return err(`Ensure this value is greater than or equal to ${min}.`);
   }
-  if (max !== undefined && compareDecimals(value, max) > 0) return `Ensure this value is less than or equal to ${max}.`;
-  return null;
+  if (max !== undefined && compareDecimals(value, max) > 0)
+    return err(`Ensure this value is less than or equal to ${max}.`);
+  return ok(value);
 }
 
 /** A calendar day. */

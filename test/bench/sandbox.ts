@@ -68,7 +68,8 @@ async function cpuOf(child: ChildProcess): Promise<number> {
 
 /**
  * Sends requests over kept connections, one after another on each, and counts the answers. It looks at no more of an
- * answer than it must, so that the server is the slower side.
+ * answer than it must, so that the server is the slower side. It never sleeps: else a server that it waits for would pay
+ * for waking it up with every answer, and one that it cannot keep up with would not.
  *
  * @throws Error for an answer that is no success
  */
@@ -77,6 +78,10 @@ function drive(port: number, load: Load, from: { n: number }, ms: number): Promi
     const end = performance.now() + ms;
     let answers = 0;
     let open = CONNECTIONS;
+    const stayAwake = (): void => {
+      if (open > 0) setImmediate(stayAwake);
+    };
+    stayAwake();
     const serve = (socket: Socket): void => {
       let pending = '';
       const next = (): void => {
