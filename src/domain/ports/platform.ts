@@ -48,7 +48,7 @@ export interface PlatformReader {
   /**
    * Reads a product's passport as PDF. Nothing reaches the sink unless the answer begins as a PDF does.
    *
-   * @throws what the sink rejects with
+   * @throws what the sink rejects with; RangeError for an id that cannot stand in a path: empty, `.` or `..`
    */
   passportPdf(productId: RemoteId, sink: ByteSink, signal?: AbortSignal): Promise<PdfResult>;
   reports(onPage: (reports: Report[]) => void, signal?: AbortSignal): Promise<Listing>;
@@ -65,6 +65,8 @@ export interface PlatformAdmin {
    * Revokes an API key, once. The token goes into this request alone, which carries no API key, and is kept nowhere.
    * Of the outcomes, `denied` by `key` says that the token is not valid and `denied` by `scope` that its role is not
    * sufficient; `refused` with 404 that the organisation has no such key.
+   *
+   * @throws RangeError for an id that cannot stand in a path: empty, `.` or `..`
    */
   revokeKey(
     request: { keyId: RemoteId; token: string; idempotencyKey: string },
