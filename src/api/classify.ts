@@ -3,12 +3,13 @@
 // The API document fixes 401, 402, 403, 409 and 429 ("Errors"); RFC 9110 the others. The one question behind every line:
 // could the write have taken effect? Where nobody can say, the outcome is `ambiguous`, never a guess (I6).
 
-import type { Doubt, Outcome, OutcomeDetail } from '../domain/outcome.ts';
+import type { Doubt, MemberOutcome, Outcome, OutcomeDetail } from '../domain/outcome.ts';
 import { systemCodeOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import type { CleanText } from './clean-text.ts';
 import { decodeError, type ErrorBody, type Problem, remoteIdIn } from './decode.ts';
 import { describeLoss } from './describe-loss.ts';
+import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import { parseJson } from './json-text.ts';
 import { retryAfterMs } from './retry-after.ts';
 import type { AnswerHeaders, Exchange, Loss } from './transport.ts';
@@ -21,7 +22,12 @@ export interface Expectation {
   idPaths: readonly string[];
   /** For a create: the names on the wire of the fields that must be unique. Empty for everything else. */
   uniqueFields: readonly string[];
+  /** For an import: its members, on each of which the answer may say something of its own. */
+  members?: ImportExpectation;
 }
+
+/** For requests whose answer has to carry nothing in particular. */
+export const NOTHING_EXPECTED: Expectation = { needsId: false, idPaths: [], uniqueFields: [] };
 
 export interface Judge {
   outcomeOf(exchange: Exchange, expectation: Expectation): Outcome;
@@ -51,6 +57,16 @@ export function meaningOf(status: number): Meaning {
   if (status >= 300 && status < 400) return 'redirect';
   if (status >= 400 && status < 500) return 'refusal';
   return status >= 500 ? 'server_error' : 'unreadable_answer';
+}
+
+/** RFC 9110 gives 202 for a request that was taken and is not finished: of a read, ask again. */
+export function isUnfinished(status: number): boolean {
+  return status === 202;
+}
+
+/** The outcome of an answer that is of no use. */
+export function unreadableAnswer(status: number | null, message: string): Outcome {
+  return { kind: 'ambiguous', doubt: 'unreadable_answer', detail: { status, message } };
 }
 
 /** Statuses under which a create may be told that the item is already there. */
@@ -137,7 +153,8 @@ export function createJudge(options: { clean: CleanText; now: () => number }): J
         if (alreadyExists(status, error, expectation)) return { kind: 'exists', detail };
         return { kind: isKeyBusy(error) ? 'in_flight' : 'gated', detail };
       case 'refusal':
-        return { kind: alreadyExists(status, error, expectation) ? 'exists' : 'refused', detail };
+        if (alreadyExists(status, error, expectation)) return { kind: 'exists', detail };
+        return { kind: 'refused', detail, ...withMembers(parseJson(body), expectation, 'refused') };
       case 'redirect':
         return { kind: 'refused', detail };
       case 'timeout':
@@ -152,10 +169,22 @@ export function createJudge(options: { clean: CleanText; now: () => number }): J
   function done(status: number, body: string, expectation: Expectation): Outcome {
     const value: JsonValue | undefined = body.trim() === '' ? null : parseJson(body);
     const remoteId = value === undefined ? null : remoteIdIn(value, expectation.idPaths, clean);
-    if (value !== undefined && (remoteId !== null || !expectation.needsId)) return { kind: 'accepted', remoteId };
+    if (value !== undefined && (remoteId !== null || !expectation.needsId)) {
+      return { kind: 'accepted', remoteId, ...withMembers(value, expectation, 'accepted') };
+    }
     const lack = value === undefined ? 'in a body that is not JSON' : 'without an id';
     const message = `The API answered with ${status} ${lack}, so the write cannot be taken as done.`;
-    return { kind: 'ambiguous', doubt: 'unreadable_answer', detail: { status, message } };
+    return unreadableAnswer(status, message);
+  }
+
+  function withMembers(
+    value: JsonValue | undefined,
+    { members }: Expectation,
+    verdict: 'accepted' | 'refused',
+  ): { members?: MemberOutcome[] } {
+    if (members === undefined) return {};
+    const decoded = decodeImport(value ?? null, verdict, members, clean);
+    return decoded === null ? {} : { members: decoded };
   }
 
   function detailOf(status: number, error: ErrorBody, headers: AnswerHeaders): OutcomeDetail {

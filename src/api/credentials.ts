@@ -8,13 +8,17 @@ export interface KeySource {
 }
 
 /** A key ready for use, or why there is none. */
-type KeyState = { ok: true; headers: RequestHeaders } | { ok: false; message: string };
+export type KeyState =
+  /** `prefix` is what may be shown of the key. */
+  { ok: true; headers: RequestHeaders; prefix: string } | { ok: false; message: string };
 
 /** The headers of the requests that one key makes, as names and values in turn. */
 interface RequestHeaders {
   /** For requests that write nothing. */
   forRead(hasBody: boolean): string[];
   forWrite(idempotencyKey: string, hasBody: boolean): string[];
+  /** For a request that is answered with a document of that type, or with an error in JSON. */
+  forDocument(type: string): string[];
 }
 
 export interface Credentials {
@@ -25,7 +29,12 @@ export interface Credentials {
 }
 
 /** Visible ASCII: anything else cannot be, or smuggles something into, a header. */
-const KEY_TEXT = /^[\x21-\x7e]{1,4096}$/;
+const HEADER_TEXT = /^[\x21-\x7e]{1,4096}$/;
+
+/** True for a secret that a header can carry as it is. */
+export function isHeaderText(secret: string): boolean {
+  return HEADER_TEXT.test(secret);
+}
 
 export function createCredentials(options: {
   source: KeySource;
@@ -56,11 +65,11 @@ export function createCredentials(options: {
     // I7: known as a secret before anything else is done with it.
     secrets.add(text);
     if (text === '') return fail('it is empty');
-    if (!KEY_TEXT.test(text)) return fail('it holds characters that a header cannot carry');
+    if (!isHeaderText(text)) return fail('it holds characters that a header cannot carry');
     if (text === key && state?.ok) return state;
     log.info({ event: 'api.key.read', key: maskSecret(text) }, `${name} has been read.`);
     key = text;
-    return { ok: true, headers: headersWith(text, userAgent) };
+    return { ok: true, headers: headersWith(text, userAgent), prefix: maskSecret(text) };
   }
 
   function load(): Promise<KeyState> {
@@ -84,10 +93,12 @@ export function createCredentials(options: {
 }
 
 function headersWith(key: string, userAgent: string): RequestHeaders {
-  const common = ['X-API-Key', key, 'Accept', 'application/json', 'User-Agent', userAgent];
+  const identity = ['X-API-Key', key, 'User-Agent', userAgent];
+  const common = [...identity, 'Accept', 'application/json'];
   const withBody = [...common, 'Content-Type', 'application/json'];
   return {
     forRead: (hasBody) => (hasBody ? withBody : common),
     forWrite: (idempotencyKey, hasBody) => [...(hasBody ? withBody : common), 'Idempotency-Key', idempotencyKey],
+    forDocument: (type) => [...identity, 'Accept', `${type}, application/json;q=0.9`],
   };
 }

@@ -31,8 +31,10 @@ const WHOLE = new Set([
   'non_field_errors',
   '__all__',
   'message',
+  'messages',
   'error',
   'errors',
+  'reason',
   'title',
   'error_description',
 ]);
@@ -74,13 +76,18 @@ const ProblemObject = z.looseObject({
 export function decodeError(body: string, clean: CleanText): ErrorBody {
   const value = parseJson(body);
   if (value === undefined) return { message: clean(body), fields: {}, problems: textProblem(clean(body, 2_000)) };
+  return readProblems(value, clean);
+}
+
+/** Reads what is said of an error, of a whole answer or of a part of one. */
+export function readProblems(value: JsonValue, clean: CleanText): ErrorBody {
   const problems: Problem[] = [];
   collect(value, { field: null, code: null }, 0, problems, clean);
   const fields = new Map<string, string>();
   for (const { field, text } of problems) {
     if (field === null || text === '') continue;
     const before = fields.get(field);
-    fields.set(field, before === undefined ? text : clean(`${before} ${text}`));
+    fields.set(field, before === undefined ? text : clean(`${before}${/[.!?]$/.test(before) ? '' : ','} ${text}`));
   }
   const whole = problems.filter((problem) => problem.field === null && problem.text !== '').map(({ text }) => text);
   const named = [...fields].map(([name, text]) => `${name}: ${text}`);

@@ -1,12 +1,12 @@
 import { kindOf } from '../domain/delivery.ts';
 import { fault } from '../domain/faults.ts';
 import { type ItemKind, REF_ROLES } from '../domain/item.ts';
-import type { EncodedWrite, Write } from '../domain/ports/target.ts';
+import type { EncodedImport, EncodedWrite, Write } from '../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../domain/profile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { normalizeDecimal } from '../lib/decimal.ts';
-import type { JsonValue } from '../lib/json.ts';
-import { isSupported, pathOf, WRITE_ENDPOINTS } from './endpoints.ts';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { ENDPOINTS, type Endpoint, isSupported, pathOf, takesId } from './endpoints.ts';
 
 /** Canonical fields that hold decimals as text; `*` stands for every entry of a list. */
 export const DECIMAL_PATHS: Record<ItemKind, ReadonlySet<string>> = {
@@ -20,17 +20,42 @@ export const DECIMAL_PATHS: Record<ItemKind, ReadonlySet<string>> = {
  * fields, and what a payload of an older profile has besides. Decimals written as numbers keep their digits as text all
  * the way.
  *
- * @throws Fault `internal` for an operation without an endpoint, and for an update without a usable remote id
+ * @throws Fault `internal` for an operation without an endpoint or of several members, and for one on a thing that has
+ *   its own path without a usable remote id
  */
 export function encodeWrite(write: Write, profile: Profile): EncodedWrite {
   const { operation, remoteId } = write;
   if (!isSupported(operation)) throw fault('internal', `The API has no endpoint for ${operation}.`);
-  const endpoint = WRITE_ENDPOINTS[operation];
-  if (!endpoint.path.includes('{id}')) return { path: endpoint.path, body: bodyOf(write, profile) };
+  if (operation === 'product.import') throw fault('internal', 'An import is encoded from its members.');
+  const endpoint: Endpoint = ENDPOINTS[operation];
+  const body = endpoint.body === 'none' ? null : itemText(kindOf(operation), write, profile);
+  if (!takesId(endpoint)) return { path: endpoint.path, body };
   if (typeof remoteId !== 'string' && typeof remoteId !== 'number') {
     throw fault('internal', `${operation} was to be encoded without the item's remote id.`);
   }
-  return { path: pathOf(endpoint, remoteId), body: bodyOf(write, profile) };
+  return { path: pathOf(endpoint, remoteId), body };
+}
+
+/**
+ * Turns payloads of products into the body of a bulk import. The body is a list, or an object with the list as its one
+ * member, as the profile says.
+ *
+ * @throws Fault `internal` without any member
+ */
+export function encodeImport(members: readonly JsonObject[], profile: Profile): EncodedImport {
+  const { bodyMember, membersMax, bytesMax } = profile.imports;
+  const [open, end] = bodyMember === null ? ['[', ']'] : [`{${JSON.stringify(bodyMember)}:[`, ']}'];
+  const texts: string[] = [];
+  let bytes = Buffer.byteLength(open + end);
+  for (const payload of members.slice(0, membersMax)) {
+    const text = itemText('product', { payload, refs: {} }, profile);
+    bytes += Buffer.byteLength(text) + 1;
+    // One product that is too large by itself goes alone: that is for the API to refuse.
+    if (texts.length > 0 && bytes > bytesMax) break;
+    texts.push(text);
+  }
+  if (texts.length === 0) throw fault('internal', 'An import without members was to be encoded.');
+  return { path: ENDPOINTS['product.import'].path, body: open + texts.join(',') + end, memberCount: texts.length };
 }
 
 /** What the API calls a field. */
@@ -39,8 +64,8 @@ export function wireNameOf(profile: Profile, kind: ItemKind, name: string): stri
   return Object.hasOwn(names, name) ? (names[name] ?? name) : name;
 }
 
-function bodyOf({ operation, payload, refs }: Write, profile: Profile): string {
-  const kind = kindOf(operation);
+/** An item as a JSON object. */
+function itemText(kind: ItemKind, { payload, refs }: Pick<Write, 'payload' | 'refs'>, profile: Profile): string {
   const members = new Map<string, string>();
   const add = (wireName: string, text: string): void => {
     if (!members.has(wireName)) members.set(wireName, text);

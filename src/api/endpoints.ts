@@ -1,75 +1,171 @@
+// The endpoint table of the API document, all of it, as data. What is said here of an operation is said nowhere else.
+
 import type { Operation } from '../domain/delivery.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
+import type { Profile } from '../domain/profile.ts';
 
 /** Scopes that an API key can have. */
 type Scope = 'read' | 'write' | 'publish';
+
+/** What sends an operation: a member of the ports `Target`, `PlatformReader` or `PlatformAdmin`. */
+type Sender =
+  | 'Target.send'
+  | 'Target.list'
+  | 'PlatformReader.publications'
+  | 'PlatformReader.passportPdf'
+  | 'PlatformReader.reports'
+  | 'PlatformReader.createReport'
+  | 'PlatformAdmin.revokeKey';
 
 /** One operation of the API document: what it is called there, and what it takes to ask for it. */
 export interface Endpoint {
   /** The operation's name in the document. */
   title: string;
   method: 'GET' | 'POST' | 'PATCH';
-  /** Path below the base URL, trailing slash included; `{id}` stands for a remote id. */
+  /** Path below the base URL as the document has it, trailing slash included; `{…}` stands for an id. */
   path: string;
-  scope: Scope;
-  /** Where the document says so. */
-  section: string;
+  /** Null where no scope is asked for: an administrator's token takes the place of the key. */
+  scope: Scope | null;
+  /** What the request carries as its body. */
+  body: 'json' | 'none';
+  /** The document's sections on it. */
+  sections: readonly string[];
+  sentBy: Sender;
 }
 
-/** The writes that the API has an endpoint for. Updates of products and BOM items have none. */
-export type SupportedOperation = Exclude<Operation, 'product.update' | 'bom_item.update'>;
+const COMMON = { body: 'json', sections: ['Endpoints', 'Errors'] } as const;
+const PASSPORT = { ...COMMON, method: 'POST', body: 'none', sentBy: 'Target.send' } as const;
+const READ = { ...COMMON, method: 'GET', scope: 'read', body: 'none' } as const;
 
-const SECTION = 'Endpoints';
-
-export const WRITE_ENDPOINTS: Record<SupportedOperation, Endpoint> = {
+export const ENDPOINTS = {
+  'product.list': { ...READ, title: 'List products', path: '/api/products/', sentBy: 'Target.list' },
   'product.create': {
+    ...COMMON,
     title: 'Create product',
     method: 'POST',
     path: '/api/products/',
     scope: 'write',
-    section: SECTION,
-  },
-  'material.create': {
-    title: 'Create material',
-    method: 'POST',
-    path: '/api/materials/',
-    scope: 'write',
-    section: SECTION,
-  },
-  'material.update': {
-    title: 'Update material',
-    method: 'PATCH',
-    path: '/api/materials/{id}/',
-    scope: 'write',
-    section: SECTION,
+    sections: ['Endpoints', 'Resources and their fields: Product', 'Payload shapes', 'Errors'],
+    sentBy: 'Target.send',
   },
   'bom_item.create': {
+    ...COMMON,
     title: 'Add BOM item',
     method: 'POST',
     path: '/api/bom-items/',
     scope: 'write',
-    section: SECTION,
+    sentBy: 'Target.send',
   },
-};
+  'material.list': { ...READ, title: 'List materials', path: '/api/materials/', sentBy: 'Target.list' },
+  'material.create': {
+    ...COMMON,
+    title: 'Create material',
+    method: 'POST',
+    path: '/api/materials/',
+    scope: 'write',
+    sentBy: 'Target.send',
+  },
+  'material.update': {
+    ...COMMON,
+    title: 'Update material',
+    method: 'PATCH',
+    path: '/api/materials/{id}/',
+    scope: 'write',
+    sentBy: 'Target.send',
+  },
+  'passport.init': {
+    ...PASSPORT,
+    title: 'Initialize passport',
+    path: '/api/dpp/{product_id}/init/',
+    scope: 'write',
+    sections: ['Endpoints', 'States and transitions', 'Errors'],
+  },
+  'passport.publish': {
+    ...PASSPORT,
+    title: 'Publish passport',
+    path: '/api/dpp/{product_id}/publish/',
+    scope: 'publish',
+    sections: ['Endpoints', 'Payload shapes', 'Idempotency', 'States and transitions', 'Errors'],
+  },
+  'passport.unpublish': {
+    ...PASSPORT,
+    title: 'Unpublish passport',
+    path: '/api/dpp/{product_id}/unpublish/',
+    scope: 'publish',
+    sections: ['Endpoints', 'Payload shapes', 'States and transitions', 'Errors'],
+  },
+  'publication.list': {
+    ...READ,
+    title: 'List publications',
+    path: '/api/dpp/publications/',
+    sentBy: 'PlatformReader.publications',
+  },
+  'passport.pdf': {
+    ...READ,
+    title: 'Export passport as PDF',
+    path: '/api/exports/passport/{product_id}.pdf',
+    sections: ['Endpoints', 'Payload shapes', 'Errors'],
+    sentBy: 'PlatformReader.passportPdf',
+  },
+  'product.import': {
+    ...COMMON,
+    title: 'Bulk import of products',
+    method: 'POST',
+    path: '/api/imports/products/',
+    scope: 'write',
+    sentBy: 'Target.send',
+  },
+  'report.list': { ...READ, title: 'Read reports', path: '/api/reports/', sentBy: 'PlatformReader.reports' },
+  'report.create': {
+    ...COMMON,
+    title: 'Create report',
+    method: 'POST',
+    path: '/api/reports/',
+    // Not stated for POST; the profile may say otherwise.
+    scope: 'read',
+    sentBy: 'PlatformReader.createReport',
+  },
+  'api_key.revoke': {
+    ...COMMON,
+    title: 'Revoke API key',
+    method: 'POST',
+    path: '/api/api-keys/{key_id}/revoke/',
+    scope: null,
+    body: 'none',
+    sections: ['Endpoints', 'Payload shapes', 'Authentication: Key revocation', 'Errors'],
+    sentBy: 'PlatformAdmin.revokeKey',
+  },
+} as const satisfies Record<string, Endpoint>;
+
+export type EndpointName = keyof typeof ENDPOINTS;
+
+/** The names of all endpoints, in the document's order. */
+export const ENDPOINT_NAMES = Object.keys(ENDPOINTS) as EndpointName[];
+
+/** The writes that the API has an endpoint for. Updates of products and BOM items have none. */
+export type SupportedOperation = Operation & EndpointName;
 
 export const LIST_ENDPOINTS: Record<ListableKind, Endpoint> = {
-  product: { title: 'List products', method: 'GET', path: '/api/products/', scope: 'read', section: SECTION },
-  material: { title: 'List materials', method: 'GET', path: '/api/materials/', scope: 'read', section: SECTION },
-};
-
-/** Asked on an impossible product only, to learn whether a key has the publish scope. */
-export const PUBLISH_ENDPOINT: Endpoint = {
-  title: 'Publish passport',
-  method: 'POST',
-  path: '/api/dpp/{id}/publish/',
-  scope: 'publish',
-  section: SECTION,
+  product: ENDPOINTS['product.list'],
+  material: ENDPOINTS['material.list'],
 };
 
 /** True for the operations that have an endpoint. */
 export function isSupported(operation: Operation): operation is SupportedOperation {
-  return Object.hasOwn(WRITE_ENDPOINTS, operation);
+  return Object.hasOwn(ENDPOINTS, operation);
 }
+
+/** The scope that an operation takes under a profile: the document leaves that of creating a report open. */
+export function scopeOf(name: EndpointName, profile: Profile): Scope | null {
+  return name === 'report.create' ? profile.scopes.reportCreate : ENDPOINTS[name].scope;
+}
+
+/** True where the path names one thing by its id. */
+export function takesId(endpoint: Endpoint): boolean {
+  return ID_IN_PATH.test(endpoint.path);
+}
+
+const ID_IN_PATH = /\{\w+\}/;
 
 /**
  * The endpoint's path with the remote id in its place.
@@ -81,5 +177,5 @@ export function pathOf(endpoint: Endpoint, id: string | number): string {
   if (text === '' || text === '.' || text === '..') {
     throw new RangeError(`"${text}" cannot stand for an id in ${endpoint.path}`);
   }
-  return endpoint.path.replace('{id}', () => encodeURIComponent(text));
+  return endpoint.path.replace(ID_IN_PATH, () => encodeURIComponent(text));
 }

@@ -1,26 +1,28 @@
 import { z } from 'zod';
-import type { RemoteItem } from '../domain/ports/target.ts';
 import { isJsonObject, type JsonValue } from '../lib/json.ts';
-import type { CleanText } from './clean-text.ts';
-import { remoteIdIn } from './decode.ts';
 import { parseJson, valueAt } from './json-text.ts';
 import type { AnswerHeaders } from './transport.ts';
 
-/** Where the parts of a listing are found. */
-export interface ListShape {
-  idPaths: readonly string[];
-  /** The natural key's names on the wire, in order of preference. */
-  naturalKeyFields: readonly string[];
+/** How the entries of a listing are found and read. */
+export interface ListShape<Entry> {
   /** Members that may hold the entries, as dotted paths. */
   itemsAt: readonly string[];
+  /** Null for an entry that cannot be told from others. */
+  read(entry: JsonValue): ReadEntry<Entry> | null;
+}
+
+export interface ReadEntry<Entry> {
+  /** What no other entry has: an id, as a rule. */
+  identity: string | number;
+  entry: Entry;
 }
 
 /** One page, read. */
-export interface ListPage {
-  items: RemoteItem[];
+export interface ListPage<Entry> {
+  entries: ReadEntry<Entry>[];
   /** Entries that could not be told from others, because they carry no id. */
   nameless: number;
-  /** How many items there are on all pages, where the API says so. */
+  /** How many entries there are on all pages, where the API says so. */
   count: number | null;
   next: NextPage;
 }
@@ -72,24 +74,19 @@ const PAGING_MEMBERS = ['links', '_links', 'meta', 'pagination', 'paging'] as co
  *
  * @returns null when the body is no listing
  */
-export function readListPage(
+export function readListPage<Entry>(
   body: string,
   headers: AnswerHeaders,
-  shape: ListShape,
-  clean: CleanText,
-): ListPage | null {
+  shape: ListShape<Entry>,
+): ListPage<Entry> | null {
   const value = parseJson(body);
-  const entries = entriesOf(value, shape.itemsAt);
-  if (entries === null) return null;
-  const items: RemoteItem[] = [];
-  for (const entry of entries) {
-    const remoteId = remoteIdIn(entry, shape.idPaths, clean);
-    if (remoteId !== null) items.push({ remoteId, naturalKey: naturalKeyIn(entry, shape.naturalKeyFields) });
-  }
+  const given = entriesOf(value, shape.itemsAt);
+  if (given === null) return null;
+  const entries = given.flatMap((entry) => shape.read(entry) ?? []);
   const paging = isJsonObject(value) ? pagingOf(value) : {};
   return {
-    items,
-    nameless: entries.length - items.length,
+    entries,
+    nameless: given.length - entries.length,
     count: paging.count ?? paging.total ?? paging.total_count ?? null,
     next: nextOf(paging, linkHeader(headers)),
   };
@@ -104,15 +101,6 @@ function entriesOf(value: JsonValue | undefined, itemsAt: readonly string[]): Js
     // `{"data": {"items": […]}}`
     const inner = itemsAt.map((name) => valueAt(member, name)).find((nested) => Array.isArray(nested));
     if (inner !== undefined) return inner;
-  }
-  return null;
-}
-
-function naturalKeyIn(entry: JsonValue, fields: readonly string[]): string | null {
-  for (const field of fields) {
-    const value = valueAt(entry, field);
-    if (typeof value === 'string' && value !== '') return value;
-    if (typeof value === 'number') return String(value);
   }
   return null;
 }

@@ -1,32 +1,20 @@
 import type { Outcome } from '../domain/outcome.ts';
-import type { Listing, RemoteItem } from '../domain/ports/target.ts';
-import { fullJitterMs } from '../lib/backoff.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Listing } from '../domain/ports/target.ts';
 import type { BaseUrl } from './base-url.ts';
-import { type Expectation, type Judge, meaningOf } from './classify.ts';
-import type { CleanText } from './clean-text.ts';
+import { type Judge, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from './classify.ts';
 import { type ListPage, type ListShape, type NextPage, readListPage } from './list-page.ts';
+import { type Attempt, type Patience, patiently } from './patience.ts';
 import type { Exchange } from './transport.ts';
 
 /** No catalogue has as many pages: past it the API is taken to go round in circles. */
 const PAGES_MAX = 100_000;
-/** Reading has no effect, so a page is asked for again within these limits. */
-const TRIES_MAX = 5;
-const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
-const WAIT_MAX_MS = 300_000;
-
-/** A page's answer carries no id of its own. */
-const ANY_ANSWER: Expectation = { needsId: false, idPaths: [], uniqueFields: [] };
 
 /** What a listing is read with. */
-export interface ListingTools {
+export interface ListingTools<Entry> extends Patience {
   /** Reads one page. Path and query are on the API's origin. */
   read(path: string): Promise<Exchange>;
   judge: Judge;
-  clean: CleanText;
-  clock: Clock;
-  random: () => number;
-  shape: ListShape;
+  shape: ListShape<Entry>;
   baseUrl: BaseUrl;
   /** Path of the endpoint below the base URL. */
   endpointPath: string;
@@ -34,11 +22,8 @@ export interface ListingTools {
   query: string;
   /** The query parameter that asks for a page by its number. */
   pageParameter: string;
-  onPage(items: RemoteItem[]): void;
-  signal?: AbortSignal | undefined;
+  onPage(entries: Entry[]): void;
 }
-
-type Page = { ok: true; page: ListPage } | { ok: false; outcome: Outcome };
 
 /**
  * Reads a listing to its end.
@@ -48,8 +33,8 @@ type Page = { ok: true; page: ListPage } | { ok: false; outcome: Outcome };
  * on the way, since a deletion moves items from a page to come to one already read. Items that are created meanwhile do
  * no harm: they repeat some ids at most. The ids of one listing are held while it lasts, about 100 bytes each.
  */
-export async function readListing(tools: ListingTools): Promise<Listing> {
-  const { baseUrl, endpointPath, query, shape } = tools;
+export async function readListing<Entry>(tools: ListingTools<Entry>): Promise<Listing> {
+  const { baseUrl, endpointPath, query } = tools;
   const asked = new Set<string>();
   const ids = new Set<unknown>();
   let path: string | null = baseUrl.prefix + endpointPath + (query === '' ? '' : `?${query}`);
@@ -60,9 +45,10 @@ export async function readListing(tools: ListingTools): Promise<Listing> {
     if (asked.has(path)) return incomplete('it leads back to a page already read');
     if (number > PAGES_MAX) return incomplete(`it has more than ${PAGES_MAX} pages`);
     asked.add(path);
-    const result = await readPage(tools, path, shape);
+    const at: string = path;
+    const result = await patiently(tools, () => readPage(tools, at));
     if (!result.ok) return { complete: false, outcome: result.outcome };
-    const { page } = result;
+    const page: ListPage<Entry> = result.value;
     if (page.nameless > 0) return incomplete(`${page.nameless} of its entries carry no id`);
     if (lastCount !== null && page.count !== null && page.count < lastCount) {
       return incomplete('items were deleted while it was being read');
@@ -70,14 +56,14 @@ export async function readListing(tools: ListingTools): Promise<Listing> {
     firstCount ??= page.count;
     lastCount = page.count ?? lastCount;
     const before = ids.size;
-    for (const { remoteId } of page.items) ids.add(remoteId);
-    if (page.items.length > 0) tools.onPage(page.items);
+    for (const { identity } of page.entries) ids.add(identity);
+    if (page.entries.length > 0) tools.onPage(page.entries.map(({ entry }) => entry));
 
     const { next } = page;
     if (next.kind === 'unknown') return incomplete('it says that there is more, but not where');
     if (next.kind === 'numbered') {
       const enough = lastCount !== null && ids.size >= lastCount;
-      if (enough || page.items.length === 0) break;
+      if (enough || page.entries.length === 0) break;
       // A server that does not know the parameter gives its first page again.
       if (number > 1 && ids.size === before) return incomplete(`page ${number} repeats those before it`);
     }
@@ -91,25 +77,15 @@ export async function readListing(tools: ListingTools): Promise<Listing> {
   return { complete: true };
 }
 
-async function readPage(tools: ListingTools, path: string, shape: ListShape): Promise<Page> {
-  const { judge, clean, clock, random, signal } = tools;
-  for (let attempt = 1; ; attempt += 1) {
-    const exchange = await tools.read(path);
-    if (exchange.kind === 'answer' && exchange.cut === null && meaningOf(exchange.status) === 'done') {
-      const page = readListPage(exchange.body, exchange.headers, shape, clean);
-      return page === null ? { ok: false, outcome: unreadable('it is not a list') } : { ok: true, page };
-    }
-    const outcome = judge.outcomeOf(exchange, ANY_ANSWER);
-    const waitMs = waitOf(outcome) ?? fullJitterMs(attempt, BACKOFF, random());
-    const passing = outcome.kind === 'throttled' || outcome.kind === 'unavailable' || outcome.kind === 'ambiguous';
-    if (!passing || attempt === TRIES_MAX || waitMs > WAIT_MAX_MS || signal?.aborted) return { ok: false, outcome };
-    await clock.sleep(waitMs, signal);
-    if (signal?.aborted) return { ok: false, outcome };
+async function readPage<Entry>(tools: ListingTools<Entry>, path: string): Promise<Attempt<ListPage<Entry>>> {
+  const exchange = await tools.read(path);
+  if (exchange.kind === 'answer' && exchange.cut === null && meaningOf(exchange.status) === 'done') {
+    const page = readListPage(exchange.body, exchange.headers, tools.shape);
+    return page === null
+      ? { ok: false, outcome: unreadable('it is not a list'), final: true }
+      : { ok: true, value: page };
   }
-}
-
-function waitOf(outcome: Outcome): number | null {
-  return outcome.kind === 'throttled' || outcome.kind === 'unavailable' ? outcome.retryAfterMs : null;
+  return { ok: false, outcome: tools.judge.outcomeOf(exchange, NOTHING_EXPECTED) };
 }
 
 type Onward = Extract<NextPage, { kind: 'link' | 'cursor' | 'numbered' }>;
@@ -119,7 +95,7 @@ interface Position {
   current: string;
   /** Its place in the listing, from 1. */
   number: number;
-  tools: ListingTools;
+  tools: Pick<ListingTools<unknown>, 'baseUrl' | 'endpointPath' | 'pageParameter'>;
 }
 
 /** Where to go on, or null when that is no page of this listing. The origin is always the configured one (I7). */
@@ -146,6 +122,5 @@ function incomplete(reason: string): Listing {
 }
 
 function unreadable(reason: string): Outcome {
-  const message = `The listing cannot be relied on: ${reason}.`;
-  return { kind: 'ambiguous', doubt: 'unreadable_answer', detail: { status: null, message } };
+  return unreadableAnswer(null, `The listing cannot be relied on: ${reason}.`);
 }

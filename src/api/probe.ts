@@ -1,8 +1,8 @@
 import { fault } from '../domain/faults.ts';
 import type { OutcomeDetail } from '../domain/outcome.ts';
 import type { Probe, ScopeAnswer } from '../domain/ports/target.ts';
-import { type Judge, meaningOf } from './classify.ts';
-import { type Endpoint, LIST_ENDPOINTS, PUBLISH_ENDPOINT, pathOf, WRITE_ENDPOINTS } from './endpoints.ts';
+import { type Judge, meaningOf, NOTHING_EXPECTED } from './classify.ts';
+import { ENDPOINTS, type Endpoint, pathOf } from './endpoints.ts';
 import { parseJson } from './json-text.ts';
 import type { Exchange } from './transport.ts';
 
@@ -16,6 +16,8 @@ const IMPOSSIBLE_IDS = ['0', '00000000-0000-0000-0000-000000000000'];
 type Ask = (method: Endpoint['method'], path: string, body: string | null) => Promise<Exchange>;
 
 export interface ProbeTools {
+  /** The first characters of the keys, where they can be had. */
+  prefixes: Pick<Probe, 'keyPrefix' | 'publishKeyPrefix'>;
   judge: Judge;
   /** Query of the listing, without a question mark; may be empty. */
   listQuery: string;
@@ -31,25 +33,34 @@ interface Answer {
 }
 
 /**
- * Learns what a key may do without writing anything: it reads one page, then writes to items that cannot exist. A server
- * that checks the scope before it looks for the item, as Django REST Framework does, answers 404 to a key that may and
+ * Learns what a key may do without writing anything: it reads one page, then writes to items that cannot exist, in this
+ * organisation or in any other. A server that checks the scope before it looks for the item, as Django REST Framework does, answers 404 to a key that may and
  * 403 to one that may not. Anything else leaves the question open.
  *
  * @throws Fault `api.unreachable` when the API gives no answer at all
  */
 export async function probeScopes(tools: ProbeTools): Promise<Probe> {
   const query = tools.listQuery === '' ? '' : `?${tools.listQuery}`;
-  const listing = await tools.ask('GET', LIST_ENDPOINTS.product.path + query, null);
+  const listing = await tools.ask('GET', ENDPOINTS['product.list'].path + query, null);
   if (listing.kind === 'silence' && listing.loss.by !== 'key') throw unreachable(tools, listing);
   const read = readAnswer(tools, listing);
   const unknown: Probe['scopes'] = { read: 'unknown', write: 'unknown', publish: 'unknown' };
-  if (read.denied !== null && read.denied.by !== 'scope') return { denied: read.denied, scopes: unknown };
-  const write = await impossible(tools, tools.ask, { endpoint: WRITE_ENDPOINTS['material.update'], body: '{}' });
-  const publish = await impossible(tools, tools.askToPublish, { endpoint: PUBLISH_ENDPOINT, body: null });
+  const { prefixes } = tools;
+  if (read.denied !== null && read.denied.by !== 'scope') {
+    return { ...prefixes, denied: read.denied, plan: planOf([read]), scopes: unknown };
+  }
+  const write = await impossible(tools, tools.ask, { endpoint: ENDPOINTS['material.update'], body: '{}' });
+  const publish = await impossible(tools, tools.askToPublish, { endpoint: ENDPOINTS['passport.publish'], body: null });
   const scopes = { read: read.answer, write: write.answer, publish: publish.answer };
   const hard = [write.denied, publish.denied].find((denied) => denied !== null && denied.by !== 'scope');
   const none = Object.values(scopes).every((answer) => answer === 'no');
-  return { denied: hard ?? (none ? read.denied : null), scopes };
+  return { ...prefixes, denied: hard ?? (none ? read.denied : null), plan: planOf([read, write, publish]), scopes };
+}
+
+/** 402 says that the plan is not sufficient; any answer about a scope says that the plan was no obstacle. */
+function planOf(answers: readonly Answer[]): ScopeAnswer {
+  if (answers.some(({ denied }) => denied?.by === 'plan')) return 'no';
+  return answers.some(({ answer }) => answer !== 'unknown') ? 'yes' : 'unknown';
 }
 
 function readAnswer({ judge }: ProbeTools, exchange: Exchange): Answer {
@@ -82,13 +93,13 @@ function mayWrite(exchange: Exchange): boolean {
 }
 
 function denialIn(judge: Judge, exchange: Exchange): Answer | null {
-  const outcome = judge.outcomeOf(exchange, { needsId: false, idPaths: [], uniqueFields: [] });
+  const outcome = judge.outcomeOf(exchange, NOTHING_EXPECTED);
   if (outcome.kind !== 'denied') return null;
   return { answer: outcome.by === 'scope' ? 'no' : 'unknown', denied: { by: outcome.by, detail: outcome.detail } };
 }
 
 function unreachable({ judge }: ProbeTools, exchange: Exchange) {
-  const outcome = judge.outcomeOf(exchange, { needsId: false, idPaths: [], uniqueFields: [] });
+  const outcome = judge.outcomeOf(exchange, NOTHING_EXPECTED);
   const detail: OutcomeDetail | null = 'detail' in outcome ? outcome.detail : null;
   return fault('api.unreachable', `The API cannot be reached: ${detail?.message ?? 'there was no answer.'}`, {
     path: 'target.baseUrl',

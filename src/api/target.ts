@@ -1,167 +1,136 @@
-import type { Operation } from '../domain/delivery.ts';
 import { kindOf } from '../domain/delivery.ts';
 import { fault } from '../domain/faults.ts';
-import type { ListableKind, Target } from '../domain/ports/target.ts';
+import type { ListableKind, SentWrite, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logging.ts';
-import type { SecretStore } from '../lib/secrets.ts';
-import { parseBaseUrl } from './base-url.ts';
-import { createJudge, type Expectation } from './classify.ts';
-import { createCleanText } from './clean-text.ts';
-import { type Credentials, createCredentials, type KeySource } from './credentials.ts';
-import { encodeWrite, wireNameOf } from './encode.ts';
-import { type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOperation, WRITE_ENDPOINTS } from './endpoints.ts';
-import { readListing } from './listing.ts';
+import { type Expectation, NOTHING_EXPECTED } from './classify.ts';
+import type { Credentials } from './credentials.ts';
+import { encodeImport, encodeWrite, wireNameOf } from './encode.ts';
+import { ENDPOINTS, type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOperation } from './endpoints.ts';
 import { probeScopes } from './probe.ts';
-import { createTransport, type Exchange } from './transport.ts';
+import { itemShape } from './remote-item.ts';
+import { sendOnce } from './send-once.ts';
+import { type ApiOptions, createSession, type Session } from './session.ts';
 
-export interface TargetOptions {
-  /** https, or http on loopback; a path is kept as a prefix of every endpoint. */
-  baseUrl: string;
-  profile: Profile;
-  apiKey: KeySource;
-  /** A key of its own for publishing; without it the API key serves for that too. */
-  publishKey?: KeySource;
-  /** Learns every key before it is used (I7). */
-  secrets: SecretStore;
-  clock: Clock;
-  log: Logger;
-  /** This program's version, for the User-Agent header. */
-  version: string;
-  /** Connections at most, and with that requests at a time: further ones wait. */
-  connections?: number;
-  /** Numbers in [0, 1), for the jitter of waits. */
-  random?: () => number;
-}
+export type TargetOptions = ApiOptions;
 
-const CONNECTIONS = 64;
 /** Somebody is waiting for the answer to a probe. */
 const PROBE_TOTAL_MS = 10_000;
-/** Answers to single writes are small; listings have the profile's own bound. */
-const WRITE_ANSWER_BYTES_MAX = 1_048_576;
 
 /**
- * The client of the DPP platform's API: one origin, redirects never followed, nothing repeated by itself except the
- * pages of a listing.
+ * The client of the DPP platform's API, as far as the sync needs it: one origin, redirects never followed, nothing
+ * repeated by itself except the pages of a listing.
  *
  * @throws Fault `config.invalid` for a base URL that would send the key unprotected
  */
 export function createTarget(options: TargetOptions): Target {
-  const { profile, secrets, clock, log } = options;
-  const baseUrl = parseBaseUrl(options.baseUrl);
-  const { origin, prefix } = baseUrl;
-  const clean = createCleanText(secrets);
-  const judge = createJudge({ clean, now: () => clock.now() });
-  const { headersMs, bodyMs, connectMs, totalMs } = profile.timeouts;
-  const connections = options.connections ?? CONNECTIONS;
-  const transport = createTransport({ origin, connections, timeouts: { connectMs, headersMs, bodyMs } });
+  return targetOver(createSession(options));
+}
 
-  const userAgent = `dpp-sync/${options.version}`;
-  const credentials = createCredentials({ source: options.apiKey, name: 'target.apiKey', userAgent, secrets, log });
-  const publishCredentials =
-    options.publishKey &&
-    createCredentials({ source: options.publishKey, name: 'target.publishKey', userAgent, secrets, log });
-
+/** The same over a session that is there already; closing the target closes the session. */
+export function targetOver(session: Session): Target {
+  const { profile, baseUrl, clean, judge, key, publishKey, answerBytesMax, listQuery } = session;
+  const { prefix } = baseUrl;
   const expectations = expectationsUnder(profile);
-  const answerBytesMax = Math.min(profile.answerBytesMax, WRITE_ANSWER_BYTES_MAX);
-  const { pageSize, sizeParameter } = profile.list;
-  const listQuery = pageSize === null ? '' : new URLSearchParams({ [sizeParameter]: String(pageSize) }).toString();
+  const shapes = { product: shapeOf('product'), material: shapeOf('material') };
 
-  /** Sends one request that leaves nothing behind, for reading and probing. */
-  async function ask(
-    key: Credentials,
-    request: { method: Endpoint['method']; path: string; body: string | null; bytesMax: number; totalMs: number },
-    signal: AbortSignal | undefined,
-  ): Promise<Exchange> {
-    const state = await key.current();
-    if (!state.ok) return keyless(state.message);
-    const headers = state.headers.forRead(request.body !== null);
-    return transport.exchange({ ...request, headers, signal });
+  function shapeOf(kind: ListableKind) {
+    const idPaths = profile.idPaths[kind];
+    return itemShape(
+      { itemsAt: profile.list.itemsAt, idPaths, naturalKeyFields: naturalNamesOf(profile, kind) },
+      clean,
+    );
+  }
+
+  function expectationOf(operation: SupportedOperation, { members }: SentWrite): Expectation {
+    const expected = expectations[operation];
+    if (operation !== 'product.import') return expected;
+    if (members === undefined) throw fault('internal', 'An import was to be sent without the keys of its members.');
+    const { bodyMember } = profile.imports;
+    return {
+      ...expected,
+      members: {
+        keys: members,
+        keyNames: naturalNamesOf(profile, 'product'),
+        idPaths: profile.idPaths.product,
+        resultsAt: [...new Set([...profile.list.itemsAt, ...(bodyMember === null ? [] : [bodyMember]), 'rows'])],
+      },
+    };
   }
 
   return {
     encode: (write) => encodeWrite(write, profile),
 
+    encodeImport: (members) => encodeImport(members, profile),
+
     async send(write, signal) {
       const { operation } = write;
       if (!isSupported(operation)) throw fault('internal', `The API has no endpoint for ${operation}.`);
-      const current = credentials.current();
-      const state = current instanceof Promise ? await current : current;
-      if (!state.ok) return { outcome: judge.outcomeOf(keyless(state.message), expectations[operation]), latencyMs: 0 };
-      // A monotonic clock: the wall clock may be set while the request is under way.
-      const begin = performance.now();
-      const exchange = await transport.exchange({
-        method: WRITE_ENDPOINTS[operation].method,
-        path: prefix + write.path,
-        headers: state.headers.forWrite(write.idempotencyKey, write.body !== null),
+      const endpoint: Endpoint = ENDPOINTS[operation];
+      return sendOnce(session, {
+        method: endpoint.method,
+        path: write.path,
         body: write.body,
-        totalMs,
-        bytesMax: answerBytesMax,
-        signal,
-      });
-      const latencyMs = performance.now() - begin;
-      return { outcome: judge.outcomeOf(exchange, expectations[operation]), latencyMs };
-    },
-
-    list(kind, onPage, signal) {
-      const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs } as const;
-      return readListing({
-        read: (path) => ask(credentials, { ...request, path }, signal),
-        judge,
-        clean,
-        clock,
-        random: options.random ?? Math.random,
-        shape: {
-          idPaths: profile.idPaths[kind],
-          naturalKeyFields: naturalNamesOf(profile, kind),
-          itemsAt: profile.list.itemsAt,
-        },
-        baseUrl,
-        endpointPath: LIST_ENDPOINTS[kind].path,
-        query: listQuery,
-        pageParameter: profile.list.pageParameter,
-        onPage,
+        idempotencyKey: write.idempotencyKey,
+        expectation: expectationOf(operation, write),
+        credentials: endpoint.scope === 'publish' ? (publishKey ?? key) : key,
         signal,
       });
     },
 
-    probe(signal) {
-      const asker = (key: Credentials) => (method: Endpoint['method'], path: string, body: string | null) =>
-        ask(key, { method, path: prefix + path, body, bytesMax: answerBytesMax, totalMs: PROBE_TOTAL_MS }, signal);
+    list: (kind, onPage, signal) =>
+      session.list({ endpoint: LIST_ENDPOINTS[kind], shape: shapes[kind], onPage, signal }),
+
+    async probe(signal) {
+      const asker = (credentials: Credentials) => (method: Endpoint['method'], path: string, body: string | null) =>
+        session.ask(credentials, {
+          method,
+          path: prefix + path,
+          body,
+          bytesMax: answerBytesMax,
+          totalMs: PROBE_TOTAL_MS,
+          signal,
+        });
       return probeScopes({
+        prefixes: { keyPrefix: await prefixOf(key), publishKeyPrefix: publishKey && (await prefixOf(publishKey)) },
         judge,
         listQuery,
-        ask: asker(credentials),
-        askToPublish: asker(publishCredentials ?? credentials),
+        ask: asker(key),
+        askToPublish: asker(publishKey ?? key),
       });
     },
 
     async rereadKey() {
-      const changed = await Promise.all([credentials.reread(), publishCredentials?.reread() ?? false]);
+      const changed = await Promise.all([key.reread(), publishKey?.reread() ?? false]);
       return changed.includes(true);
     },
 
-    close: () => transport.close(),
+    close: () => session.close(),
   };
 }
 
-function keyless(message: string): Exchange {
-  return { kind: 'silence', sent: false, loss: { by: 'key', message } };
+async function prefixOf(key: Credentials): Promise<string | null> {
+  const state = await key.current();
+  return state.ok ? state.prefix : null;
 }
 
 function expectationsUnder(profile: Profile): Record<SupportedOperation, Expectation> {
-  const of = (operation: Operation, needsId: boolean, uniqueFields: string[]): Expectation => ({
+  const of = (operation: SupportedOperation, needsId: boolean, uniqueFields: string[]): Expectation => ({
     needsId,
     idPaths: profile.idPaths[kindOf(operation)],
     uniqueFields,
   });
+  // What an answer about a passport or an import has for an id is not the product's.
+  const nothing = NOTHING_EXPECTED;
   return {
     'product.create': of('product.create', true, naturalNamesOf(profile, 'product')),
+    'product.import': nothing,
     'material.create': of('material.create', true, naturalNamesOf(profile, 'material')),
     'material.update': of('material.update', false, []),
     // Nothing points to a BOM item, and the API has neither a read nor an update of one.
     'bom_item.create': of('bom_item.create', false, []),
+    'passport.init': nothing,
+    'passport.publish': nothing,
+    'passport.unpublish': nothing,
   };
 }
 

@@ -21,9 +21,19 @@ interface HttpRequest {
   body: string | null;
   /** Limit of the whole request, waiting for a connection included. */
   totalMs: number;
-  /** Of the answer's body, this much is read. */
+  /** Of the answer's body, this much is kept. */
   bytesMax: number;
+  /** Asked once the headers are there: what takes the body piece by piece, or null for a body to be kept as text. */
+  receive?: ((status: number, headers: AnswerHeaders) => BodyReceiver | null) | undefined;
   signal?: AbortSignal | undefined;
+}
+
+/** Takes a body that is not kept. */
+export interface BodyReceiver {
+  /** In place of the request's own bound. */
+  bytesMax: number;
+  /** Reading goes on when the promise is fulfilled; a rejection gives the request up as the signal does. */
+  write(chunk: Buffer): Promise<void>;
 }
 
 /** Why there is no answer, or not all of it. */
@@ -96,6 +106,8 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
     let chunks: Buffer[] = [];
     let bytes = 0;
     let settled = false;
+    let receiver: BodyReceiver | null = null;
+    let delivered: Promise<void> = Promise.resolve();
 
     const settle = (loss: Loss | null): void => {
       if (settled) return;
@@ -114,6 +126,15 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
     const giveUp = (loss: Loss): void => {
       settle(loss);
       control?.abort(new Error(`given up: ${loss.by}`));
+    };
+    const handOver = (to: BodyReceiver, chunk: Buffer, controller: Dispatcher.DispatchController): void => {
+      controller.pause();
+      delivered = delivered
+        .then(() => (settled ? undefined : to.write(chunk)))
+        .then(
+          () => controller.resume(),
+          () => giveUp({ by: 'abort' }),
+        );
     };
     const onAbort = (): void => giveUp({ by: 'abort' });
     const timer = setTimeout(() => giveUp({ by: 'deadline', totalMs }), totalMs);
@@ -137,15 +158,20 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
           if (statusCode < 200) return;
           status = statusCode;
           headers = answerHeaders;
+          receiver = request.receive?.(status, headers) ?? null;
         },
-        onResponseData(_controller, chunk) {
-          if (settled) return;
-          chunks.push(chunk);
+        onResponseData(controller, chunk) {
+          // undici hands out empty pieces when reading goes on; pausing for one would make it hand out the next, for ever.
+          if (settled || chunk.length === 0) return;
           bytes += chunk.length;
-          if (bytes > bytesMax) giveUp({ by: 'size', bytesMax });
+          const bound = receiver?.bytesMax ?? bytesMax;
+          if (bytes > bound) giveUp({ by: 'size', bytesMax: bound });
+          else if (receiver === null) chunks.push(chunk);
+          else handOver(receiver, chunk, controller);
         },
-        onResponseEnd: () => settle(null),
-        onResponseError: (_controller, error) => settle({ by: 'error', error }),
+        onResponseEnd: () => void delivered.then(() => settle(null)),
+        // What came before the error is handed over first.
+        onResponseError: (_controller, error) => void delivered.then(() => settle({ by: 'error', error })),
       },
     );
   });

@@ -18,11 +18,17 @@ export function doubtPolicy(operation: Operation, profile: Profile): DoubtPolicy
   if (profile.idempotency === 'honoured') return 'resend';
   switch (operation) {
     case 'material.update':
+    // A passport that is initialised already answers 409.
+    case 'passport.init':
       return 'resend';
+    case 'passport.publish':
+      return profile.idempotency === 'publish' ? 'resend' : 'person';
     case 'product.create':
     case 'material.create':
       return 'read_back';
     case 'product.update':
+    case 'product.import':
+    case 'passport.unpublish':
     case 'bom_item.create':
     case 'bom_item.update':
       return 'person';

@@ -109,20 +109,28 @@ export function transition(state: DeliveryState, event: DeliveryEvent): Delivery
   return next;
 }
 
-/** The writes that the API knows or that an item can need. `product.update` and `bom_item.update` may be unsupported. */
+/**
+ * The writes that the API knows or that an item can need. `product.update` and `bom_item.update` have no endpoint: changed
+ * products go out together as one `product.import`, where the profile says that an import updates.
+ */
 export const OPERATIONS = [
   'product.create',
   'product.update',
+  'product.import',
   'material.create',
   'material.update',
   'bom_item.create',
   'bom_item.update',
+  'passport.init',
+  'passport.publish',
+  'passport.unpublish',
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** The kind of item that an operation writes. */
+/** The kind of item that an operation is about: a passport is one of a product. */
 export function kindOf(operation: Operation): ItemKind {
-  return operation.slice(0, operation.indexOf('.')) as ItemKind;
+  const subject = operation.slice(0, operation.indexOf('.'));
+  return subject === 'passport' ? 'product' : (subject as ItemKind);
 }
 
 /** All that an idempotency key depends on. Nothing of it changes between attempts of one revision. */

@@ -5,8 +5,11 @@ export type Doubt = 'reset' | 'timeout' | 'server_error' | 'unreadable_answer' |
 
 /** What an answer of the API, or the lack of one, means for a delivery. HTTP statuses get this meaning in `api/` only. */
 export type Outcome =
-  /** The write took effect. `remoteId` is null where the answer carries no id and none is needed. */
-  | { kind: 'accepted'; remoteId: JsonValue }
+  /**
+   * The write took effect. `remoteId` is null where the answer carries no id and none is needed. `members` is there for an
+   * import alone, one for each that was sent, in their order: an import that was accepted may have refused some of them.
+   */
+  | { kind: 'accepted'; remoteId: JsonValue; members?: MemberOutcome[] }
   /** A create met an item with the same natural key: it is there, its id has to be read. */
   | { kind: 'exists'; detail: OutcomeDetail }
   /** 429: the rate controller waits; no attempt is used. */
@@ -19,10 +22,21 @@ export type Outcome =
   | { kind: 'gated'; detail: OutcomeDetail }
   /** The same idempotency key is still being worked on: ask again later. */
   | { kind: 'in_flight'; detail: OutcomeDetail }
-  /** The data is wrong as it is. */
-  | { kind: 'refused'; detail: OutcomeDetail }
+  /** The data is wrong as it is. `members` is there where a refused import says which of them are at fault. */
+  | { kind: 'refused'; detail: OutcomeDetail; members?: MemberOutcome[] }
   /** 401, 402 or 403: it is not about this delivery, which stays due. */
   | { kind: 'denied'; by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail };
+
+/** What the answer to an import says of one of its members. */
+export type MemberOutcome =
+  /** It is stored as it was sent. `effect` and `remoteId` are null where the answer does not tell. */
+  | { kind: 'accepted'; effect: 'created' | 'updated' | null; remoteId: JsonValue }
+  /** Its data is wrong; it was not stored. */
+  | { kind: 'refused'; detail: OutcomeDetail }
+  /** Nothing is wrong with it and it was not stored, because others of the import were refused. */
+  | { kind: 'untouched' }
+  /** The answer says nothing about it: the list has to tell. */
+  | { kind: 'unknown' };
 
 /** What a person needs to see of an answer. Never contains a request header. */
 export interface OutcomeDetail {

@@ -83,6 +83,60 @@ export const Profile = z
       .describe(
         'How a changed product reaches the API, which has no update of one: through the bulk import, where importing an SKU that exists updates it; or not at all, so that the change is shown as blocked.',
       ),
+    imports: z
+      .strictObject({
+        bodyMember: memberName
+          .nullable()
+          .default('products')
+          .describe('The member of the body that holds the products; null for a bare list of them.'),
+        membersMax: z.int().min(1).max(10_000).default(100).describe('Products in one import at most.'),
+        bytesMax: z
+          .int()
+          .min(1_024)
+          .max(67_108_864)
+          .default(1_048_576)
+          .describe('Bytes of one import at most, unless a single product is larger.'),
+      })
+      .prefault({})
+      .describe('The shape and size of a bulk import of products.'),
+    publications: z
+      .strictObject({
+        idPaths: names.default(['id', 'uuid', 'pk', 'publication_id']).describe("The publication's own id."),
+        productIdPaths: names
+          .default(['product_id', 'product.id', 'product'])
+          .describe('The id of the product that it is of.'),
+        skuPaths: names.default(['sku', 'product_sku', 'product.sku']).describe("The product's SKU."),
+        statusPaths: names.default(['status', 'state']).describe('Where its state is said.'),
+        publishedAtPaths: names
+          .default(['published_at', 'published_on', 'created_at'])
+          .describe('When it was published.'),
+        withdrawnAtPaths: names
+          .default(['unpublished_at', 'withdrawn_at', 'revoked_at'])
+          .describe('When it was withdrawn; empty while it is public.'),
+        urlPaths: names
+          .default(['url', 'public_url', 'passport_url', 'link'])
+          .describe('The address of the public passport.'),
+        publicStates: names
+          .default(['published', 'public', 'active', 'live'])
+          .describe('States in which a passport is public, in any case of letters. One without a state is.'),
+      })
+      .prefault({})
+      .describe('Where an entry of the publications carries what: dotted paths, tried in their order.'),
+    reports: z
+      .strictObject({
+        idPaths: names.default(['id', 'uuid', 'pk', 'report_id', 'data.id']).describe("The report's id."),
+        typePaths: names.default(['type', 'report_type', 'kind', 'name', 'title']).describe('What it is about.'),
+        statusPaths: names.default(['status', 'state']).describe('Whether it is ready.'),
+        createdAtPaths: names.default(['created_at', 'generated_at', 'date']).describe('When it was made.'),
+      })
+      .prefault({})
+      .describe('Where a report carries what: dotted paths, tried in their order.'),
+    pdfBytesMax: z
+      .int()
+      .min(1_024)
+      .max(1_073_741_824)
+      .default(67_108_864)
+      .describe('Of a passport as PDF, this many bytes are read at most.'),
     scopes: z
       .strictObject({
         reportCreate: z

@@ -1,10 +1,20 @@
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 
+/** A document that is not JSON. */
+export interface Document {
+  type: string;
+  bytes: Buffer;
+}
+
 /** An HTTP answer before it is sent. Every refusal is one too: bad input never throws here. */
 export interface Answer {
   status: number;
   body: JsonValue;
   headers?: Record<string, string>;
+  /** Sent in place of the body. */
+  document?: Document;
+  /** Natural keys of what was written, where the request's own is not the one. */
+  written?: string[];
 }
 
 /** A refusal in the usual form of Django REST Framework. */
@@ -15,6 +25,11 @@ export function refusal(status: number, detail: string, headers?: Record<string,
 /** Messages by field, as Django REST Framework writes them: lists of texts, nested where the field is. */
 export function invalid(errors: JsonObject): Answer {
   return { status: 400, body: errors };
+}
+
+/** A business rule that stands in the way; `missing` names what would have to be there, in a form that can be looked up. */
+export function conflict(detail: string, missing?: string[]): Answer {
+  return { status: 409, body: { detail, ...(missing && { missing }) } };
 }
 
 export const NOT_FOUND: Answer = refusal(404, 'Not found.');

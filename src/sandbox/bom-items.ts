@@ -64,6 +64,7 @@ export function createBomItemCreation(collections: BomCollections, ids: IdScheme
   const { products, materials, bomItems } = collections;
   const schema = bomItemCreation(ids);
   return {
+    accepts: schema,
     naturalKey: ({ organizationId, body }) => naturalKeyOf(collections, organizationId, body),
     execute({ organizationId, body, now }): Answer {
       const parsed = validate(schema, body);

@@ -22,7 +22,9 @@ export type Columns = Record<string, string | number | null>;
 export interface Collection {
   get(organizationId: number, id: ResourceId): Entity | undefined;
   /** The row with this value in one of the kind's own columns. */
-  find(organizationId: number, column: string, value: string): Entity | undefined;
+  find(organizationId: number, column: string, value: string | number): Entity | undefined;
+  /** Every row with this value in one of the kind's own columns, in the order of their creation. */
+  all(organizationId: number, column: string, value: string | number): Entity[];
   count(organizationId: number): number;
   /** Rows in the order of their creation. */
   slice(organizationId: number, range: { offset: number; limit: number }): Entity[];
@@ -47,7 +49,10 @@ export function createCollection(
   const select = `SELECT id, uuid, fields, created_at, updated_at FROM ${table} WHERE organization_id = ?`;
   const get = database.prepare<[number, ResourceId], Row>(`${select} AND ${ids.column} = ?`);
   const finders = new Map(
-    columns.map((column) => [column, database.prepare<[number, string], Row>(`${select} AND ${column} = ?`)]),
+    columns.map((column) => [
+      column,
+      database.prepare<[number, string | number], Row>(`${select} AND ${column} = ? ORDER BY ordinal`),
+    ]),
   );
   const slice = database.prepare<[number, number, number], Row>(
     `${select} AND ordinal > ? AND ordinal <= ? ORDER BY ordinal`,
@@ -74,6 +79,8 @@ export function createCollection(
   return {
     get: (organizationId, id) => optional(get.get(organizationId, id)),
     find: (organizationId, column, value) => optional(finders.get(column)?.get(organizationId, value)),
+    all: (organizationId, column, value) =>
+      (finders.get(column)?.all(organizationId, value) ?? []).map((row) => entityOf(row)),
     count: (organizationId) => count.get(organizationId) ?? 0,
     slice: (organizationId, { offset, limit }) =>
       slice.all(organizationId, offset, offset + limit).map((row) => entityOf(row)),
@@ -100,10 +107,9 @@ export function createCollection(
 
 /** The whole object as the API shows it. */
 export function present(entity: Entity): JsonObject {
-  return {
-    id: entity.id,
-    ...entity.fields,
-    created_at: new Date(entity.createdAt).toISOString(),
-    updated_at: new Date(entity.updatedAt).toISOString(),
-  };
+  const { id, fields, createdAt, updatedAt } = entity;
+  const created = new Date(createdAt).toISOString();
+  // Most objects are shown as they were created, and dates are what takes longest here.
+  const updated = updatedAt === createdAt ? created : new Date(updatedAt).toISOString();
+  return { id, ...fields, created_at: created, updated_at: updated };
 }

@@ -2,8 +2,6 @@ import Database from 'better-sqlite3';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { SandboxSettings } from './settings.ts';
 
-const VERSION = 1;
-
 /** Columns that every listed resource has. `ordinal` counts an organisation's rows from 1 without a gap. */
 const COMMON = `
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -14,7 +12,7 @@ const COMMON = `
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL`;
 
-const SCHEMA = `
+const FIRST = `
   CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE organization (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, plan TEXT NOT NULL);
   CREATE TABLE api_key (
@@ -69,6 +67,34 @@ const SCHEMA = `
   CREATE INDEX idempotency_record_age ON idempotency_record (created_at);
 `;
 
+const PASSPORTS_REPORTS_AND_USERS = `
+  CREATE INDEX bom_item_product ON bom_item (product_id);
+  CREATE TABLE passport (
+    ${COMMON},
+    product_id INTEGER NOT NULL UNIQUE REFERENCES product (id),
+    UNIQUE (organization_id, ordinal)
+  );
+  CREATE TABLE publication (
+    ${COMMON},
+    product_id INTEGER NOT NULL REFERENCES product (id),
+    sku TEXT NOT NULL,
+    UNIQUE (organization_id, ordinal)
+  );
+  CREATE INDEX publication_product ON publication (product_id);
+  CREATE TABLE report (${COMMON}, UNIQUE (organization_id, ordinal));
+  CREATE TABLE user (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    organization_id INTEGER NOT NULL REFERENCES organization (id),
+    email TEXT NOT NULL,
+    role TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    UNIQUE (organization_id, email)
+  );
+`;
+
+/** What each format adds to the one before; a file of an older format is brought up to date when it is opened. */
+const FORMATS = [FIRST, PASSPORTS_REPORTS_AND_USERS];
+
 /**
  * Opens the storage and creates its tables. A file is written through a WAL with `synchronous = NORMAL`: what a
  * transaction committed survives a SIGKILL of the process, since the kernel has it; a power cut may undo the last ones.
@@ -99,14 +125,13 @@ function openFile(storage: string): Database.Database {
 }
 
 function prepare(database: Database.Database, storage: string, ids: SandboxSettings['ids']): void {
-  const version = database.pragma('user_version', { simple: true });
-  if (version === 0) {
-    database.exec(SCHEMA);
-    database.prepare(`INSERT INTO setting (name, value) VALUES ('ids', ?)`).run(ids);
-    database.pragma(`user_version = ${VERSION}`);
-    return;
+  const version = Number(database.pragma('user_version', { simple: true }));
+  if (version > FORMATS.length) {
+    throw storageFault(storage, `it has format ${version}, and this is ${FORMATS.length}`);
   }
-  if (version !== VERSION) throw storageFault(storage, `it has format ${String(version)}, and this is ${VERSION}`);
+  for (const statements of FORMATS.slice(version)) database.exec(statements);
+  database.pragma(`user_version = ${FORMATS.length}`);
+  if (version === 0) database.prepare(`INSERT INTO setting (name, value) VALUES ('ids', ?)`).run(ids);
   const stored = database.prepare(`SELECT value FROM setting WHERE name = 'ids'`).pluck().get();
   if (stored !== ids) throw storageFault(storage, `its ids are ${String(stored)}, and the settings say ${ids}`);
 }

@@ -4,10 +4,13 @@ export type Scope = (typeof SCOPES)[number];
 
 /** One row of the API document's endpoint table. */
 export interface Endpoint {
+  /** The operation's name in the document. */
+  title: string;
   method: 'GET' | 'POST' | 'PATCH';
   /** As the document writes it, with its trailing slash and `{name}` for a path parameter. */
   path: string;
-  scope: Scope;
+  /** The scope that an API key needs; `administrator` is the one operation that takes a session instead of a key. */
+  scope: Scope | 'administrator';
   /**
    * What the document says of Idempotency-Key here: named for this operation, recommended for writes in general, or
    * without a meaning because nothing is written.
@@ -17,12 +20,111 @@ export interface Endpoint {
 
 /** Every operation that the sandbox serves. A new one is a row here and a handler of the same name. */
 export const ENDPOINTS = {
-  'product.list': { method: 'GET', path: '/api/products/', scope: 'read', idempotencyKey: 'meaningless' },
-  'product.create': { method: 'POST', path: '/api/products/', scope: 'write', idempotencyKey: 'recommended' },
-  'material.list': { method: 'GET', path: '/api/materials/', scope: 'read', idempotencyKey: 'meaningless' },
-  'material.create': { method: 'POST', path: '/api/materials/', scope: 'write', idempotencyKey: 'recommended' },
-  'material.update': { method: 'PATCH', path: '/api/materials/{id}/', scope: 'write', idempotencyKey: 'recommended' },
-  'bom_item.create': { method: 'POST', path: '/api/bom-items/', scope: 'write', idempotencyKey: 'recommended' },
+  'product.list': {
+    title: 'List products',
+    method: 'GET',
+    path: '/api/products/',
+    scope: 'read',
+    idempotencyKey: 'meaningless',
+  },
+  'product.create': {
+    title: 'Create product',
+    method: 'POST',
+    path: '/api/products/',
+    scope: 'write',
+    idempotencyKey: 'recommended',
+  },
+  'bom_item.create': {
+    title: 'Add BOM item',
+    method: 'POST',
+    path: '/api/bom-items/',
+    scope: 'write',
+    idempotencyKey: 'recommended',
+  },
+  'material.list': {
+    title: 'List materials',
+    method: 'GET',
+    path: '/api/materials/',
+    scope: 'read',
+    idempotencyKey: 'meaningless',
+  },
+  'material.create': {
+    title: 'Create material',
+    method: 'POST',
+    path: '/api/materials/',
+    scope: 'write',
+    idempotencyKey: 'recommended',
+  },
+  'material.update': {
+    title: 'Update material',
+    method: 'PATCH',
+    path: '/api/materials/{id}/',
+    scope: 'write',
+    idempotencyKey: 'recommended',
+  },
+  'passport.init': {
+    title: 'Initialize passport',
+    method: 'POST',
+    path: '/api/dpp/{product_id}/init/',
+    scope: 'write',
+    idempotencyKey: 'recommended',
+  },
+  'passport.publish': {
+    title: 'Publish passport',
+    method: 'POST',
+    path: '/api/dpp/{product_id}/publish/',
+    scope: 'publish',
+    idempotencyKey: 'named',
+  },
+  'passport.unpublish': {
+    title: 'Unpublish passport',
+    method: 'POST',
+    path: '/api/dpp/{product_id}/unpublish/',
+    scope: 'publish',
+    idempotencyKey: 'recommended',
+  },
+  'publication.list': {
+    title: 'List publications',
+    method: 'GET',
+    path: '/api/dpp/publications/',
+    scope: 'read',
+    idempotencyKey: 'meaningless',
+  },
+  'passport.pdf': {
+    title: 'Export passport as PDF',
+    method: 'GET',
+    path: '/api/exports/passport/{product_id}.pdf',
+    scope: 'read',
+    idempotencyKey: 'meaningless',
+  },
+  'product.import': {
+    title: 'Bulk import of products',
+    method: 'POST',
+    path: '/api/imports/products/',
+    scope: 'write',
+    idempotencyKey: 'recommended',
+  },
+  'report.list': {
+    title: 'Read reports',
+    method: 'GET',
+    path: '/api/reports/',
+    scope: 'read',
+    idempotencyKey: 'meaningless',
+  },
+  'report.create': {
+    title: 'Create report',
+    method: 'POST',
+    path: '/api/reports/',
+    scope: 'read',
+    idempotencyKey: 'recommended',
+  },
+  'api_key.revoke': {
+    title: 'Revoke API key',
+    method: 'POST',
+    path: '/api/api-keys/{key_id}/revoke/',
+    scope: 'administrator',
+    idempotencyKey: 'recommended',
+  },
 } as const satisfies Record<string, Endpoint>;
 
 export type OperationName = keyof typeof ENDPOINTS;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { OPERATION_NAMES, type OperationName } from './endpoints.ts';
+import { createRandom } from './random.ts';
 
 const WHERE = {
   operation: z
@@ -7,7 +8,20 @@ const WHERE = {
     .describe('The operation that goes wrong, as `product.create`, or `*` for every one.'),
   count: z.int().min(1).optional().describe('How often the rule applies before it is used up; without it, always.'),
   match: z.string().min(1).optional().describe('Applies only to requests whose body contains this text.'),
+  probability: z
+    .number()
+    .gt(0)
+    .max(1)
+    .optional()
+    .describe('How likely the rule applies to a request that fits; without it, for certain.'),
+  seed: z.int().min(0).optional().describe('Where the chances of `probability` begin; the same seed, the same run.'),
 };
+
+const ms = z.int().min(0).max(3_600_000);
+const effect = z
+  .enum(['none', 'done'])
+  .optional()
+  .describe('Whether the request takes effect all the same; `none` where this is left out.');
 
 /** One thing that goes wrong on purpose. */
 export const FaultRule = z.discriminatedUnion('kind', [
@@ -16,8 +30,13 @@ export const FaultRule = z.discriminatedUnion('kind', [
       ...WHERE,
       kind: z.literal('status'),
       status: z.int().min(400).max(599).describe('The HTTP status to answer.'),
+      effect,
+      retryAfterSeconds: z.int().min(0).max(86_400).optional().describe('What Retry-After says.'),
     })
-    .describe('Answers with a status and has no effect, like a proxy in front of the platform.'),
+    .describe('Answers with a status, like a proxy in front of the platform, or a platform that fails half-way.'),
+  z
+    .strictObject({ ...WHERE, kind: z.literal('html'), status: z.int().min(200).max(599), effect })
+    .describe('Answers with a page of HTML in place of JSON.'),
   z
     .strictObject({ ...WHERE, kind: z.literal('reset-before') })
     .describe('Resets the connection before anything was done.'),
@@ -25,10 +44,30 @@ export const FaultRule = z.discriminatedUnion('kind', [
     .strictObject({ ...WHERE, kind: z.literal('reset-after') })
     .describe('Resets the connection when the effect is committed, in place of the answer.'),
   z
+    .strictObject({ ...WHERE, kind: z.literal('truncate') })
+    .describe('Takes effect, sends half of the answer’s body and resets the connection.'),
+  z
+    .strictObject({
+      ...WHERE,
+      kind: z.literal('slow-body'),
+      ms: ms.describe('How long the body takes, in milliseconds.'),
+    })
+    .describe('Takes effect, and sends the answer’s body in pieces.'),
+  z
+    .strictObject({ ...WHERE, kind: z.literal('duplicate') })
+    .describe('Takes effect twice, as if the request had come twice, and answers the first time.'),
+  z
+    .strictObject({
+      ...WHERE,
+      kind: z.literal('outage'),
+      ms: ms.describe('How long it lasts from the first request that it hits, in milliseconds.'),
+    })
+    .describe('Resets every connection for a while, before anything is done.'),
+  z
     .strictObject({
       ...WHERE,
       kind: z.literal('latency'),
-      ms: z.int().min(0).max(3_600_000).describe('How long the request lies before it is worked on, in milliseconds.'),
+      ms: ms.describe('How long the request lies before it is worked on, in milliseconds.'),
     })
     .describe('Delays the request. The effect happens afterwards, even if the client has hung up by then.'),
 ]);
@@ -54,28 +93,44 @@ export interface Faults {
   clear(): void;
   /** Every rule in the order it was added. */
   list(): FaultUse[];
+  /** Rules that never applied since the sandbox began, dropped ones included: a test that counts on them proved nothing. */
+  unused(): FaultRule[];
   /** Chooses for one request, and counts the rules that it chose as used. */
-  take(operation: OperationName, body: string): FaultPlan;
+  take(request: { operation: OperationName; body: string; now: number }): FaultPlan;
 }
 
+interface ActiveRule extends FaultUse {
+  /** The next chance, from 0 to 1. */
+  chance: () => number;
+  /** When an outage that has begun is over. */
+  until: number | null;
+}
+
+/** How many rules are remembered that were dropped without having been used. */
+const DROPPED_MAX = 1000;
+
 export function createFaults(initial: FaultRule[]): Faults {
-  let uses: FaultUse[] = initial.map((rule) => ({ rule, used: 0 }));
+  let rules: ActiveRule[] = initial.map(activate);
+  let dropped: FaultRule[] = [];
   return {
     add(rule) {
-      uses.push({ rule: FaultRule.parse(rule), used: 0 });
+      rules.push(activate(FaultRule.parse(rule)));
     },
     clear() {
-      uses = [];
+      const unused = rules.filter(({ used }) => used === 0).map(({ rule }) => rule);
+      dropped = [...dropped, ...unused].slice(-DROPPED_MAX);
+      rules = [];
     },
-    list: () => uses.map(({ rule, used }) => ({ rule: { ...rule }, used })),
-    take(operation, body) {
+    list: () => rules.map(({ rule, used }) => ({ rule: { ...rule }, used })),
+    unused: () => [...dropped, ...rules.filter(({ used }) => used === 0).map(({ rule }) => ({ ...rule }))],
+    take(request) {
       const plan: FaultPlan = { latencyMs: 0, outcome: null };
       let delayed = false;
-      for (const use of uses) {
-        const { rule } = use;
+      for (const active of rules) {
+        const { rule } = active;
         if (rule.kind === 'latency' ? delayed : plan.outcome !== null) continue;
-        if (!applies(use, operation, body)) continue;
-        use.used += 1;
+        if (!applies(active, request)) continue;
+        active.used += 1;
         if (rule.kind === 'latency') {
           delayed = true;
           plan.latencyMs = rule.ms;
@@ -88,8 +143,21 @@ export function createFaults(initial: FaultRule[]): Faults {
   };
 }
 
-function applies({ rule, used }: FaultUse, operation: OperationName, body: string): boolean {
+function activate(rule: FaultRule): ActiveRule {
+  return { rule, used: 0, chance: createRandom(rule.seed ?? 1), until: null };
+}
+
+function applies(
+  active: ActiveRule,
+  { operation, body, now }: { operation: OperationName; body: string; now: number },
+): boolean {
+  const { rule, used } = active;
   if (rule.operation !== '*' && rule.operation !== operation) return false;
   if (rule.count !== undefined && used >= rule.count) return false;
-  return rule.match === undefined || body.includes(rule.match);
+  if (rule.match !== undefined && !body.includes(rule.match)) return false;
+  if (rule.kind === 'outage' && active.until !== null && now >= active.until) return false;
+  // The chance is drawn last, so that a seed means the same whatever else comes in between.
+  if (rule.probability !== undefined && active.chance() >= rule.probability) return false;
+  if (rule.kind === 'outage') active.until ??= now + rule.ms;
+  return true;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { compareDecimals, normalizeDecimal } from '../lib/decimal.ts';
+import { err, ok, type Result } from '../lib/result.ts';
 import { isCountryCode } from './countries.ts';
 
 const DIGITS_MAX = 30;
@@ -21,7 +22,8 @@ export function text(max: number) {
     .max(max, `Ensure this field has no more than ${max} characters.`)
     .refine((value) => value.trim() !== '', 'This field may not be blank.')
     .refine((value) => !value.includes('\0'), 'Null characters are not allowed.')
-    .refine((value) => value.isWellFormed(), 'Surrogate characters are not allowed.');
+    .refine((value) => value.isWellFormed(), 'Surrogate characters are not allowed.')
+    .meta({ minLength: 1, maxLength: max });
 }
 
 /** One of a closed list of texts. */
@@ -41,7 +43,13 @@ function notAChoice(input: unknown): string {
 
 /** An upper-case ISO 3166-1 alpha-2 code that is assigned. */
 export function country() {
-  return z.string(typed('Not a valid string.')).refine(isCountryCode, { error: ({ input }) => notAChoice(input) });
+  return z
+    .string(typed('Not a valid string.'))
+    .refine(isCountryCode, { error: ({ input }) => notAChoice(input) })
+    .meta({
+      pattern: '^[A-Z]{2}$',
+      description: 'A country as ISO 3166-1 alpha-2 assigns it.',
+    });
 }
 
 /** True or false; neither 0 and 1 nor words for them. */
@@ -59,9 +67,9 @@ interface DecimalBounds {
 /** A decimal as text or number, without an exponent as text. Its value is always the normal form as text. */
 export function decimal(bounds: DecimalBounds) {
   return z.union([z.string(), z.number()], typed('A valid number is required.')).transform((given, context) => {
-    const message = decimalError(given, bounds);
-    if (message === null) return normalizeDecimal(String(given)) ?? '';
-    context.addIssue({ code: 'custom', message });
+    const read = readDecimal(given, bounds);
+    if (read.ok) return read.value;
+    context.addIssue({ code: 'custom', message: read.error });
     return z.NEVER;
   });
 }
@@ -71,21 +79,24 @@ export function fraction() {
   return decimal({ min: '0', max: '1' });
 }
 
-function decimalError(given: string | number, { above, min, max }: DecimalBounds): string | null {
+/** The decimal in its normal form, or what is wrong with it. */
+function readDecimal(given: string | number, { above, min, max }: DecimalBounds): Result<string, string> {
   if (typeof given === 'string' && (given.length > 100 || !/^-?\d+(\.\d+)?$/.test(given))) {
-    return 'A valid number is required.';
+    return err('A valid number is required.');
   }
   const value = normalizeDecimal(String(given));
-  if (value === null) return 'A valid number is required.';
+  if (value === null) return err('A valid number is required.');
   if (value.replace(/\D/g, '').length > DIGITS_MAX) {
-    return `Ensure that there are no more than ${DIGITS_MAX} digits in total.`;
+    return err(`Ensure that there are no more than ${DIGITS_MAX} digits in total.`);
   }
-  if (above !== undefined && compareDecimals(value, above) <= 0) return `Ensure this value is greater than ${above}.`;
+  if (above !== undefined && compareDecimals(value, above) <= 0)
+    return err(`Ensure this value is greater than ${above}.`);
   if (min !== undefined && compareDecimals(value, min) < 0) {
-    return `Ensure this value is greater than or equal to ${min}.`;
+    return err(`Ensure this value is greater than or equal to ${min}.`);
   }
-  if (max !== undefined && compareDecimals(value, max) > 0) return `Ensure this value is less than or equal to ${max}.`;
-  return null;
+  if (max !== undefined && compareDecimals(value, max) > 0)
+    return err(`Ensure this value is less than or equal to ${max}.`);
+  return ok(value);
 }
 
 /** A calendar day. */

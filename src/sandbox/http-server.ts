@@ -1,18 +1,25 @@
+import { isUtf8 } from 'node:buffer';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type HTTPMethods } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
-import type { Admission } from './admission.ts';
-import { type Answer, NOT_FOUND, refusal } from './answer.ts';
-import { ENDPOINTS, OPERATION_NAMES, type OperationName } from './endpoints.ts';
+import type { Admission, Caller } from './admission.ts';
+import { type Answer, type Document, NOT_FOUND, refusal } from './answer.ts';
+import { sendBadly } from './bad-body.ts';
+import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from './endpoints.ts';
 import type { Journal, SandboxEvent } from './journal.ts';
-import type { StoredKey } from './keys.ts';
 import type { AdmittedRequest, Conclusion } from './processor.ts';
+import type { StyledAnswer } from './style.ts';
 
 /** What the HTTP side hands requests to. */
 export interface HttpServerParts {
   admission: Admission;
   process: (request: AdmittedRequest) => Promise<Conclusion>;
+  /** The scope that an operation takes. */
+  scopeOf: (operation: OperationName) => Endpoint['scope'];
+  style: (answer: Answer, operation: OperationName | null) => StyledAnswer;
+  /** Pages that anybody may read, by path. */
+  pages: Record<string, Document>;
   journal: Journal;
   clock: Clock;
   bodyBytesMax: number;
@@ -41,21 +48,28 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   });
 
   const finish = (reply: FastifyReply, answer: Answer, entry: Partial<SandboxEvent>): FastifyReply => {
-    journal.request({ at: clock.now(), operation: null, naturalKey: null, ...entry, ending: answer.status });
+    const { status, headers, document, body, contentType } = parts.style(answer, entry.operation ?? null);
+    const replayed = headers !== undefined && 'idempotent-replayed' in headers;
+    const event = { at: clock.now(), operation: null, naturalKey: null, ...entry, ending: status };
+    journal.request(replayed ? { ...event, replayed } : event);
     // A connection that is kept alive now would keep the closing server waiting.
     if (parts.closing.aborted) reply.header('connection', 'close');
-    reply.code(answer.status).headers(answer.headers ?? {});
-    return reply.type('application/json').send(JSON.stringify(answer.body));
+    reply.code(status);
+    if (headers) reply.headers(headers);
+    if (document) return reply.type(document.type).send(document.bytes);
+    return reply.type(contentType).send(JSON.stringify(body));
   };
 
   /** Runs before the body is read. What it does not answer goes on, with the key at the request. */
   const admit = (operation: OperationName | null, otherwise?: Answer) => {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-      const scope = operation === null ? null : ENDPOINTS[operation].scope;
-      const admitted = admission.admit(headerOf(request, 'x-api-key'), scope, clock.now());
+      const scope = operation === null ? null : parts.scopeOf(operation);
+      const { authorization } = request.headers;
+      const admitted = admission.admit({ apiKey: headerOf(request, 'x-api-key'), authorization }, scope, clock.now());
       if (!admitted.ok) return finish(reply, admitted.error, { operation });
+      reply.headers(admitted.value.headers);
       if (otherwise) return finish(reply, otherwise, { operation });
-      request.setDecorator('storedKey', admitted.value);
+      request.setDecorator('caller', admitted.value);
       return undefined;
     };
   };
@@ -65,7 +79,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
       const [path = '', ...query] = request.url.split('?');
       const conclusion = await parts.process({
         operation,
-        organizationId: request.getDecorator<StoredKey>('storedKey').organizationId,
+        organizationId: request.getDecorator<Caller>('caller').organizationId,
         params: request.params as Record<string, string>,
         path,
         url: `${request.protocol}://${request.host}${path}`,
@@ -74,10 +88,14 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
         idempotencyKey: headerOf(request, 'idempotency-key'),
       });
       const naturalKey = conclusion.naturalKey ?? null;
-      if (conclusion.answer) return finish(reply, conclusion.answer, { operation, naturalKey });
-      journal.request({ at: clock.now(), operation, naturalKey, ending: 'reset' });
+      const { answer, body } = conclusion;
+      if (answer && !body) return finish(reply, answer, { operation, naturalKey });
+      const styled = answer && parts.style(answer, operation);
+      const ending = !styled ? 'reset' : body?.kind === 'truncate' ? 'truncated' : styled.status;
+      journal.request({ at: clock.now(), operation, naturalKey, ending });
       reply.hijack();
-      request.raw.socket.resetAndDestroy();
+      if (styled && body) await sendBadly(reply, styled, body, parts);
+      else request.raw.socket.resetAndDestroy();
       return reply;
     };
   };
@@ -93,7 +111,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     };
   };
 
-  app.decorateRequest('storedKey', null);
+  app.decorateRequest('caller', null);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     decode(body as Buffer, done);
@@ -104,6 +122,10 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   app.addHook('onRequest', async (request, reply) => (request.is404 ? unknownPath(request, reply) : undefined));
   app.setNotFoundHandler((_request, reply) => finish(reply, NOT_FOUND, {}));
 
+  for (const [url, { type, bytes }] of Object.entries(parts.pages)) {
+    const headers = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" };
+    app.get(url, (_request, reply) => reply.type(type).headers(headers).send(bytes));
+  }
   for (const operation of OPERATION_NAMES) {
     const { method, path } = ENDPOINTS[operation];
     app.route({
@@ -147,14 +169,8 @@ function headerOf(request: FastifyRequest, name: string): string | undefined {
 
 /** JSON is UTF-8 (RFC 8259); replacing bad bytes would store a text that the client never sent. */
 function decode(body: Buffer, done: (error: Error | null, text?: string) => void): void {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(body);
-  } catch (error) {
-    done(Object.assign(new Error('JSON parse error - the body is not UTF-8.', { cause: error }), { statusCode: 400 }));
-    return;
-  }
-  done(null, text);
+  if (isUtf8(body)) done(null, body.toString('utf8'));
+  else done(Object.assign(new Error('JSON parse error - the body is not UTF-8.'), { statusCode: 400 }));
 }
 
 /** Answers what is not even HTTP. There is no request to enter in the journal. */

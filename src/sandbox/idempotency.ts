@@ -1,8 +1,8 @@
-import type { Database } from 'better-sqlite3';
 import { sha256Hex } from '../lib/hash.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { type Answer, refusal } from './answer.ts';
 import type { Endpoint } from './endpoints.ts';
+import type { IdempotencyRecords } from './idempotency-records.ts';
 import type { SandboxSettings } from './settings.ts';
 
 /** One use of an Idempotency-Key. Keys of different organisations have nothing to do with each other. */
@@ -21,14 +21,16 @@ export interface IdempotencyStore {
    */
   recall(use: KeyUse, now: number): Answer | undefined;
   /**
-   * Keeps an answer, unless it is one that a later attempt may get past (429, 5xx). Because the record commits with the
-   * effect, a crash leaves both or neither.
+   * Keeps an answer, unless it is one that a later attempt may get past (429, 5xx) or the settings replay successes
+   * alone. Because the record commits with the effect, a crash leaves both or neither.
    */
   record(use: KeyUse, answer: Answer, now: number): void;
+  /** Keeps a failure of the server's own, where the settings replay everything: it replaces what was kept before. */
+  recordFailure(use: KeyUse, answer: Answer, now: number): void;
 }
 
 /** True when this operation obeys the header under the given mode. */
-export function honoursKeys(mode: SandboxSettings['idempotency'], endpoint: Endpoint): boolean {
+export function honoursKeys(mode: SandboxSettings['idempotency'], endpoint: Pick<Endpoint, 'idempotencyKey'>): boolean {
   if (endpoint.idempotencyKey === 'meaningless' || mode === 'ignored') return false;
   return mode === 'honoured' || endpoint.idempotencyKey === 'named';
 }
@@ -38,29 +40,16 @@ export function fingerprintOf(request: { method: string; path: string; body: str
   return sha256Hex(`${request.method} ${request.path}\n${request.body}`);
 }
 
-interface RecordRow {
-  fingerprint: string;
-  status: number;
-  body: string;
-}
-
-export function createIdempotencyStore(database: Database, retentionMs: number): IdempotencyStore {
-  const find = database.prepare<[number, string, number], RecordRow>(
-    `SELECT fingerprint, status, body FROM idempotency_record
-     WHERE organization_id = ? AND key = ? AND created_at > ?`,
-  );
-  const insert = database.prepare(
-    `INSERT OR REPLACE INTO idempotency_record (organization_id, key, fingerprint, status, body, created_at)
-     VALUES (?, ?, ?, ?, ?, ?)`,
-  );
-  // Two out for one in: the table shrinks back to what the retention asks for, and no write ever waits for a sweep.
-  const prune = database.prepare(
-    `DELETE FROM idempotency_record WHERE id IN
-     (SELECT id FROM idempotency_record WHERE created_at <= ? ORDER BY created_at LIMIT 2)`,
-  );
+export function createIdempotencyStore(
+  records: IdempotencyRecords,
+  replays: SandboxSettings['idempotencyReplays'],
+): IdempotencyStore {
+  const keep = (use: KeyUse, { status, body }: Answer, now: number): void => {
+    records.keep(use, { fingerprint: use.fingerprint, status, body: JSON.stringify(body) }, now);
+  };
   return {
     recall(use, now) {
-      const record = find.get(use.organizationId, use.key, now - retentionMs);
+      const record = records.find(use, now);
       if (!record) return undefined;
       if (record.fingerprint !== use.fingerprint) {
         return refusal(422, 'This Idempotency-Key was used for a different request.');
@@ -70,8 +59,10 @@ export function createIdempotencyStore(database: Database, retentionMs: number):
     },
     record(use, answer, now) {
       if (answer.status === 429 || answer.status >= 500) return;
-      prune.run(now - retentionMs);
-      insert.run(use.organizationId, use.key, use.fingerprint, answer.status, JSON.stringify(answer.body), now);
+      if (answer.status < 300 || replays !== 'successes') keep(use, answer, now);
+    },
+    recordFailure(use, answer, now) {
+      if (replays === 'everything' && !answer.document) keep(use, answer, now);
     },
   };
 }

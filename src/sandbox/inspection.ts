@@ -1,72 +1,96 @@
-import type { Database } from 'better-sqlite3';
 import type { JsonObject } from '../lib/json.ts';
 import { type Collection, present } from './collection.ts';
-import type { Faults, FaultUse } from './faults.ts';
-import type { Journal, SandboxEvent, WriteCount } from './journal.ts';
-import type { KeyRecord, KeyStore, Plan } from './keys.ts';
+import type { FaultRule, Faults, FaultUse } from './faults.ts';
+import type { Journal, SandboxEvent } from './journal.ts';
+import type { KeyRecord, KeyStore } from './keys.ts';
+import type { OrganizationStore, Plan } from './organizations.ts';
+import type { WriteCount, WriteCounts } from './write-counts.ts';
+
+/** The kinds of resources, as a snapshot names them. */
+type ResourceKind = 'products' | 'materials' | 'bomItems' | 'passports' | 'publications' | 'reports';
 
 /** Everything that an organisation has, as the API shows it. */
-export interface OrganizationSnapshot {
+export interface OrganizationSnapshot extends Record<ResourceKind, JsonObject[]> {
   plan: Plan;
-  products: JsonObject[];
-  materials: JsonObject[];
-  bomItems: JsonObject[];
 }
 
-/** The sandbox at one instant. It holds no full key. */
-export interface SandboxSnapshot {
-  /** By name. */
-  organizations: Record<string, OrganizationSnapshot>;
-  keys: KeyRecord[];
+/** What happened, without the contents. */
+export interface SandboxStatistics {
   /** Requests since the process started, by operation (`other` where there is none), then by status or `reset`. */
   requests: Record<string, Record<string, number>>;
   /** How many of them were answered 429. */
   throttled: number;
+  /** How many were answered from an idempotency record. */
+  replayed: number;
   /** Successful writes over the life of the storage. */
   writes: WriteCount[];
+  faults: FaultUse[];
+  /** Faults that were asked for and never happened. */
+  unusedFaults: FaultRule[];
+}
+
+/** The sandbox at one instant. It holds no full key. */
+export interface SandboxSnapshot extends SandboxStatistics {
+  /** By name. */
+  organizations: Record<string, OrganizationSnapshot>;
+  keys: KeyRecord[];
   /** The last requests, oldest first. */
   events: SandboxEvent[];
-  faults: FaultUse[];
 }
 
 /** What a snapshot is taken of. */
 export interface InspectedParts {
-  database: Database;
-  collections: Record<'products' | 'materials' | 'bomItems', Collection>;
+  collections: Record<ResourceKind, Collection>;
+  organizations: OrganizationStore;
   keys: KeyStore;
   journal: Journal;
+  writeCounts: WriteCounts;
   faults: Faults;
 }
 
-/** Makes the function that takes a snapshot. */
-export function createInspection(parts: InspectedParts): () => SandboxSnapshot {
-  const { database, collections, keys, journal, faults } = parts;
-  const organizations = database.prepare<[], { id: number; name: string; plan: Plan }>(
-    'SELECT id, name, plan FROM organization ORDER BY id',
-  );
-  const all = (collection: Collection, organizationId: number): JsonObject[] =>
-    collection.slice(organizationId, { offset: 0, limit: collection.count(organizationId) }).map(present);
+/** Looks at everything, for tests and for people. */
+export interface Inspection {
+  statistics(): SandboxStatistics;
+  snapshot(): SandboxSnapshot;
+}
 
-  return () => {
+export function createInspection({
+  collections,
+  organizations,
+  keys,
+  journal,
+  writeCounts,
+  faults,
+}: InspectedParts): Inspection {
+  const kinds = Object.entries(collections) as [ResourceKind, Collection][];
+  const contentsOf = (organizationId: number): Record<ResourceKind, JsonObject[]> =>
+    Object.fromEntries(
+      kinds.map(([kind, collection]) => [
+        kind,
+        collection.slice(organizationId, { offset: 0, limit: collection.count(organizationId) }).map(present),
+      ]),
+    ) as Record<ResourceKind, JsonObject[]>;
+
+  const statistics = (): SandboxStatistics => {
     const requests = journal.requests();
     return {
-      organizations: Object.fromEntries(
-        organizations.all().map(({ id, name, plan }) => [
-          name,
-          {
-            plan,
-            products: all(collections.products, id),
-            materials: all(collections.materials, id),
-            bomItems: all(collections.bomItems, id),
-          },
-        ]),
-      ),
-      keys: keys.list(),
       requests,
       throttled: Object.values(requests).reduce((total, counts) => total + (counts['429'] ?? 0), 0),
-      writes: journal.writes(),
-      events: journal.events(),
+      replayed: journal.replayed(),
+      writes: writeCounts.list(),
       faults: faults.list(),
+      unusedFaults: faults.unused(),
     };
+  };
+  return {
+    statistics,
+    snapshot: () => ({
+      organizations: Object.fromEntries(
+        organizations.list().map(({ id, name, plan }) => [name, { plan, ...contentsOf(id) }]),
+      ),
+      keys: keys.list(),
+      events: journal.events(),
+      ...statistics(),
+    }),
   };
 }

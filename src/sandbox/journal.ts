@@ -1,8 +1,7 @@
-import type { Database } from 'better-sqlite3';
 import type { OperationName } from './endpoints.ts';
 
-/** How a request ended: an HTTP status, or a connection that was reset in place of an answer. */
-export type Ending = number | 'reset';
+/** How a request ended: an HTTP status, or a connection that was reset in place of an answer or amid its body. */
+export type Ending = number | 'reset' | 'truncated';
 
 /** One of the last requests. */
 export interface SandboxEvent {
@@ -13,51 +12,37 @@ export interface SandboxEvent {
   ending: Ending;
   /** What the request was about, where its body was read and tells; cut to 200 characters. */
   naturalKey: string | null;
+  /** True for an answer that was repeated from an idempotency record. */
+  replayed?: boolean;
   /** The message of an error that the sandbox itself is to blame for, which was answered 500. */
   error?: string;
 }
 
-/** How often something was written successfully. More than one creation of one natural key is a double. */
-export interface WriteCount {
-  organization: string;
-  operation: OperationName;
-  naturalKey: string;
-  count: number;
-}
-
-/** What happened. Requests are counted since the process started, writes as long as the storage lives. */
+/** What happened since the process started. */
 export interface Journal {
   request(event: SandboxEvent): void;
-  /** Call it in the transaction that writes, so that the count and the effect cannot differ after a crash. */
-  write(organizationId: number, operation: OperationName, naturalKey: string): void;
   /** Requests by operation (`other` where there is none) and ending. */
   requests(): Record<string, Record<string, number>>;
-  writes(): WriteCount[];
+  /** How many requests were answered from an idempotency record. */
+  replayed(): number;
   /** The last requests, oldest first. */
   events(): SandboxEvent[];
 }
 
 const KEY_LENGTH_MAX = 200;
 
-export function createJournal(database: Database, eventsMax: number): Journal {
-  // Operations and statuses are closed sets, so the counters are bounded; natural keys are not and live in the storage.
+export function createJournal(eventsMax: number): Journal {
+  // Operations and statuses are closed sets, so the counters are bounded.
   const counters = new Map<string, Map<string, number>>();
   const ring: SandboxEvent[] = [];
   let oldest = 0;
-  const countWrite = database.prepare(
-    `INSERT INTO write_count (organization_id, operation, natural_key, count) VALUES (?, ?, ?, 1)
-     ON CONFLICT DO UPDATE SET count = count + 1`,
-  );
-  const writes = database.prepare<[], WriteCount>(
-    `SELECT o.name AS organization, w.operation, w.natural_key AS naturalKey, w.count
-     FROM write_count w JOIN organization o ON o.id = w.organization_id
-     ORDER BY w.organization_id, w.operation, w.natural_key`,
-  );
+  let replayed = 0;
   return {
     request(event) {
       const name = event.operation ?? 'other';
       const byEnding = counters.get(name) ?? new Map<string, number>();
       counters.set(name, byEnding);
+      if (event.replayed) replayed += 1;
       const ending = String(event.ending);
       byEnding.set(ending, (byEnding.get(ending) ?? 0) + 1);
       if (eventsMax === 0) return;
@@ -69,11 +54,8 @@ export function createJournal(database: Database, eventsMax: number): Journal {
         oldest = (oldest + 1) % eventsMax;
       }
     },
-    write(organizationId, operation, naturalKey) {
-      countWrite.run(organizationId, operation, naturalKey);
-    },
     requests: () => Object.fromEntries([...counters].map(([name, counts]) => [name, Object.fromEntries(counts)])),
-    writes: () => writes.all(),
+    replayed: () => replayed,
     events: () => [...ring.slice(oldest), ...ring.slice(0, oldest)],
   };
 }

@@ -5,10 +5,7 @@ import { Fault } from '../lib/errors.ts';
 import { sha256Hex } from '../lib/hash.ts';
 import { SCOPES, type Scope } from './endpoints.ts';
 import type { IdScheme, ResourceId } from './ids.ts';
-
-/** What an organisation pays for. Only `enterprise` has access to the API. */
-export const PLANS = ['enterprise', 'standard'] as const;
-export type Plan = (typeof PLANS)[number];
+import type { OrganizationStore, Plan } from './organizations.ts';
 
 /** What is chosen when a key is created. */
 export const KeyRequest = z.strictObject({
@@ -49,7 +46,7 @@ export interface KeyRecord {
   revokedAt: number | null;
 }
 
-/** Organisations and their API keys. Of a key only the SHA-256 is stored: 256 random bits need no slower hash. */
+/** The API keys of all organisations. Of a key only the SHA-256 is stored: 256 random bits need no slower hash. */
 export interface KeyStore {
   issue(request: KeyRequest, now: number): IssuedKey;
   /**
@@ -61,8 +58,11 @@ export interface KeyStore {
   ensure(request: KeyRequest & { key: string }, now: number): IssuedKey;
   /** False when there is no such key. Revoking twice keeps the first time. */
   revoke(id: ResourceId, now: number): boolean;
+  /** The same within one organisation, and the key as it is then; undefined when the organisation has no such key. */
+  revokeWithin(organizationId: number, id: ResourceId, now: number): KeyRecord | undefined;
   find(key: string): StoredKey | undefined;
-  setPlan(organization: string, plan: Plan): void;
+  /** Reads keys anew from the storage, after something about their organisations changed. */
+  forget(): void;
   list(): KeyRecord[];
 }
 
@@ -79,12 +79,7 @@ interface KeyRow {
   revoked_at: number | null;
 }
 
-export function createKeyStore(database: Database, ids: IdScheme): KeyStore {
-  const addOrganization = database.prepare(
-    `INSERT INTO organization (name, plan) VALUES (?, 'enterprise') ON CONFLICT (name) DO NOTHING`,
-  );
-  const organizationId = database.prepare<[string], number>('SELECT id FROM organization WHERE name = ?').pluck();
-  const setPlan = database.prepare('UPDATE organization SET plan = ? WHERE name = ?');
+export function createKeyStore(database: Database, organizations: OrganizationStore, ids: IdScheme): KeyStore {
   const insert = database.prepare(
     `INSERT INTO api_key (uuid, organization_id, name, prefix, hash, scopes, expires_at, created_at)
      VALUES (:uuid, :organizationId, :name, :prefix, :hash, :scopes, :expiresAt, :now)`,
@@ -96,18 +91,29 @@ export function createKeyStore(database: Database, ids: IdScheme): KeyStore {
   const select = `SELECT k.id, k.uuid, k.organization_id, o.name AS organization, o.plan, k.name, k.prefix, k.scopes,
     k.expires_at, k.revoked_at FROM api_key k JOIN organization o ON o.id = k.organization_id`;
   const find = database.prepare<[string], KeyRow>(`${select} WHERE k.hash = ?`);
+  const findWithin = database.prepare<[number, ResourceId], KeyRow>(
+    `${select} WHERE k.organization_id = ? AND k.${ids.column} = ?`,
+  );
   const list = database.prepare<[], KeyRow>(`${select} ORDER BY k.id`);
 
+  // What was found is kept, since every request asks. Only keys that exist get in, and every change empties it.
+  const found = new Map<string, StoredKey>();
+
   const shownId = (row: Pick<KeyRow, 'id' | 'uuid'>): ResourceId => (ids.column === 'id' ? row.id : (row.uuid ?? ''));
-  const ensureOrganization = (name: string): number => {
-    addOrganization.run(name);
-    return organizationId.get(name) ?? 0;
-  };
+  const recordOf = (row: KeyRow): KeyRecord => ({
+    id: shownId(row),
+    organization: row.organization,
+    name: row.name,
+    prefix: row.prefix,
+    scopes: JSON.parse(row.scopes) as Scope[],
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  });
   const add = (request: KeyRequest, key: string, now: number): IssuedKey => {
     const uuid = ids.freshUuid();
     const { lastInsertRowid } = insert.run({
       uuid,
-      organizationId: ensureOrganization(request.organization),
+      organizationId: organizations.ensure(request.organization),
       name: request.name,
       prefix: key.slice(0, 8),
       hash: sha256Hex(key),
@@ -138,35 +144,40 @@ export function createKeyStore(database: Database, ids: IdScheme): KeyStore {
 
   return {
     issue: (request, now) => issue.immediate(request, now),
-    ensure: (request, now) => ensure.immediate(request, now),
-    revoke: (id, now) => revoke.run(now, id).changes > 0,
+    ensure(request, now) {
+      found.clear();
+      return ensure.immediate(request, now);
+    },
+    revoke(id, now) {
+      found.clear();
+      return revoke.run(now, id).changes > 0;
+    },
+    revokeWithin(organizationId, id, now) {
+      if (!findWithin.get(organizationId, id)) return undefined;
+      found.clear();
+      revoke.run(now, id);
+      const row = findWithin.get(organizationId, id);
+      return row && recordOf(row);
+    },
     find(key) {
-      const row = find.get(sha256Hex(key));
-      return (
-        row && {
-          rowId: row.id,
-          organizationId: row.organization_id,
-          scopes: JSON.parse(row.scopes) as Scope[],
-          plan: row.plan,
-          expiresAt: row.expires_at,
-          revokedAt: row.revoked_at,
-        }
-      );
-    },
-    setPlan(organization, plan) {
-      ensureOrganization(organization);
-      setPlan.run(z.enum(PLANS).parse(plan), organization);
-    },
-    list: () =>
-      list.all().map((row) => ({
-        id: shownId(row),
-        organization: row.organization,
-        name: row.name,
-        prefix: row.prefix,
+      const hash = sha256Hex(key);
+      const kept = found.get(hash);
+      if (kept) return kept;
+      const row = find.get(hash);
+      if (!row) return undefined;
+      const stored: StoredKey = {
+        rowId: row.id,
+        organizationId: row.organization_id,
         scopes: JSON.parse(row.scopes) as Scope[],
+        plan: row.plan,
         expiresAt: row.expires_at,
         revokedAt: row.revoked_at,
-      })),
+      };
+      found.set(hash, stored);
+      return stored;
+    },
+    forget: () => found.clear(),
+    list: () => list.all().map(recordOf),
   };
 }
 

@@ -39,6 +39,7 @@ const UNSET = {
 /** POST /api/materials/. A code is unique within its organisation; among materials without one, the name is. */
 export function createMaterialCreation(materials: Collection): Operation {
   return {
+    accepts: MaterialCreation,
     naturalKey: ({ body }) => textMember(body, 'code') ?? textMember(body, 'name'),
     execute({ organizationId, body, now }): Answer {
       const parsed = validate(MaterialCreation, body);
@@ -59,6 +60,7 @@ export function createMaterialUpdate(materials: Collection, ids: IdScheme): Oper
     return id === null ? undefined : materials.get(organizationId, id);
   };
   return {
+    accepts: MaterialPatch,
     naturalKey({ organizationId, params }) {
       const material = find(organizationId, params.id);
       return material && materialKey(material);

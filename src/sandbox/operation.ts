@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import type { Answer } from './answer.ts';
 
-/** A request that was admitted: the key is good, the scope fits and the body is JSON. */
+/** A request that was admitted: the caller is known, may do this, and the body is JSON. */
 export interface OperationRequest {
   organizationId: number;
   /** Path parameters by the name that the endpoint table gives them. */
@@ -16,11 +17,16 @@ export interface OperationRequest {
 
 /** What the sandbox does for one row of the endpoint table. */
 export interface Operation {
+  /** What validates the body, which is also what the published schema shows. Reads have none. */
+  accepts?: z.ZodType;
   /** What a person would call the thing that is written; undefined for reads and where the request does not tell. */
   naturalKey(request: OperationRequest): string | undefined;
   /** Runs inside a transaction that also holds the request's idempotency record. It returns refusals, and throws never. */
   execute(request: OperationRequest): Answer;
 }
+
+/** The body of an operation that takes none: nothing at all, or an empty object. */
+export const NoBody = z.strictObject({});
 
 /** A member of a body, where it is a text. */
 export function textMember(body: unknown, name: string): string | undefined {

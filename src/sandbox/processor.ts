@@ -1,14 +1,13 @@
-import type { Database } from 'better-sqlite3';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import { err, ok, type Result } from '../lib/result.ts';
 import { type Answer, refusal } from './answer.ts';
 import { ENDPOINTS, type OperationName } from './endpoints.ts';
-import type { Faults } from './faults.ts';
+import type { FaultPlan, Faults } from './faults.ts';
 import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from './idempotency.ts';
-import type { Journal } from './journal.ts';
 import type { Operation, OperationRequest } from './operation.ts';
 import type { SandboxSettings } from './settings.ts';
+import type { Storage } from './storage.ts';
 
 /** A request of a caller who was admitted, with its body still as text. */
 export interface AdmittedRequest extends Pick<OperationRequest, 'organizationId' | 'params' | 'url' | 'query'> {
@@ -19,20 +18,22 @@ export interface AdmittedRequest extends Pick<OperationRequest, 'organizationId'
   idempotencyKey: string | undefined;
 }
 
-/** What to do to the client. A null answer is a connection that is reset. */
+/** What to do to the client. */
 export interface Conclusion {
+  /** Null for a connection that is reset in place of an answer. */
   answer: Answer | null;
   naturalKey: string | undefined;
+  /** How the body goes out, where not as usual. */
+  body?: { kind: 'truncate' } | { kind: 'slow-body'; ms: number };
 }
 
 /** Everything that working on a request needs. */
 export interface ProcessorParts {
-  database: Database;
+  storage: Pick<Storage, 'transact' | 'writeCounts'>;
   operations: Record<OperationName, Operation>;
   idempotency: IdempotencyStore;
   idempotencyMode: SandboxSettings['idempotency'];
   faults: Faults;
-  journal: Journal;
   clock: Clock;
   /** Cuts delays short when the sandbox closes. */
   closing: AbortSignal;
@@ -43,11 +44,11 @@ export interface ProcessorParts {
  * await lies between its start and its commit: a crash leaves all three or none.
  */
 export function createProcessor(parts: ProcessorParts): (request: AdmittedRequest) => Promise<Conclusion> {
-  const { database, operations, idempotency, faults, journal, clock } = parts;
+  const { storage, operations, idempotency, faults, clock } = parts;
   // Only requests on open connections are in here. Losing it in a crash is right: what was in flight then is no more.
   const inFlight = new Set<string>();
 
-  const conclude = (request: AdmittedRequest, use: KeyUse | undefined): Conclusion => {
+  const conclude = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Conclusion => {
     const now = clock.now();
     const recalled = use && idempotency.recall(use, now);
     const body = parseBody(request.body);
@@ -56,13 +57,16 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     const answer = recalled ?? (body.ok ? operation.execute(operationRequest) : body.error);
     const naturalKey = operation.naturalKey(operationRequest);
     if (recalled) return { answer, naturalKey };
-    if (naturalKey !== undefined && answer.status < 300) {
-      journal.write(request.organizationId, request.operation, naturalKey);
+    const again = times > 1 && body.ok ? [operation.execute(operationRequest)] : [];
+    for (const { status, written } of [answer, ...again]) {
+      if (status >= 300) continue;
+      for (const key of written ?? (naturalKey === undefined ? [] : [naturalKey])) {
+        storage.writeCounts.add(request.organizationId, request.operation, key);
+      }
     }
     if (use) idempotency.record(use, answer, now);
     return { answer, naturalKey };
   };
-  const inTransaction = database.transaction(conclude);
 
   /** For a request that has no effect: what it would have been about. */
   const describe = (request: AdmittedRequest): string | undefined => {
@@ -72,16 +76,25 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
   };
 
   const proceed = async (request: AdmittedRequest, use: KeyUse | undefined): Promise<Conclusion> => {
-    const { latencyMs, outcome } = faults.take(request.operation, request.body);
+    const { latencyMs, outcome } = faults.take({ ...request, now: clock.now() });
     if (latencyMs > 0) await clock.sleep(latencyMs, parts.closing);
-    if (outcome?.kind === 'status') {
-      const detail = `The sandbox was told to answer ${outcome.status}.`;
-      return { answer: refusal(outcome.status, detail), naturalKey: describe(request) };
+    if (outcome === null) return perform(request, use);
+    const instead = insteadOf(outcome);
+    if (instead !== undefined) {
+      const { naturalKey } =
+        'effect' in outcome && outcome.effect === 'done' ? perform(request, use) : { naturalKey: describe(request) };
+      if (instead && use) idempotency.recordFailure(use, instead, clock.now());
+      return { answer: instead, naturalKey };
     }
-    if (outcome?.kind === 'reset-before') return { answer: null, naturalKey: describe(request) };
+    const conclusion = perform(request, use, outcome.kind === 'duplicate' ? 2 : 1);
+    if (outcome.kind === 'reset-after') return { ...conclusion, answer: null };
+    if (outcome.kind === 'truncate' || outcome.kind === 'slow-body') return { ...conclusion, body: outcome };
+    return conclusion;
+  };
+
+  const perform = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Conclusion => {
     const reads = ENDPOINTS[request.operation].method === 'GET';
-    const conclusion = reads ? conclude(request, use) : inTransaction.immediate(request, use);
-    return outcome?.kind === 'reset-after' ? { ...conclusion, answer: null } : conclusion;
+    return reads ? conclude(request, use) : storage.transact(() => conclude(request, use, times));
   };
 
   return async (request) => {
@@ -104,6 +117,33 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
       inFlight.delete(flight);
     }
   };
+}
+
+/** What a fault answers in place of the operation; null for a reset, undefined where the operation answers itself. */
+function insteadOf(outcome: NonNullable<FaultPlan['outcome']>): Answer | null | undefined {
+  switch (outcome.kind) {
+    case 'reset-before':
+    case 'outage':
+      return null;
+    case 'status': {
+      const { status, retryAfterSeconds } = outcome;
+      const headers = retryAfterSeconds === undefined ? undefined : { 'retry-after': String(retryAfterSeconds) };
+      return refusal(status, `The sandbox was told to answer ${status}.`, headers);
+    }
+    case 'html': {
+      const page = `<!doctype html>\n<title>${outcome.status}</title>\n<p>The sandbox was told to answer with HTML.</p>\n`;
+      return {
+        status: outcome.status,
+        body: null,
+        document: { type: 'text/html; charset=utf-8', bytes: Buffer.from(page) },
+      };
+    }
+    case 'reset-after':
+    case 'truncate':
+    case 'slow-body':
+    case 'duplicate':
+      return undefined;
+  }
 }
 
 function parseBody(text: string): Result<unknown, Answer> {

@@ -9,7 +9,8 @@ import { validate } from './validation.ts';
 /** The columns of the product table besides those of every resource. */
 export const PRODUCT_COLUMNS = ['sku'] as const;
 
-const ProductCreation = z.strictObject({
+/** A product as it is created and, row by row, imported. */
+export const ProductCreation = z.strictObject({
   sku: text(255),
   name: text(500),
   status: choice(['DRAFT', 'ACTIVE', 'ARCHIVED']).optional(),
@@ -18,11 +19,13 @@ const ProductCreation = z.strictObject({
   gtin: gtin().nullish(),
 });
 
-const UNSET = { status: 'DRAFT', country_of_origin: null, description: null, gtin: null };
+/** The values of what a new product does not say. */
+export const UNSET_PRODUCT = { status: 'DRAFT', country_of_origin: null, description: null, gtin: null };
 
 /** POST /api/products/. A SKU is unique within its organisation. */
 export function createProductCreation(products: Collection): Operation {
   return {
+    accepts: ProductCreation,
     naturalKey: ({ body }) => textMember(body, 'sku'),
     execute({ organizationId, body, now }): Answer {
       const parsed = validate(ProductCreation, body);
@@ -31,7 +34,7 @@ export function createProductCreation(products: Collection): Operation {
       if (products.find(organizationId, 'sku', sku)) {
         return invalid({ sku: ['product with this sku already exists.'] });
       }
-      const fields = { ...UNSET, ...parsed.value } as JsonObject;
+      const fields = { ...UNSET_PRODUCT, ...parsed.value } as JsonObject;
       const product = products.insert(organizationId, { columns: { sku }, fields, now });
       return { status: 201, body: present(product) };
     },

@@ -1,7 +1,15 @@
-import type { RateLimit } from './settings.ts';
+import type { RateLimitSettings } from './settings.ts';
 
-/** The limiter's word on one request: let in, or how many milliseconds until another one would be. */
-export type Admission = { allowed: true } | { allowed: false; retryAfterMs: number };
+/** The limiter's word on one request. */
+export interface Admission {
+  allowed: boolean;
+  /** How long until another request would be let in; 0 for one that was. */
+  retryAfterMs: number;
+  /** How many more requests would be let in at once now. */
+  remaining: number;
+  /** How long until the full allowance is there again, if nothing comes. */
+  resetMs: number;
+}
 
 /** Counts one caller's requests. It never reads a clock: `now` is in milliseconds and does not go backwards. */
 export interface RateLimiter {
@@ -9,31 +17,49 @@ export interface RateLimiter {
   admit(now: number): Admission;
 }
 
+/** A limit that limits. */
+export type ActiveLimit = Exclude<RateLimitSettings, { kind: 'none' }>;
+
 /** A limiter in its initial state, which is a full allowance. */
-export function createRateLimiter(limit: RateLimit): RateLimiter {
+export function createRateLimiter(limit: ActiveLimit): RateLimiter {
   switch (limit.kind) {
-    case 'none':
-      return { admit: () => ({ allowed: true }) };
     case 'token-bucket':
-      return tokenBucket(limit.ratePerSecond, limit.burst);
+    case 'gcra':
+      return cellRate(limit.ratePerSecond, limit.burst);
     case 'fixed-window':
       return fixedWindow(limit.limit, limit.windowMs);
+    case 'sliding-window':
+      return slidingWindow(limit.limit, limit.windowMs);
   }
 }
 
+/** The allowance as a quota over a window, which is how headers state it. */
+export function quotaOf(limit: ActiveLimit): { quota: number; windowMs: number } {
+  if (limit.kind === 'fixed-window' || limit.kind === 'sliding-window') {
+    return { quota: limit.limit, windowMs: limit.windowMs };
+  }
+  return { quota: limit.burst, windowMs: (limit.burst * 1000) / limit.ratePerSecond };
+}
+
 /**
- * A token bucket in the form of the generic cell rate algorithm (ITU-T I.371): instead of counting tokens it keeps the
- * time at which the bucket would be full again, so that no fraction of a token is lost to rounding.
+ * The generic cell rate algorithm (ITU-T I.371), which is a token bucket: instead of counting tokens it keeps the time
+ * at which the bucket would be full again, so that no fraction of a token is lost to rounding.
  */
-function tokenBucket(ratePerSecond: number, burst: number): RateLimiter {
+function cellRate(ratePerSecond: number, burst: number): RateLimiter {
   const intervalMs = 1000 / ratePerSecond;
   let fullAt = Number.NEGATIVE_INFINITY;
   return {
     admit(now) {
       const allowedAt = fullAt - (burst - 1) * intervalMs;
-      if (now < allowedAt) return { allowed: false, retryAfterMs: Math.ceil(allowedAt - now) };
-      fullAt = Math.max(fullAt, now) + intervalMs;
-      return { allowed: true };
+      const allowed = now >= allowedAt;
+      if (allowed) fullAt = Math.max(fullAt, now) + intervalMs;
+      const resetMs = fullAt - now;
+      return {
+        allowed,
+        retryAfterMs: allowed ? 0 : Math.ceil(allowedAt - now),
+        remaining: Math.max(0, Math.floor(burst - resetMs / intervalMs)),
+        resetMs,
+      };
     },
   };
 }
@@ -49,9 +75,35 @@ function fixedWindow(limit: number, windowMs: number): RateLimiter {
         windowStart = start;
         used = 0;
       }
-      if (used >= limit) return { allowed: false, retryAfterMs: start + windowMs - now };
-      used += 1;
-      return { allowed: true };
+      const allowed = used < limit;
+      if (allowed) used += 1;
+      const resetMs = start + windowMs - now;
+      return { allowed, retryAfterMs: allowed ? 0 : resetMs, remaining: limit - used, resetMs };
+    },
+  };
+}
+
+/** A log of the last admissions: in no window of the length, wherever it begins, are there more than the limit. */
+function slidingWindow(limit: number, windowMs: number): RateLimiter {
+  const admittedAt: number[] = [];
+  let oldest = 0;
+  return {
+    admit(now) {
+      while (oldest < admittedAt.length && (admittedAt[oldest] ?? 0) <= now - windowMs) oldest += 1;
+      // What has left the window is cut off once it is half of the log, so that cutting costs nothing on average.
+      if (oldest * 2 > admittedAt.length) {
+        admittedAt.splice(0, oldest);
+        oldest = 0;
+      }
+      const allowed = admittedAt.length - oldest < limit;
+      if (allowed) admittedAt.push(now);
+      const first = admittedAt[oldest] ?? now;
+      return {
+        allowed,
+        retryAfterMs: allowed ? 0 : first + windowMs - now,
+        remaining: limit - (admittedAt.length - oldest),
+        resetMs: (admittedAt.at(-1) ?? now) + windowMs - now,
+      };
     },
   };
 }

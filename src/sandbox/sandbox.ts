@@ -2,23 +2,24 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { createAdmission } from './admission.ts';
-import { BOM_ITEM_COLUMNS, createBomItemCreation } from './bom-items.ts';
-import { createCollection } from './collection.ts';
-import { openDatabase } from './database.ts';
-import type { OperationName } from './endpoints.ts';
+import { createControlServer } from './control-server.ts';
+import { ENDPOINTS } from './endpoints.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { createHttpServer } from './http-server.ts';
 import { createIdempotencyStore } from './idempotency.ts';
-import { createIdScheme, type ResourceId } from './ids.ts';
-import { createInspection, type SandboxSnapshot } from './inspection.ts';
+import type { ResourceId } from './ids.ts';
+import { createInspection, type SandboxSnapshot, type SandboxStatistics } from './inspection.ts';
 import { createJournal } from './journal.ts';
-import { createKeyStore, type IssuedKey, type KeyRequest, type Plan } from './keys.ts';
-import { createMaterialCreation, createMaterialUpdate, MATERIAL_COLUMNS } from './materials.ts';
-import type { Operation } from './operation.ts';
-import { createListOperation } from './paging.ts';
+import { createKeyStore, type IssuedKey, type KeyRequest } from './keys.ts';
+import { createOperations } from './operations.ts';
+import type { Plan } from './organizations.ts';
+import { approvePassport } from './passports.ts';
 import { createProcessor } from './processor.ts';
-import { createProductCreation, PRODUCT_COLUMNS } from './products.ts';
+import { createSchemaPages } from './schema-pages.ts';
+import { createSessionStore, type SessionRequest } from './sessions.ts';
 import { type RateLimit, type SandboxOptions, SandboxSettings } from './settings.ts';
+import { openStorage } from './storage.ts';
+import { createStyle } from './style.ts';
 
 /** A server of the Enterprise Passport Integration API, to develop, try and test against. */
 export interface Sandbox {
@@ -28,6 +29,12 @@ export interface Sandbox {
    * @throws Fault when the address cannot be had.
    */
   listen(options?: { port?: number; host?: string }): Promise<string>;
+  /**
+   * Begins to serve the control endpoint, on loopback alone: `/faults`, `/inspect`, `/stats`. Returns its base URL.
+   *
+   * @throws Fault when the port cannot be had.
+   */
+  listenControl(options?: { port?: number }): Promise<string>;
   /** Ends delays, lets requests finish, closes connections and the storage. Calling it twice is harmless. */
   close(): Promise<void>;
   /** Creates a random key. Its full value is not stored and cannot be had again. */
@@ -36,10 +43,16 @@ export interface Sandbox {
   ensureKey(request: KeyRequest & { key: string }): IssuedKey;
   /** False when there is no such key. */
   revokeKey(id: ResourceId): boolean;
+  /** Signs a user in and returns the token for `Authorization: Bearer`, which only the revocation of keys takes. */
+  openSession(request: SessionRequest): string;
   /** Only `enterprise` may use the API; the other plan gets 402. */
   setPlan(organization: string, plan: Plan): void;
   setRateLimit(limit: RateLimit): void;
+  /** Lets a passport through the review gate. False where the organisation has no passport for that SKU. */
+  approvePassport(organization: string, sku: string): boolean;
   faults: Faults;
+  /** What happened, without the contents. */
+  statistics(): SandboxStatistics;
   /** What is stored and what happened. It reads everything: not for a hot path. */
   inspect(): SandboxSnapshot;
 }
@@ -54,50 +67,49 @@ const CLOSE_GRACE_MS = 2000;
  */
 export async function createSandbox(options: SandboxOptions, { clock }: { clock: Clock }): Promise<Sandbox> {
   const settings = SandboxSettings.parse(options);
-  const database = openDatabase(settings);
-  const ids = createIdScheme(settings.ids);
-  const products = createCollection(database, ids, { table: 'product', columns: PRODUCT_COLUMNS });
-  const materials = createCollection(database, ids, { table: 'material', columns: MATERIAL_COLUMNS });
-  const bomItems = createCollection(database, ids, { table: 'bom_item', columns: BOM_ITEM_COLUMNS });
-  const operations: Record<OperationName, Operation> = {
-    'product.list': createListOperation(products, settings),
-    'product.create': createProductCreation(products),
-    'material.list': createListOperation(materials, settings),
-    'material.create': createMaterialCreation(materials),
-    'material.update': createMaterialUpdate(materials, ids),
-    'bom_item.create': createBomItemCreation({ products, materials, bomItems }, ids),
-  };
+  const storage = openStorage(settings);
+  const { database, ids, organizations, collections, writeCounts } = storage;
+  const keys = createKeyStore(database, organizations, ids);
+  const sessions = createSessionStore(database, organizations);
+  const operations = createOperations({ collections, ids, keys, settings });
 
-  const keys = createKeyStore(database, ids);
-  const admission = createAdmission(keys, settings.rateLimit);
+  const admission = createAdmission(keys, sessions, settings.rateLimit);
   const faults = createFaults(settings.faults);
-  const journal = createJournal(database, settings.eventsMax);
+  const journal = createJournal(settings.eventsMax);
   const closing = new AbortController();
   const processRequest = createProcessor({
-    database,
+    storage,
     operations,
-    idempotency: createIdempotencyStore(database, settings.idempotencyRetentionMs),
+    idempotency: createIdempotencyStore(storage.records, settings.idempotencyReplays),
     idempotencyMode: settings.idempotency,
     faults,
-    journal,
     clock,
     closing: closing.signal,
   });
   const server = createHttpServer({
     admission,
     process: processRequest,
+    scopeOf: (operation) => (operation === 'report.create' ? settings.reportCreateScope : ENDPOINTS[operation].scope),
+    style: createStyle(settings),
+    pages: createSchemaPages(operations, settings),
     journal,
     clock,
     bodyBytesMax: settings.bodyBytesMax,
     closing: closing.signal,
   });
+  const inspection = createInspection({ collections, organizations, keys, journal, writeCounts, faults });
+  const approve = (organization: string, sku: string): boolean => {
+    const organizationId = organizations.find(organization);
+    return organizationId !== undefined && approvePassport(collections, { organizationId, sku, now: clock.now() });
+  };
+  const control = createControlServer({ faults, inspection, approve });
   await server.ready();
 
   const close = async (): Promise<void> => {
     closing.abort();
     const grace = setTimeout(() => server.server.closeAllConnections(), CLOSE_GRACE_MS);
     try {
-      await server.close();
+      await Promise.all([server.close(), control.close()]);
     } finally {
       clearTimeout(grace);
       database.close();
@@ -110,22 +122,39 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
       try {
         await server.listen({ port, host });
       } catch (error) {
-        throw new Fault('sandbox.listen', 3, `The sandbox cannot listen on ${host}:${port}: ${messageOf(error)}.`, {
-          suggestion: 'Choose another port; 0 takes a free one.',
-          cause: error,
-        });
+        throw listenFault(`${host}:${port}`, error);
       }
       return baseUrlOf(server.server.address() as AddressInfo);
+    },
+    async listenControl({ port = 0 } = {}) {
+      try {
+        return baseUrlOf(await control.listen(port));
+      } catch (error) {
+        throw listenFault(`127.0.0.1:${port}`, error);
+      }
     },
     close: () => (closed ??= close()),
     issueKey: (request) => keys.issue(request, clock.now()),
     ensureKey: (request) => keys.ensure(request, clock.now()),
     revokeKey: (id) => keys.revoke(id, clock.now()),
-    setPlan: (organization, plan) => keys.setPlan(organization, plan),
+    openSession: (request) => sessions.open(request, clock.now()),
+    setPlan(organization, plan) {
+      organizations.setPlan(organization, plan);
+      keys.forget();
+    },
     setRateLimit: (limit) => admission.setRateLimit(limit),
+    approvePassport: approve,
     faults,
-    inspect: createInspection({ database, collections: { products, materials, bomItems }, keys, journal, faults }),
+    statistics: () => inspection.statistics(),
+    inspect: () => inspection.snapshot(),
   };
+}
+
+function listenFault(address: string, error: unknown): Fault {
+  return new Fault('sandbox.listen', 3, `The sandbox cannot listen on ${address}: ${messageOf(error)}.`, {
+    suggestion: 'Choose another port; 0 takes a free one.',
+    cause: error,
+  });
 }
 
 /** An address that a client on this machine can use: one that listens everywhere is reached over loopback. */

@@ -1,32 +1,56 @@
 import { z } from 'zod';
 import { FaultRule } from './faults.ts';
+import { Gates } from './gates.ts';
+import { ImportSettings } from './product-import.ts';
 
-const retryAfter = z
-  .enum(['seconds', 'none'])
-  .default('seconds')
-  .describe('Whether a 429 carries Retry-After (whole seconds, rounded up) or leaves the client to guess.');
+const HOW = {
+  per: z.enum(['key', 'organization']).default('key').describe('Whose requests are counted together.'),
+  retryAfter: z
+    .enum(['seconds', 'date', 'wrong', 'none'])
+    .default('seconds')
+    .describe(
+      'What a 429 says in Retry-After: whole seconds, rounded up; an HTTP date; 0, however long it takes; or nothing.',
+    ),
+  headers: z
+    .enum(['none', 'draft', 'legacy'])
+    .default('none')
+    .describe(
+      'Which headers tell the allowance: none, RateLimit and RateLimit-Policy (the IETF draft), or X-RateLimit-*.',
+    ),
+};
 
-/** How many requests each key may make. */
+/** How many requests a caller may make. */
 export const RateLimit = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('none') }).describe('No limit.'),
   z
     .strictObject({
-      kind: z.literal('token-bucket'),
+      kind: z.enum(['token-bucket', 'gcra']),
       ratePerSecond: z.number().positive().max(1e6).describe('Requests per second in the long run.'),
       burst: z.int().min(1).describe('Requests that may come at once after a rest.'),
-      retryAfter,
+      ...HOW,
     })
-    .describe('An even rate with some slack.'),
+    .describe('An even rate with some slack. The generic cell rate algorithm is a token bucket by another name.'),
   z
     .strictObject({
       kind: z.literal('fixed-window'),
       limit: z.int().min(1).describe('Requests per window.'),
       windowMs: z.int().min(1).describe('Length of the window in milliseconds.'),
-      retryAfter,
+      ...HOW,
     })
     .describe('A quota that is renewed at fixed times.'),
+  z
+    .strictObject({
+      kind: z.literal('sliding-window'),
+      limit: z.int().min(1).max(100_000).describe('Requests in any stretch of time of the length.'),
+      windowMs: z.int().min(1).describe('That length in milliseconds.'),
+      ...HOW,
+    })
+    .describe('A quota over the time just passed.'),
 ]);
-export type RateLimit = z.infer<typeof RateLimit>;
+/** A limit as a caller writes it. */
+export type RateLimit = z.input<typeof RateLimit>;
+/** A limit with everything that it leaves out filled in. */
+export type RateLimitSettings = z.output<typeof RateLimit>;
 
 /** Everything that the API document leaves open about a server, with the value assumed for it. */
 export const SandboxSettings = z.strictObject({
@@ -41,9 +65,48 @@ export const SandboxSettings = z.strictObject({
     .describe(
       'The JSON type of every id. A reference must have the same type: "7" is not 7. Fixed once a file exists.',
     ),
+  idAt: z
+    .enum(['id', 'uuid', 'pk', 'data.id'])
+    .default('id')
+    .describe('Where an answer carries the id; with `data.id`, an object that is answered stands inside `data`.'),
+  successCodes: z
+    .enum(['created', 'ok', 'accepted'])
+    .default('created')
+    .describe('What success is answered: 201 for what is created and 200 else, 200 always, or 202 for every write.'),
+  errors: z
+    .enum(['drf', 'problem', 'message'])
+    .default('drf')
+    .describe(
+      'The shape of an error: `{"detail"}` or messages by field as Django REST Framework writes them, RFC 9457, or `{"message", "errors"}`.',
+    ),
   bodyBytesMax: z.int().min(1).default(1_048_576).describe('The largest request body; a larger one is answered 413.'),
   pageSize: z.int().min(1).default(100).describe('Results per page of a list when the request does not say.'),
   pageSizeMax: z.int().min(1).default(1000).describe('The largest page; a request for more gets this many.'),
+  paging: z
+    .enum(['page-number', 'cursor', 'link-header', 'none'])
+    .default('page-number')
+    .describe(
+      'How lists go on: numbered pages with links in the body, a cursor, a bare array with a Link header, or one bare array of everything.',
+    ),
+  envelope: z
+    .enum(['results', 'data', 'items'])
+    .default('results')
+    .describe('The member that holds the entries of a list, where it is not a bare array.'),
+  listFilters: z
+    .boolean()
+    .default(false)
+    .describe('Whether `?sku=` and `?code=` narrow a list. Where they do not, they are ignored.'),
+  gates: Gates.prefault({}).describe('What must be there for a passport to be published.'),
+  import: ImportSettings.prefault({}).describe('How the bulk import behaves.'),
+  reportCreateScope: z
+    .enum(['read', 'write'])
+    .default('read')
+    .describe('The scope that creating a report takes; the document lists it under read without saying so.'),
+  publicBaseUrl: z
+    .url()
+    .default('https://passport.example.com')
+    .transform((url) => url.replace(/\/+$/, ''))
+    .describe('Where the public pages of passports are said to be. The sandbox does not serve them.'),
   rateLimit: RateLimit.default({ kind: 'none' }).describe('The rate limit of each key.'),
   idempotency: z
     .enum(['honoured', 'publish-only', 'ignored'])
@@ -54,6 +117,18 @@ export const SandboxSettings = z.strictObject({
     .min(1)
     .default(86_400_000)
     .describe('How long an answer can be replayed, in milliseconds.'),
+  idempotencyKeysMax: z
+    .int()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe('How many of its last keys an organisation can replay; null for all that the retention keeps.'),
+  idempotencyReplays: z
+    .enum(['answers', 'successes', 'everything'])
+    .default('answers')
+    .describe(
+      'Which first answers are replayed: successes and refusals, a gate’s 409 included; successes alone; or server errors too.',
+    ),
   faults: z.array(FaultRule).default([]).describe('What goes wrong on purpose.'),
   eventsMax: z.int().min(0).max(1_000_000).default(1000).describe('How many of the last requests `inspect` shows.'),
 });

@@ -303,7 +303,13 @@ test.each([
 ])('a probe finds out that a key has %j', async (given, scopes) => {
   const { server, target } = await setUp();
   server.script(platform(given));
-  expect(await target.probe()).toEqual({ denied: null, scopes });
+  expect(await target.probe()).toEqual({
+    keyPrefix: 'dpp_live…',
+    publishKeyPrefix: null,
+    denied: null,
+    plan: 'yes',
+    scopes,
+  });
   const writes = server.requests.filter(({ method }) => method !== 'GET');
   expect(writes.every(({ path }) => /\/(0|00000000-0000-0000-0000-000000000000)\//.test(path))).toBe(true);
 });
@@ -313,13 +319,19 @@ test('a probe leaves open what the answers do not tell', async () => {
   server.script(
     platform(['read'], { write: answerWith(400, { detail: 'x' }), publish: answerWith(404, '<h1>Not Found</h1>') }),
   );
-  expect(await target.probe()).toEqual({ denied: null, scopes: { read: 'yes', write: 'unknown', publish: 'unknown' } });
+  expect(await target.probe()).toMatchObject({
+    denied: null,
+    scopes: { read: 'yes', write: 'unknown', publish: 'unknown' },
+  });
 });
 
 test('a probe says what denies the key', async () => {
   const { server, target } = await setUp();
   server.script(answerWith(402, { detail: 'Enterprise plan required.' }));
   expect(await target.probe()).toEqual({
+    keyPrefix: 'dpp_live…',
+    publishKeyPrefix: null,
+    plan: 'no',
     denied: { by: 'plan', detail: { status: 402, message: 'Enterprise plan required.' } },
     scopes: { read: 'unknown', write: 'unknown', publish: 'unknown' },
   });
@@ -335,7 +347,13 @@ test('a probe asks about publishing with the key for publishing', async () => {
     const own = request.headers['x-api-key'] === 'dpp_publish_9876543210';
     platform(own ? ['publish'] : ['read', 'write'])(socket, request);
   });
-  expect(await target.probe()).toEqual({ denied: null, scopes: { read: 'yes', write: 'yes', publish: 'yes' } });
+  expect(await target.probe()).toEqual({
+    keyPrefix: 'dpp_live…',
+    publishKeyPrefix: 'dpp_publ…',
+    denied: null,
+    plan: 'yes',
+    scopes: { read: 'yes', write: 'yes', publish: 'yes' },
+  });
 });
 
 test('reads an answer that begins with a byte order mark', async () => {

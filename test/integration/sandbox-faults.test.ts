@@ -1,3 +1,4 @@
+import { request } from 'undici';
 import { expect, test } from 'vitest';
 import { startSandbox } from '../support/sandbox-caller.ts';
 
@@ -93,4 +94,109 @@ test('counts requests by operation and status, and shows the last ones', async (
   ]);
   expect(events[0]?.naturalKey).toHaveLength(200);
   expect(writes).toEqual([{ organization: 'acme', operation: 'product.create', naturalKey: 'A', count: 1 }]);
+});
+
+test.each([
+  ['none', 0],
+  ['done', 1],
+] as const)('answers 500 with the effect %s', async (effect, products) => {
+  const { call, sandbox } = await startSandbox();
+  sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 500, effect });
+  expect((await call('POST', PATH, product('A'))).status).toBe(500);
+  expect(sandbox.inspect().organizations.acme?.products).toHaveLength(products);
+});
+
+test('answers 503 with Retry-After', async () => {
+  const { call } = await startSandbox({
+    faults: [{ operation: '*', kind: 'status', status: 503, retryAfterSeconds: 7 }],
+  });
+  expect(await call('GET', PATH)).toMatchObject({ status: 503, headers: { 'retry-after': '7' } });
+});
+
+test.each([200, 502])('answers %i with HTML in place of JSON', async (status) => {
+  const { call, sandbox } = await startSandbox();
+  sandbox.faults.add({ operation: 'product.create', kind: 'html', status, effect: 'done' });
+  const answer = await call('POST', PATH, product('A'));
+  expect(answer).toMatchObject({ status, headers: { 'content-type': 'text/html; charset=utf-8' } });
+  expect(answer.text).toMatch(/^<!doctype html>/);
+  expect(sandbox.inspect().organizations.acme?.products).toHaveLength(1);
+});
+
+test('breaks off amid the body, after the effect', async () => {
+  const { baseUrl, key, sandbox } = await startSandbox();
+  sandbox.faults.add({ operation: 'product.create', kind: 'truncate' });
+  const answer = await request(`${baseUrl}${PATH}`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify(product('A').body),
+  });
+  expect(answer.statusCode).toBe(201);
+  await expect(answer.body.text()).rejects.toThrow();
+  const { organizations, requests } = sandbox.inspect();
+  expect(organizations.acme?.products).toHaveLength(1);
+  expect(requests).toEqual({ 'product.create': { truncated: 1 } });
+});
+
+test('sends a body in pieces over the time that it is told, and all of it', async () => {
+  const { call, clock, sandbox } = await startSandbox();
+  sandbox.faults.add({ operation: 'product.list', kind: 'slow-body', ms: 1000, count: 1 });
+  const slow = call('GET', PATH);
+  for (let piece = 0; piece < 10; piece += 1) {
+    await clock.sleepers(1);
+    clock.advance(100);
+  }
+  expect(await slow).toMatchObject({ status: 200, body: { count: 0, results: [] } });
+});
+
+test('takes effect twice, which shows in the counts', async () => {
+  const { call, sandbox } = await startSandbox();
+  await call('POST', PATH, product('A'));
+  await call('POST', '/api/materials/', { body: { name: 'Steel' } });
+  sandbox.faults.add({ operation: '*', kind: 'duplicate' });
+  const item = await call('POST', '/api/bom-items/', { body: { product: 1, material: 1, quantity: 1 } });
+  expect(item).toMatchObject({ status: 201, body: { id: 1 } });
+  expect((await call('POST', PATH, product('B'))).status).toBe(201);
+  const { organizations, writes } = sandbox.inspect();
+  expect(organizations.acme?.bomItems).toHaveLength(2);
+  expect(organizations.acme?.products).toHaveLength(2);
+  expect(writes.find(({ operation }) => operation === 'bom_item.create')?.count).toBe(2);
+});
+
+test('is out of reach for a while from the first request that an outage hits', async () => {
+  const { call, clock, sandbox } = await startSandbox();
+  sandbox.faults.add({ operation: '*', kind: 'outage', ms: 1000 });
+  clock.advance(5000);
+  await expect(call('POST', PATH, product('A'))).rejects.toThrow();
+  clock.advance(999);
+  await expect(call('GET', PATH)).rejects.toThrow();
+  clock.advance(1);
+  expect((await call('GET', PATH)).body.count).toBe(0);
+});
+
+test('draws the same chances from the same seed, about as many as the probability says', async () => {
+  const run = async (seed: number) => {
+    const { call } = await startSandbox({
+      faults: [{ operation: 'product.list', kind: 'status', status: 500, probability: 0.3, seed }],
+    });
+    const statuses: number[] = [];
+    for (let index = 0; index < 200; index += 1) statuses.push((await call('GET', PATH)).status);
+    return statuses;
+  };
+  const first = await run(1);
+  expect(await run(1)).toEqual(first);
+  expect(await run(2)).not.toEqual(first);
+  const failures = first.filter((status) => status === 500).length;
+  expect(failures).toBeGreaterThan(30);
+  expect(failures).toBeLessThan(90);
+});
+
+test('names the faults that were asked for and never happened, dropped ones included', async () => {
+  const { call, sandbox } = await startSandbox();
+  const never = { operation: 'material.create', kind: 'reset-before' } as const;
+  sandbox.faults.add({ operation: 'product.list', kind: 'status', status: 500 });
+  sandbox.faults.add(never);
+  await call('GET', PATH);
+  expect(sandbox.faults.unused()).toEqual([never]);
+  sandbox.faults.clear();
+  expect(sandbox.statistics()).toMatchObject({ faults: [], unusedFaults: [never] });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../src/sandbox/database.ts';
-import { createIdempotencyStore } from '../../src/sandbox/idempotency.ts';
+import { createIdempotencyRecords } from '../../src/sandbox/idempotency-records.ts';
 import { startSandbox } from '../support/sandbox-caller.ts';
 
 const PATH = '/api/products/';
@@ -133,10 +133,10 @@ test('forgets a key after its retention', async () => {
 test('removes the records whose retention has passed as new ones come in', () => {
   const database = openDatabase({ storage: ':memory:', ids: 'numeric' });
   database.exec("INSERT INTO organization (id, name, plan) VALUES (1, 'acme', 'enterprise')");
-  const store = createIdempotencyStore(database, 1000);
+  const records = createIdempotencyRecords(database, { retentionMs: 1000, keysMax: null });
   const count = database.prepare('SELECT count(*) FROM idempotency_record').pluck();
   const add = (key: string, now: number) =>
-    store.record({ organizationId: 1, key, fingerprint: 'f' }, { status: 201, body: {} }, now);
+    records.keep({ organizationId: 1, key }, { fingerprint: 'f', status: 201, body: '{}' }, now);
   for (let index = 0; index < 100; index += 1) add(`old-${index}`, 0);
   expect(count.get()).toBe(100);
   for (let index = 0; index < 50; index += 1) add(`new-${index}`, 1000);
@@ -159,3 +159,58 @@ test.each(['publish-only', 'ignored'] as const)(
     expect(second).toMatchObject({ status: 400, body: { sku: ['product with this sku already exists.'] } });
   },
 );
+
+test('forgets a key once as many others came as it remembers, each organisation for itself', async () => {
+  const { call, sandbox } = await startSandbox({ idempotency: 'honoured', idempotencyKeysMax: 2 });
+  const rival = sandbox.issueKey({ organization: 'rival', name: 'k', scopes: ['write'] }).key;
+  const send = (name: string, key?: string) =>
+    call('POST', PATH, {
+      body: { sku: name, name },
+      headers: { 'idempotency-key': name },
+      ...(key !== undefined && { key }),
+    });
+  for (const name of ['a', 'b']) await send(name);
+  for (const name of ['x', 'y', 'z']) await send(name, rival);
+  expect((await send('a')).headers['idempotent-replayed']).toBe('true');
+  await send('c');
+  expect((await send('b')).headers['idempotent-replayed']).toBe('true');
+  expect(await send('a')).toMatchObject({ status: 400, body: { sku: ['product with this sku already exists.'] } });
+});
+
+test('replays successes alone where told to', async () => {
+  const { call } = await startSandbox({ idempotency: 'honoured', idempotencyReplays: 'successes' });
+  const item = { product: 1, component: 2, quantity: 1 };
+  expect((await call('POST', '/api/bom-items/', { body: item, headers })).status).toBe(400);
+  for (const sku of ['A', 'B']) await call('POST', PATH, { body: { sku, name: 'x' } });
+  const second = await call('POST', '/api/bom-items/', { body: item, headers });
+  expect(second.status).toBe(201);
+  expect(second.headers['idempotent-replayed']).toBeUndefined();
+  const third = await call('POST', '/api/bom-items/', { body: item, headers });
+  expect(third.headers['idempotent-replayed']).toBe('true');
+});
+
+test.each(['none', 'done'] as const)(
+  'replays a server error for ever where it replays everything, whether the effect was %s',
+  async (effect) => {
+    const { call, sandbox } = await startSandbox({
+      idempotency: 'honoured',
+      idempotencyReplays: 'everything',
+      faults: [{ operation: 'product.create', kind: 'status', status: 500, effect, count: 1 }],
+    });
+    const statuses = [await call('POST', PATH, { body, headers }), await call('POST', PATH, { body, headers })];
+    expect(statuses.map(({ status }) => status)).toEqual([500, 500]);
+    expect(sandbox.inspect().organizations.acme?.products).toHaveLength(effect === 'done' ? 1 : 0);
+  },
+);
+
+test('replays the answer behind a server error that came after the effect, where it does not replay errors', async () => {
+  const { call } = await startSandbox({
+    idempotency: 'honoured',
+    faults: [{ operation: 'product.create', kind: 'status', status: 500, effect: 'done', count: 1 }],
+  });
+  expect((await call('POST', PATH, { body, headers })).status).toBe(500);
+  expect(await call('POST', PATH, { body, headers })).toMatchObject({
+    status: 201,
+    headers: { 'idempotent-replayed': 'true' },
+  });
+});

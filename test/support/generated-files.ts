@@ -1,11 +1,15 @@
 import { connectors } from '../../connectors/index.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { configReference } from '../../src/config/reference.ts';
+import { apiCoverage } from './api-coverage.ts';
+import { sandboxCoverage } from './sandbox-coverage.ts';
 
 /** Files that are made from the code, by their path in the repository. */
 export function generatedFiles(): Record<string, string> {
   return {
     'config/dpp-sync.schema.json': `${JSON.stringify(configJsonSchema(connectors), null, 2)}\n`,
+    'docs/api-coverage.md': apiCoverage(),
+    'docs/api-coverage-sandbox.md': sandboxCoverage(),
     'docs/configuration.md': configReference(connectors),
   };
 }

@@ -14,11 +14,12 @@ export interface AnswerBody {
   results: Record<string, unknown>[];
 }
 
-/** An answer with its body parsed; `body` is null where there was none. */
+/** An answer with its body parsed; `body` is null where there was none or it was no JSON, and `text` has it as it came. */
 export interface CallAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: AnswerBody;
+  text: string;
 }
 
 export interface CallOptions {
@@ -68,10 +69,12 @@ export async function startSandbox(
       }),
     });
     const text = await answer.body.text();
+    const isJson = /[/+]json/.test(String(answer.headers['content-type']));
     return {
       status: answer.statusCode,
       headers: answer.headers,
-      body: (text === '' ? null : JSON.parse(text)) as AnswerBody,
+      body: (isJson && text !== '' ? JSON.parse(text) : null) as AnswerBody,
+      text,
     };
   };
   return { sandbox, baseUrl, key, clock, call };

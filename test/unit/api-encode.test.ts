@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DECIMAL_PATHS, encodeWrite } from '../../src/api/encode.ts';
-import { pathOf, WRITE_ENDPOINTS } from '../../src/api/endpoints.ts';
+import { DECIMAL_PATHS, encodeImport, encodeWrite } from '../../src/api/encode.ts';
+import { ENDPOINT_NAMES, ENDPOINTS, pathOf } from '../../src/api/endpoints.ts';
 import { ITEM_FIELDS, ITEM_KINDS } from '../../src/domain/item.ts';
 import type { Write } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
@@ -130,10 +130,85 @@ describe('the body', () => {
   });
 });
 
+describe('the writes of a passport', () => {
+  it('carry the id of their product in the path and no body', () => {
+    const passport = (
+      operation: 'passport.init' | 'passport.publish' | 'passport.unpublish',
+      remoteId: string | number,
+    ) => encodeWrite(write({ operation, payload: { sku: 'A' }, remoteId }), profile);
+    expect(passport('passport.init', 7)).toEqual({ path: '/api/dpp/7/init/', body: null });
+    expect(passport('passport.publish', 'a/b')).toEqual({ path: '/api/dpp/a%2Fb/publish/', body: null });
+    expect(passport('passport.unpublish', '0f9c')).toEqual({ path: '/api/dpp/0f9c/unpublish/', body: null });
+    expect(() => encodeWrite(write({ operation: 'passport.publish', remoteId: null }), profile)).toThrow(Fault);
+  });
+});
+
+describe('encodeImport', () => {
+  const members = [
+    { sku: 'A', name: 'Ä' },
+    { name: 'Bench', sku: 'B' },
+  ];
+
+  it('writes its members under the name of the profile, or as a bare list', () => {
+    const list = '[{"sku":"A","name":"Ä"},{"sku":"B","name":"Bench"}]';
+    expect(encodeImport(members, profile)).toEqual({
+      path: '/api/imports/products/',
+      body: `{"products":${list}}`,
+      memberCount: 2,
+    });
+    const bare = Profile.parse({ imports: { bodyMember: null }, wireNames: { product: { sku: 'code' } } });
+    expect(encodeImport(members, bare).body).toBe(list.replaceAll('"sku"', '"code"'));
+  });
+
+  it('never writes one through the encoding of a single item, and none without members', () => {
+    expect(() => encodeWrite(write({ operation: 'product.import' }), profile)).toThrow(/from its members/);
+    expect(() => encodeImport([], profile)).toThrow(Fault);
+  });
+
+  it('lets a product that is too large by itself go alone, and ends before the bytes do', () => {
+    const small = Profile.parse({ imports: { bytesMax: 1_024 } });
+    const large = { sku: 'L', name: 'x'.repeat(2_000) };
+    const half = { sku: 'H', name: 'x'.repeat(490) };
+    expect(encodeImport([large, half], small).memberCount).toBe(1);
+    expect(encodeImport([half, large], small).memberCount).toBe(1);
+    expect(encodeImport([half, half], small).memberCount).toBe(1);
+    expect(encodeImport([half, { sku: 'S', name: 'x' }], small).memberCount).toBe(2);
+  });
+
+  it('takes the first members that fit, at least one, and never more bytes or members than allowed', () => {
+    const product = fc.record({
+      sku: fc.string({ maxLength: 20 }),
+      name: fc.string({ unit: 'binary', maxLength: 600 }),
+    });
+    const limits = fc.record({
+      membersMax: fc.integer({ min: 1, max: 8 }),
+      bytesMax: fc.integer({ min: 1_024, max: 3_000 }),
+    });
+    fc.assert(
+      fc.property(fc.array(product, { minLength: 1, maxLength: 12 }), limits, (products, imports) => {
+        const own = Profile.parse({ imports });
+        const { body, memberCount } = encodeImport(products, own);
+        const bytes = Buffer.byteLength(body ?? '');
+        expect(JSON.parse(body ?? '')).toEqual({ products: products.slice(0, memberCount) });
+        expect(memberCount).toBeGreaterThan(0);
+        expect(memberCount).toBeLessThanOrEqual(imports.membersMax);
+        if (memberCount > 1) expect(bytes).toBeLessThanOrEqual(imports.bytesMax);
+        // Nothing that would have fitted was left over.
+        const next = products[memberCount];
+        if (next === undefined || memberCount === imports.membersMax) return;
+        expect(bytes + Buffer.byteLength(JSON.stringify(next)) + 2).toBeGreaterThan(imports.bytesMax);
+      }),
+    );
+  });
+});
+
 describe('the endpoint table', () => {
-  it('keeps the trailing slash that the document gives every path', () => {
-    for (const endpoint of Object.values(WRITE_ENDPOINTS)) {
-      expect(pathOf(endpoint, 1)).toMatch(/^\/api\/[a-z-]+\/(1\/)?$/);
+  it("has the document's 15 operations with the slash that the document ends every path with", () => {
+    expect(ENDPOINT_NAMES).toHaveLength(15);
+    for (const name of ENDPOINT_NAMES) {
+      expect(pathOf(ENDPOINTS[name], 1)).toMatch(
+        /^\/api\/(?:[a-z-]+\/)+(1\/)?((init|publish|unpublish|revoke)\/|1\.pdf)?$/,
+      );
     }
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createJudge } from '../../src/api/classify.ts';
 import { createCleanText } from '../../src/api/clean-text.ts';
 import { readListing } from '../../src/api/listing.ts';
+import { itemShape } from '../../src/api/remote-item.ts';
 import type { AnswerHeaders, Exchange } from '../../src/api/transport.ts';
 import type { RemoteItem } from '../../src/domain/ports/target.ts';
 import type { Clock } from '../../src/lib/clock.ts';
@@ -11,6 +12,8 @@ import { createSecretStore } from '../../src/lib/secrets.ts';
 const ORIGIN = 'https://dpp.example.com';
 const PATH = '/api/products/';
 const clean = createCleanText(createSecretStore());
+
+const PATHS = { idPaths: ['id', 'data.id'], naturalKeyFields: ['sku', 'name'], itemsAt: ['results', 'data', 'items'] };
 
 type Page = { body: unknown; headers?: AnswerHeaders; status?: number };
 
@@ -35,10 +38,9 @@ async function list(serve: (path: string, url: URL) => Page, options: { prefix?:
       return Promise.resolve(exchange);
     },
     judge: createJudge({ clean, now: () => 0 }),
-    clean,
     clock,
     random: () => 0.5,
-    shape: { idPaths: ['id', 'data.id'], naturalKeyFields: ['sku', 'name'], itemsAt: ['results', 'data', 'items'] },
+    shape: itemShape(PATHS, clean),
     baseUrl: { origin: ORIGIN, prefix: options.prefix ?? '' },
     endpointPath: PATH,
     query: options.query ?? '',

@@ -24,7 +24,7 @@ test('recognises CAS numbers by their check digit', () => {
 });
 
 test('obeys Idempotency-Key on publishing alone by default, on every write when told to, on reads never', () => {
-  const publish = { method: 'POST', path: '/', scope: 'publish', idempotencyKey: 'named' } as const;
+  const publish = ENDPOINTS['passport.publish'];
   const obeyed = (mode: 'honoured' | 'publish-only' | 'ignored') =>
     [publish, ENDPOINTS['product.create'], ENDPOINTS['product.list']].map((endpoint) => honoursKeys(mode, endpoint));
   expect(obeyed('publish-only')).toEqual([true, false, false]);

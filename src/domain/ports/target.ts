@@ -22,33 +22,61 @@ export interface EncodedWrite {
   body: string | null;
 }
 
+/** An import of several products as one request. */
+export interface EncodedImport extends EncodedWrite {
+  /** How many of the given members, from the first, are in the body. Those beyond the profile's limits are left over. */
+  memberCount: number;
+}
+
+/** A committed write on its way out. */
+export interface SentWrite extends EncodedWrite {
+  operation: Operation;
+  idempotencyKey: string;
+  /**
+   * For an import: the natural keys of its members in the order of the body, null for one that has none. The answer is
+   * told apart by them.
+   */
+  members?: readonly (string | null)[];
+}
+
 /** An item as a listing shows it: enough to recognise ours and to bind its id. */
 export interface RemoteItem {
   remoteId: JsonValue;
   naturalKey: string | null;
 }
 
-/** Kinds that the API can list. */
+/** Kinds of items that the API can list. */
 export type ListableKind = 'product' | 'material';
 
 /** What `check` says of one scope. */
 export type ScopeAnswer = 'yes' | 'no' | 'unknown';
 
 export interface Probe {
+  /** The first 8 characters of the key, which the platform shows as well; null where there is no usable key. */
+  keyPrefix: string | null;
+  /** Of the key for publishing; null where there is none of its own. */
+  publishKeyPrefix: string | null;
   /** Null when the key works. */
   denied: { by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail } | null;
+  /** Whether the organisation's plan includes API access: 402 says no. */
+  plan: ScopeAnswer;
   scopes: { read: ScopeAnswer; write: ScopeAnswer; publish: ScopeAnswer };
 }
 
 /** The DPP platform's API. */
 export interface Target {
-  /** Turns a write into path and bytes under the profile. Pure. */
+  /**
+   * Turns a write into path and bytes under the profile. Pure. A passport's writes need the product's remote id and
+   * nothing else.
+   */
   encode(write: Write): EncodedWrite;
+  /**
+   * Turns whole payloads of products into one import: the first always, and as many of the others as the profile's
+   * limits allow. Pure.
+   */
+  encodeImport(members: readonly JsonObject[]): EncodedImport;
   /** Sends a committed write once. Never throws for what the API or the network does: that is the outcome. */
-  send(
-    write: { operation: Operation; idempotencyKey: string } & EncodedWrite,
-    signal?: AbortSignal,
-  ): Promise<SendResult>;
+  send(write: SentWrite, signal?: AbortSignal): Promise<SendResult>;
   /**
    * Reads a complete listing, page by page. A listing that cannot be completed ends with `complete: false` and the
    * reason, so that an absence is never concluded from half a list.

@@ -1,0 +1,41 @@
+import type { PlatformAdmin } from '../domain/ports/platform.ts';
+import { NOTHING_EXPECTED } from './classify.ts';
+import { isHeaderText } from './credentials.ts';
+import { ENDPOINTS, pathOf } from './endpoints.ts';
+import { sendWith } from './send-once.ts';
+import { keyless, type Session } from './session.ts';
+
+/** What takes an administrator's token ("Authentication: Key revocation"). */
+export function createAdmin(session: Session): PlatformAdmin {
+  const { judge, secrets, userAgent } = session;
+  return {
+    async revokeKey({ keyId, token, idempotencyKey }, signal) {
+      const bearer = token.trim();
+      // I7: known as a secret before anything else is done with it.
+      secrets.add(bearer);
+      if (!isHeaderText(bearer)) {
+        const message = "The administrator's token is empty or holds characters that a header cannot carry.";
+        return { outcome: judge.outcomeOf(keyless(message), NOTHING_EXPECTED), latencyMs: 0 };
+      }
+      const endpoint = ENDPOINTS['api_key.revoke'];
+      return sendWith(session, {
+        method: endpoint.method,
+        path: pathOf(endpoint, keyId),
+        // Never together with an API key: "a key does not manage itself or other keys".
+        headers: [
+          'Authorization',
+          `Bearer ${bearer}`,
+          'Accept',
+          'application/json',
+          'User-Agent',
+          userAgent,
+          'Idempotency-Key',
+          idempotencyKey,
+        ],
+        body: null,
+        expectation: NOTHING_EXPECTED,
+        signal,
+      });
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { PlatformAdmin, PlatformReader } from '../domain/ports/platform.ts';
+import type { Target } from '../domain/ports/target.ts';
+import { createAdmin } from './admin.ts';
+import { createReader } from './reader.ts';
+import { type ApiOptions, createSession } from './session.ts';
+import { targetOver } from './target.ts';
+
+/** All 15 operations of the API document, over one set of connections and keys. */
+export interface ApiClient {
+  /** What the sync sends and reads. */
+  target: Target;
+  /** What people read, and reports. */
+  reader: PlatformReader;
+  /** What takes an administrator's token. */
+  admin: PlatformAdmin;
+  /** Lets running requests end, then closes the connections of all three. Once, and then not the target's as well. */
+  close(): Promise<void>;
+}
+
+/** @throws Fault `config.invalid` for a base URL that would send the key unprotected */
+export function createApiClient(options: ApiOptions): ApiClient {
+  const session = createSession(options);
+  return {
+    target: targetOver(session),
+    reader: createReader(session),
+    admin: createAdmin(session),
+    close: () => session.close(),
+  };
+}

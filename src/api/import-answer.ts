@@ -1,0 +1,254 @@
+// What the answer to a bulk import says of each of its members. The document shows no such answer, so every usual form is
+// read: a list of results, lists by what became of them, DRF's list of errors, errors by place or key, bare counts. What
+// cannot be told for sure is `unknown`, never a guess: the list of products decides then.
+
+import type { MemberOutcome } from '../domain/outcome.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import type { CleanText } from './clean-text.ts';
+import { readProblems, remoteIdIn } from './decode.ts';
+import { countedOutcome } from './import-counts.ts';
+import { GROUPS, type Said, saidOf } from './import-words.ts';
+import { valueAt } from './json-text.ts';
+import { naturalKeyIn } from './remote-item.ts';
+
+/** What is to be known of an import in order to read its answer. */
+export interface ImportExpectation {
+  /** Natural keys in the order in which they were sent; null for one that has none. */
+  keys: readonly (string | null)[];
+  /** What the natural key is called on the wire. */
+  keyNames: readonly string[];
+  idPaths: readonly string[];
+  /** Members of the answer that may hold the list of results. */
+  resultsAt: readonly string[];
+}
+
+/** One thing that the answer says, and of which member. */
+interface Statement {
+  /** The member's place in what was sent; null where that cannot be told. */
+  place: number | null;
+  outcome: MemberOutcome;
+}
+
+/** Members in which an answer may keep all that matters. */
+const WRAPPERS = ['data', 'result', 'summary', 'detail', 'import'];
+
+/** Where a result repeats the product that it is about. */
+const ECHOES = ['product', 'data', 'item', 'input', 'record'];
+
+/**
+ * Reads the answer to an import.
+ *
+ * @param verdict whether the import as a whole was accepted or refused: in one that was refused, members of which nothing
+ *   is said were not stored
+ * @returns an outcome for each member in their order; null where a refusal says nothing of any of them
+ */
+export function decodeImport(
+  value: JsonValue,
+  verdict: 'accepted' | 'refused',
+  expectation: ImportExpectation,
+  clean: CleanText,
+): MemberOutcome[] | null {
+  const count = expectation.keys.length;
+  const statements = statementsIn(value, { verdict, expectation, clean });
+  const members = Array.from({ length: count }, (): MemberOutcome => ({ kind: 'unknown' }));
+  const told = new Set<number>();
+  for (const { place, outcome } of statements) {
+    if (place === null) continue;
+    const before = members[place];
+    const agrees = !told.has(place) || before?.kind === outcome.kind;
+    members[place] = agrees ? outcome : { kind: 'unknown' };
+    told.add(place);
+  }
+  if (verdict === 'refused') return refusedMembers(members);
+  const counted = told.size === 0 ? holders(value).map((holder) => countedOutcome(holder, count)) : [];
+  const outcome = counted.find((one) => one !== null);
+  return outcome ? members.map(() => outcome) : members;
+}
+
+function refusedMembers(members: MemberOutcome[]): MemberOutcome[] | null {
+  if (!members.some(({ kind }) => kind === 'refused')) return null;
+  // Where some were stored all the same, nobody can say that of the others.
+  if (members.some(({ kind }) => kind === 'accepted')) return members;
+  return members.map((member) => (member.kind === 'unknown' ? { kind: 'untouched' } : member));
+}
+
+interface Reading {
+  verdict: 'accepted' | 'refused';
+  expectation: ImportExpectation;
+  clean: CleanText;
+}
+
+function statementsIn(value: JsonValue, reading: Reading): Statement[] {
+  if (Array.isArray(value)) return fromResults(value, reading);
+  return holders(value).flatMap((holder) => [
+    ...reading.expectation.resultsAt.flatMap((name) => fromMember(own(holder, name), null, reading)),
+    ...GROUPS.flatMap(({ name, said }) => fromMember(own(holder, name), said, reading)),
+  ]);
+}
+
+/** The answer itself and the objects in which it may keep what matters. */
+function holders(value: JsonValue): JsonObject[] {
+  if (!isJsonObject(value)) return [];
+  return [value, ...WRAPPERS.map((name) => own(value, name)).filter(isJsonObject)];
+}
+
+function own(holder: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(holder, name) ? holder[name] : undefined;
+}
+
+/** @param said what the member's name says of everything in it, or null */
+function fromMember(member: JsonValue | undefined, said: Said | null, reading: Reading): Statement[] {
+  if (Array.isArray(member)) return said === null ? fromResults(member, reading) : fromGroup(member, said, reading);
+  if (member === undefined || !isJsonObject(member) || (said !== null && said !== 'refused')) return [];
+  return fromMap(member, said, reading);
+}
+
+/** A list of results, one for each member, or for some of them. */
+function fromResults(entries: JsonValue[], reading: Reading): Statement[] {
+  const { expectation, verdict, clean } = reading;
+  const inOrder = entries.length === expectation.keys.length;
+  const places = placesOf(entries, expectation);
+  return entries.map((entry, index): Statement => {
+    const place = places[index] ?? null;
+    // A list of errors may hold a text under the natural key's name: `{"sku": "This field is required."}`.
+    const named = place !== null || (verdict === 'accepted' && isNamed(entry, expectation));
+    return {
+      place: named ? place : inOrder ? index : null,
+      outcome: outcomeOf(entry, verdict === 'refused' ? problemsSaid(entry) : saidOf(entry), { expectation, clean }),
+    };
+  });
+}
+
+/** Under a refusal a list of errors has an empty object for each member that is in order; texts are about the whole. */
+function problemsSaid(entry: JsonValue): Said {
+  if (!isJsonObject(entry) || Object.keys(entry).length === 0) return 'unclear';
+  const said = saidOf(entry);
+  return said === 'unclear' ? 'refused' : said;
+}
+
+/** A list of which the name says what became of its entries: objects, or natural keys. */
+function fromGroup(entries: JsonValue[], said: Said, { expectation, clean }: Reading): Statement[] {
+  const places = placesOf(entries, expectation);
+  return entries.map((entry, index) => ({
+    place: places[index] ?? null,
+    outcome: outcomeOf(entry, said, { expectation, clean }),
+  }));
+}
+
+/** Errors by the place or the natural key of the member: `{"1": {"name": […]}, "SKU-7": "…"}`. */
+function fromMap(map: JsonObject, said: Said | null, { expectation, clean, verdict }: Reading): Statement[] {
+  const names = Object.entries(map);
+  return names.map(([name, entry]): Statement => {
+    const byKey = expectation.keys.indexOf(name);
+    // Digits may be a place or a SKU of another product; where they are no SKU of ours they are a place counted from 0.
+    const byPlace = /^\d{1,6}$/.test(name) && Number(name) < expectation.keys.length ? Number(name) : null;
+    const outcome = outcomeOf(entry, said ?? (verdict === 'refused' ? 'refused' : saidOf(entry)), {
+      expectation,
+      clean,
+    });
+    return { place: byKey >= 0 ? byKey : byPlace, outcome };
+  });
+}
+
+const PLACE_NAMES = ['index', 'position', 'row', 'line', 'row_number', 'line_number'];
+
+/** The places of entries: by natural key, else by the number they give, as far as it is clear where it counts from. */
+function placesOf(entries: readonly JsonValue[], expectation: ImportExpectation): (number | null)[] {
+  const { keys } = expectation;
+  const numbers = entries.map((entry) => (isJsonObject(entry) ? numberIn(entry) : null));
+  const base = baseOf(numbers, keys.length);
+  return entries.map((entry, index) => {
+    const key = keyIn(entry, expectation);
+    const byKey = key === null ? -1 : keys.indexOf(key);
+    if (byKey >= 0) return byKey;
+    // A key that was not sent belongs to none of ours, whatever number stands beside it.
+    const number = numbers[index] ?? null;
+    if (key !== null || number === null) return null;
+    const first = base ?? (number.name === 'index' || number.name === 'position' ? 0 : null);
+    if (first === null) return null;
+    const place = number.at - first;
+    return place >= 0 && place < keys.length ? place : null;
+  });
+}
+
+interface PlaceNumber {
+  name: string;
+  at: number;
+}
+
+/** Whether the numbers count from 0 or 1, where one of them gives it away. */
+function baseOf(numbers: readonly (PlaceNumber | null)[], count: number): 0 | 1 | null {
+  if (numbers.some((number) => number?.at === 0)) return 0;
+  return numbers.some((number) => number?.at === count) ? 1 : null;
+}
+
+function numberIn(entry: JsonObject): PlaceNumber | null {
+  for (const name of PLACE_NAMES) {
+    const at = own(entry, name);
+    if (typeof at === 'number' && Number.isSafeInteger(at) && at >= 0) return { name, at };
+  }
+  return null;
+}
+
+function keyIn(entry: JsonValue, { keyNames, keys }: ImportExpectation): string | null {
+  if (typeof entry === 'string') return entry;
+  if (!isJsonObject(entry)) return null;
+  const direct = naturalKeyIn(entry, keyNames);
+  // Under an error the member's name may hold its problems: `{"sku": "This field is required."}`.
+  if (direct !== null && keys.includes(direct)) return direct;
+  for (const echo of ECHOES) {
+    const inner = valueAt(entry, echo);
+    const key = inner === undefined ? null : naturalKeyIn(inner, keyNames);
+    if (key !== null) return key;
+  }
+  return direct;
+}
+
+function isNamed(entry: JsonValue, expectation: ImportExpectation): boolean {
+  return keyIn(entry, expectation) !== null || (isJsonObject(entry) && numberIn(entry) !== null);
+}
+
+const PROBLEM_NAMES = ['errors', 'error', 'problems', 'detail', 'message', 'messages', 'reason'];
+
+function outcomeOf(
+  entry: JsonValue,
+  said: Said,
+  { expectation, clean }: Pick<Reading, 'expectation' | 'clean'>,
+): MemberOutcome {
+  if (said === 'unclear') return { kind: 'unknown' };
+  if (said !== 'refused') {
+    const id = isJsonObject(entry)
+      ? [entry, ...ECHOES.map((name) => valueAt(entry, name))].map((at) => idIn(at, expectation, clean))
+      : [];
+    return {
+      kind: 'accepted',
+      effect: said === 'stored' ? null : said,
+      remoteId: id.find((one) => one !== null) ?? null,
+    };
+  }
+  const problems = readProblems(problemsOf(entry, expectation), clean);
+  return {
+    kind: 'refused',
+    detail: {
+      status: null,
+      message: problems.message === '' ? 'The import refused it and gave no reason.' : problems.message,
+      ...(Object.keys(problems.fields).length > 0 && { fields: problems.fields }),
+    },
+  };
+}
+
+function idIn(value: JsonValue | undefined, { idPaths }: ImportExpectation, clean: CleanText) {
+  return value === undefined ? null : remoteIdIn(value, idPaths, clean);
+}
+
+/** What of an entry speaks of problems: the members that are there for it, else all but what tells it from others. */
+function problemsOf(entry: JsonValue, { keyNames, keys }: ImportExpectation): JsonValue {
+  if (typeof entry === 'string') return keys.includes(entry) ? null : entry;
+  if (!isJsonObject(entry)) return entry;
+  const named = Object.entries(entry).filter(([name, value]) => PROBLEM_NAMES.includes(name) && value !== null);
+  if (named.length > 0) return Object.fromEntries(named);
+  const others = Object.entries(entry).filter(
+    ([name]) => !PLACE_NAMES.includes(name) && !(keyNames.includes(name) && keys.includes(naturalKeyIn(entry, [name]))),
+  );
+  return Object.fromEntries(others);
+}

@@ -1,0 +1,198 @@
+import type { Profile } from '../../domain/profile.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { wireNameOf } from '../encode.ts';
+import { ENDPOINTS } from '../endpoints.ts';
+import { successSchemaOf } from './content.ts';
+import { listed, type Report } from './difference.ts';
+import type { ApiDocument, ApiOperation } from './document.ts';
+import type { Matches } from './match.ts';
+import type { SchemaReader } from './schema.ts';
+
+interface Tools {
+  document: ApiDocument;
+  profile: Profile;
+  schemas: SchemaReader;
+  report: Report;
+}
+
+/** Ids that answers carry, and how lists are wrapped and paged. */
+export function checkAnswers(document: ApiDocument, matches: Matches, tools: Omit<Tools, 'document'>): void {
+  const { profile } = tools;
+  const own = { ...tools, document };
+  for (const kind of ['product', 'material'] as const) {
+    checkId(`${kind}.create`, matches, { setting: `idPaths.${kind}`, paths: profile.idPaths[kind], tools: own });
+  }
+  checkId('report.create', matches, { setting: 'reports.idPaths', paths: profile.reports.idPaths, tools: own });
+  for (const kind of ['product', 'material'] as const) {
+    const entry = checkList(`${kind}.list`, matches, own);
+    if (entry === undefined) continue;
+    const at = placed(`${kind}.list`, own.report);
+    checkPaths(entry, { ...own, report: at }, [
+      { what: 'id of an entry', setting: `idPaths.${kind}`, paths: profile.idPaths[kind], breaks: true },
+    ]);
+    checkPaths(entry, { ...own, report: at }, [
+      {
+        what: 'natural key of an entry',
+        setting: `naturalKeys.${kind}`,
+        paths: profile.naturalKeys[kind].map((name) => wireNameOf(profile, kind, name)),
+        breaks: true,
+      },
+    ]);
+  }
+  checkPublications(matches, own);
+  const report = checkList('report.list', matches, own);
+  const paths = [{ what: 'id of an entry', setting: 'reports.idPaths', paths: profile.reports.idPaths, breaks: true }];
+  if (report !== undefined) checkPaths(report, { ...own, report: placed('report.list', own.report) }, paths);
+}
+
+type Name = keyof typeof ENDPOINTS;
+
+function placed(name: Name, report: Report): Report {
+  const { method, path } = ENDPOINTS[name];
+  return (difference) => report({ ...difference, path: `${method} ${path}` });
+}
+
+function checkId(
+  name: Name,
+  matches: Matches,
+  { setting, paths, tools }: { setting: string; paths: readonly string[]; tools: Tools },
+): void {
+  const operation = matches.get(name);
+  const schema = operation && successSchemaOf(operation, tools.document);
+  const breaks = name !== 'report.create';
+  checkPaths(schema, { ...tools, report: placed(name, tools.report) }, [
+    { what: 'id in the answer', setting, paths, breaks },
+  ]);
+}
+
+interface ExpectedPath {
+  what: string;
+  setting: string;
+  paths: readonly string[];
+  breaks: boolean;
+}
+
+/** Reports what an object has at none of the paths, with the member that is most likely meant. */
+function checkPaths(
+  schema: JsonValue | undefined,
+  { schemas, report }: Pick<Tools, 'schemas' | 'report'>,
+  expected: readonly ExpectedPath[],
+): void {
+  const { properties } = schemas.view(schema);
+  if (properties.size === 0) return;
+  for (const { what, setting, paths, breaks } of expected) {
+    if (paths.some((path) => schemas.at(schema, path) !== undefined)) continue;
+    const likely =
+      setting.toLowerCase().endsWith('idpaths') || setting.startsWith('idPaths')
+        ? likelyId(schema, schemas)
+        : undefined;
+    report({
+      path: '',
+      what,
+      found: likely === undefined ? listed(properties.keys()) : `"${likely}"`,
+      expected: listed(paths),
+      weight: breaks ? 'breaks' : 'note',
+      setting,
+      ...(likely !== undefined && { value: [likely, ...paths] }),
+    });
+  }
+}
+
+/** The member that is most likely an id: by its name, at the top or one level below. */
+function likelyId(schema: JsonValue | undefined, schemas: SchemaReader): string | undefined {
+  const { properties } = schemas.view(schema);
+  const isId = (name: string): boolean => /(?:^|_)(?:id|uuid|pk|guid)$|(?:Id|Uuid|ID|UUID)$/.test(name);
+  const top = [...properties.keys()].find(isId);
+  if (top !== undefined) return top;
+  for (const [name, property] of properties) {
+    const inner = [...schemas.view(property).properties.keys()].find(isId);
+    if (inner !== undefined) return `${name}.${inner}`;
+  }
+  return undefined;
+}
+
+/** Where the entries of a list are; the schema of one of them, or undefined where the document does not tell. */
+function checkList(name: Name, matches: Matches, { document, profile, schemas, report }: Tools): JsonValue | undefined {
+  const operation = matches.get(name);
+  const schema = operation && successSchemaOf(operation, document);
+  if (operation === undefined || schema === undefined) return undefined;
+  const at = placed(name, report);
+  checkPaging(operation, { profile, schemas, schema, report: at });
+  const view = schemas.view(schema);
+  if (view.types.has('array') || view.items !== null) return view.items ?? undefined;
+  if (view.properties.size === 0) return undefined;
+  const isList = (path: string): boolean => schemas.view(schemas.at(schema, path)).types.has('array');
+  const { itemsAt } = profile.list;
+  const nested = itemsAt.flatMap((outer) => itemsAt.map((inner) => `${outer}.${inner}`));
+  const known = [...itemsAt, ...nested].find(isList);
+  if (known !== undefined) return schemas.view(schemas.at(schema, known)).items ?? undefined;
+  const lists = [...view.properties.keys()].filter(isList);
+  const [likely] = lists;
+  at({
+    path: '',
+    what: 'list in the answer',
+    found: listed(lists.length > 0 ? lists : view.properties.keys()),
+    expected: listed(itemsAt),
+    weight: 'breaks',
+    ...(likely !== undefined && { setting: 'list.itemsAt', value: [likely, ...itemsAt] }),
+  });
+  return likely === undefined ? undefined : (schemas.view(schemas.at(schema, likely)).items ?? undefined);
+}
+
+const PAGE_PARAMETERS = ['page', 'page_number', 'pageNumber', 'page_no', 'p'];
+const SIZE_PARAMETERS = ['page_size', 'pageSize', 'per_page', 'perPage', 'limit', 'size'];
+/** Members that lead to the next page by themselves, so that no number has to be asked for. */
+const LEADS = [
+  'next',
+  'next_url',
+  'next_cursor',
+  'next_page_token',
+  'links',
+  '_links',
+  'meta.next_cursor',
+  'links.next',
+];
+
+function checkPaging(
+  { parameters }: ApiOperation,
+  { profile, schemas, schema, report }: Omit<Tools, 'document'> & { schema: JsonValue },
+): void {
+  const query = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+  const { pageParameter, sizeParameter } = profile.list;
+  const led = LEADS.some((path) => schemas.at(schema, path) !== undefined);
+  const page = query.find((name) => PAGE_PARAMETERS.includes(name));
+  const size = query.find((name) => SIZE_PARAMETERS.includes(name));
+  const parameter = (what: string, found: string, expected: string, setting: string, breaks: boolean): void => {
+    if (query.includes(expected)) return;
+    const weight = breaks ? 'breaks' : 'note';
+    report({ path: '', what, found: `"${found}"`, expected: `"${expected}"`, weight, setting, value: found });
+  };
+  if (page !== undefined) parameter('page parameter', page, pageParameter, 'list.pageParameter', !led);
+  if (size !== undefined) {
+    parameter('page size parameter', size, sizeParameter, 'list.sizeParameter', profile.list.pageSize !== null);
+  }
+}
+
+function checkPublications(matches: Matches, tools: Tools): void {
+  const entry = checkList('publication.list', matches, tools);
+  if (entry === undefined) return;
+  const { publications } = tools.profile;
+  const report = placed('publication.list', tools.report);
+  const isKnown = [...publications.productIdPaths, ...publications.skuPaths].some(
+    (path) => tools.schemas.at(entry, path) !== undefined,
+  );
+  const at = (what: string, setting: keyof typeof publications, breaks: boolean): ExpectedPath => ({
+    what,
+    setting: `publications.${setting}`,
+    paths: publications[setting],
+    breaks,
+  });
+  checkPaths(entry, { ...tools, report }, [
+    // One of the two is enough to know what an entry is a publication of.
+    ...(isKnown ? [] : [at('product of an entry', 'productIdPaths', true), at('SKU of an entry', 'skuPaths', true)]),
+    at('id of an entry', 'idPaths', false),
+    at('state of an entry', 'statusPaths', false),
+    at('time of publication', 'publishedAtPaths', false),
+    at('address of the passport', 'urlPaths', false),
+  ]);
+}

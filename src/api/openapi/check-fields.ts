@@ -1,0 +1,145 @@
+import { kindOf } from '../../domain/delivery.ts';
+import type { ItemKind } from '../../domain/item.ts';
+import { REF_ROLES } from '../../domain/item.ts';
+import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { suggest } from '../../lib/suggest.ts';
+import { DECIMAL_PATHS, wireNameOf } from '../encode.ts';
+import { listed, type Report } from './difference.ts';
+import type { SchemaReader, SchemaView } from './schema.ts';
+
+/** A field of ours and where its name on the wire is set. */
+interface SentField {
+  name: string;
+  wire: string;
+  setting: string;
+  /** Every item of the kind has it. */
+  always: boolean;
+}
+
+const ALWAYS: Record<ItemKind, readonly string[]> = {
+  product: ['sku', 'name'],
+  material: ['name'],
+  bom_item: ['quantity'],
+};
+
+/** What other systems call our fields, beside names that are spelled much alike. */
+const ALIASES: Record<string, readonly string[]> = {
+  sku: ['article_number', 'item_number', 'product_code', 'code', 'external_id'],
+  name: ['title', 'label', 'product_name', 'material_name'],
+  country_of_origin: ['origin_country', 'origin', 'country'],
+  origin_country: ['country_of_origin', 'origin', 'country'],
+  gtin: ['ean', 'barcode', 'gtin14'],
+  code: ['material_code', 'sku', 'number', 'external_id'],
+  quantity: ['amount', 'qty'],
+  unit: ['uom', 'unit_of_measure', 'quantity_unit'],
+  product: ['product_id', 'parent', 'parent_id', 'parent_product'],
+  material: ['material_id'],
+  component: ['component_id', 'child', 'child_id', 'component_product', 'component_product_id'],
+};
+
+/** Compares the fields of an item that is created with what a schema takes. */
+export function checkFields(
+  operation: 'product.create' | 'product.import' | 'material.create' | 'material.update' | 'bom_item.create',
+  schema: JsonValue | undefined,
+  { profile, schemas, report }: { profile: Profile; schemas: SchemaReader; report: Report },
+): void {
+  const kind = kindOf(operation);
+  const view = schemas.view(schema);
+  // A schema without members shows nothing of the fields.
+  if (view.properties.size === 0) return;
+  const sent = sentFieldsOf(kind, profile);
+  const writable = [...view.properties]
+    .filter(([, property]) => !schemas.view(property).readOnly)
+    .map(([name]) => name);
+  const free = new Set(writable.filter((name) => !sent.some(({ wire }) => wire === name)));
+
+  for (const field of sent) {
+    if (writable.includes(field.wire)) continue;
+    const likely = likelyName(field, free);
+    if (likely !== undefined) free.delete(likely);
+    report({
+      path: '',
+      what: 'request field',
+      found: likely === undefined ? listed(writable) : `"${likely}"`,
+      expected: `"${field.wire}"`,
+      weight: field.always || (likely !== undefined && view.required.has(likely)) ? 'breaks' : 'note',
+      setting: field.setting,
+      ...(likely !== undefined && { value: likely }),
+    });
+  }
+  if (operation !== 'material.update') reportExtras(free, { kind, view, profile, report });
+  checkDecimals(kind, view, { profile, schemas, report });
+}
+
+function sentFieldsOf(kind: ItemKind, profile: Profile): SentField[] {
+  const fields = allowedFieldsOf(profile, kind).map((name) => ({
+    name,
+    wire: wireNameOf(profile, kind, name),
+    setting: `wireNames.${kind}.${name}`,
+    always: ALWAYS[kind].includes(name),
+  }));
+  if (kind !== 'bom_item') return fields;
+  const refs = REF_ROLES.map((role) => ({
+    name: role,
+    wire: profile.refNames[role],
+    setting: `refNames.${role}`,
+    always: true,
+  }));
+  return [...refs, ...fields];
+}
+
+/** The name among those that nothing is sent under which is most likely meant. */
+function likelyName({ name, wire }: SentField, free: ReadonlySet<string>): string | undefined {
+  const plain = (text: string): string => text.replaceAll(/[_-]/g, '').toLowerCase();
+  const same = [...free].find((candidate) => plain(candidate) === plain(wire) || plain(candidate) === plain(name));
+  if (same !== undefined) return same;
+  const alias = (ALIASES[name] ?? []).map(plain);
+  const known = [...free].find((candidate) => alias.includes(plain(candidate)));
+  return known ?? suggest(wire, free);
+}
+
+/** Fields that the API takes and we do not send: those that it insists on, then the others. */
+function reportExtras(
+  free: ReadonlySet<string>,
+  { kind, view, profile, report }: { kind: ItemKind; view: SchemaView; profile: Profile; report: Report },
+): void {
+  const own = profile.extraFields[kind];
+  const required = [...free].filter((name) => view.required.has(name));
+  const further = [...free].filter((name) => !view.required.has(name));
+  const extra = (what: string, names: string[], weight: 'breaks' | 'note', value: string[]): void => {
+    if (names.length === 0) return;
+    const expected = own.length === 0 ? 'fields of the API document' : `fields of the API document and ${listed(own)}`;
+    const settable = value.every((name) => /^[a-z][a-z0-9_]*$/.test(name));
+    const setting = `extraFields.${kind}`;
+    report({ path: '', what, found: listed(names), expected, weight, setting, ...(settable && { value }) });
+  };
+  extra('required request fields', required, 'breaks', [...own, ...required]);
+  extra('further request fields', further, 'note', [...own, ...required, ...further]);
+}
+
+function checkDecimals(
+  kind: ItemKind,
+  view: SchemaView,
+  { profile, schemas, report }: { profile: Profile; schemas: SchemaReader; report: Report },
+): void {
+  const names = [...DECIMAL_PATHS[kind]].filter((path) => !path.includes('.'));
+  const types = names.flatMap((name) => {
+    const property = view.properties.get(wireNameOf(profile, kind, name));
+    return property === undefined ? [] : [schemas.view(property).types];
+  });
+  const other = profile.decimals === 'string' ? 'number' : 'string';
+  const isOnly = (own: ReadonlySet<string>, type: 'string' | 'number'): boolean =>
+    own.size > 0 && [...own].every((one) => one === type || (type === 'number' && one === 'integer'));
+  if (!types.some((own) => isOnly(own, other)) || types.some((own) => isOnly(own, profile.decimals))) return;
+  const word = { string: 'text', number: 'numbers' };
+  report({
+    path: '',
+    what: 'form of decimals',
+    found: word[other],
+    expected: word[profile.decimals],
+    weight: 'breaks',
+    setting: 'decimals',
+    value: other,
+  });
+}

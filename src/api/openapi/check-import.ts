@@ -1,0 +1,53 @@
+import type { Profile } from '../../domain/profile.ts';
+import { ENDPOINTS } from '../endpoints.ts';
+import { checkFields } from './check-fields.ts';
+import { requestBodyOf } from './content.ts';
+import { listed, type Report } from './difference.ts';
+import type { ApiDocument } from './document.ts';
+import type { Matches } from './match.ts';
+import type { SchemaReader } from './schema.ts';
+
+/** The shape of the bulk import's body: a bare list, or a list under a name, and how long it may be. */
+export function checkImport(
+  document: ApiDocument,
+  matches: Matches,
+  { profile, schemas, report }: { profile: Profile; schemas: SchemaReader; report: Report },
+): void {
+  const operation = matches.get('product.import');
+  if (operation === undefined) return;
+  const { method, path } = ENDPOINTS['product.import'];
+  const at: Report = (difference) => report({ ...difference, path: `${method} ${path}` });
+  const { schema } = requestBodyOf(operation, document);
+  const body = schemas.view(schema);
+  const lists = [...body.properties].filter(([, property]) => schemas.view(property).types.has('array'));
+  const names = lists.map(([name]) => name);
+  const isBare = body.types.has('array') || body.items !== null;
+  if (!isBare && names.length === 0) return;
+
+  const { bodyMember, membersMax } = profile.imports;
+  const fits = bodyMember === null ? isBare : names.includes(bodyMember);
+  const [first] = names;
+  const member = fits ? bodyMember : isBare ? null : (first ?? null);
+  if (!fits) {
+    const found = isBare ? 'a bare list' : listed(names);
+    const expected = bodyMember === null ? 'a bare list' : `"${bodyMember}"`;
+    const what = 'member with the products';
+    at({ path: '', what, found, expected, weight: 'breaks', setting: 'imports.bodyMember', value: member });
+  }
+  const list = member === null ? body : schemas.view(body.properties.get(member));
+  if (list.maxItems !== null && list.maxItems < membersMax) {
+    const setting = 'imports.membersMax';
+    const what = 'products in one import';
+    const limit = Math.max(list.maxItems, 1);
+    at({
+      path: '',
+      what,
+      found: `${list.maxItems}`,
+      expected: `${membersMax}`,
+      weight: 'breaks',
+      setting,
+      value: limit,
+    });
+  }
+  if (list.items !== null) checkFields('product.import', list.items, { profile, schemas, report: at });
+}

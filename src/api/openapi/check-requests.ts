@@ -1,0 +1,169 @@
+import type { Profile } from '../../domain/profile.ts';
+import { isJsonObject } from '../../lib/json.ts';
+import { ENDPOINTS, type Endpoint, type EndpointName, scopeOf } from '../endpoints.ts';
+import { isJsonType, requestBodyOf, successesOf } from './content.ts';
+import { listed, type Report } from './difference.ts';
+import type { ApiDocument, ApiOperation } from './document.ts';
+import type { Matches } from './match.ts';
+
+const KEY_HEADER = 'X-API-Key';
+/** Headers that every request has, or that every write has. */
+const SENT_HEADERS = new Set(['x-api-key', 'accept', 'content-type', 'user-agent', 'idempotency-key', 'authorization']);
+const IDEMPOTENCY_HEADER = 'idempotency-key';
+
+/** Headers, parameters, bodies, statuses and scopes of every operation. */
+export function checkRequests(document: ApiDocument, matches: Matches, profile: Profile, report: Report): void {
+  checkSchemes(document, report);
+  for (const [name, operation] of matches) {
+    const endpoint: Endpoint = ENDPOINTS[name];
+    const at: Report = (difference) => report({ ...difference, path: `${endpoint.method} ${endpoint.path}` });
+    checkParameters(operation, at);
+    checkBody(operation, { document, endpoint, report: at });
+    checkStatuses(operation, { document, name, report: at });
+    checkScope(operation, { name, profile, report: at });
+  }
+  checkIdempotency(matches, profile, report);
+}
+
+function checkSchemes({ securitySchemes, hasSecuritySchemes }: ApiDocument, report: Report): void {
+  if (!hasSecuritySchemes) return;
+  const keys = [...securitySchemes.values()].filter((scheme) => scheme['type'] === 'apiKey');
+  const headers = keys.flatMap(({ name, in: place }) => (place === 'header' && typeof name === 'string' ? name : []));
+  if (headers.some((name) => name.toLowerCase() === KEY_HEADER.toLowerCase())) return;
+  const others = keys.flatMap(({ name, in: place }) =>
+    typeof place === 'string' && place !== 'header' && typeof name === 'string' ? `${name} in ${place}` : [],
+  );
+  const found = [...headers, ...others];
+  report({
+    path: 'components.securitySchemes',
+    what: 'header of the API key',
+    found: listed(found),
+    expected: `"${KEY_HEADER}" in the header`,
+    weight: 'breaks',
+  });
+}
+
+function checkParameters({ parameters }: ApiOperation, report: Report): void {
+  for (const { name, in: place, required } of parameters) {
+    const sent = place === 'path' || (place === 'header' && SENT_HEADERS.has(name.toLowerCase()));
+    if (!required || sent) continue;
+    report({
+      path: '',
+      what: `required ${place} parameter`,
+      found: `"${name}"`,
+      expected: 'none that is not in the API document',
+      weight: 'breaks',
+    });
+  }
+}
+
+interface BodyCheck {
+  document: ApiDocument;
+  endpoint: Endpoint;
+  report: Report;
+}
+
+function checkBody(operation: ApiOperation, { document, endpoint, report }: BodyCheck): void {
+  const { types, required } = requestBodyOf(operation, document);
+  if (endpoint.body === 'none') {
+    if (required) {
+      report({ path: '', what: 'request body', found: 'a required one', expected: 'none', weight: 'breaks' });
+    }
+  } else if (types.length > 0 && !types.some(isJsonType)) {
+    report({
+      path: '',
+      what: 'type of the request body',
+      found: listed(types),
+      expected: '"application/json"',
+      weight: 'breaks',
+      ...(endpoint === ENDPOINTS['product.import'] && { setting: 'productUpdate', value: 'none' }),
+    });
+  }
+}
+
+function checkStatuses(
+  operation: ApiOperation,
+  { document, name, report }: { document: ApiDocument; name: EndpointName; report: Report },
+): void {
+  const successes = successesOf(operation, document);
+  if (successes.size === 0) {
+    const found = 'none among the answers';
+    report({ path: '', what: 'success', found, expected: 'an answer with a 2xx status', weight: 'note' });
+  }
+  const needsId = name === 'product.create' || name === 'material.create';
+  for (const [status, { types }] of successes) {
+    if (status === '202' && name !== 'report.create') {
+      const expected = 'an answer once the work is done';
+      report({ path: '', what: 'success', found: '202: it may not be done yet', expected, weight: 'note' });
+    }
+    if (needsId && types.length === 0 && successes.size === 1) {
+      const expected = 'a body with the new id; without it every write has to be read back from the list';
+      report({ path: '', what: 'success', found: `${status} without a body`, expected, weight: 'breaks' });
+    }
+    if (name === 'passport.pdf' && types.length > 0 && !types.some((type) => /pdf|octet-stream|\*\/\*/i.test(type))) {
+      report({
+        path: '',
+        what: 'type of the answer',
+        found: listed(types),
+        expected: '"application/pdf"',
+        weight: 'breaks',
+      });
+    }
+  }
+}
+
+/** Where an operation says its scopes: those of its security requirements, or an extension of that name. */
+function checkScope(
+  operation: ApiOperation,
+  { name, profile, report }: { name: EndpointName; profile: Profile; report: Report },
+): void {
+  const said = scopesOf(operation);
+  const scope = scopeOf(name, profile);
+  if (said.length === 0 || scope === null || said.includes(scope)) return;
+  const [only] = said;
+  const settable = name === 'report.create' && (only === 'read' || only === 'write');
+  report({
+    path: '',
+    what: 'scope',
+    found: listed(said),
+    expected: `"${scope}"`,
+    weight: 'note',
+    ...(settable && { setting: 'scopes.reportCreate', value: only }),
+  });
+}
+
+const KNOWN_SCOPES = /^(?:.*[:./])?(read|write|publish)$/i;
+
+function scopesOf({ raw }: ApiOperation): string[] {
+  const security = Array.isArray(raw['security']) ? raw['security'] : [];
+  const required = security.flatMap((one) => (isJsonObject(one) ? Object.values(one).flat() : []));
+  const extensions = ['x-required-scope', 'x-required-scopes', 'x-scope', 'x-scopes'].flatMap((key) => raw[key] ?? []);
+  const words = [...required, ...extensions].flatMap((word) => (typeof word === 'string' ? word : []));
+  return [...new Set(words.flatMap((word) => KNOWN_SCOPES.exec(word)?.[1]?.toLowerCase() ?? []))];
+}
+
+/** Which writes name the idempotency header tells how far it can be trusted, though not for sure. */
+function checkIdempotency(matches: Matches, profile: Profile, report: Report): void {
+  const writes = [...matches].filter(([name]) => ENDPOINTS[name].method !== 'GET' && name !== 'api_key.revoke');
+  const naming = writes.filter(([, { parameters }]) =>
+    parameters.some(({ name, in: place }) => place === 'header' && name.toLowerCase() === IDEMPOTENCY_HEADER),
+  );
+  if (writes.length === 0) return;
+  const names = naming.map(([name]) => name);
+  const suggested =
+    naming.length === writes.length ? 'honoured' : names.includes('passport.publish') ? 'publish' : 'none';
+  if (suggested === profile.idempotency) return;
+  const found =
+    naming.length === writes.length ? 'on every write' : naming.length === 0 ? 'on no write' : listed(names);
+  report({
+    path: 'parameters',
+    what: 'Idempotency-Key',
+    found,
+    expected: { honoured: 'on every write', publish: 'on publishing', none: 'on no write' }[profile.idempotency],
+    weight: 'note',
+    setting: 'idempotency',
+    // A header that is mentioned is not yet obeyed, and trust in one that is not would double writes (I6): whether it is
+    // obeyed on every write is for the operator to say.
+    ...(suggested !== 'honoured' && { value: suggested }),
+  });
+}

@@ -1,0 +1,56 @@
+import type { Profile } from '../../domain/profile.ts';
+import { ok, type Result } from '../../lib/result.ts';
+import { createSecretStore } from '../../lib/secrets.ts';
+import { createCleanText } from '../clean-text.ts';
+import { ENDPOINTS } from '../endpoints.ts';
+import { checkAnswers } from './check-answers.ts';
+import { checkFields } from './check-fields.ts';
+import { checkImport } from './check-import.ts';
+import { checkRequests } from './check-requests.ts';
+import { requestBodyOf } from './content.ts';
+import type { Difference, Report } from './difference.ts';
+import { readOpenApi } from './document.ts';
+import { matchEndpoints } from './match.ts';
+import { createSchemaReader } from './schema.ts';
+
+const DIFFERENCES_MAX = 500;
+const TEXT_LENGTH_MAX = 200;
+const WRITES = ['product.create', 'bom_item.create', 'material.create', 'material.update'] as const;
+
+/**
+ * Compares an OpenAPI 3.x document, as JSON or YAML, with the endpoint table and a profile: what differs, what that
+ * breaks, and which setting makes up for it. Where the document says nothing, nothing is reported. Pure; at most 500
+ * differences, those that break something first.
+ *
+ * @returns or why the document cannot be read, as a full sentence
+ */
+export function compareOpenApi(text: string, profile: Profile): Result<Difference[], string> {
+  const read = readOpenApi(text);
+  if (!read.ok) return read;
+  const document = read.value;
+  const schemas = createSchemaReader(document);
+  const differences = new Map<string, Difference>();
+  const clean = createCleanText(createSecretStore());
+  const report: Report = (difference) => {
+    if (differences.size >= DIFFERENCES_MAX) return;
+    const found = clean(difference.found, TEXT_LENGTH_MAX);
+    const shown = { ...difference, what: clean(difference.what, TEXT_LENGTH_MAX), found };
+    // One setting serves a create, an update and an import; it is told once.
+    const key = [shown.setting === undefined ? shown.path : '', shown.what, found, shown.expected, shown.setting ?? ''];
+    differences.set(JSON.stringify(key), differences.get(JSON.stringify(key)) ?? shown);
+  };
+
+  const matches = matchEndpoints(document, report);
+  checkRequests(document, matches, profile, report);
+  for (const name of WRITES) {
+    const operation = matches.get(name);
+    if (operation === undefined) continue;
+    const { method, path } = ENDPOINTS[name];
+    const at: Report = (difference) => report({ ...difference, path: `${method} ${path}` });
+    checkFields(name, requestBodyOf(operation, document).schema, { profile, schemas, report: at });
+  }
+  checkImport(document, matches, { profile, schemas, report });
+  checkAnswers(document, matches, { profile, schemas, report });
+  const all = [...differences.values()];
+  return ok([...all.filter(({ weight }) => weight === 'breaks'), ...all.filter(({ weight }) => weight === 'note')]);
+}

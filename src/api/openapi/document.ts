@@ -1,0 +1,158 @@
+import { parseDocument } from 'yaml';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { err, ok, type Result } from '../../lib/result.ts';
+
+/** One operation of an OpenAPI document. */
+export interface ApiOperation {
+  method: string;
+  /** With the path of the first server before it. */
+  path: string;
+  /** The operation object. */
+  raw: JsonObject;
+  /** Parameters of the path and of the operation, references followed. */
+  parameters: ApiParameter[];
+}
+
+export interface ApiParameter {
+  name: string;
+  in: string;
+  required: boolean;
+}
+
+export interface ApiDocument {
+  operations: ApiOperation[];
+  /** By name, references followed. */
+  securitySchemes: ReadonlyMap<string, JsonObject>;
+  /** Whether the document says anything of security schemes. */
+  hasSecuritySchemes: boolean;
+  /** The security that operations have which state none of their own. */
+  security: JsonValue | undefined;
+  /** The object that a `$ref` within the document points to, or the object itself. Null where there is none. */
+  resolve(value: JsonValue | undefined): JsonObject | null;
+}
+
+export const OPENAPI_BYTES_MAX = 8_388_608;
+const PATHS_MAX = 2_000;
+const REFS_MAX = 32;
+const ALIASES_MAX = 100;
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+
+/**
+ * Reads OpenAPI 3.x as JSON or YAML. References are followed within the document alone: nothing is fetched.
+ *
+ * @returns or why it cannot be read, as a full sentence
+ */
+export function readOpenApi(text: string): Result<ApiDocument, string> {
+  if (Buffer.byteLength(text) > OPENAPI_BYTES_MAX) {
+    return err(`The OpenAPI document is longer than ${OPENAPI_BYTES_MAX} bytes.`);
+  }
+  const root = parse(text);
+  if (root === null) return err('The OpenAPI document is neither JSON nor YAML with an object at its top.');
+  const version = root['openapi'];
+  if (typeof version !== 'string' || !/^3\.\d/.test(version)) {
+    const found = root['swagger'] === undefined ? 'no "openapi: 3.x"' : 'Swagger 2';
+    return err(`The document has ${found}; export it as OpenAPI 3.`);
+  }
+  const paths = root['paths'];
+  if (!isJsonObject(paths)) return err('The OpenAPI document has no paths.');
+  const resolve = resolverOf(root);
+  const components = isJsonObject(root['components']) ? root['components'] : {};
+  const given = components['securitySchemes'];
+  const schemes = isJsonObject(given) ? Object.entries(given) : [];
+  return ok({
+    operations: operationsIn(paths, basePathOf(root['servers']), resolve),
+    securitySchemes: new Map(
+      schemes.flatMap(([name, scheme]) => {
+        const resolved = resolve(scheme);
+        return resolved === null ? [] : [[name, resolved] as const];
+      }),
+    ),
+    hasSecuritySchemes: schemes.length > 0,
+    security: root['security'],
+    resolve,
+  });
+}
+
+function parse(text: string): JsonObject | null {
+  try {
+    const value: unknown = /^\s*\{/.test(text) ? JSON.parse(text) : fromYaml(text);
+    return isJsonObject(value) ? value : null;
+  } catch (error) {
+    // What JSON and YAML say of bad text, and the end of the stack where a text is nested too deeply.
+    if (error instanceof SyntaxError || error instanceof RangeError || error instanceof ReferenceError) return null;
+    throw error;
+  }
+}
+
+function fromYaml(text: string): unknown {
+  const document = parseDocument(text, { logLevel: 'silent', prettyErrors: false });
+  return document.errors.length > 0 ? null : document.toJS({ maxAliasCount: ALIASES_MAX });
+}
+
+function resolverOf(root: JsonObject): ApiDocument['resolve'] {
+  return (value) => {
+    let at = value;
+    for (let hops = 0; hops < REFS_MAX; hops += 1) {
+      if (at === undefined || !isJsonObject(at)) return null;
+      const ref: JsonValue | undefined = Object.hasOwn(at, '$ref') ? at['$ref'] : undefined;
+      if (typeof ref !== 'string') return at;
+      if (!ref.startsWith('#/')) return null;
+      at = pointedTo(root, ref);
+    }
+    return null;
+  };
+}
+
+/** RFC 6901, in the fragment of a URI. */
+function pointedTo(root: JsonObject, ref: string): JsonValue | undefined {
+  let at: JsonValue | undefined = root;
+  for (const part of ref.slice(2).split('/')) {
+    const name = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as JsonObject)[name];
+  }
+  return at;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // Not encoded at all, with a `%` of its own.
+    return part;
+  }
+}
+
+/** The path of the first server, without a slash at its end. */
+function basePathOf(servers: JsonValue | undefined): string {
+  const first = Array.isArray(servers) ? servers[0] : undefined;
+  const url = first !== undefined && isJsonObject(first) ? first['url'] : undefined;
+  if (typeof url !== 'string') return '';
+  const path = URL.parse(url.replace(/\{[^{}]*\}/g, 'x'), 'https://server')?.pathname ?? '';
+  return path.replace(/\/+$/, '');
+}
+
+function operationsIn(paths: JsonObject, basePath: string, resolve: ApiDocument['resolve']): ApiOperation[] {
+  return Object.entries(paths)
+    .slice(0, PATHS_MAX)
+    .flatMap(([path, given]) => {
+      const item = resolve(given);
+      if (item === null) return [];
+      return METHODS.flatMap((method) => {
+        const raw = Object.hasOwn(item, method) ? item[method] : undefined;
+        if (raw === undefined || !isJsonObject(raw)) return [];
+        const parameters = [item['parameters'], raw['parameters']].flatMap((list) => parametersIn(list, resolve));
+        return [{ method: method.toUpperCase(), path: basePath + path, raw, parameters }];
+      });
+    });
+}
+
+function parametersIn(list: JsonValue | undefined, resolve: ApiDocument['resolve']): ApiParameter[] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((entry) => {
+    const parameter = resolve(entry);
+    if (parameter === null || typeof parameter['name'] !== 'string' || typeof parameter['in'] !== 'string') return [];
+    const { name, in: place } = parameter as { name: string; in: string };
+    return [{ name, in: place, required: parameter['required'] === true && parameter['schema'] !== false }];
+  });
+}

@@ -1,0 +1,88 @@
+import { ENDPOINT_NAMES, ENDPOINTS, type EndpointName } from '../endpoints.ts';
+import { listed, type Report } from './difference.ts';
+import type { ApiDocument, ApiOperation } from './document.ts';
+
+/** The operations of a document, by what they are in our table. */
+export type Matches = ReadonlyMap<EndpointName, ApiOperation>;
+
+/**
+ * Finds our endpoints in a document: by method and path, whatever the path's parameters are called, with or without a
+ * slash at the end, below a path that all of them have in common. What cannot be found is reported.
+ */
+export function matchEndpoints({ operations }: ApiDocument, report: Report): Matches {
+  const prefix = commonPrefix(operations);
+  if (prefix !== '') {
+    report({
+      path: 'servers',
+      what: 'path before every endpoint',
+      found: `"${prefix}"`,
+      expected: 'none, or one that target.baseUrl ends with',
+      weight: 'note',
+      setting: 'target.baseUrl',
+    });
+  }
+  const paths = new Set(operations.map((operation) => operation.path));
+  const unknown = [...paths].filter((path) => !SHAPES.has(shapeOf(path).slice(prefix.length)));
+  const matches = new Map<EndpointName, ApiOperation>();
+  for (const name of ENDPOINT_NAMES) {
+    const { method, path } = ENDPOINTS[name];
+    const wanted = prefix + shapeOf(path);
+    const there = operations.filter((operation) => shapeOf(operation.path) === wanted);
+    const found = there.find((operation) => operation.method === method);
+    const where = `${method} ${path}`;
+    if (found === undefined) {
+      const others = there.map((operation) => operation.method);
+      if (others.length > 0) {
+        report({ path: where, what: 'method', found: others.join(', '), expected: method, weight: 'breaks' });
+      } else {
+        const near = unknown.filter((other) => isNear(shapeOf(other), shapeOf(path)));
+        const found = near.length === 0 ? 'no such path' : listed(near);
+        report({ path: where, what: 'operation', found, expected: `"${path}"`, weight: 'breaks', ...instead(name) });
+      }
+      continue;
+    }
+    matches.set(name, found);
+    if (found.path.endsWith('/') !== path.endsWith('/')) {
+      const what = 'slash at the end of the path';
+      report({ path: where, what, found: `"${found.path}"`, expected: `"${path}"`, weight: 'breaks' });
+    }
+  }
+  return matches;
+}
+
+/** What can be set where an operation is missing. */
+function instead(name: EndpointName): { setting?: string; value?: string } {
+  return name === 'product.import' ? { setting: 'productUpdate', value: 'none' } : {};
+}
+
+/** The path with nothing that may differ without meaning. */
+function shapeOf(path: string): string {
+  return path.replace(/\{[^{}]*\}/g, '{}').replace(/\/+$/, '');
+}
+
+const SHAPES = new Set(ENDPOINT_NAMES.map((name) => shapeOf(ENDPOINTS[name].path)));
+
+/** What stands before most of our paths in the document. */
+function commonPrefix(operations: readonly ApiOperation[]): string {
+  const counts = new Map<string, number>();
+  for (const path of new Set(operations.map((operation) => shapeOf(operation.path)))) {
+    for (const shape of SHAPES) {
+      if (!path.endsWith(shape)) continue;
+      const prefix = path.slice(0, -shape.length);
+      counts.set(prefix, (counts.get(prefix) ?? 0) + 1);
+    }
+  }
+  let best = '';
+  for (const [prefix, count] of counts) if (count > (counts.get(best) ?? 0)) best = prefix;
+  return best;
+}
+
+/** True where one of the paths is the end of the other, or both end alike. */
+function isNear(path: string, wanted: string): boolean {
+  const tail = wanted
+    .split('/')
+    .filter((part) => part !== '' && part !== '{}')
+    .slice(-1)
+    .join('/');
+  return path !== '' && (wanted.endsWith(path) || (tail !== '' && path.endsWith(`/${tail}`)));
+}

@@ -1,0 +1,40 @@
+import type { Outcome } from '../domain/outcome.ts';
+import { fullJitterMs } from '../lib/backoff.ts';
+import type { Clock } from '../lib/clock.ts';
+
+/** What was read has no effect at the API, so it is asked for again within these limits. */
+const TRIES_MAX = 5;
+const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
+const WAIT_MAX_MS = 300_000;
+
+/** What it takes to wait. */
+export interface Patience {
+  clock: Clock;
+  /** Numbers in [0, 1). */
+  random: () => number;
+  signal?: AbortSignal | undefined;
+}
+
+/** What became of one try. `final` says that another one would be of no use, whatever the outcome is. */
+export type Attempt<T> = { ok: true; value: T } | { ok: false; outcome: Outcome; final?: boolean };
+
+/** Reads until there is an answer: a failure that may pass is tried again, after the wait that the API asks for. */
+export async function patiently<T>(
+  { clock, random, signal }: Patience,
+  attempt: () => Promise<Attempt<T>>,
+): Promise<Attempt<T>> {
+  for (let number = 1; ; number += 1) {
+    const result = await attempt();
+    if (result.ok || result.final) return result;
+    const { outcome } = result;
+    const waitMs = waitOf(outcome) ?? fullJitterMs(number, BACKOFF, random());
+    const passing = outcome.kind === 'throttled' || outcome.kind === 'unavailable' || outcome.kind === 'ambiguous';
+    if (!passing || number === TRIES_MAX || waitMs > WAIT_MAX_MS || signal?.aborted) return result;
+    await clock.sleep(waitMs, signal);
+    if (signal?.aborted) return result;
+  }
+}
+
+function waitOf(outcome: Outcome): number | null {
+  return outcome.kind === 'throttled' || outcome.kind === 'unavailable' ? outcome.retryAfterMs : null;
+}

@@ -1,0 +1,43 @@
+import type { Publication } from '../domain/ports/platform.ts';
+import type { Profile } from '../domain/profile.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+import { sha256Url } from '../lib/hash.ts';
+import type { JsonValue } from '../lib/json.ts';
+import type { BaseUrl } from './base-url.ts';
+import type { CleanText } from './clean-text.ts';
+import { remoteIdIn } from './decode.ts';
+import { urlAt, wordAt } from './entry.ts';
+import type { ListShape, ReadEntry } from './list-page.ts';
+
+/** Reads entries of the list of publications ("Endpoints"; the document shows none of their fields). */
+export function publicationShape(
+  profile: Profile,
+  { baseUrl, clean }: { baseUrl: BaseUrl; clean: CleanText },
+): ListShape<Publication> {
+  const paths = profile.publications;
+  const publicStates = new Set(paths.publicStates.map((state) => state.toLowerCase()));
+
+  function read(entry: JsonValue): ReadEntry<Publication> | null {
+    const id = remoteIdIn(entry, paths.idPaths, clean);
+    const productId = remoteIdIn(entry, paths.productIdPaths, clean);
+    const sku = wordAt(entry, paths.skuPaths, clean);
+    // Without any of them nobody can say what the entry is a publication of.
+    if (id === null && productId === null && sku === null) return null;
+    const status = wordAt(entry, paths.statusPaths, clean);
+    const withdrawnAt = wordAt(entry, paths.withdrawnAtPaths, clean);
+    return {
+      identity: id ?? sha256Url(canonicalJson(entry)),
+      entry: {
+        id,
+        productId,
+        sku,
+        status,
+        isPublic: withdrawnAt === null && (status === null || publicStates.has(status.toLowerCase())),
+        publishedAt: wordAt(entry, paths.publishedAtPaths, clean),
+        withdrawnAt,
+        url: urlAt(entry, paths.urlPaths, { origin: baseUrl.origin, clean }),
+      },
+    };
+  }
+  return { itemsAt: profile.list.itemsAt, read };
+}

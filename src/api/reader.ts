@@ -1,0 +1,32 @@
+import type { PlatformReader } from '../domain/ports/platform.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+import type { Expectation } from './classify.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import { readPassportPdf } from './pdf.ts';
+import { publicationShape } from './publication.ts';
+import { reportShape } from './report.ts';
+import { sendOnce } from './send-once.ts';
+import type { Session } from './session.ts';
+
+/** What can be read of the platform beside the catalogue, and the reports that it makes. */
+export function createReader(session: Session): PlatformReader {
+  const { profile, clean, key } = session;
+  const publications = publicationShape(profile, session);
+  const reports = reportShape(profile, clean);
+  const expectation: Expectation = { needsId: false, idPaths: profile.reports.idPaths, uniqueFields: [] };
+
+  return {
+    publications: (onPage, signal) =>
+      session.list({ endpoint: ENDPOINTS['publication.list'], shape: publications, onPage, signal }),
+
+    passportPdf: (productId, sink, signal) => readPassportPdf(session, productId, { sink, signal }),
+
+    reports: (onPage, signal) => session.list({ endpoint: ENDPOINTS['report.list'], shape: reports, onPage, signal }),
+
+    createReport({ body, idempotencyKey }, signal) {
+      const { method, path } = ENDPOINTS['report.create'];
+      const write = { method, path, body: canonicalJson(body), idempotencyKey, expectation };
+      return sendOnce(session, { ...write, credentials: key, signal });
+    },
+  };
+}

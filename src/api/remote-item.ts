@@ -1,0 +1,34 @@
+import type { RemoteItem } from '../domain/ports/target.ts';
+import type { JsonValue } from '../lib/json.ts';
+import type { CleanText } from './clean-text.ts';
+import { remoteIdIn } from './decode.ts';
+import { valueAt } from './json-text.ts';
+import type { ListShape, ReadEntry } from './list-page.ts';
+
+/** Where the entries of a catalogue carry what tells them apart. */
+export interface ItemPaths {
+  itemsAt: readonly string[];
+  idPaths: readonly string[];
+  /** The natural key's names on the wire, in order of preference. */
+  naturalKeyFields: readonly string[];
+}
+
+/** Reads products and materials of a listing: their id and their natural key. */
+export function itemShape(paths: ItemPaths, clean: CleanText): ListShape<RemoteItem> {
+  function read(entry: JsonValue): ReadEntry<RemoteItem> | null {
+    const remoteId = remoteIdIn(entry, paths.idPaths, clean);
+    if (remoteId === null) return null;
+    return { identity: remoteId, entry: { remoteId, naturalKey: naturalKeyIn(entry, paths.naturalKeyFields) } };
+  }
+  return { itemsAt: paths.itemsAt, read };
+}
+
+/** The first of the fields that holds a text or a number. */
+export function naturalKeyIn(entry: JsonValue, fields: readonly string[]): string | null {
+  for (const field of fields) {
+    const value = valueAt(entry, field);
+    if (typeof value === 'string' && value !== '') return value;
+    if (typeof value === 'number') return String(value);
+  }
+  return null;
+}

@@ -1,0 +1,49 @@
+import type { SendResult } from '../domain/ports/target.ts';
+import type { Expectation } from './classify.ts';
+import type { Credentials, KeyState } from './credentials.ts';
+import type { Endpoint } from './endpoints.ts';
+import { keyless, type Session } from './session.ts';
+
+/** A write on its way out. */
+interface Outgoing {
+  method: Endpoint['method'];
+  /** Below the base URL. */
+  path: string;
+  body: string | null;
+  idempotencyKey: string;
+  expectation: Expectation;
+}
+
+/** Sends a write once with an API key and judges the answer. Never rejects. */
+export async function sendOnce(
+  session: Session,
+  { credentials, signal, ...write }: Outgoing & { credentials: Credentials; signal: AbortSignal | undefined },
+): Promise<SendResult> {
+  const current = credentials.current();
+  const state: KeyState = current instanceof Promise ? await current : current;
+  if (!state.ok) return { outcome: session.judge.outcomeOf(keyless(state.message), write.expectation), latencyMs: 0 };
+  const headers = state.headers.forWrite(write.idempotencyKey, write.body !== null);
+  return sendWith(session, { ...write, headers, signal });
+}
+
+/** The same with headers that are ready. */
+export async function sendWith(
+  session: Session,
+  write: Omit<Outgoing, 'idempotencyKey'> & { headers: string[]; signal: AbortSignal | undefined },
+): Promise<SendResult> {
+  const { method, path, body, headers, expectation, signal } = write;
+  const { baseUrl, profile, judge, answerBytesMax } = session;
+  // A monotonic clock: the wall clock may be set while the request is under way.
+  const begin = performance.now();
+  const answer = await session.exchange({
+    method,
+    path: baseUrl.prefix + path,
+    headers,
+    body,
+    totalMs: profile.timeouts.totalMs,
+    bytesMax: answerBytesMax,
+    signal,
+  });
+  const latencyMs = performance.now() - begin;
+  return { outcome: judge.outcomeOf(answer, expectation), latencyMs };
+}

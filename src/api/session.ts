@@ -1,0 +1,144 @@
+import type { Listing } from '../domain/ports/target.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { SecretStore } from '../lib/secrets.ts';
+import { type BaseUrl, parseBaseUrl } from './base-url.ts';
+import { createJudge, type Judge } from './classify.ts';
+import { type CleanText, createCleanText } from './clean-text.ts';
+import { type Credentials, createCredentials, type KeySource } from './credentials.ts';
+import type { Endpoint } from './endpoints.ts';
+import type { ListShape } from './list-page.ts';
+import { readListing } from './listing.ts';
+import type { Patience } from './patience.ts';
+import { createTransport, type Exchange, type Transport } from './transport.ts';
+
+export interface ApiOptions {
+  /** https, or http on loopback; a path is kept as a prefix of every endpoint. */
+  baseUrl: string;
+  profile: Profile;
+  apiKey: KeySource;
+  /** A key of its own for publishing; without it the API key serves for that too. */
+  publishKey?: KeySource;
+  /** Learns every key before it is used (I7). */
+  secrets: SecretStore;
+  clock: Clock;
+  log: Logger;
+  /** This program's version, for the User-Agent header. */
+  version: string;
+  /** Connections at most, and with that requests at a time: further ones wait. */
+  connections?: number;
+  /** Numbers in [0, 1), for the jitter of waits. */
+  random?: () => number;
+}
+
+/** What all that talks to the API has in common: one origin, its connections, the keys and the judge of answers. */
+export interface Session extends Transport {
+  profile: Profile;
+  secrets: SecretStore;
+  baseUrl: BaseUrl;
+  userAgent: string;
+  clean: CleanText;
+  judge: Judge;
+  /** The key of data requests. */
+  key: Credentials;
+  /** The key for publishing, where it has one of its own. */
+  publishKey: Credentials | null;
+  /** Of the answer to anything but a listing, this many bytes are read. */
+  answerBytesMax: number;
+  /** Query of a listing's first page, without a question mark; may be empty. */
+  listQuery: string;
+  patience(signal: AbortSignal | undefined): Patience;
+  /** Sends one request that leaves nothing behind. The path is with the base URL's prefix. */
+  ask(key: Credentials, request: Question): Promise<Exchange>;
+  /** Reads a listing to its end. */
+  list<Entry>(request: {
+    endpoint: Endpoint;
+    shape: ListShape<Entry>;
+    onPage: (entries: Entry[]) => void;
+    signal: AbortSignal | undefined;
+  }): Promise<Listing>;
+}
+
+export interface Question {
+  method: Endpoint['method'];
+  path: string;
+  body: string | null;
+  bytesMax: number;
+  totalMs: number;
+  signal: AbortSignal | undefined;
+}
+
+const CONNECTIONS = 64;
+/** Answers to single writes are small; listings have the profile's own bound. */
+const WRITE_ANSWER_BYTES_MAX = 1_048_576;
+
+/** @throws Fault `config.invalid` for a base URL that would send the key unprotected */
+export function createSession(options: ApiOptions): Session {
+  const { profile, secrets, clock, log } = options;
+  const baseUrl = parseBaseUrl(options.baseUrl);
+  const clean = createCleanText(secrets);
+  const judge = createJudge({ clean, now: () => clock.now() });
+  const { headersMs, bodyMs, connectMs, totalMs } = profile.timeouts;
+  const connections = options.connections ?? CONNECTIONS;
+  const transport = createTransport({
+    origin: baseUrl.origin,
+    connections,
+    timeouts: { connectMs, headersMs, bodyMs },
+  });
+
+  const userAgent = `dpp-sync/${options.version}`;
+  const key = createCredentials({ source: options.apiKey, name: 'target.apiKey', userAgent, secrets, log });
+  const publishKey = options.publishKey
+    ? createCredentials({ source: options.publishKey, name: 'target.publishKey', userAgent, secrets, log })
+    : null;
+
+  const { pageSize, sizeParameter, pageParameter } = profile.list;
+  const listQuery = pageSize === null ? '' : new URLSearchParams({ [sizeParameter]: String(pageSize) }).toString();
+  const patience = (signal: AbortSignal | undefined): Patience => ({
+    clock,
+    random: options.random ?? Math.random,
+    signal,
+  });
+
+  async function ask(credentials: Credentials, request: Question): Promise<Exchange> {
+    const state = await credentials.current();
+    if (!state.ok) return keyless(state.message);
+    return transport.exchange({ ...request, headers: state.headers.forRead(request.body !== null) });
+  }
+
+  return {
+    ...transport,
+    profile,
+    secrets,
+    baseUrl,
+    userAgent,
+    clean,
+    judge,
+    key,
+    publishKey,
+    answerBytesMax: Math.min(profile.answerBytesMax, WRITE_ANSWER_BYTES_MAX),
+    listQuery,
+    patience,
+    ask,
+    list({ endpoint, shape, onPage, signal }) {
+      const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
+      return readListing({
+        ...patience(signal),
+        read: (path) => ask(key, { ...request, path }),
+        judge,
+        shape,
+        baseUrl,
+        endpointPath: endpoint.path,
+        query: listQuery,
+        pageParameter,
+        onPage,
+      });
+    },
+  };
+}
+
+/** What becomes of a request for which there is no usable key. */
+export function keyless(message: string): Exchange {
+  return { kind: 'silence', sent: false, loss: { by: 'key', message } };
+}

@@ -1,0 +1,95 @@
+import type { Collection, Columns, Entity } from './collection.ts';
+import type { IdScheme, ResourceId } from './ids.ts';
+
+/** A row with what it takes to find it. Its entity is replaced by every update and never changed. */
+interface Row {
+  entity: Entity;
+  organizationId: number;
+  /** Position among the organisation's rows, from 0. */
+  ordinal: number;
+  columns: Columns;
+}
+
+type Index = Map<string | number, Row[]>;
+
+interface OrganizationRows {
+  rows: Row[];
+  /** By column, then by value. */
+  indexes: Map<string, Index>;
+}
+
+const NO_ROWS: OrganizationRows = { rows: [], indexes: new Map() };
+
+/** A collection that lives and dies with the process. It answers a request in a fraction of what a table takes. */
+export function createMemoryCollection(ids: IdScheme, { columns }: { columns: readonly string[] }): Collection {
+  const byId = new Map<ResourceId, Row>();
+  const byOrganization = new Map<number, OrganizationRows>();
+  let lastRowId = 0;
+
+  const rowsOf = (organizationId: number): OrganizationRows => byOrganization.get(organizationId) ?? NO_ROWS;
+  const rowsToFill = (organizationId: number): OrganizationRows => {
+    const known = byOrganization.get(organizationId);
+    if (known) return known;
+    const created = { rows: [], indexes: new Map(columns.map((column) => [column, new Map() as Index])) };
+    byOrganization.set(organizationId, created);
+    return created;
+  };
+  const enter = (row: Row): void => {
+    for (const [column, index] of rowsToFill(row.organizationId).indexes) {
+      const value = row.columns[column] ?? null;
+      if (value === null) continue;
+      const entered = index.get(value);
+      if (entered) entered.push(row);
+      else index.set(value, [row]);
+    }
+  };
+  const remove = (row: Row, column: string): void => {
+    const index = rowsOf(row.organizationId).indexes.get(column);
+    const value = row.columns[column] ?? null;
+    const left = value === null ? [] : (index?.get(value) ?? []).filter((other) => other !== row);
+    if (value === null) return;
+    if (left.length > 0) index?.set(value, left);
+    else index?.delete(value);
+  };
+  const found = (organizationId: number, column: string, value: string | number): Row[] =>
+    rowsOf(organizationId).indexes.get(column)?.get(value) ?? [];
+
+  return {
+    get(organizationId, id) {
+      const row = byId.get(id);
+      return row?.organizationId === organizationId ? row.entity : undefined;
+    },
+    find: (organizationId, column, value) => found(organizationId, column, value)[0]?.entity,
+    all: (organizationId, column, value) =>
+      found(organizationId, column, value)
+        .toSorted((a, b) => a.ordinal - b.ordinal)
+        .map(({ entity }) => entity),
+    count: (organizationId) => rowsOf(organizationId).rows.length,
+    slice: (organizationId, { offset, limit }) =>
+      rowsOf(organizationId)
+        .rows.slice(offset, offset + limit)
+        .map(({ entity }) => entity),
+    insert(organizationId, { columns: values, fields, now }) {
+      lastRowId += 1;
+      const id = ids.freshUuid() ?? lastRowId;
+      const entity: Entity = { rowId: lastRowId, id, fields, createdAt: now, updatedAt: now };
+      const { rows } = rowsToFill(organizationId);
+      const row: Row = { entity, organizationId, ordinal: rows.length, columns: values };
+      rows.push(row);
+      byId.set(id, row);
+      enter(row);
+      return entity;
+    },
+    update(entity, { columns: values, fields, now }) {
+      const row = byId.get(entity.id);
+      const updated: Entity = { ...entity, fields, updatedAt: now };
+      if (!row) return updated;
+      const moves = columns.some((column) => (row.columns[column] ?? null) !== (values[column] ?? null));
+      if (moves) for (const column of columns) remove(row, column);
+      row.entity = updated;
+      row.columns = values;
+      if (moves) enter(row);
+      return updated;
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import { STATUS_CODES } from 'node:http';
+import { z } from 'zod';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from './endpoints.ts';
+import { honoursKeys } from './idempotency.ts';
+import type { Operation } from './operation.ts';
+import { type SuccessShape, successShapes } from './resources.ts';
+import type { SandboxSettings } from './settings.ts';
+import { createStyle } from './style.ts';
+
+/**
+ * Describes the sandbox as it is set up, in OpenAPI 3.1. Request bodies are made of the very schemas that validate them,
+ * so that the description cannot fall behind; what a schema's code checks beyond JSON Schema is told in words there.
+ */
+export function describeApi(operations: Record<OperationName, Operation>, settings: SandboxSettings): JsonObject {
+  const shapes = successShapes(settings);
+  const style = createStyle(settings);
+  const paths: Record<string, JsonObject> = {};
+  for (const name of OPERATION_NAMES) {
+    const endpoint: Endpoint = ENDPOINTS[name];
+    const shape = shapes[name];
+    const { status } = style({ status: shape.status, body: null }, name);
+    const scope = name === 'report.create' ? settings.reportCreateScope : endpoint.scope;
+    const parameters = parametersOf(endpoint, shape, settings);
+    const { accepts } = operations[name];
+    paths[endpoint.path] = {
+      ...paths[endpoint.path],
+      [endpoint.method.toLowerCase()]: {
+        operationId: name,
+        summary: endpoint.title,
+        description: scope === 'administrator' ? 'Takes a session instead of a key.' : `Takes the scope \`${scope}\`.`,
+        'x-required-scope': scope,
+        security: [scope === 'administrator' ? { session: [] } : { apiKey: [] }],
+        ...(parameters.length > 0 && { parameters }),
+        ...(accepts && { requestBody: { content: { 'application/json': { schema: jsonSchema(accepts, 'input') } } } }),
+        responses: {
+          [String(status)]: { description: 'Success.', content: contentOf(shape, settings) },
+          ...refusalsOf(name, settings),
+        },
+      },
+    };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Enterprise Passport Integration API, sandbox',
+      version: '1',
+      description: 'What this sandbox serves with the settings that it was started with.',
+    },
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+      },
+      schemas: { Error: ERRORS[settings.errors] },
+    },
+  };
+}
+
+/** The JSON Schema of what validates or describes, without the line that names the dialect. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+  const { $schema: _dialect, ...described } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: nameElements,
+  });
+  return described as JsonObject;
+}
+
+/** Lists check their length before their elements, in two steps; the description has both. */
+function nameElements({ zodSchema, jsonSchema: described }: { zodSchema: z.core.$ZodTypes; jsonSchema: object }): void {
+  const { def } = zodSchema._zod;
+  if (def.type !== 'pipe' || !(def.in instanceof z.ZodArray) || !(def.out instanceof z.ZodArray)) return;
+  Object.assign(described, { items: jsonSchema(def.out.element as z.ZodType, 'input') });
+}
+
+function parametersOf(
+  { path, method, idempotencyKey }: Endpoint,
+  { kind }: SuccessShape,
+  settings: SandboxSettings,
+): JsonObject[] {
+  const id = settings.ids === 'numeric' ? { type: 'integer', minimum: 1 } : { type: 'string', format: 'uuid' };
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    return { name, in: 'path', required: true, schema: id };
+  });
+  const count = { type: 'integer', minimum: 1 };
+  const query = (name: string, schema: JsonValue): JsonObject => ({ name, in: 'query', required: false, schema });
+  const paging = settings.paging === 'cursor' ? query('cursor', { type: 'string' }) : query('page', count);
+  const inQuery = kind === 'list' && settings.paging !== 'none' ? [paging, query('page_size', count)] : [];
+  const key = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description: honoursKeys(settings.idempotency, { idempotencyKey }) ? 'Obeyed.' : 'Taken, and ignored.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  };
+  return [...inPath, ...inQuery, ...(method === 'GET' ? [] : [key])];
+}
+
+function contentOf(shape: SuccessShape, settings: SandboxSettings): JsonObject {
+  if (shape.kind === 'pdf') return { 'application/pdf': {} };
+  const schema = withIdAt(settings.idAt, jsonSchema(shape.schema, 'output'));
+  if (shape.kind === 'list') return { 'application/json': { schema: pageOf(schema, settings) } };
+  const nested = settings.idAt === 'data.id' && 'id' in (schema['properties'] as JsonObject);
+  return { 'application/json': { schema: nested ? closed({ data: schema }) : schema } };
+}
+
+function pageOf(entry: JsonObject, { paging, envelope }: SandboxSettings): JsonObject {
+  const entries = { type: 'array', items: entry };
+  const url = { type: ['string', 'null'] };
+  if (paging === 'page-number') {
+    return closed({ count: { type: 'integer', minimum: 0 }, next: url, previous: url, [envelope]: entries });
+  }
+  return paging === 'cursor' ? closed({ next_cursor: { type: ['string', 'null'] }, [envelope]: entries }) : entries;
+}
+
+function closed(properties: JsonObject): JsonObject {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+/** Renames `id` where the style does: in an object and in the entries of its lists. */
+function withIdAt(name: SandboxSettings['idAt'], schema: JsonObject): JsonObject {
+  if (name === 'id' || name === 'data.id') return schema;
+  const rename = (object: JsonObject): JsonObject => {
+    const properties = (object['properties'] ?? {}) as JsonObject;
+    const required = (object['required'] ?? []) as string[];
+    return {
+      ...object,
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([member, value]) => [member === 'id' ? name : member, renameItems(value)]),
+      ),
+      required: required.map((member) => (member === 'id' ? name : member)),
+    };
+  };
+  const renameItems = (value: JsonValue): JsonValue => {
+    const { items, ...rest } = value as JsonObject;
+    return items === undefined ? value : { ...rest, items: rename(items as JsonObject) };
+  };
+  return rename(schema);
+}
+
+/** The refusals that an operation can be answered with. */
+function refusalsOf(name: OperationName, { idempotency, errors }: SandboxSettings): JsonObject {
+  const endpoint: Endpoint = ENDPOINTS[name];
+  const writes = endpoint.method !== 'GET';
+  const statuses = [
+    ...(writes ? [400] : []),
+    401,
+    402,
+    403,
+    ...(endpoint.path.includes('{') ? [404] : []),
+    ...(name.startsWith('passport.') && writes ? [409] : []),
+    ...(writes ? [413, 415] : []),
+    ...(honoursKeys(idempotency, endpoint) ? [422] : []),
+    429,
+  ];
+  const type = errors === 'problem' ? 'application/problem+json' : 'application/json';
+  const content = { [type]: { schema: { $ref: '#/components/schemas/Error' } } };
+  return Object.fromEntries(
+    statuses.map((status) => [String(status), { description: STATUS_CODES[status] ?? 'Refused', content }]),
+  );
+}
+
+const MISSING = { type: 'array', items: { type: 'string' }, description: 'What a gate misses.' };
+const BY_FIELD = { type: 'object', description: 'Messages by field.' };
+
+/** The shapes that `createStyle` gives errors. */
+const ERRORS: Record<SandboxSettings['errors'], JsonObject> = {
+  drf: {
+    type: 'object',
+    description: 'Either what is wrong in words, or messages by field.',
+    properties: { detail: { type: 'string' }, missing: MISSING },
+    additionalProperties: true,
+  },
+  problem: {
+    type: 'object',
+    properties: {
+      type: { type: 'string' },
+      title: { type: 'string' },
+      status: { type: 'integer' },
+      detail: { type: 'string' },
+      missing: MISSING,
+      errors: BY_FIELD,
+    },
+    required: ['type', 'title', 'status', 'detail'],
+  },
+  message: {
+    type: 'object',
+    properties: { message: { type: 'string' }, missing: MISSING, errors: BY_FIELD },
+    required: ['message'],
+  },
+};

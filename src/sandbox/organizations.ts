@@ -1,0 +1,39 @@
+import type { Database } from 'better-sqlite3';
+import { z } from 'zod';
+
+/** What an organisation pays for. Only `enterprise` has access to the API. */
+export const PLANS = ['enterprise', 'standard'] as const;
+export type Plan = (typeof PLANS)[number];
+
+/** The workspaces. */
+export interface OrganizationStore {
+  /** The organisation's number; one that is new begins on the enterprise plan. */
+  ensure(name: string): number;
+  find(name: string): number | undefined;
+  setPlan(name: string, plan: Plan): void;
+  list(): { id: number; name: string; plan: Plan }[];
+}
+
+export function createOrganizationStore(database: Database): OrganizationStore {
+  const add = database.prepare(
+    `INSERT INTO organization (name, plan) VALUES (?, 'enterprise') ON CONFLICT (name) DO NOTHING`,
+  );
+  const find = database.prepare<[string], number>('SELECT id FROM organization WHERE name = ?').pluck();
+  const setPlan = database.prepare('UPDATE organization SET plan = ? WHERE name = ?');
+  const list = database.prepare<[], { id: number; name: string; plan: Plan }>(
+    'SELECT id, name, plan FROM organization ORDER BY id',
+  );
+  const ensure = (name: string): number => {
+    add.run(name);
+    return find.get(name) ?? 0;
+  };
+  return {
+    ensure,
+    find: (name) => find.get(name),
+    setPlan(name, plan) {
+      ensure(name);
+      setPlan.run(z.enum(PLANS).parse(plan), name);
+    },
+    list: () => list.all(),
+  };
+}

@@ -1,0 +1,93 @@
+import { request } from 'undici';
+import { expect, test } from 'vitest';
+import { startSandbox } from '../support/sandbox-caller.ts';
+
+async function startWithControl() {
+  const running = await startSandbox({ gates: { review: { enabled: true } } });
+  const controlUrl = await running.sandbox.listenControl();
+  const control = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const answer = await request(`${controlUrl}${path}`, {
+      method: method as 'GET',
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> };
+  };
+  return { ...running, control, controlUrl };
+}
+
+const RULE = { operation: 'product.list', kind: 'status', status: 500, count: 1 };
+
+test('sets, adds, shows and drops faults while the sandbox serves', async () => {
+  const { call, control } = await startWithControl();
+  expect(await control('PUT', '/faults', [RULE])).toMatchObject({ status: 200, body: { unused: [RULE] } });
+  expect((await call('GET', '/api/products/')).status).toBe(500);
+  expect((await call('GET', '/api/products/')).status).toBe(200);
+  await control('POST', '/faults', { ...RULE, status: 502 });
+  expect(await control('GET', '/faults')).toMatchObject({
+    body: {
+      faults: [
+        { rule: RULE, used: 1 },
+        { rule: { status: 502 }, used: 0 },
+      ],
+      unused: [{ status: 502 }],
+    },
+  });
+  await control('PUT', '/faults', [{ ...RULE, status: 503 }]);
+  expect((await call('GET', '/api/products/')).status).toBe(503);
+  await control('DELETE', '/faults');
+  expect(await control('GET', '/faults')).toMatchObject({ body: { faults: [], unused: [{ status: 502 }] } });
+});
+
+test('shows statistics and contents, without a full key', async () => {
+  const { call, control, key } = await startWithControl();
+  await call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
+  const stats = await control('GET', '/stats');
+  expect(stats).toMatchObject({ status: 200, body: { requests: { 'product.create': { '201': 1 } }, replayed: 0 } });
+  const inspected = await control('GET', '/inspect');
+  expect(inspected.body).toMatchObject({ organizations: { acme: { products: [{ sku: 'A' }] } } });
+  expect(JSON.stringify(inspected.body)).not.toContain(key.slice(0, 12));
+});
+
+test('approves a passport for the review gate', async () => {
+  const { call, control } = await startWithControl();
+  await call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
+  const approval = { organization: 'acme', sku: 'A' };
+  expect((await control('POST', '/reviews', approval)).status).toBe(404);
+  await call('POST', '/api/dpp/1/init/');
+  expect((await control('POST', '/reviews', approval)).status).toBe(200);
+  expect((await call('POST', '/api/dpp/1/publish/')).body['missing']).not.toContain('review');
+});
+
+test.each([
+  ['a rule that makes no sense', 'PUT', '/faults', [{ ...RULE, status: 200 }], {}, 400],
+  ['half of a good list', 'PUT', '/faults', [RULE, {}], {}, 400],
+  ['broken JSON', 'PUT', '/faults', '[', {}, 400],
+  ['nothing', 'PUT', '/faults', undefined, {}, 400],
+  ['another type', 'PUT', '/faults', [RULE], { 'content-type': 'text/plain' }, 415],
+  ['an unknown path', 'GET', '/keys', undefined, {}, 404],
+  ['an unknown method', 'PATCH', '/faults', undefined, {}, 404],
+  ['a name from the network', 'GET', '/inspect', undefined, { host: 'sandbox.example.com' }, 403],
+  ['a huge body', 'PUT', '/faults', ' '.repeat(1_100_000), {}, 413],
+])('refuses %s and keeps the faults as they are', async (_what, method, path, body, headers, status) => {
+  const { control, sandbox } = await startWithControl();
+  sandbox.faults.add({ operation: '*', kind: 'duplicate' });
+  const answer = await control(method, path, body, headers);
+  expect([answer.status, typeof answer.body['detail']]).toEqual([status, 'string']);
+  expect(sandbox.faults.list()).toHaveLength(1);
+});
+
+test('is no part of the API', async () => {
+  const { call, controlUrl, baseUrl } = await startWithControl();
+  expect(controlUrl).not.toBe(baseUrl);
+  expect(new URL(controlUrl).hostname).toBe('127.0.0.1');
+  expect((await call('GET', '/inspect')).status).toBe(404);
+});
+
+test('says which port it cannot have', async () => {
+  const { sandbox } = await startSandbox();
+  const { controlUrl } = await startWithControl();
+  await expect(sandbox.listenControl({ port: Number(new URL(controlUrl).port) })).rejects.toMatchObject({
+    code: 'sandbox.listen',
+  });
+});

@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { ENDPOINTS, OPERATION_NAMES } from '../../src/sandbox/endpoints.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import { startSandbox } from '../support/sandbox-caller.ts';
+import { CASES, prepareGround } from '../support/sandbox-cases.ts';
+
+type Schema = Parameters<typeof z.fromJSONSchema>[0];
+
+interface Media {
+  schema: Schema;
+}
+
+interface Described {
+  operationId: string;
+  'x-required-scope': string;
+  requestBody?: { content: { 'application/json': Media } };
+  responses: Record<string, { content: Record<string, Media> }>;
+}
+
+interface Description {
+  openapi: string;
+  paths: Record<string, Record<string, Described>>;
+  components: { schemas: { Error: Schema } };
+}
+
+async function startDescribed(options: SandboxOptions = {}) {
+  const running = await startSandbox(options);
+  const { body, status } = await running.call('GET', '/api/schema/', { key: null });
+  expect(status).toBe(200);
+  return { ...running, description: body as unknown as Description };
+}
+
+test('describes every operation once, with its scope, in OpenAPI 3.1', async () => {
+  const { description } = await startDescribed({ reportCreateScope: 'write' });
+  expect(description.openapi).toMatch(/^3\.1\./);
+  const described = Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) =>
+      [operation.operationId, method.toUpperCase(), path, operation['x-required-scope']].join(' '),
+    ),
+  );
+  const table = OPERATION_NAMES.map((name) => {
+    const { method, path, scope } = ENDPOINTS[name];
+    return [name, method, path, name === 'report.create' ? 'write' : scope].join(' ');
+  });
+  expect(new Set(described)).toEqual(new Set(table));
+  expect(described).toHaveLength(table.length);
+});
+
+const STYLES: [string, SandboxOptions][] = [
+  ['the default style', {}],
+  ['UUIDs, a cursor and problems', { ids: 'uuid', paging: 'cursor', envelope: 'data', errors: 'problem' }],
+  ['nested ids, Link headers and messages', { idAt: 'data.id', paging: 'link-header', errors: 'message' }],
+  [
+    'other names, 202 and an import that says little',
+    { idAt: 'pk', successCodes: 'accepted', import: { answer: 'none' } },
+  ],
+  [
+    '200 throughout, no paging and a summary',
+    { idAt: 'uuid', successCodes: 'ok', paging: 'none', import: { answer: 'summary' } },
+  ],
+];
+
+test.each(STYLES)('describes what it answers and refuses in %s', async (_what, options) => {
+  const running = await startDescribed(options);
+  const { call, sandbox, description } = running;
+  // With UUIDs the ground's numbers name nothing; lists and creations are enough to compare there.
+  const numeric = options.ids !== 'uuid';
+  await prepareGround(running);
+  const token = sandbox.openSession({ organization: 'acme', email: 'o@example.com', role: 'owner' });
+  for (const name of OPERATION_NAMES) {
+    const { method, path } = ENDPOINTS[name];
+    const { succeeds } = CASES[name];
+    const operation = description.paths[path]?.[method.toLowerCase()];
+    const answer = await call(method, succeeds.path, {
+      ...(succeeds.body !== undefined && { body: succeeds.body }),
+      headers: { authorization: `Bearer ${token}` },
+    });
+    if (!numeric && answer.status >= 400) continue;
+    const described = operation?.responses[String(answer.status)]?.content;
+    const [type = '', media] = Object.entries(described ?? {})[0] ?? [];
+    expect(answer.headers['content-type'], `${name} ${answer.status}`).toContain(type === '' ? 'described' : type);
+    if (type === 'application/pdf') continue;
+    const judged = z.fromJSONSchema(media?.schema ?? false).safeParse(answer.body);
+    expect(judged.error?.issues, `${name}: ${answer.text}`).toBeUndefined();
+
+    const refused = await call(method, succeeds.path, { key: null });
+    expect(Object.keys(operation?.responses['401']?.content ?? {})).toEqual([
+      String(refused.headers['content-type']).split(';')[0],
+    ]);
+    expect(z.fromJSONSchema(description.components.schemas.Error).safeParse(refused.body).success).toBe(true);
+  }
+});
+
+test('describes bodies by what validates them: what succeeds is described as right, unknown fields as wrong', async () => {
+  const { description } = await startDescribed();
+  for (const name of OPERATION_NAMES) {
+    const { method, path } = ENDPOINTS[name];
+    const schema = description.paths[path]?.[method.toLowerCase()]?.requestBody?.content['application/json'].schema;
+    if (method === 'GET') {
+      expect(schema).toBeUndefined();
+      continue;
+    }
+    const body = z.fromJSONSchema(schema ?? false);
+    expect(body.safeParse(CASES[name].succeeds.body ?? {}).success, name).toBe(true);
+    expect(body.safeParse({ unheard_of: 1 }).success, name).toBe(false);
+  }
+});
+
+test('shows the elements of lists, the choices and the bounds of texts', async () => {
+  const { description } = await startDescribed();
+  const bodyOf = (path: string) =>
+    JSON.stringify(description.paths[path]?.['post']?.requestBody?.content['application/json'].schema);
+  expect(bodyOf('/api/products/')).toMatch(/"enum":\["DRAFT","ACTIVE","ARCHIVED"\]/);
+  expect(bodyOf('/api/products/')).toMatch(/"maxLength":255/);
+  expect(bodyOf('/api/products/')).toContain('^[A-Z]{2}$');
+  expect(bodyOf('/api/materials/')).toMatch(/"composition".*"mass_fraction"/);
+});
+
+test('serves a readable page that names every operation and loads nothing', async () => {
+  const { call } = await startSandbox();
+  const page = await call('GET', '/api/docs/', { key: null });
+  expect(page).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
+  expect(page.headers['content-security-policy']).toContain("default-src 'none'");
+  for (const name of OPERATION_NAMES) {
+    expect(page.text).toContain(`<h2>${ENDPOINTS[name].title}</h2>`);
+    expect(page.text).toContain(`${ENDPOINTS[name].method} ${ENDPOINTS[name].path}`);
+  }
+  expect(page.text).not.toMatch(/<script|src=|https?:\/\/(?!json-schema)/);
+});

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../src/sandbox/endpoints.ts';
+import { SandboxSettings } from '../../src/sandbox/settings.ts';
+import { CASES } from './sandbox-cases.ts';
+
+/** Statuses that an operation refuses with. The conformance test provokes each of them. */
+export function refusalsOf(operation: OperationName): number[] {
+  const { invalid, elsewhere, blocked } = CASES[operation];
+  const writes = ENDPOINTS[operation].method !== 'GET';
+  return [
+    ...(invalid ? [400] : []),
+    401,
+    402,
+    403,
+    ...(elsewhere ? [404] : []),
+    405,
+    ...(blocked ? [409] : []),
+    ...(writes ? [413, 415, 422] : []),
+    429,
+  ];
+}
+
+const STATUS_MEANINGS = [
+  [400, 'The body is no JSON, or fields of it are wrong: messages by field.'],
+  [
+    401,
+    'No key, or one that is invalid, expired or revoked. For the revocation of keys: no session token, or a bad one.',
+  ],
+  [402, 'The organisation is not on the Enterprise plan.'],
+  [403, 'The key lacks the scope, or the user the role. An API key never manages API keys.'],
+  [404, 'There is no such thing in the organisation. What others have does not exist.'],
+  [405, 'The path has no such method; `Allow` names those that it has.'],
+  [
+    409,
+    'A gate with what is `missing`, a transition that makes no sense, or the same Idempotency-Key still in progress.',
+  ],
+  [413, 'The body is larger than `bodyBytesMax`.'],
+  [415, 'The body is of another type than `application/json`.'],
+  [422, 'The Idempotency-Key was used for another request (where the operation obeys it).'],
+  [429, 'The rate limit is reached.'],
+] as const;
+
+/** The page that tells what the sandbox covers, in Markdown. */
+export function sandboxCoverage(): string {
+  const rows = OPERATION_NAMES.map((operation) => {
+    const { title, method, path, scope } = ENDPOINTS[operation];
+    const { status } = CASES[operation].succeeds;
+    const needs = scope === 'administrator' ? 'session of an owner or administrator' : scope;
+    return `| ${title} | \`${operation}\` | ${method} | \`${path}\` | ${needs} | ${status} | ${refusalsOf(operation).join(', ')} |`;
+  });
+  const schema = z.toJSONSchema(SandboxSettings, { io: 'input', unrepresentable: 'any' });
+  const settings = Object.entries(schema.properties ?? {}).map(([name, property]) => {
+    const { description = '', default: assumed } = property as { description?: string; default?: unknown };
+    return `| \`${name}\` | ${assumed === undefined ? '' : `\`${JSON.stringify(assumed)}\``} | ${description} |`;
+  });
+  return [
+    '# The API document in the sandbox',
+    '',
+    'This page is generated from the sandbox’s endpoint table, from the cases that the conformance test walks',
+    '(`test/conformance/sandbox.test.ts`) and from the sandbox’s settings. Every status below is provoked by that test.',
+    '',
+    '## Operations',
+    '',
+    '| Operation | Name | Method | Path | Scope | Success | Refusals |',
+    '|---|---|---|---|---|---|---|',
+    ...rows,
+    '',
+    'Suppliers and documents are named in the document, but no endpoint is given for them.',
+    '',
+    '## What the refusals mean',
+    '',
+    '| Status | Meaning |',
+    '|---|---|',
+    ...STATUS_MEANINGS.map(([status, meaning]) => `| ${status} | ${meaning} |`),
+    '',
+    '## What the document leaves open',
+    '',
+    'Each of these is a setting of the sandbox.',
+    '',
+    '| Setting | Default | What it decides |',
+    '|---|---|---|',
+    ...settings,
+    '',
+  ].join('\n');
+}
