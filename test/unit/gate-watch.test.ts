@@ -8,7 +8,8 @@ import { createRecordingLog } from '../support/recording-log.ts';
 
 const LOOK_MS = 500;
 const INTERVAL_MS = 60_000;
-const WORKS: Probe = { denied: null, scopes: { read: 'yes', write: 'yes', publish: 'yes' } };
+const PREFIXES = { keyPrefix: 'dpp_abcd', publishKeyPrefix: null, plan: 'yes' as const };
+const WORKS: Probe = { denied: null, ...PREFIXES, scopes: { read: 'yes', write: 'yes', publish: 'yes' } };
 
 const denied = (by: 'key' | 'plan' | 'scope'): Outcome => ({
   kind: 'denied',
@@ -104,18 +105,18 @@ describe('the gate watch', () => {
   it('waits for the very scope that is missing', async () => {
     start();
     gate.observe(denied('scope'));
-    answers.probe = { denied: null, scopes: { read: 'yes', write: 'no', publish: 'no' } };
+    answers.probe = { denied: null, ...PREFIXES, scopes: { read: 'yes', write: 'no', publish: 'no' } };
     await pass(LOOK_MS);
     await pass(INTERVAL_MS);
     expect(gate.state().open).toBe(false);
-    answers.probe = { denied: null, scopes: { read: 'yes', write: 'yes', publish: 'no' } };
+    answers.probe = { denied: null, ...PREFIXES, scopes: { read: 'yes', write: 'yes', publish: 'no' } };
     await pass(INTERVAL_MS);
     expect(gate.state().open).toBe(true);
   });
 
   it('tries once a minute where only sending can tell, and does not repeat its complaint', async () => {
     start();
-    answers.probe = { denied: null, scopes: { read: 'yes', write: 'unknown', publish: 'unknown' } };
+    answers.probe = { denied: null, ...PREFIXES, scopes: { read: 'yes', write: 'unknown', publish: 'unknown' } };
     gate.observe(denied('scope'));
     await pass(LOOK_MS);
     for (let minute = 0; minute < 4; minute += 1) {
