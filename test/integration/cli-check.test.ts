@@ -92,7 +92,6 @@ describe('dpp-sync check', () => {
     expect(exitCode).toBe(2);
     const problems = [...stderr.matchAll(/^ {2}(\S+) \(line (\d+)\): (.*)$/gm)];
     expect(problems.map(([, path]) => path?.replace('sources[0].', ''))).toEqual([
-      'schedule',
       'mappings[0].key',
       'mappings[0].fields.name',
       'mappings[0].fields.colour',
@@ -104,13 +103,14 @@ describe('dpp-sync check', () => {
       'mappings[4]',
       'mappings[4].fields.sku',
       'mappings[4].fields.name',
+      'schedule',
     ]);
     expect(problems.find(([, path]) => path?.endsWith('fields.name'))?.[3]).toContain('nmae(1)');
     expect(stderr).toContain('unknown key');
     const lines = problems.map(([, , line]) => Number(line));
     expect(lines).toEqual(lines.toSorted((a, b) => a - b));
     expect((await check('--json')).json()).toMatchObject({
-      error: { code: 'config.invalid', path: 'sources[0].schedule' },
+      error: { code: 'config.invalid', path: 'sources[0].mappings[0].key' },
     });
   });
 

@@ -171,6 +171,23 @@ describe('after a sync', () => {
     expect(stderr).toContain('quarantined');
   });
 
+  it('replay --key ends with 2 for what neither an item nor a quarantined record is called, before it does anything', async () => {
+    for (const more of [[], ['--dry-run'], ['--force'], ['--key', 'A-1']]) {
+      const { exitCode, json } = await run('replay', '--key', 'A-9', '--json', ...more);
+      expect(exitCode).toBe(2);
+      expect(json()).toMatchObject({
+        ok: false,
+        error: { code: 'item.unknown', message: expect.stringContaining('"A-9"') },
+      });
+    }
+    expect((await run('replay', '--key', 'A-')).stderr).toContain('Did you mean 1?');
+    const dryRun = async (key: string) => (await run('replay', '--dry-run', '--json', '--key', key)).json();
+    // By key and by natural key: delivered, so there is nothing to do. Then the key of a quarantined record.
+    expect(await dryRun('1')).toMatchObject({ ok: true, records: 0 });
+    expect(await dryRun('A-1')).toMatchObject({ ok: true, records: 0 });
+    expect(await dryRun('3')).toMatchObject({ ok: true, records: 1 });
+  });
+
   it('replay --dry-run says what would pass with a mended mapping and changes nothing; replay then sends it', async () => {
     const before = (await run('replay', '--dry-run', '--json')).json();
     expect(before).toMatchObject({ ok: true, dryRun: true, records: 2, passing: 0 });

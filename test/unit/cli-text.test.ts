@@ -4,6 +4,7 @@ import { failureDocument, failureLines, failureOf } from '../../src/cli/errors.t
 import { formatLogLine } from '../../src/cli/log-line.ts';
 import { harmless } from '../../src/cli/quarantine-file.ts';
 import { createPaint, formatDuration, formatTable, printable, wantsColour } from '../../src/cli/style.ts';
+import { attentionLines } from '../../src/cli/sync-report.ts';
 import { fault } from '../../src/domain/faults.ts';
 
 describe('values in a spreadsheet', () => {
@@ -66,6 +67,25 @@ describe('text on a terminal', () => {
   it('tells a line of the log', () => {
     const line = JSON.stringify({ level: 40, time: 'now', source: 'erp', count: 2, msg: 'It is late.' });
     expect(formatLogLine(line)).toBe('warn: It is late. (source=erp, count=2)');
+  });
+});
+
+describe('what needs a person', () => {
+  const told = (product: Record<string, number>) =>
+    attentionLines(
+      { product, material: {}, bom_item: {} },
+      { waitingFor: [], stuck: [], quarantined: 0 },
+      createPaint(false),
+    ).join('\n');
+
+  it('is listed by the states that there are, and by no other', () => {
+    expect(told({ delivered: 3, in_doubt: 2 })).toMatch(
+      /2 items need a person:\n.*for all: dpp-sync items --state in_doubt$/,
+    );
+    expect(told({ rejected: 1, blocked: 2 })).toMatch(
+      /: dpp-sync items --state blocked and dpp-sync items --state rejected$/,
+    );
+    expect(told({ delivered: 3, waiting: 1, due: 1 })).toBe('');
   });
 });
 
