@@ -1,5 +1,6 @@
 import { fault } from '../domain/faults.ts';
 import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
@@ -142,6 +143,8 @@ function unreachableFault(runtime: Runtime, { waitMs }: SyncRequest): Fault {
 
 function faultOf(error: unknown, source: string): Fault {
   if (error instanceof Fault) return error;
+  const ledger = ledgerFaultOf(error);
+  if (ledger) return ledger;
   return fault('internal', `The source "${source}" could not be pulled: ${messageOf(error)}`, { cause: error });
 }
 

@@ -2,7 +2,8 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../domain/faults.ts';
-import { messageOf, systemCodeOf } from '../lib/errors.ts';
+import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
+import { ledgerFaultOf } from './ledger-fault.ts';
 import { MIGRATIONS } from './schema.ts';
 
 export type Sqlite = Database.Database;
@@ -75,13 +76,20 @@ function newerFault(file: string): Error {
 }
 
 function openFault(file: string, error: unknown): unknown {
-  if (error instanceof Error && error.name === 'Fault') return error;
-  const notADatabase = systemCodeOf(error) === 'SQLITE_NOTADB';
-  return fault('ledger.unreadable', `The ledger ${file} cannot be opened: ${messageOf(error)}.`, {
-    path: 'ledger',
-    suggestion: notADatabase
-      ? 'The file is not a ledger. Name another file, or put the right one back from a backup.'
-      : 'Check that the folder exists, that it may be written, and that the disk is not full.',
-    cause: error,
-  });
+  if (error instanceof Fault) return error;
+  if (systemCodeOf(error) === 'SQLITE_NOTADB') {
+    return fault('ledger.unreadable', `The file ${file} is not a ledger: ${messageOf(error)}.`, {
+      path: 'ledger',
+      suggestion: 'Name another file, or put the right one back from a backup.',
+      cause: error,
+    });
+  }
+  return (
+    ledgerFaultOf(error) ??
+    fault('ledger.unreadable', `The ledger ${file} cannot be opened: ${messageOf(error)}.`, {
+      path: 'ledger',
+      suggestion: 'Check that the folder exists, that it may be written, and that the disk is not full.',
+      cause: error,
+    })
+  );
 }
