@@ -20,7 +20,7 @@ const decimal = z
   .describe('A decimal in its normal form, as text.');
 
 /** The objects that the API shows, as JSON Schema is to be made of them. */
-export function resourceShapes({ ids, import: { answer } }: Pick<SandboxSettings, 'ids' | 'import'>) {
+function resourceShapes({ ids, import: { answer } }: Pick<SandboxSettings, 'ids' | 'import'>) {
   const id = ids === 'numeric' ? z.int().min(1) : z.guid();
   const times = { created_at: time, updated_at: time };
   const status = z.enum(PASSPORT_STATES).exclude(['none']);

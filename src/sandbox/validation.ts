@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../lib/result.ts';
 import { type Answer, invalid } from './answer.ts';
 
 /** Errors that concern no single field go under this name. */
-export const NON_FIELD = 'non_field_errors';
+const NON_FIELD = 'non_field_errors';
 
 /** One answer names at most this many unknown fields, so that a hostile body is not echoed whole. */
 const UNKNOWN_FIELDS_MAX = 50;
