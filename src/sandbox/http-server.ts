@@ -14,7 +14,7 @@ import type { StyledAnswer } from './style.ts';
 /** What the HTTP side hands requests to. */
 export interface HttpServerParts {
   admission: Admission;
-  process: (request: AdmittedRequest) => Promise<Conclusion>;
+  process: (request: AdmittedRequest) => Conclusion | Promise<Conclusion>;
   /** The scope that an operation takes. */
   scopeOf: (operation: OperationName) => Endpoint['scope'];
   style: (answer: Answer, operation: OperationName | null) => StyledAnswer;
@@ -60,24 +60,48 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     return reply.type(contentType).send(JSON.stringify(body));
   };
 
-  /** Runs before the body is read. What it does not answer goes on, with the key at the request. */
+  /** Runs before the body is read. What it does not answer goes on, with the caller at the request. */
   const admit = (operation: OperationName | null, otherwise?: Answer) => {
-    return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    return (request: FastifyRequest, reply: FastifyReply, goOn: () => void): void => {
       const scope = operation === null ? null : parts.scopeOf(operation);
       const { authorization } = request.headers;
       const admitted = admission.admit({ apiKey: headerOf(request, 'x-api-key'), authorization }, scope, clock.now());
-      if (!admitted.ok) return finish(reply, admitted.error, { operation });
-      reply.headers(admitted.value.headers);
-      if (otherwise) return finish(reply, otherwise, { operation });
-      request.setDecorator('caller', admitted.value);
-      return undefined;
+      if (admitted.ok) reply.headers(admitted.value.headers);
+      const refused = admitted.ok ? otherwise : admitted.error;
+      if (refused) {
+        finish(reply, refused, { operation });
+        return;
+      }
+      if (admitted.ok) request.setDecorator('caller', admitted.value);
+      goOn();
     };
   };
 
   const handle = (operation: OperationName) => {
-    return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const conclude = (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      conclusion: Conclusion,
+    ): Promise<void> | undefined => {
+      const naturalKey = conclusion.naturalKey ?? null;
+      const { answer, body } = conclusion;
+      if (answer && !body) {
+        finish(reply, answer, { operation, naturalKey });
+        return undefined;
+      }
+      const styled = answer && parts.style(answer, operation);
+      const ending = !styled ? 'reset' : body?.kind === 'truncate' ? 'truncated' : styled.status;
+      journal.request({ at: clock.now(), operation, naturalKey, ending });
+      reply.hijack();
+      if (styled && body) return sendBadly(reply, styled, body, parts);
+      request.raw.socket.resetAndDestroy();
+      return undefined;
+    };
+
+    // Most conclusions are there at once; waiting for them all the same would cost every request a turn of the loop.
+    return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined => {
       const [path = '', ...query] = request.url.split('?');
-      const conclusion = await parts.process({
+      const conclusion = parts.process({
         operation,
         organizationId: request.getDecorator<Caller>('caller').organizationId,
         params: request.params as Record<string, string>,
@@ -87,16 +111,10 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
         body: typeof request.body === 'string' ? request.body : '',
         idempotencyKey: headerOf(request, 'idempotency-key'),
       });
-      const naturalKey = conclusion.naturalKey ?? null;
-      const { answer, body } = conclusion;
-      if (answer && !body) return finish(reply, answer, { operation, naturalKey });
-      const styled = answer && parts.style(answer, operation);
-      const ending = !styled ? 'reset' : body?.kind === 'truncate' ? 'truncated' : styled.status;
-      journal.request({ at: clock.now(), operation, naturalKey, ending });
-      reply.hijack();
-      if (styled && body) await sendBadly(reply, styled, body, parts);
-      else request.raw.socket.resetAndDestroy();
-      return reply;
+      if (conclusion instanceof Promise) {
+        return conclusion.then((settled) => conclude(request, reply, settled)).then(() => reply);
+      }
+      return conclude(request, reply, conclusion)?.then(() => reply);
     };
   };
 
@@ -119,7 +137,10 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   app.setErrorHandler(fail(null));
   // The 404 is given in the hook, so that an unknown path is no way around the key.
   const unknownPath = admit(null, NOT_FOUND);
-  app.addHook('onRequest', async (request, reply) => (request.is404 ? unknownPath(request, reply) : undefined));
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) unknownPath(request, reply, done);
+    else done();
+  });
   app.setNotFoundHandler((_request, reply) => finish(reply, NOT_FOUND, {}));
 
   for (const [url, { type, bytes }] of Object.entries(parts.pages)) {

@@ -43,7 +43,7 @@ export interface ProcessorParts {
  * Works on one request after another. The effect, its count and its idempotency record are one transaction, and no
  * await lies between its start and its commit: a crash leaves all three or none.
  */
-export function createProcessor(parts: ProcessorParts): (request: AdmittedRequest) => Promise<Conclusion> {
+export function createProcessor(parts: ProcessorParts): (request: AdmittedRequest) => Conclusion | Promise<Conclusion> {
   const { storage, operations, idempotency, faults, clock } = parts;
   // Only requests on open connections are in here. Losing it in a crash is right: what was in flight then is no more.
   const inFlight = new Set<string>();
@@ -75,9 +75,13 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     return operations[request.operation].naturalKey({ ...request, body: body.value, now: clock.now() });
   };
 
-  const proceed = async (request: AdmittedRequest, use: KeyUse | undefined): Promise<Conclusion> => {
+  const proceed = (request: AdmittedRequest, use: KeyUse | undefined): Conclusion | Promise<Conclusion> => {
     const { latencyMs, outcome } = faults.take({ ...request, now: clock.now() });
-    if (latencyMs > 0) await clock.sleep(latencyMs, parts.closing);
+    if (latencyMs === 0) return carryOut(request, use, outcome);
+    return clock.sleep(latencyMs, parts.closing).then(() => carryOut(request, use, outcome));
+  };
+
+  const carryOut = (request: AdmittedRequest, use: KeyUse | undefined, outcome: FaultPlan['outcome']): Conclusion => {
     if (outcome === null) return perform(request, use);
     const instead = insteadOf(outcome);
     if (instead !== undefined) {
@@ -97,13 +101,8 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     return reads ? conclude(request, use) : storage.transact(() => conclude(request, use, times));
   };
 
-  return async (request) => {
-    const { idempotencyKey: key, organizationId } = request;
-    const endpoint = ENDPOINTS[request.operation];
-    if (key === undefined || !honoursKeys(parts.idempotencyMode, endpoint)) return proceed(request, undefined);
-    if (key === '' || key.length > 255) {
-      return { answer: refusal(400, 'Idempotency-Key must have 1 to 255 characters.'), naturalKey: describe(request) };
-    }
+  const proceedOnce = async (request: AdmittedRequest, key: string): Promise<Conclusion> => {
+    const { organizationId, path, body } = request;
     const flight = `${organizationId} ${key}`;
     if (inFlight.has(flight)) {
       const detail = 'A request with this Idempotency-Key is still in progress.';
@@ -111,11 +110,22 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     }
     inFlight.add(flight);
     try {
-      const fingerprint = fingerprintOf({ method: endpoint.method, path: request.path, body: request.body });
+      const fingerprint = fingerprintOf({ method: ENDPOINTS[request.operation].method, path, body });
       return await proceed(request, { organizationId, key, fingerprint });
     } finally {
       inFlight.delete(flight);
     }
+  };
+
+  return (request) => {
+    const { idempotencyKey: key, operation } = request;
+    if (key === undefined || !honoursKeys(parts.idempotencyMode, ENDPOINTS[operation])) {
+      return proceed(request, undefined);
+    }
+    if (key === '' || key.length > 255) {
+      return { answer: refusal(400, 'Idempotency-Key must have 1 to 255 characters.'), naturalKey: describe(request) };
+    }
+    return proceedOnce(request, key);
   };
 }
 

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName, SCOPES } from '../../src/sandbox/endpoints.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { type CallAnswer, type CallOptions, type RunningSandbox, startSandbox } from '../support/sandbox-caller.ts';
@@ -106,13 +107,20 @@ const PROVOCATIONS: Record<number, (operation: OperationName) => Promise<CallAns
   },
 };
 
+function temporaryFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'sandbox.db');
+}
+
 const statesOf = ({ sandbox }: Pick<RunningSandbox, 'sandbox'>) => {
   const { organizations, keys } = sandbox.inspect();
   return { organizations, keys };
 };
 
-test('the endpoint table is the document’s, row by row', ({ skip }) => {
-  skip(!existsSync(DOCUMENT), 'the API document is not beside this repository');
+const documentTest = existsSync(DOCUMENT) ? test : test.skip;
+
+documentTest('the endpoint table is the document’s, row by row (needs ../shared/passport-api.md)', () => {
   const section =
     readFileSync(DOCUMENT, 'utf8')
       .split(/^## /m)
@@ -137,8 +145,8 @@ test('the endpoint table is the document’s, row by row', ({ skip }) => {
 describe.each(OPERATION_NAMES)('%s', (operation) => {
   const { succeeds } = CASES[operation];
 
-  test(`succeeds with ${succeeds.status}`, async () => {
-    const { ask } = await startOnGround();
+  test.each(['in memory', 'in a file'])(`succeeds with ${succeeds.status}, %s`, async (where) => {
+    const { ask } = await startOnGround(where === 'in memory' ? {} : { storage: temporaryFile() });
     const answer = await ask(operation, succeeds);
     expect(answer.status, answer.text).toBe(succeeds.status);
     const type = operation === 'passport.pdf' ? 'application/pdf' : 'application/json';
