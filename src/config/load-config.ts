@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
+import type { MappingDefinition } from '../domain/mapping.ts';
 import type { Profile } from '../domain/profile.ts';
 import { systemCodeOf } from '../lib/errors.ts';
 import { isJsonObject } from '../lib/json.ts';
@@ -13,7 +14,7 @@ import type { Environment } from './environment.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { interpolate } from './interpolate.ts';
 import { loadProfile } from './load-profile.ts';
-import type { LoadedConfig, LoadedMapping, LoadedSource } from './loaded-config.ts';
+import type { LoadedConfig, LoadedSource } from './loaded-config.ts';
 import { loadedMapping, readableMappings } from './loaded-mapping.ts';
 import { addFlaws, type MappingFlaw } from './mapping-flaws.ts';
 import { parseSettings } from './parse-settings.ts';
@@ -35,7 +36,7 @@ export interface LoadOptions<Connector extends ConnectorSchemas> {
    * Asked when the config has problems, so that those of its mappings are told with them. It is given each source's
    * mappings as far as they can be read, and the folder of the config.
    */
-  compile?: (mappings: readonly LoadedMapping[], folder: string) => Promise<readonly MappingFlaw[]>;
+  compile?: (mappings: readonly MappingDefinition[], folder: string) => Promise<readonly MappingFlaw[]>;
 }
 
 /**

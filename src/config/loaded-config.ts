@@ -1,24 +1,10 @@
-import type { ItemKind, RefRole } from '../domain/item.ts';
+import type { MappingDefinition } from '../domain/mapping.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { LoadedStream } from './check-connector.ts';
 import type { Config, SourceConfig } from './config.ts';
 import type { QueueSetting } from './fields.ts';
 import type { ConfigProblem } from './problem.ts';
 import type { SecretSource } from './secret-source.ts';
-
-/** A mapping as the compiler of mappings takes it. */
-export interface LoadedMapping {
-  stream: string;
-  to?: ItemKind;
-  key?: string;
-  when?: string;
-  refs?: Partial<Record<RefRole, string>>;
-  fields?: Record<string, string>;
-  /** Absolute. */
-  module?: string;
-  /** Where it stands in the config, as `sources[0].mappings[1]`. */
-  path: string;
-}
 
 /** A source with its connector, whose own schemas have checked the options. */
 export interface LoadedSource<Connector> {
@@ -29,7 +15,7 @@ export interface LoadedSource<Connector> {
   options: unknown;
   streams: LoadedStream[];
   omit: string[];
-  mappings: LoadedMapping[];
+  mappings: MappingDefinition[];
   onMissing: SourceConfig['onMissing'];
   /** Fractions from 0 to 1. */
   guard: SourceConfig['guard'];

@@ -1,13 +1,13 @@
+import type { MappingDefinition } from '../domain/mapping.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { Mapping, type MappingConfig } from './config.ts';
-import type { LoadedMapping } from './loaded-config.ts';
 
 /** @param path where it stands in the config, as `sources[0].mappings[1]` */
 export function loadedMapping(
   mapping: MappingConfig,
   path: string,
   resolvePath: (path: string) => string,
-): LoadedMapping {
+): MappingDefinition {
   const { stream, to, key, when, refs, fields, module } = mapping;
   return {
     stream,
@@ -22,7 +22,7 @@ export function loadedMapping(
 }
 
 /** The mappings of each source that can be compiled, whatever else is wrong with the config. */
-export function readableMappings(value: unknown, resolvePath: (path: string) => string): LoadedMapping[][] {
+export function readableMappings(value: unknown, resolvePath: (path: string) => string): MappingDefinition[][] {
   return listIn(value, 'sources').map((source, index) =>
     listIn(source, 'mappings').flatMap((mapping, at) => {
       const { success, data } = Mapping.safeParse(mapping);

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { connectors } from '../../connectors/index.ts';
 import { processEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
-import type { LoadedMapping } from '../config/loaded-config.ts';
 import type { MappingFlaw } from '../config/mapping-flaws.ts';
+import type { MappingDefinition } from '../domain/mapping.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { findPackage } from './package.ts';
@@ -19,7 +19,7 @@ export function loadRuntimeConfig(file: string, secrets: SecretStore): Promise<R
 }
 
 /** The compiler is only loaded for a config with problems: most commands need the config alone. */
-async function compile(definitions: readonly LoadedMapping[], baseDir: string): Promise<MappingFlaw[]> {
+async function compile(definitions: readonly MappingDefinition[], baseDir: string): Promise<MappingFlaw[]> {
   const { compileMappings } = await import('../pipeline/mapping/compile-mappings.ts');
   const compiled = await compileMappings({ definitions, baseDir });
   if (compiled.ok) return [];

@@ -1,6 +1,6 @@
-import type { Mapper } from '../domain/mapping.ts';
+import type { Mapper, MappingDefinition } from '../domain/mapping.ts';
 import { compileMappings } from '../pipeline/mapping/compile-mappings.ts';
-import { type MappingDefinition, mappingFault } from '../pipeline/mapping/definition.ts';
+import { mappingFault } from '../pipeline/mapping/definition.ts';
 
 /** The compiled mappings of every source, as they were when last refreshed. */
 export interface Mappers {

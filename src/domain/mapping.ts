@@ -1,7 +1,28 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { Issue } from './issue.ts';
-import type { Item } from './item.ts';
+import type { Item, ItemKind, RefRole } from './item.ts';
 import type { Place } from './record.ts';
+
+/**
+ * One mapping as the config gives it: either `to`, `key` and `fields` with expressions, or a `module`. Both may have a
+ * `when`.
+ */
+export interface MappingDefinition {
+  stream: string;
+  to?: ItemKind;
+  /** Expression for the item's key. */
+  key?: string;
+  /** Expression that says whether the mapping wants a row at all. */
+  when?: string;
+  /** Expressions for the keys of the items that a BOM item points to. */
+  refs?: Partial<Record<RefRole, string>>;
+  /** Expressions for the item's fields. */
+  fields?: Record<string, string>;
+  /** Absolute path of a TypeScript or JavaScript mapping module. */
+  module?: string;
+  /** Where the mapping stands in the config, as `sources[0].mappings[1]`. */
+  path: string;
+}
 
 /** What a mapping sees of a record. */
 export interface MappableRecord {

@@ -1,6 +1,7 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import { ITEM_FIELDS, type ItemKind, REF_KINDS, REF_ROLES, type RefRole } from '../../domain/item.ts';
-import type { MappingDefinition, MappingProblem } from './definition.ts';
+import type { MappingDefinition } from '../../domain/mapping.ts';
+import type { MappingProblem } from './definition.ts';
 import { compileExpression, type Expression, type Findings } from './expression.ts';
 
 /** A mapping made of expressions, ready to run. */

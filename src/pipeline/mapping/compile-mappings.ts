@@ -1,6 +1,6 @@
 import type { Issue } from '../../domain/issue.ts';
 import type { Item } from '../../domain/item.ts';
-import type { MappableRecord, MappedItem, Mapper, MapResult } from '../../domain/mapping.ts';
+import type { MappableRecord, MappedItem, Mapper, MappingDefinition, MapResult } from '../../domain/mapping.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
@@ -9,7 +9,7 @@ import { err, ok, type Result } from '../../lib/result.ts';
 import { applyExpressions, evaluateWhen } from './apply-expressions.ts';
 import { applyModule } from './apply-module.ts';
 import { type Compilation, compileExpressions, compileWhen } from './compile-expressions.ts';
-import type { MappingDefinition, MappingProblem } from './definition.ts';
+import type { MappingProblem } from './definition.ts';
 import { createEnvironment } from './environment.ts';
 import { loadModule } from './load-module.ts';
 import { loadLookupTable } from './lookup-tables.ts';
