@@ -36,6 +36,13 @@ async function sync(rows: ReturnType<typeof row>[], map: (fields: JsonObject) =>
   return { ...run, staged, sent: await deliverAll(fixture.ledger) };
 }
 
+/** Claims the first due delivery, as a worker does before it sends. */
+async function claimFirst(): Promise<number> {
+  const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+  if (!due || (await fixture.ledger.claim(due.id)).status !== 'claimed') throw new Error('There is nothing to claim.');
+  return due.id;
+}
+
 describe('intake', () => {
   it('counts a record that it already has as unchanged and does not map it again', async () => {
     await sync([row('1'), row('2')]);
@@ -409,10 +416,9 @@ describe('deliveries', () => {
     ]);
     await pullRows(fixture.ledger, { rows: [row('m')], snapshot: false });
     await mapRows(fixture.ledger, map);
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await fixture.ledger.claim(due!.id);
+    const id = await claimFirst();
     const arrived = { kind: 'delivered' as const, remoteId: 101, contentKnown: true, by: 'answer' as const };
-    expect(await fixture.ledger.settle({ deliveryId: due!.id, verdict: arrived })).toMatchObject({ released: 0 });
+    expect(await fixture.ledger.settle({ deliveryId: id, verdict: arrived })).toMatchObject({ released: 0 });
     await pullRows(fixture.ledger, { rows: [row('p')], snapshot: false });
     await mapRows(fixture.ledger, map);
     const sent = await deliverAll(fixture.ledger, 200);
@@ -423,8 +429,7 @@ describe('deliveries', () => {
   it('puts what was being sent in doubt when the process ended, and leaves the rest due', async () => {
     await pullRows(fixture.ledger, { rows: [row('1'), row('2')] });
     await mapRows(fixture.ledger, asProduct);
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await fixture.ledger.claim(due!.id);
+    await claimFirst();
     const ledger = await fixture.reopen();
     expect(await ledger.recover(2000)).toEqual({ voided: 1 });
     expect(ledger.views.itemCounts().product).toEqual({ in_doubt: 1, due: 1 });
@@ -436,10 +441,9 @@ describe('deliveries', () => {
   it('writes an item that was there before as an update after binding it', async () => {
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
     await mapRows(fixture.ledger, asMaterial);
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await fixture.ledger.claim(due!.id);
+    const id = await claimFirst();
     await fixture.ledger.settle({
-      deliveryId: due!.id,
+      deliveryId: id,
       verdict: { kind: 'delivered', remoteId: 'abc', contentKnown: false, by: 'read_back' },
     });
     const sent = await deliverAll(fixture.ledger);
@@ -450,11 +454,10 @@ describe('deliveries', () => {
   it('does not send an unreadable doubt again unless it is forced', async () => {
     await pullRows(fixture.ledger, { rows: [row('1')] });
     await mapRows(fixture.ledger, asProduct);
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await fixture.ledger.claim(due!.id);
+    const id = await claimFirst();
     const reason = { code: 'reset', message: 'lost' };
     await fixture.ledger.settle({
-      deliveryId: due!.id,
+      deliveryId: id,
       verdict: { kind: 'doubt', nextLookAt: null, spend: true, reason },
     });
     const selection = { states: ['in_doubt' as const], sources: [], keys: [], deliveryIds: [] };
@@ -474,15 +477,14 @@ describe('deliveries', () => {
 
   /** Claims what is due and leaves it as after a lost answer that may be asked for again. */
   async function doubtAndResend(verdict: { absent: boolean }): Promise<number> {
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await fixture.ledger.claim(due!.id);
+    const id = await claimFirst();
     const reason = { code: 'reset', message: 'lost' };
     await fixture.ledger.settle({
-      deliveryId: due!.id,
+      deliveryId: id,
       verdict: { kind: 'doubt', nextLookAt: 1, spend: true, reason },
     });
-    await fixture.ledger.settle({ deliveryId: due!.id, verdict: { kind: 'resend', dueAt: 0, ...verdict, reason } });
-    return due!.id;
+    await fixture.ledger.settle({ deliveryId: id, verdict: { kind: 'resend', dueAt: 0, ...verdict, reason } });
+    return id;
   }
 
   it('follows a write that may have arrived, also when the change is taken back meanwhile', async () => {
@@ -519,11 +521,10 @@ describe('deliveries', () => {
   it('looks for what was sent, not for what the item is called by now', async () => {
     await pullRows(fixture.ledger, { rows: [row('1')] });
     await mapRows(fixture.ledger, asProduct);
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await fixture.ledger.claim(due!.id);
+    const id = await claimFirst();
     const reason = { code: 'reset', message: 'lost' };
     await fixture.ledger.settle({
-      deliveryId: due!.id,
+      deliveryId: id,
       verdict: { kind: 'doubt', nextLookAt: 1, spend: true, reason },
     });
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'renamed' })] });
@@ -534,11 +535,10 @@ describe('deliveries', () => {
   it('shows a doubt whose row is excluded by now, and sends it again when a person says so', async () => {
     await pullRows(fixture.ledger, { rows: [row('1')] });
     await mapRows(fixture.ledger, asProduct);
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await fixture.ledger.claim(due!.id);
+    const id = await claimFirst();
     const reason = { code: 'reset', message: 'lost' };
     await fixture.ledger.settle({
-      deliveryId: due!.id,
+      deliveryId: id,
       verdict: { kind: 'doubt', nextLookAt: null, spend: true, reason },
     });
     await pullRows(fixture.ledger, { rows: [row('1', { off: true })] });
