@@ -101,7 +101,8 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
       return fault('interrupted', 'The sync was stopped before it was done.', {
         suggestion: 'Nothing is lost: run it again, and it goes on where it stopped.',
       });
-    const { outstanding, nextDueAt, trouble } = await runtime.engine.status();
+    const { outstanding, nextDueAt, ...status } = await runtime.engine.status();
+    const trouble = status.trouble ?? runtime.mapQueue.trouble();
     if (!runtime.mapping() && outstanding === 0 && nextDueAt === null) return null;
     await runtime.startWorkers();
     const gate = runtime.gate.state();

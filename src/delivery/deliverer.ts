@@ -1,11 +1,12 @@
 import type { DeliveryState } from '../domain/delivery.ts';
+import { isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedDelivery, Ledger, Settlement, Verdict } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
-import { Fault } from '../lib/errors.ts';
+import type { Fault } from '../lib/errors.ts';
 import { judge } from './judge.ts';
 import type { Pacer } from './pacer.ts';
 import type { RateSignal } from './rate-controller.ts';
@@ -106,11 +107,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       return { result: 'settled', state };
     },
   };
-}
-
-/** The ledger cannot be written for now; everything else that a ledger throws is a defect. */
-export function isLedgerFault(error: unknown): error is Fault {
-  return error instanceof Fault && error.code.startsWith('ledger.');
 }
 
 function signalOf(outcome: Outcome): RateSignal {

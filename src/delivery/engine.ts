@@ -1,9 +1,10 @@
+import { isLedgerFault } from '../domain/faults.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
-import { type Deliverer, isLedgerFault } from './deliverer.ts';
+import type { Deliverer } from './deliverer.ts';
 import type { Doubts } from './doubts.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import type { Feeder } from './feeder.ts';

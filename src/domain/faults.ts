@@ -30,3 +30,8 @@ export type FaultCode = keyof typeof FAULTS;
 export function fault(code: FaultCode, message: string, details: FaultDetails = {}): Fault {
   return new Fault(code, FAULTS[code], message, details);
 }
+
+/** True for what keeps the ledger from being written or read for now; whatever else a ledger throws is a defect. */
+export function isLedgerFault(error: unknown): error is Fault {
+  return error instanceof Fault && error.code.startsWith('ledger.');
+}

@@ -1,4 +1,6 @@
+import { isLedgerFault } from '../domain/faults.ts';
 import type { Consumer, Queues } from '../domain/ports/queues.ts';
+import type { Fault } from '../lib/errors.ts';
 import type { MapWorker } from './map.ts';
 
 /** Rings the `map` queue and hears it. One doorbell drains a whole source, so one per source is enough at a time. */
@@ -8,6 +10,8 @@ export interface MapQueue {
   ring(source: string): Promise<void>;
   /** Rings for sources that wait although nobody works on them: their doorbell was lost. */
   watch(pendingSources: readonly string[]): Promise<void>;
+  /** Why mapping cannot go on at the moment, or null: the ledger cannot be written. */
+  trouble(): Fault | null;
   /** True while a doorbell is in the queue or being heard. */
   busy(): boolean;
   stop(): Promise<void>;
@@ -21,6 +25,7 @@ export function createMapQueue({ queues, worker }: { queues: Queues; worker: Map
   /** Watches since a source's doorbell was rung; it leaves the map when it is heard. */
   const rung = new Map<string, number>();
   const hearing = new Set<string>();
+  let trouble: Fault | null = null;
   let consumer: Consumer | null = null;
 
   async function ring(source: string): Promise<void> {
@@ -45,6 +50,12 @@ export function createMapQueue({ queues, worker }: { queues: Queues; worker: Map
         hearing.add(source);
         try {
           await worker.drain(source, abort.signal);
+          trouble = null;
+        } catch (error) {
+          if (!isLedgerFault(error)) throw error;
+          // What waits to be mapped still waits; the watch rings for it again.
+          trouble = error;
+          return { status: 'done', note: error.message };
         } finally {
           hearing.delete(source);
         }
@@ -63,6 +74,7 @@ export function createMapQueue({ queues, worker }: { queues: Queues; worker: Map
         await ring(source);
       }
     },
+    trouble: () => trouble,
     busy: () => rung.size > 0 || hearing.size > 0,
     async stop() {
       abort.abort();

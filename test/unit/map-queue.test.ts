@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { fault } from '../../src/domain/faults.ts';
+import type { HeardDoorbell, Hearing, Queues } from '../../src/domain/ports/queues.ts';
+import { createMapQueue } from '../../src/pipeline/map-queue.ts';
+
+/** Only what the map queue asks of the queues, heard by hand: what counts here is what it makes of a worker that fails. */
+function given(drain: () => Promise<void>) {
+  let hear: (bell: HeardDoorbell) => Promise<Hearing> = () => Promise.reject(new Error('Nobody listens.'));
+  const queues: Pick<Queues, 'clearWaiting' | 'consume' | 'ring'> = {
+    clearWaiting: () => Promise.resolve(),
+    ring: () => Promise.resolve(),
+    consume: (_queue, _options, handler) => {
+      hear = handler;
+      return Promise.resolve({ close: () => Promise.resolve() });
+    },
+  };
+  const mapQueue = createMapQueue({ queues: queues as Queues, worker: { drain } });
+  const bell = { id: 'a', name: 'map erp', data: { source: 'erp' }, retried: false };
+  return { mapQueue, hear: () => hear(bell) };
+}
+
+describe('the map queue', () => {
+  it('says that the ledger cannot be written, until it can', async () => {
+    let full = true;
+    const { mapQueue, hear } = given(() =>
+      full ? Promise.reject(fault('ledger.unwritable', 'The disk is full.')) : Promise.resolve(),
+    );
+    await mapQueue.start();
+    expect(await hear()).toEqual({ status: 'done', note: 'The disk is full.' });
+    expect(mapQueue.trouble()).toMatchObject({ code: 'ledger.unwritable', exitCode: 3 });
+    full = false;
+    await hear();
+    expect(mapQueue.trouble()).toBeNull();
+  });
+
+  it('lets a defect end as a failed job', async () => {
+    const { mapQueue, hear } = given(() => Promise.reject(new Error('a defect')));
+    await mapQueue.start();
+    await expect(hear()).rejects.toThrow('a defect');
+  });
+});
