@@ -6,6 +6,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    setupFiles: ['./test/support/property-seed.ts'],
     reporters: ['default', './test/support/left-out-reporter.ts'],
   },
 });

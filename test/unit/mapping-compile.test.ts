@@ -40,7 +40,7 @@ describe('lookup files', () => {
     expect(itemsOf(mapper, { C: '' })[0]?.payload).not.toHaveProperty('x');
     expect(issuesOf(mapper, { C: '1' })[0]).toMatchObject({
       code: 'lookup.unknown',
-      message: 'The lookup file colours.csv has no entry for "1".',
+      message: 'The lookup file "colours.csv" has no entry for "1".',
     });
   });
 

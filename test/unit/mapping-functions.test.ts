@@ -361,7 +361,7 @@ describe('lookup', () => {
   it('names table and key of what is not listed', () => {
     const failure = failureOf(() => lookup(tables, 'colours.csv', 1));
     expect(failure.code).toBe('lookup.unknown');
-    expect(failure.message).toContain('colours.csv has no entry for "1"');
+    expect(failure.message).toContain('"colours.csv" has no entry for "1"');
     expect(failureOf(() => lookup(tables, 'other.csv', 1)).code).toBe('lookup.table');
   });
 });

@@ -1,5 +1,5 @@
 import { MappingError } from '../mapping-error.ts';
-import { argumentText, shown } from '../values.ts';
+import { argumentText, kindOf, shown } from '../values.ts';
 
 /** The tables that `lookup` may use: the file's name as the mapping writes it, and its entries. */
 export type LookupTables = ReadonlyMap<string, ReadonlyMap<string, string>>;
@@ -12,10 +12,11 @@ export type LookupTables = ReadonlyMap<string, ReadonlyMap<string, string>>;
  */
 export function lookup(tables: LookupTables, file: unknown, key: unknown, ...fallback: unknown[]): unknown {
   const table = typeof file === 'string' ? tables.get(file) : undefined;
+  const name = typeof file === 'string' ? `"${shown(file)}"` : kindOf(file);
   if (!table) {
     throw new MappingError(
       'lookup.table',
-      `The lookup file "${shown(String(file))}" was not loaded.`,
+      `The lookup file ${name} was not loaded.`,
       'Write its name as a literal text in the call, so that it can be found before any row is read.',
     );
   }
@@ -26,7 +27,7 @@ export function lookup(tables: LookupTables, file: unknown, key: unknown, ...fal
   if (text === null) return null;
   throw new MappingError(
     'lookup.unknown',
-    `The lookup file ${String(file)} has no entry for "${shown(text)}".`,
+    `The lookup file ${name} has no entry for "${shown(text)}".`,
     'Add a line for it, or give lookup() a third argument for what is not listed.',
   );
 }
