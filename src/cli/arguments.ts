@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import { fault } from '../domain/faults.ts';
-import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import { suggest } from '../lib/suggest.ts';
 
 /** A whole number within limits. */
@@ -22,12 +22,12 @@ export function seconds(text: string): number {
   throw new InvalidArgumentError('Expected a number of seconds.');
 }
 
-/** `product`, `material`, `bom_item`; `bom-item` and plurals are understood too. */
-export function itemKind(text: string): ItemKind {
+/** `product`, `material`, `bom_item`, `passport`; `bom-item` and plurals are understood too. */
+export function subjectKind(text: string): SubjectKind {
   const name = text.toLowerCase().replaceAll('-', '_').replace(/s$/, '');
-  const kind = ITEM_KINDS.find((one) => one === name);
+  const kind = SUBJECT_KINDS.find((one) => one === name);
   if (kind !== undefined) return kind;
-  throw new InvalidArgumentError(`Expected one of ${ITEM_KINDS.join(', ')}.`);
+  throw new InvalidArgumentError(`Expected one of ${SUBJECT_KINDS.join(', ')}.`);
 }
 
 /** Adds a value of an option that may be given several times. */

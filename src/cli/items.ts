@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import type { ItemKind } from '../domain/item.ts';
+import type { SubjectKind } from '../domain/item.ts';
 import type { ItemState, ItemSummary } from '../domain/ports/ledger-views.ts';
-import { assertSources, itemKind, wholeNumber } from './arguments.ts';
+import { assertSources, subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Cell } from './style.ts';
 import { formatTable } from './style.ts';
@@ -9,7 +9,7 @@ import { formatValue, kindWord, STATE_COLOURS, STATES_IN_ORDER, stateWord } from
 
 interface ItemsOptions {
   state?: ItemState | 'missing';
-  kind?: ItemKind;
+  kind?: SubjectKind;
   source?: string;
   search?: string;
   limit?: number;
@@ -36,7 +36,7 @@ export function addItemsCommand(program: Command, run: RunAction): void {
         'missing',
       ]),
     )
-    .option('--kind <kind>', 'product, material or bom_item', itemKind)
+    .option('--kind <kind>', 'product, material, bom_item or passport', subjectKind)
     .option('--source <id>', 'only items of this source')
     .option('--search <text>', 'part of a key, a natural key or a name')
     .option('--limit <n>', 'how many at most', wholeNumber(1, Number.MAX_SAFE_INTEGER))

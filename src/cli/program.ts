@@ -6,6 +6,7 @@ import { addDemoCommand } from './demo.ts';
 import { addItemsCommand } from './items.ts';
 import type { Output } from './output.ts';
 import { addPreviewCommand } from './preview.ts';
+import { addPublishCommands } from './publish.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
 import { addSandboxCommand } from './sandbox.ts';
@@ -76,6 +77,7 @@ export function createProgram(options: {
   addShowCommand(program, runQuietly);
   addQuarantineCommand(program, runQuietly);
   addReplayCommand(program, runQuietly);
+  addPublishCommands(program, runQuietly);
   addSandboxCommand(program, runQuietly);
   addDemoCommand(program, runQuietly);
   return program;

@@ -64,7 +64,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   const config = await context.loadConfig();
   assertSources(config, sources);
   const selection = { states: state, sources, keys, deliveryIds: [] };
-  let replayed: ReplayReport = { records: 0, passing: 0, staged: 0, quarantined: 0, heldInDoubt: 0 };
+  let replayed: ReplayReport = { records: 0, passing: 0, passports: 0, staged: 0, quarantined: 0, heldInDoubt: 0 };
 
   if (dryRun) {
     const runtime = await context.openRuntime(config, 'replay');
@@ -121,13 +121,17 @@ function replayDocument(replayed: ReplayReport, report: SyncReport): object {
   return { ok, dryRun: false, ...replayed, ...rest };
 }
 
-function replayLines({ records, passing, staged, heldInDoubt }: ReplayReport, dryRun: boolean): string[] {
-  if (records === 0) return ['Nothing fits: there is nothing to replay.'];
+function replayLines({ records, passing, passports, staged, heldInDoubt }: ReplayReport, dryRun: boolean): string[] {
+  if (records + passports === 0) return ['Nothing fits: there is nothing to replay.'];
   const failing = records - passing;
   const looked = `${plural(records, 'record')} mapped anew: ${passing} ${dryRun ? 'would pass' : 'passed'}, ${failing} still ${failing === 1 ? 'fails' : 'fail'}.`;
   const lines = [
     dryRun ? `${looked} Nothing was stored or sent.` : `${looked} ${plural(staged, 'delivery', 'deliveries')} staged.`,
   ];
+  if (passports > 0) {
+    const asked = dryRun ? 'would be asked for again' : passports === 1 ? 'is asked for again' : 'are asked for again';
+    lines.push(`${plural(passports, 'passport', 'passports')} of complete products ${asked}.`);
+  }
   if (heldInDoubt > 0) {
     lines.push(
       `${plural(heldInDoubt, 'delivery is', 'deliveries are')} in doubt and left alone: look whether they arrived, then use --key KEY --force.`,

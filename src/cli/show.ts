@@ -1,56 +1,48 @@
 import { Argument, type Command } from 'commander';
-import { fault } from '../domain/faults.ts';
-import type { ItemKind } from '../domain/item.ts';
-import type { ItemView, LedgerViews } from '../domain/ports/ledger-views.ts';
+import { passportRulesOf } from '../daemon/passport-rules.ts';
+import type { SubjectKind } from '../domain/item.ts';
+import type { ItemView, PassportView } from '../domain/ports/ledger-views.ts';
 import { formatPlace } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { itemKind } from './arguments.ts';
+import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { formatTime, printable } from './style.ts';
-import { formatIssue, formatValue, kindWord, NEXT_STEPS, STATE_COLOURS, stateWord } from './words.ts';
+import { unknownItem } from './unknown-item.ts';
+import { formatIssue, formatValue, kindWord, NEXT_STEPS, PASSPORT_COLOURS, STATE_COLOURS, stateWord } from './words.ts';
 
 const EXAMPLES = `
 Examples:
   $ dpp-sync show product TWZ-180-LS            by SKU, or by the key that the mapping gives
   $ dpp-sync show material 000000000030000107
-  $ dpp-sync show bom_item 00012001/0010 --json`;
+  $ dpp-sync show bom_item 00012001/0010 --json
+  $ dpp-sync show passport TWZ-180-LS               by its product`;
 
 export function addShowCommand(program: Command, run: RunAction): void {
   program
     .command('show')
     .description("one item's story: what is wanted, what the platform has, what it waits for, its timeline")
-    .addArgument(new Argument('<kind>', 'product, material or bom_item').argParser(itemKind))
+    .addArgument(new Argument('<kind>', 'product, material, bom_item or passport').argParser(subjectKind))
     .argument('<key>', 'its key, or its SKU or code')
     .addHelpText('after', EXAMPLES)
-    .action((kind: ItemKind, key: string) => run((context) => show(kind, key, context)));
+    .action((kind: SubjectKind, key: string) => run((context) => show(kind, key, context)));
 }
 
-async function show(kind: ItemKind, key: string, context: CommandContext): Promise<number> {
+async function show(kind: SubjectKind, key: string, context: CommandContext): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig();
   return context.withViews(config, async (opened) => {
     const item = opened?.views.item(kind, key) ?? null;
     if (item === null) throw unknownItem(kind, key, opened?.views ?? null);
-    if (output.json) output.document({ ok: true, item });
-    else output.print(...itemLines(item, output));
+    const ofProduct = kind === 'product' || kind === 'passport';
+    const passport = ofProduct ? (opened?.views.passport(item.key, passportRulesOf(config)) ?? null) : null;
+    if (output.json) output.document({ ok: true, item, ...(ofProduct ? { passport } : {}) });
+    else output.print(...itemLines(item, passport, output));
     return 0;
   });
 }
 
-function unknownItem(kind: ItemKind, key: string, views: LedgerViews | null): Error {
-  const message = `There is no ${kindWord(kind)} "${key}" in the ledger.`;
-  const near = views?.items({ kind, search: key, afterId: 0, limit: 3 }).items.map((item) => item.key) ?? [];
-  const suggestion =
-    views === null
-      ? 'There is no ledger yet: run `dpp-sync sync` first.'
-      : near.length > 0
-        ? `Did you mean ${near.join(', ')}?`
-        : `Search with \`dpp-sync items --kind ${kind} --search TEXT\`; quarantined records make no item.`;
-  return fault('item.unknown', message, { suggestion });
-}
-
-function itemLines(item: ItemView, { paint }: Output): string[] {
+function itemLines(item: ItemView, passport: PassportView | null, { paint }: Output): string[] {
   const { kind, key, naturalKey, name, state, missing, remoteId, reason, record } = item;
   const title = [kindWord(kind), key, ...(naturalKey === null || naturalKey === key ? [] : [`(${naturalKey})`])].join(
     ' ',
@@ -69,6 +61,8 @@ function itemLines(item: ItemView, { paint }: Output): string[] {
   }
   if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
   lines.push(`  next step  ${nextStep(item).replaceAll('KEY', () => printable(key))}`);
+
+  if (passport !== null) lines.push('', ...passportLines(item, passport, paint));
 
   lines.push('', paint('bold', 'Wanted by the source and acknowledged by the platform'), ...payloadLines(item, paint));
   if (item.refs.length > 0) {
@@ -93,6 +87,21 @@ function itemLines(item: ItemView, { paint }: Output): string[] {
   for (const { at, what, operation, revision, detail } of item.timeline) {
     const of = operation === null ? '' : ` ${operation}${revision === null ? '' : `, revision ${revision}`}`;
     lines.push(`  ${formatTime(at)}  ${stateWord(what)}${of}${detail === null ? '' : `: ${printable(detail)}`}`);
+  }
+  return lines;
+}
+
+/** Where the passport of a product stands, and all that keeps it from going on. */
+function passportLines({ kind, key }: ItemView, passport: PassportView, paint: Output['paint']): string[] {
+  const { state, acknowledged, reason, holds } = passport;
+  const far = state === 'blocked' && acknowledged !== null ? `, ${acknowledged} so far` : '';
+  const lines = [`${paint('bold', 'Passport')}  ${paint(PASSPORT_COLOURS[state], state)}${far}`];
+  // The passport's own story has the reason above already.
+  if (kind === 'product' && reason !== null) {
+    lines.push(`  ${printable(reason.message)}`, `  More of it: dpp-sync show passport ${printable(key)}`);
+  }
+  if (holds.length > 0 && acknowledged !== 'published') {
+    lines.push('  It goes on once its product is complete:', ...holds.map((hold) => `  - ${printable(hold)}`));
   }
   return lines;
 }

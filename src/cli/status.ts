@@ -2,14 +2,14 @@ import type { Command } from 'commander';
 import { nextRunsOf } from '../daemon/next-runs.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { OpenedViews } from '../daemon/open-views.ts';
-import { passportsOf } from '../daemon/sync.ts';
+import { passportRulesOf } from '../daemon/passport-rules.ts';
 import type { ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { formatCount, formatDuration, formatTable, formatTime, printable } from './style.ts';
-import { type Attention, attentionLines, attentionOf, itemLines } from './sync-report.ts';
+import { type Attention, attentionLines, attentionOf, itemLines, passportLines } from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:
@@ -58,7 +58,7 @@ async function status(context: CommandContext): Promise<number> {
     const { views } = ledger;
     return {
       items: views.itemCounts(),
-      attention: attentionOf(views, []),
+      attention: attentionOf(views, passportRulesOf(config), []),
       sources: config.sources.map(({ id }) => ({
         source: id,
         lastRun: views.runs({ source: id, limit: 1 })[0] ?? null,
@@ -70,7 +70,7 @@ async function status(context: CommandContext): Promise<number> {
 
   const found = opened ?? {
     items: { product: {}, material: {}, bom_item: {} },
-    attention: { waitingFor: [], stuck: [], quarantined: 0 },
+    attention: { waitingFor: [], stuck: [], quarantined: 0, passports: {} },
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
     queue: { kind: config.queue.kind, counts: null, problem: null },
   };
@@ -91,8 +91,8 @@ async function queueOf(ledger: OpenedViews, { log }: CommandContext, config: Run
   }
 }
 
-function needsPerson({ waitingFor, stuck, quarantined }: Attention): boolean {
-  return quarantined > 0 || stuck.length > 0 || waitingFor.length > 0;
+function needsPerson({ waitingFor, stuck, quarantined, passports }: Attention): boolean {
+  return (passports.incomplete ?? 0) > 0 || quarantined > 0 || stuck.length > 0 || waitingFor.length > 0;
 }
 
 function statusDocument(found: Found, config: RuntimeConfig, facts: { ok: boolean; exists: boolean }): object {
@@ -101,7 +101,7 @@ function statusDocument(found: Found, config: RuntimeConfig, facts: { ok: boolea
     ok: facts.ok,
     ledger: { file: config.ledger, exists: facts.exists },
     items,
-    passports: passportsOf(items),
+    passports: attention.passports,
     quarantined: attention.quarantined,
     waitingFor: attention.waitingFor,
     queue: { kind: queue.kind, counts: queue.counts, problem: queue.problem },
@@ -133,6 +133,8 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
     );
   } else {
     output.print(...itemLines(found.items, paint), '');
+    const passports = passportLines(found.attention.passports, paint);
+    if (passports.length > 0) output.print(...passports, '');
   }
   const rows = found.sources.map(({ source, lastRun, nextRunAt }) => [
     source,

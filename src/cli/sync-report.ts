@@ -1,6 +1,13 @@
 import { exitCodeOf, type SyncReport } from '../daemon/sync.ts';
 import type { ItemKind } from '../domain/item.ts';
-import type { ItemCounts, LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import type { PassportRules } from '../domain/passport.ts';
+import type {
+  ItemCounts,
+  LedgerViews,
+  PassportCounts,
+  StuckDelivery,
+  WaitingGroup,
+} from '../domain/ports/ledger-views.ts';
 import { errorDocument, failureOf } from './errors.ts';
 import {
   type Cell,
@@ -12,7 +19,14 @@ import {
   printable,
   shorten,
 } from './style.ts';
-import { kindWord, STATE_COLOURS, STATES_IN_ORDER, stateWord } from './words.ts';
+import {
+  kindWord,
+  PASSPORT_COLOURS,
+  PASSPORT_STATES_IN_ORDER,
+  STATE_COLOURS,
+  STATES_IN_ORDER,
+  stateWord,
+} from './words.ts';
 
 /** The result of a sync as the interface contract has it. */
 export function syncDocument(report: SyncReport): { ok: boolean } & Record<string, unknown> {
@@ -45,6 +59,7 @@ export interface Attention {
   waitingFor: WaitingGroup[];
   stuck: StuckDelivery[];
   quarantined: number;
+  passports: PassportCounts;
 }
 
 /** States out of which a person has to help. */
@@ -53,12 +68,13 @@ const GROUPS_MAX = 200;
 const SHOWN_MAX = 5;
 
 /** @param sources whose quarantined records count; empty for all */
-export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
+export function attentionOf(views: LedgerViews, rules: PassportRules, sources: readonly string[]): Attention {
   const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
   return {
     waitingFor: views.waitingFor(GROUPS_MAX).filter(({ state }) => !onTheWay(state)),
     stuck: views.stuck(SHOWN_MAX),
     quarantined: views.quarantinedCount(sources),
+    passports: views.passportCounts(rules, sources),
   };
 }
 
@@ -87,6 +103,15 @@ export function itemLines(items: ItemCounts, paint: Paint): string[] {
   return formatTable([{ title: 'item' }, ...titles], rows, paint);
 }
 
+/** Passports by where they stand, in one row; nothing where nobody wants any. */
+export function passportLines(passports: PassportCounts, paint: Paint): string[] {
+  const used = PASSPORT_STATES_IN_ORDER.filter((state) => (passports[state] ?? 0) > 0);
+  if (used.every((state) => state === 'none')) return [];
+  const row = ['passport', ...used.map((state) => countCell(passports[state] ?? 0, PASSPORT_COLOURS[state]))];
+  const titles = used.map((title) => ({ title, align: 'right' as const }));
+  return formatTable([{ title: '' }, ...titles], [row], paint);
+}
+
 /** What waits and why, what needs a person, what is quarantined; nothing where all is well. */
 export function attentionLines(items: ItemCounts, attention: Attention, paint: Paint): string[] {
   const lines: string[] = [];
@@ -102,19 +127,31 @@ export function attentionLines(items: ItemCounts, attention: Attention, paint: P
     }
     if (attention.waitingFor.length > SHOWN_MAX) lines.push('  … all of them: dpp-sync items --state waiting');
   }
+  const { blocked = 0, incomplete = 0 } = attention.passports;
   const needing = countOf(items, NEEDING);
-  if (needing > 0) {
-    lines.push(paint('red', `${plural(needing, 'item needs', 'items need')} a person:`));
+  if (needing + blocked > 0) {
+    const parts = [
+      ...(needing > 0 ? [plural(needing, 'item', 'items')] : []),
+      ...(blocked > 0 ? [plural(blocked, 'passport', 'passports')] : []),
+    ];
+    const verb = needing + blocked === 1 ? 'needs' : 'need';
+    lines.push(paint('red', `${parts.join(' and ')} ${verb} a person:`));
     for (const { kind, key, naturalKey, state, reason } of attention.stuck) {
       const name = naturalKey === null || naturalKey === key ? key : `${key} (${naturalKey})`;
       lines.push(
         `  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(reason.message), 160)}`,
       );
     }
-    const lists = NEEDING.filter((state) => countOf(items, [state]) > 0).map(
+    const lists = NEEDING.filter((state) => countOf(items, [state]) > 0 || (state === 'blocked' && blocked > 0)).map(
       (state) => `dpp-sync items --state ${state}`,
     );
     lines.push(`  What can be done: dpp-sync show KIND KEY, or for all: ${lists.join(' and ')}`);
+  }
+  if (incomplete > 0) {
+    lines.push(
+      paint('yellow', `${plural(incomplete, 'passport waits', 'passports wait')} for their products to be complete.`),
+      '  What is missing: dpp-sync show product KEY',
+    );
   }
   if (attention.quarantined > 0) {
     lines.push(
@@ -141,6 +178,7 @@ export function reportLines(report: SyncReport, attention: Attention, paint: Pai
   const sections = [
     runLines(report, paint),
     itemLines(items, paint),
+    passportLines(report.passports, paint),
     notes,
     attentionLines(items, attention, paint),
     [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${verdict(report, paint)}`],

@@ -64,15 +64,18 @@ export async function syncWith(
   let attention: Attention;
   try {
     report = await work(runtime, abort);
-    attention = attentionOf(runtime.views, sources);
+    attention = attentionOf(runtime.views, runtime.rules, sources);
   } finally {
     unsubscribe();
     progress.stop();
     await runtime.close();
   }
   if (!abort.aborted) return { report, attention };
-  const items = await context.withViews(config, async (opened) => opened?.views.itemCounts(sources) ?? report.items);
-  return { report: { ...report, items, requests: requests.counts }, attention };
+  const { items, passports } = await context.withViews(config, async (opened) => ({
+    items: opened?.views.itemCounts(sources) ?? report.items,
+    passports: opened?.views.passportCounts(runtime.rules, sources) ?? report.passports,
+  }));
+  return { report: { ...report, items, passports, requests: requests.counts }, attention };
 }
 
 /** Tells people what a sync did. With `--quiet` only what needs them. */

@@ -1,24 +1,25 @@
 // How people are told of the domain's words.
 
 import type { Issue } from '../domain/issue.ts';
-import type { ItemKind } from '../domain/item.ts';
-import type { ItemState } from '../domain/ports/ledger-views.ts';
+import type { SubjectKind } from '../domain/item.ts';
+import type { ItemState, PassportState } from '../domain/ports/ledger-views.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { type Colour, plural, printable, shorten } from './style.ts';
 
-const KIND_WORDS: Record<ItemKind, [one: string, many: string]> = {
+const KIND_WORDS: Record<SubjectKind, [one: string, many: string]> = {
   product: ['product', 'products'],
   material: ['material', 'materials'],
   bom_item: ['BOM item', 'BOM items'],
+  passport: ['passport', 'passports'],
 };
 
 /** `product`, `BOM item` */
-export function kindWord(kind: ItemKind): string {
+export function kindWord(kind: SubjectKind): string {
   return KIND_WORDS[kind][0];
 }
 
 /** `1 product`, `1,887 BOM items` */
-export function countKind(count: number, kind: ItemKind): string {
+export function countKind(count: number, kind: SubjectKind): string {
   return plural(count, ...KIND_WORDS[kind]);
 }
 
@@ -33,6 +34,24 @@ export const STATES_IN_ORDER: readonly ItemState[] = [
   'rejected',
   'parked',
 ];
+
+export const PASSPORT_STATES_IN_ORDER: readonly PassportState[] = [
+  'published',
+  'initialized',
+  'unpublished',
+  'incomplete',
+  'blocked',
+  'none',
+];
+
+export const PASSPORT_COLOURS: Record<PassportState, Colour> = {
+  published: 'green',
+  initialized: 'cyan',
+  unpublished: 'cyan',
+  incomplete: 'yellow',
+  blocked: 'red',
+  none: 'dim',
+};
 
 export const STATE_COLOURS: Record<ItemState, Colour> = {
   delivered: 'green',

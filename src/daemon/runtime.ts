@@ -1,13 +1,15 @@
-import { createTarget } from '../api/target.ts';
+import { createApiClient } from '../api/api-client.ts';
 import { createDeliverer } from '../delivery/deliverer.ts';
 import { createDoubts } from '../delivery/doubts.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
 import { createFailedJobs } from '../delivery/failed-jobs.ts';
 import { createFeeder } from '../delivery/feeder.ts';
 import { createPacer } from '../delivery/pacer.ts';
+import { createPassports, type Passports } from '../delivery/passports.ts';
 import { createRateController } from '../delivery/rate-controller.ts';
 import { createTargetGate, type TargetGate } from '../delivery/target-gate.ts';
 import { fault } from '../domain/faults.ts';
+import type { PassportRules } from '../domain/passport.ts';
 import type { Ledger, RunTrigger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Target } from '../domain/ports/target.ts';
@@ -25,6 +27,7 @@ import { createQueues } from '../queue/create-queues.ts';
 import { createMappers, type Mappers } from './mappers.ts';
 import { openSource, type RuntimeConfig } from './open-source.ts';
 import { queuePrefix } from './open-views.ts';
+import { passportRulesOf } from './passport-rules.ts';
 
 export interface RuntimeOptions {
   config: RuntimeConfig;
@@ -52,6 +55,8 @@ export interface Runtime {
   mappers: Mappers;
   engine: Engine;
   mapQueue: MapQueue;
+  passports: Passports;
+  rules: PassportRules;
   /** Deliveries that were in the air when the last process ended. */
   voided: number;
   /** Opens the queue and begins to map and deliver; further calls change nothing. */
@@ -83,7 +88,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   const { baseUrl, apiKey, publishKey, maxRate } = config.target;
   const keys = publishKey === null ? { apiKey } : { apiKey, publishKey };
-  const target = createTarget({ baseUrl, profile, ...keys, secrets, clock, log, version });
+  const { target, reader } = createApiClient({ baseUrl, profile, ...keys, secrets, clock, log, version });
   const encode = target.encode.bind(target);
   const ledger = openSqliteLedger({ file: config.ledger, target: baseUrl, profile, encode, clock, command });
   const { views } = ledger;
@@ -100,12 +105,17 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const feeder = createFeeder({ ledger, queues });
     const delivering = { ledger, target, gate, profile, clock, random, emit };
     const deliverer = createDeliverer({ ...delivering, pacer });
-    const doubts = createDoubts(delivering);
+    const doubts = createDoubts({ ...delivering, reader });
+    const rules = passportRulesOf(config);
+    const passports = createPassports({ ledger, rules, now: () => clock.now() });
+    bus.subscribe(({ type }) => {
+      if (type === 'settled' || type === 'mapped') passports.stir();
+    });
     const mapQueue = createMapQueue({ queues, worker: createMapWorker({ ledger, mapperOf, emit: emitAndWake }) });
 
     async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
       await mappers.refreshAll();
-      const report = await replay(request, { ledger, mapperOf });
+      const report = await replay(request, { ledger, mapperOf, rules });
       engine.wake();
       return report;
     }
@@ -124,8 +134,17 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       clock,
       log,
       concurrency: CONCURRENCY.bells,
-      eachRound: () => mapQueue.watch(views.pendingSources()),
+      eachRound,
     });
+
+    let pulling = 0;
+    const mapping = (): boolean => mapQueue.busy() || views.pendingSources().length > 0;
+
+    async function eachRound(): Promise<void> {
+      await mapQueue.watch(views.pendingSources());
+      const atRest = pulling === 0 && !mapping() && feeder.outstanding() === 0;
+      if ((await passports.look(atRest)) > 0) engine.wake();
+    }
 
     function emitAndWake(event: Parameters<typeof emit>[0]): void {
       emit(event);
@@ -152,19 +171,22 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       mappers,
       engine,
       mapQueue,
+      passports,
+      rules,
       voided,
       startWorkers,
       replay: replayNow,
-      mapping: () => mapQueue.busy() || views.pendingSources().length > 0,
+      mapping,
 
       async pull(id, trigger, abort) {
         const source = config.sources.find((one) => one.id === id);
         if (!source) throw fault('usage', `There is no source "${id}" in ${config.file}.`);
         const mapper = await mappers.refresh(id);
-        const reader = await openSource(source, config, log);
+        const records = await openSource(source, config, log);
+        pulling += 1;
         try {
           const { omit, guard, onMissing } = source;
-          const request = { source: id, trigger, reader, mappingRevision: mapper.revision, omit, guard };
+          const request = { source: id, trigger, reader: records, mappingRevision: mapper.revision, omit, guard };
           const onChanged = async (changed: string) => {
             if (!views.pendingSources().includes(changed)) return;
             await startWorkers();
@@ -172,7 +194,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
           };
           return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ledger, emit, onChanged }, abort);
         } finally {
-          await reader.close();
+          pulling -= 1;
+          passports.stir();
+          await records.close();
         }
       },
 

@@ -1,5 +1,5 @@
 import { fault } from '../domain/faults.ts';
-import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import type { ItemCounts, PassportCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
 import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
@@ -15,11 +15,6 @@ export interface SyncRequest {
   /** False to deliver only what the ledger has already: after a replay. */
   pull?: boolean;
 }
-
-/** States of passports as the interface contract names them. */
-export type PassportCounts = Partial<
-  Record<'none' | 'incomplete' | 'initialized' | 'published' | 'unpublished' | 'blocked', number>
->;
 
 export interface SyncReport {
   runs: StreamAccount[];
@@ -37,13 +32,14 @@ export interface SyncReport {
   left: number;
 }
 
-/** 0 all well, 4 finished with items that need a person or still wait, else what the fault says. */
+/** 0 all well, 4 finished with items or passports that need a person or still wait, else what the fault says. */
 export function exitCodeOf(report: SyncReport): number {
   if (report.fault) return report.fault.exitCode;
   const open = Object.values(report.items).some((states) =>
     Object.entries(states).some(([state, count]) => state !== 'delivered' && count > 0),
   );
-  return open || report.quarantined > 0 ? 4 : 0;
+  const { blocked = 0, incomplete = 0 } = report.passports;
+  return open || report.quarantined > 0 || blocked + incomplete > 0 ? 4 : 0;
 }
 
 /** How often the sync looks whether it is done. */
@@ -64,6 +60,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   try {
     if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
       await runtime.startWorkers();
+    const resume = runtime.passports.pause();
     for (const source of request.pull === false ? [] : selected) {
       if (request.abort.aborted) break;
       try {
@@ -72,6 +69,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
         problem ??= faultOf(error, source);
       }
     }
+    resume();
     const ended = await untilDone(runtime, request, clock);
     problem = ended ?? problem;
   } finally {
@@ -82,7 +80,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   return {
     runs: latest,
     items,
-    passports: passportsOf(items),
+    passports: views.passportCounts(runtime.rules, selected),
     requests: requests.counts,
     durationMs: clock.now() - startedAt,
     fault: problem,
@@ -103,7 +101,8 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
       });
     const { outstanding, nextDueAt, ...status } = await runtime.engine.status();
     const trouble = status.trouble ?? runtime.mapQueue.trouble();
-    if (!runtime.mapping() && outstanding === 0 && nextDueAt === null) return null;
+    if (!runtime.mapping() && outstanding === 0 && nextDueAt === null && (await runtime.passports.judge()) === 0)
+      return null;
     await runtime.startWorkers();
     const gate = runtime.gate.state();
     if (!gate.open && outstanding === 0) {
@@ -147,11 +146,6 @@ function faultOf(error: unknown, source: string): Fault {
   const ledger = ledgerFaultOf(error);
   if (ledger) return ledger;
   return fault('internal', `The source "${source}" could not be pulled: ${messageOf(error)}`, { cause: error });
-}
-
-export function passportsOf(items: ItemCounts): PassportCounts {
-  const products = Object.values(items.product).reduce((sum, count) => sum + count, 0);
-  return products > 0 ? { none: products } : {};
 }
 
 function leftOf(items: ItemCounts): number {

@@ -1,13 +1,13 @@
 import type { DeliveryState } from '../domain/delivery.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { ClaimedDelivery, Ledger, Settlement, Verdict } from '../domain/ports/ledger.ts';
+import type { ClaimedDelivery, Ledger, Settlement } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
-import { judge } from './judge.ts';
+import { judge, VERDICT_STATES } from './judge.ts';
 import type { Pacer } from './pacer.ts';
 import type { RateSignal } from './rate-controller.ts';
 import type { TargetGate } from './target-gate.ts';
@@ -35,16 +35,6 @@ export interface Deliverer {
   /** Why outcomes cannot be stored at the moment, or null. */
   trouble(): Fault | null;
 }
-
-const VERDICT_STATES: Record<Verdict['kind'], DeliveryState> = {
-  delivered: 'delivered',
-  retry: 'due',
-  doubt: 'in_doubt',
-  resend: 'due',
-  blocked: 'blocked',
-  rejected: 'rejected',
-  parked: 'parked',
-};
 
 /** How soon a verdict is offered to the ledger again. */
 const SETTLE_AGAIN_MS = 1000;
@@ -97,8 +87,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       if (sent === null) return { result: 'held' };
       if ('result' in sent) return sent;
       const { delivery, outcome, latencyMs } = sent;
-      const { operation, attempts, kind, key } = delivery;
-      const verdict = judge(outcome, { operation, attempts, profile, now: clock.now(), random: random() });
+      const { operation, attempts, uncertain, kind, key } = delivery;
+      const verdict = judge(outcome, { operation, attempts, uncertain, profile, now: clock.now(), random: random() });
       await settleSurely({ deliveryId, verdict }, abort);
       const state = VERDICT_STATES[verdict.kind];
       const status = 'detail' in outcome ? outcome.detail.status : null;

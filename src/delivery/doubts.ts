@@ -1,16 +1,19 @@
 import type { Reason } from '../domain/delivery.ts';
 import type { DoubtfulDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
+import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { ListableKind, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonValue } from '../lib/json.ts';
-import { doubtPolicy, judgeResend } from './judge.ts';
+import { doubtPolicy, judgeResend, VERDICT_STATES } from './judge.ts';
+import { hasTakenEffect, readPublications, showsInPublications, unclearReason } from './passport-doubts.ts';
 import type { TargetGate } from './target-gate.ts';
 
 export interface DoubtsOptions {
   ledger: Ledger;
   target: Target;
+  reader: Pick<PlatformReader, 'publications'>;
   gate: TargetGate;
   profile: Profile;
   clock: Clock;
@@ -28,20 +31,35 @@ export interface Doubts {
 const BATCH = 10_000;
 /** After a listing that could not be completed. */
 const LOOK_AGAIN_MS = 10_000;
+/** Answers that say that there is something already: what there is has to be read. */
+const LISTED_REASONS: ReadonlySet<string> = new Set(['exists', 'gate']);
 
 export function createDoubts(options: DoubtsOptions): Doubts {
-  const { ledger, target, gate, profile, clock, random, emit } = options;
+  const { ledger, target, reader, gate, profile, clock, random, emit } = options;
 
   const context = ({ operation, attempts }: DoubtfulDelivery) => ({
     operation,
     attempts,
+    uncertain: true,
     profile,
     now: clock.now(),
     random: random(),
   });
 
   async function settle(delivery: DoubtfulDelivery, verdict: Verdict): Promise<void> {
-    await ledger.settle({ deliveryId: delivery.id, verdict });
+    const { id, kind, key, operation } = delivery;
+    await ledger.settle({ deliveryId: id, verdict });
+    const reason = 'reason' in verdict ? verdict.reason : null;
+    emit({
+      type: 'settled',
+      kind,
+      key,
+      operation,
+      state: VERDICT_STATES[verdict.kind],
+      status: null,
+      latencyMs: null,
+      reason,
+    });
   }
 
   /**
@@ -79,7 +97,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     const { reason, operation } = delivery;
     const existed = reason.code === 'exists';
     if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown: !existed, by: 'read_back' };
-    if (!complete) return { kind: 'doubt', nextLookAt: clock.now() + LOOK_AGAIN_MS, spend: false, reason };
+    if (!complete) return lookAgain(delivery);
     if (existed) {
       const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
       return { kind: 'rejected', reason: { ...reason, message } };
@@ -87,15 +105,44 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     return judgeResend(context(delivery), absent(reason), true);
   }
 
+  /** One listing serves all passports: what is public has been published, and what is not has been withdrawn. */
+  async function lookForPublications(doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
+    const read = await readPublications(reader, abort);
+    const outcome = read.complete ? 'accepted' : read.outcome.kind;
+    emit({ type: 'request', operation: 'publications', outcome, retry: false });
+    if (!read.complete) gate.observe(read.outcome);
+    await Promise.all(
+      doubts.map((delivery) => {
+        if (!read.complete) return settle(delivery, lookAgain(delivery));
+        const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
+        return settle(delivery, publicationVerdict(delivery, done));
+      }),
+    );
+  }
+
+  function publicationVerdict(delivery: DoubtfulDelivery, done: boolean | null): Verdict {
+    const { reason } = delivery;
+    if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
+    if (done === null) return { kind: 'doubt', nextLookAt: null, spend: false, reason: unclearReason(reason) };
+    if (reason.code === 'gate') return { kind: 'blocked', reason };
+    return judgeResend(context(delivery), absent(reason), true);
+  }
+
+  function lookAgain({ reason }: DoubtfulDelivery): Verdict {
+    return { kind: 'doubt', nextLookAt: clock.now() + LOOK_AGAIN_MS, spend: false, reason };
+  }
+
   return {
     async resolve(abort) {
       const doubts = await ledger.doubtfulDeliveries({ limit: BATCH });
       const toList: Record<ListableKind, DoubtfulDelivery[]> = { product: [], material: [] };
+      const toLookFor: DoubtfulDelivery[] = [];
       const settled: Promise<void>[] = [];
       for (const delivery of doubts) {
         const { kind, operation, reason } = delivery;
-        const byListing = reason.code === 'exists' || doubtPolicy(operation, profile) === 'read_back';
-        if (byListing && kind !== 'bom_item') toList[kind].push(delivery);
+        const byListing = LISTED_REASONS.has(reason.code) || doubtPolicy(operation, profile) === 'read_back';
+        if (byListing && showsInPublications(operation)) toLookFor.push(delivery);
+        else if (byListing && (kind === 'product' || kind === 'material')) toList[kind].push(delivery);
         else if (doubtPolicy(operation, profile) === 'resend')
           settled.push(settle(delivery, judgeResend(context(delivery), reason, false)));
         else
@@ -105,6 +152,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       for (const kind of ['product', 'material'] as const) {
         if (toList[kind].length > 0 && gate.state().open && !abort.aborted) await readBack(kind, toList[kind], abort);
       }
+      if (toLookFor.length > 0 && gate.state().open && !abort.aborted) await lookForPublications(toLookFor, abort);
       return doubts.length;
     },
   };

@@ -1,14 +1,26 @@
-import type { Operation, Reason } from '../domain/delivery.ts';
+import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
 import type { Doubt, Outcome, OutcomeDetail } from '../domain/outcome.ts';
 import type { Verdict } from '../domain/ports/ledger.ts';
 import type { Profile } from '../domain/profile.ts';
 import { fullJitterMs } from '../lib/backoff.ts';
+import { showsInPublications } from './passport-doubts.ts';
+
+/** The state that a delivery is in after each verdict. */
+export const VERDICT_STATES: Record<Verdict['kind'], DeliveryState> = {
+  delivered: 'delivered',
+  retry: 'due',
+  doubt: 'in_doubt',
+  resend: 'due',
+  blocked: 'blocked',
+  rejected: 'rejected',
+  parked: 'parked',
+};
 
 /** How a doubt about a write can be settled. */
 export type DoubtPolicy =
   /** The same revision may go out again: its key is honoured, or writing it twice is writing it once. */
   | 'resend'
-  /** A complete listing tells whether the item is there. */
+  /** A complete listing tells whether the item is there, or the passport public. */
   | 'read_back'
   /** Nothing but a person can tell. */
   | 'person';
@@ -22,13 +34,13 @@ export function doubtPolicy(operation: Operation, profile: Profile): DoubtPolicy
     case 'passport.init':
       return 'resend';
     case 'passport.publish':
-      return profile.idempotency === 'publish' ? 'resend' : 'person';
+      return profile.idempotency === 'publish' ? 'resend' : 'read_back';
     case 'product.create':
     case 'material.create':
+    case 'passport.unpublish':
       return 'read_back';
     case 'product.update':
     case 'product.import':
-    case 'passport.unpublish':
     case 'bom_item.create':
     case 'bom_item.update':
       return 'person';
@@ -44,6 +56,8 @@ export interface JudgeContext {
   operation: Operation;
   /** Attempts that were spent before this one. */
   attempts: number;
+  /** Whether an earlier attempt may have taken effect. */
+  uncertain: boolean;
   profile: Profile;
   now: number;
   /** In [0, 1), for the jitter. */
@@ -67,7 +81,7 @@ export function judge(outcome: Outcome, context: JudgeContext): Verdict {
       return { kind: 'retry', dueAt: now + waitMs, spend: false, reason: reasonOf(outcome.kind, outcome.detail) };
     }
     case 'gated':
-      return { kind: 'blocked', reason: reasonOf('gate', outcome.detail) };
+      return judgeGate(outcome.detail, context);
     case 'refused':
       return { kind: 'rejected', reason: reasonOf('refused', outcome.detail) };
     case 'ambiguous': {
@@ -77,6 +91,19 @@ export function judge(outcome: Outcome, context: JudgeContext): Verdict {
       return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
     }
   }
+}
+
+/** How a 409 says that there is nothing left to do. It only ever leads to a look, or to a step that the API checks itself. */
+const ALREADY = /\balready\b/i;
+
+/** A passport that is where it was to go, by an earlier attempt or by hand, answers with the status of a gate. */
+function judgeGate(detail: OutcomeDetail, { operation, uncertain, now }: JudgeContext): Verdict {
+  const reason = reasonOf('gate', detail);
+  const mayBeDone = uncertain || ALREADY.test(detail.message);
+  if (!mayBeDone) return { kind: 'blocked', reason };
+  if (operation === 'passport.init') return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
+  if (showsInPublications(operation)) return { kind: 'doubt', nextLookAt: now, spend: false, reason };
+  return { kind: 'blocked', reason };
 }
 
 /**

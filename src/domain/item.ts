@@ -9,6 +9,10 @@ import type { Issue } from './issue.ts';
 export const ITEM_KINDS = ['product', 'material', 'bom_item'] as const;
 export type ItemKind = (typeof ITEM_KINDS)[number];
 
+/** What the ledger keeps a story of: items, which mappings make, and the passports of products, which follow from them. */
+export const SUBJECT_KINDS = [...ITEM_KINDS, 'passport'] as const;
+export type SubjectKind = (typeof SUBJECT_KINDS)[number];
+
 /** An item's pointer to another one. `material` points to a material, `product` and `component` to products. */
 export interface ItemRef {
   role: RefRole;

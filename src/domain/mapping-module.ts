@@ -22,7 +22,11 @@ export interface MappingTools {
 export interface MappingModule {
   /**
    * Turns one row into any number of items; none means that the row is excluded. Return issues, or throw, to quarantine
-   * the row.
+   * the row. The passports of the `products` that you name beside the issues, by their keys, wait until the row is right;
+   * without them those of all products do, since the row might be a part of any.
    */
-  map(row: JsonObject, context: { stream: string; place: Place; tools: MappingTools }): Item[] | { issues: Issue[] };
+  map(
+    row: JsonObject,
+    context: { stream: string; place: Place; tools: MappingTools },
+  ): Item[] | { issues: Issue[]; products?: string[] };
 }

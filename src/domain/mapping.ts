@@ -30,21 +30,37 @@ export interface MappableRecord {
   stream: string;
   fields: JsonObject;
   place: Place;
+  /** What the connector found wrong: such a record is quarantined without being mapped. */
+  issues: readonly Issue[];
 }
+
+/**
+ * Keys of the products whose passports a quarantined record holds back, as far as the record still tells them: its
+ * product's, or that of its BOM item's product. Null stands for a BOM item of which nobody can say whose it is.
+ */
+export type HeldProducts = readonly (string | null)[];
 
 /** An item together with the mapping that made it, counted from 0 in the order of the config. */
 export interface MappedItem extends Item {
   mapping: number;
 }
 
+/** The products that items are about: themselves, or those that BOM items belong to. */
+export function productsOf(items: readonly Item[]): HeldProducts {
+  return items.flatMap(({ kind, key, refs }) => {
+    if (kind === 'product') return [key];
+    return kind === 'bom_item' ? [refs.find(({ role }) => role === 'product')?.key ?? null] : [];
+  });
+}
+
 /**
  * What a record comes to. `excluded`: no mapping wanted it. `quarantined`: at least one mapping failed; none of the
- * record's items are used then, and those it gave before count as present.
+ * record's items are used then, those it gave before count as present, and the passports of its products wait.
  */
 export type MapResult =
   | { status: 'mapped'; items: MappedItem[] }
   | { status: 'excluded' }
-  | { status: 'quarantined'; issues: Issue[] };
+  | { status: 'quarantined'; issues: Issue[]; holds: HeldProducts };
 
 /** The compiled mappings of one source. Pure: the same record gives the same result under the same revision. */
 export interface Mapper {

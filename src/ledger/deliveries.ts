@@ -1,5 +1,5 @@
 import { type DeliveryEvent, type DeliveryState, type Operation, type Reason, transition } from '../domain/delivery.ts';
-import type { ItemKind, RefRole } from '../domain/item.ts';
+import type { RefRole, SubjectKind } from '../domain/item.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
 import type {
   Claim,
@@ -20,7 +20,7 @@ import type { Items } from './items.ts';
 interface DeliveryRow {
   id: number;
   itemId: number;
-  kind: ItemKind;
+  kind: SubjectKind;
   key: string;
   source: string;
   operation: Operation;
@@ -33,6 +33,7 @@ interface DeliveryRow {
   body: string | null;
   attempts: number;
   reason: string | null;
+  naturalKey: string | null;
   remoteId: string | null;
   baseline: string | null;
   uncertain: number;
@@ -40,7 +41,7 @@ interface DeliveryRow {
 
 const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.source,
   d.operation, d.revision, d.state, d.idempotency_key AS idempotencyKey, d.desired, d.desired_hash AS desiredHash,
-  d.path, d.body, d.attempts, d.reason, i.remote_id AS remoteId, i.baseline,
+  d.path, d.body, d.attempts, d.reason, i.natural_key AS naturalKey, i.remote_id AS remoteId, i.baseline,
   d.uncertain FROM deliveries d JOIN items i ON i.id = d.item_id`;
 
 /** The baseline of an item that is at the API with unknown content. */
@@ -116,7 +117,16 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
     const again = row.path !== null;
     return {
       status: 'claimed',
-      delivery: { ...dueDelivery(row), path, body, idempotencyKey, revision, attempts, again },
+      delivery: {
+        ...dueDelivery(row),
+        path,
+        body,
+        idempotencyKey,
+        revision,
+        attempts,
+        again,
+        uncertain: row.uncertain === 1,
+      },
     };
   }
 
@@ -130,7 +140,9 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
     const desired = parseJson<JsonObject>(row.desired ?? '{}');
     const updates = row.operation.endsWith('.update');
     const payload = updates ? changedFields(desired, parseJsonOrNull<JsonObject>(row.baseline) ?? {}) : desired;
-    return { operation: row.operation, payload, refs, remoteId: parseJsonOrNull<JsonValue>(row.remoteId) };
+    // The API knows a passport by its product's id.
+    const remoteId = row.kind === 'passport' ? (refs.product ?? null) : parseJsonOrNull<JsonValue>(row.remoteId);
+    return { operation: row.operation, payload, refs, remoteId };
   }
 
   function deliver(row: DeliveryRow, verdict: Extract<Verdict, { kind: 'delivered' }>): number {
@@ -141,6 +153,7 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
     const baseline = verdict.contentKnown ? (row.desired ?? '{}') : NOTHING_KNOWN;
     const hash = verdict.contentKnown ? row.desiredHash : sha256Url(baseline);
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
+    items.stir({ id: row.itemId, kind: row.kind, key: row.key, isNew });
     const follower = items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return follower + (isNew ? release(row.kind, row.key) : 0);
   }
@@ -154,7 +167,7 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
   }
 
   /** Makes due what waited for this item and has all its refs now. */
-  function release(kind: ItemKind, key: string): number {
+  function release(kind: SubjectKind, key: string): number {
     let released = 0;
     for (const { id, itemId } of sql.waiters.all(kind, key)) {
       if (!items.refsArrived(itemId)) continue;
@@ -179,9 +192,21 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
     if (verdict.kind !== 'retry' || verdict.spend) items.note(row.itemId, row.id, verdict.kind, verdict.reason);
     // A verdict that ends the revision may leave a newer desire behind, which is staged now.
     const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
-    if (ended && row.uncertain === 1) forgetBaseline(row);
+    // What became of a passport is looked up before it ends so, and its next step depends on where it is.
+    if (ended && row.uncertain === 1 && row.kind !== 'passport') forgetBaseline(row);
     const follower = ended && items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return { deliveryId, released: follower, applied: true };
+  }
+
+  /** What was sent counts, not what the item is called by now; a passport is asked for under its product's name. */
+  function sentNaturalKey({ kind, naturalKey, desired }: DeliveryRow): string | null {
+    if (kind === 'passport') return naturalKey;
+    return naturalKeyOf(profile, kind, parseJson<JsonObject>(desired ?? '{}'))?.value ?? null;
+  }
+
+  function productIdOf(itemId: number): JsonValue {
+    const product = sql.refs.all(itemId).find(({ role }) => role === 'product');
+    return parseJsonOrNull<JsonValue>(product?.remoteId ?? null);
   }
 
   return {
@@ -215,8 +240,8 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
         ...dueDelivery(row),
         path: row.path ?? '',
         body: row.body,
-        // What was sent counts, not what the item is called by now.
-        naturalKey: naturalKeyOf(profile, row.kind, parseJson<JsonObject>(row.desired ?? '{}'))?.value ?? null,
+        naturalKey: sentNaturalKey(row),
+        productId: row.kind === 'passport' ? productIdOf(row.itemId) : null,
         reason: parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: '' },
         attempts: row.attempts,
       }));

@@ -1,6 +1,6 @@
 import type { Operation, Reason } from '../domain/delivery.ts';
 import type { Issue } from '../domain/issue.ts';
-import type { ItemKind, RefRole } from '../domain/item.ts';
+import type { ItemKind, RefRole, SubjectKind } from '../domain/item.ts';
 import type {
   ItemState,
   ItemSummary,
@@ -18,7 +18,7 @@ const OPEN = "('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', '
 
 interface SummaryRow {
   id: number;
-  kind: ItemKind;
+  kind: SubjectKind;
   key: string;
   naturalKey: string | null;
   name: string | null;

@@ -6,16 +6,19 @@ import {
   type Reason,
   transition,
 } from '../domain/delivery.ts';
-import type { Item, ItemKind, ItemRef } from '../domain/item.ts';
+import { fault } from '../domain/faults.ts';
+import type { Item, ItemKind, ItemRef, SubjectKind } from '../domain/item.ts';
 import { itemHash } from '../domain/item.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
-import { difference } from '../domain/reconcile.ts';
+import { nextStep, type PassportDesire, type PassportStatus } from '../domain/passport.ts';
+import { type Difference, difference } from '../domain/reconcile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
-import type { LedgerContext } from './context.ts';
+import { sha256Url } from '../lib/hash.ts';
+import { type LedgerContext, parseJson } from './context.ts';
 
 export interface ItemRow {
   id: number;
-  kind: ItemKind;
+  kind: SubjectKind;
   key: string;
   naturalKey: string | null;
   recordId: number | null;
@@ -37,10 +40,20 @@ export interface OpenDelivery {
   uncertain: number;
 }
 
+/** The product that a passport is of. */
+export interface PassportOwner {
+  key: string;
+  naturalKey: string | null;
+  source: string;
+}
+
 /** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
 export type Staged = 'due' | 'waiting' | 'blocked' | null;
 
 const SOURCE_OF_RECORD = '(SELECT s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?)';
+// Mapping goes on after a run was read, so the time of staging would tell less.
+const START_OF_RUN = `coalesce((SELECT started_at FROM runs WHERE source = (SELECT s.source FROM records r
+  JOIN streams s ON s.id = r.stream_id WHERE r.id = ?) ORDER BY id DESC LIMIT 1), ?)`;
 const ITEM_COLUMNS = `id, kind, key, natural_key AS naturalKey, record_id AS recordId, desired, desired_hash AS desiredHash,
   baseline, baseline_hash AS baselineHash, remote_id AS remoteId, revision, missing_since AS missingSince`;
 
@@ -60,9 +73,26 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
       `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND natural_key = ?`,
     ),
     byRecord: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`),
-    insert: db.prepare<[string, string, string | null, number, number, string, string]>(
-      `INSERT INTO items (kind, key, natural_key, record_id, source, desired, desired_hash)
-       VALUES (?, ?, ?, ?, ${SOURCE_OF_RECORD}, ?, ?)`,
+    insert: db.prepare<[string, string, string | null, number, number, number, number, string, string]>(
+      `INSERT INTO items (kind, key, natural_key, record_id, source, appeared_at, desired, desired_hash)
+       VALUES (?, ?, ?, ?, ${SOURCE_OF_RECORD}, ${START_OF_RUN}, ?, ?)`,
+    ),
+    putPassport: db.prepare<[PassportOwner & { now: number; desired: string; hash: string }], { id: number }>(
+      `INSERT INTO items (kind, key, natural_key, source, appeared_at, desired, desired_hash)
+       VALUES ('passport', @key, @naturalKey, @source, @now, @desired, @hash)
+       ON CONFLICT (kind, key) DO UPDATE SET natural_key = @naturalKey, source = @source, desired = @desired,
+         desired_hash = @hash
+       RETURNING id`,
+    ),
+    stirProduct: db.prepare<[string]>("UPDATE items SET stirred = 1 WHERE kind = 'passport' AND key = ?"),
+    stirOfPart: db.prepare<[number]>(
+      `UPDATE items SET stirred = 1 WHERE kind = 'passport'
+       AND key IN (SELECT key FROM refs WHERE item_id = ? AND role = 'product')`,
+    ),
+    stirUsers: db.prepare<[string]>(
+      `UPDATE items SET stirred = 1 WHERE kind = 'passport' AND key IN (
+         SELECT p.key FROM refs m JOIN refs p ON p.item_id = m.item_id AND p.role = 'product'
+         WHERE m.kind = 'material' AND m.key = ?)`,
     ),
     update: db.prepare<[string | null, number, number, string, string, number]>(
       `UPDATE items SET natural_key = ?, record_id = ?, source = ${SOURCE_OF_RECORD}, desired = ?, desired_hash = ?, missing_since = NULL WHERE id = ?`,
@@ -72,6 +102,9 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
     deleteRefs: db.prepare<[number]>('DELETE FROM refs WHERE item_id = ?'),
     insertRef: db.prepare<[number, string, string, string]>(
       'INSERT INTO refs (item_id, role, kind, key) VALUES (?, ?, ?, ?)',
+    ),
+    keepRef: db.prepare<[number, string, string, string]>(
+      'INSERT OR IGNORE INTO refs (item_id, role, kind, key) VALUES (?, ?, ?, ?)',
     ),
     missingRefs: db.prepare<[number], { n: number }>(
       `SELECT count(*) AS n FROM refs LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key
@@ -94,7 +127,7 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
     ),
   };
 
-  function find(kind: ItemKind, key: string): ItemRow | undefined {
+  function find(kind: SubjectKind, key: string): ItemRow | undefined {
     return sql.byKey.get(kind, key);
   }
 
@@ -106,7 +139,12 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
     sql.supersede.run(transition(delivery.state, 'supersede'), clock.now(), delivery.id);
   }
 
-  function insertDelivery(item: ItemRow, operation: Operation, state: DeliveryState, reason: Reason | null): void {
+  function insertDelivery(
+    item: ItemRow,
+    { operation, desired, desiredHash }: WantedWrite,
+    state: DeliveryState,
+    reason: Reason | null,
+  ): void {
     sql.nextRevision.run(item.id);
     const revision = item.revision + 1;
     const key = idempotencyKey({
@@ -114,11 +152,11 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
       target,
       operation,
       naturalKey: item.naturalKey ?? item.key,
-      payloadHash: item.desiredHash,
+      payloadHash: desiredHash,
       revision,
     });
     const text = reason === null ? null : JSON.stringify(reason);
-    sql.insertDelivery.run(item.id, operation, revision, state, key, item.desired, item.desiredHash, text, clock.now());
+    sql.insertDelivery.run(item.id, operation, revision, state, key, desired, desiredHash, text, clock.now());
   }
 
   /**
@@ -131,24 +169,24 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
     const open = sql.openDelivery.get(itemId);
     // I3: never superseded, only followed; settling it ends here again.
     if (open && mayHaveArrived(open)) return null;
-    const wanted = difference(item);
+    const wanted = item.kind === 'passport' ? passportDifference(item) : itemDifference(item, item.kind);
     if (wanted.need === 'none') {
       if (open) supersede(open);
       return null;
     }
     if (open) {
-      const same = open.operation === wanted.operation && open.desiredHash === item.desiredHash;
+      const same = open.operation === wanted.operation && open.desiredHash === wanted.desiredHash;
       const moving = open.state === 'due' || open.state === 'waiting';
       const hopeless = wanted.need === 'blocked' && open.state === 'blocked';
       if (same && (moving || hopeless || !again)) return null;
       supersede(open);
     }
     if (wanted.need === 'blocked') {
-      insertDelivery(item, wanted.operation, 'blocked', wanted.reason);
+      insertDelivery(item, wanted, 'blocked', wanted.reason);
       return 'blocked';
     }
     const state = refsArrived(itemId) ? 'due' : 'waiting';
-    insertDelivery(item, wanted.operation, state, null);
+    insertDelivery(item, wanted, state, null);
     return state;
   }
 
@@ -178,10 +216,32 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
         if (known.desiredHash !== hash) replaceRefs(id, item.refs);
       } else {
         const payload = canonicalJson(item.payload);
-        id = Number(sql.insert.run(item.kind, item.key, naturalKey, recordId, recordId, payload, hash).lastInsertRowid);
+        const { kind, key } = item;
+        id = Number(
+          sql.insert.run(kind, key, naturalKey, recordId, recordId, recordId, clock.now(), payload, hash)
+            .lastInsertRowid,
+        );
         replaceRefs(id, item.refs);
       }
       return reconcile(id, again);
+    },
+
+    /** Writes what is wanted of a product's passport; reconcile it then. Gives its id. */
+    desirePassport({ key, naturalKey, source }: PassportOwner, desire: PassportDesire): number {
+      const desired = desireText(desire);
+      const hash = sha256Url(desired);
+      const row = sql.putPassport.get({ key, naturalKey, source, now: clock.now(), desired, hash });
+      if (!row) throw fault('internal', `The passport of ${key} could not be written.`);
+      sql.keepRef.run(row.id, 'product', 'product', key);
+      return row.id;
+    },
+
+    /** Something of a product was delivered: what its passport waits for or was refused for may be there now. */
+    stir({ id, kind, key, isNew }: { id: number; kind: SubjectKind; key: string; isNew: boolean }): void {
+      if (kind === 'product') sql.stirProduct.run(key);
+      else if (kind === 'bom_item') sql.stirOfPart.run(id);
+      // BOM items come after their material: of a new one no product is complete yet.
+      else if (kind === 'material' && !isNew) sql.stirUsers.run(key);
     },
 
     /**
@@ -204,4 +264,35 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
     sql.deleteRefs.run(itemId);
     for (const ref of refs) sql.insertRef.run(itemId, ref.role, ref.kind, ref.key);
   }
+}
+
+/** A write that would make the API hold what is desired, with what it leaves behind there. */
+interface WantedWrite {
+  operation: Operation;
+  desired: string;
+  desiredHash: string;
+}
+
+type Wanted =
+  | { need: 'none' }
+  | ({ need: 'write' } & WantedWrite)
+  | ({ need: 'blocked'; reason: Reason } & WantedWrite);
+
+function itemDifference({ desired, desiredHash, baselineHash }: ItemRow, kind: ItemKind): Wanted {
+  const wanted: Difference = difference({ kind, desiredHash, baselineHash });
+  return wanted.need === 'none' ? wanted : { ...wanted, desired, desiredHash };
+}
+
+/** A passport goes step by step: each delivery leads to one status, and settling it stages the next. */
+function passportDifference({ desired, baseline }: ItemRow): Wanted {
+  const { status: from = null } = parseJson<{ status?: PassportStatus }>(baseline ?? '{}');
+  const step = nextStep(from, parseJson<PassportDesire>(desired).status);
+  if (step === null) return { need: 'none' };
+  const text = canonicalJson({ status: step.status });
+  return { need: 'write', operation: step.operation, desired: text, desiredHash: sha256Url(text) };
+}
+
+/** A desire as the ledger keeps it. */
+export function desireText({ status, because }: PassportDesire): string {
+  return canonicalJson({ status, because });
 }

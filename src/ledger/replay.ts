@@ -3,6 +3,7 @@ import type { MappedRecord, ReplayCandidate, ReplayOutcome, ReplaySelection } fr
 import type { LedgerContext } from './context.ts';
 import { type PendingRow, pendingRecord } from './intake.ts';
 import type { Items } from './items.ts';
+import { parametersOf, type SelectionParameters } from './selection.ts';
 import type { Staging } from './staging.ts';
 
 /** Asking again for what got stuck. Each function is the body of one transaction. */
@@ -14,7 +15,7 @@ export interface Replay {
 
 export function createReplay({ db }: LedgerContext, items: Items, staging: Staging): Replay {
   const sql = {
-    candidates: db.prepare<[Parameters & { afterId: number; limit: number }], PendingRow>(
+    candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
       `WITH found (record_id) AS (
          SELECT i.record_id FROM deliveries d JOIN items i ON i.id = d.item_id
          WHERE d.state IN (SELECT value FROM json_each(@states)) AND d.state IN ('blocked', 'rejected', 'parked', 'in_doubt')
@@ -35,7 +36,7 @@ export function createReplay({ db }: LedgerContext, items: Items, staging: Stagi
        WHERE (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))) AND r.id > @afterId
        ORDER BY r.id LIMIT @limit`,
     ),
-    doubts: db.prepare<[Parameters], { id: number; itemId: number }>(
+    doubts: db.prepare<[SelectionParameters], { id: number; itemId: number }>(
       `SELECT d.id, d.item_id AS itemId FROM deliveries d JOIN items i ON i.id = d.item_id
        WHERE d.state IN ('blocked', 'rejected', 'parked', 'in_doubt') AND d.state = 'in_doubt'
          AND 'in_doubt' IN (SELECT value FROM json_each(@states))
@@ -92,22 +93,5 @@ export function createReplay({ db }: LedgerContext, items: Items, staging: Stagi
         sql.release.run();
       }
     },
-  };
-}
-
-/** A selection as the statements take it: lists as JSON. */
-interface Parameters {
-  states: string;
-  sources: string;
-  keys: string;
-  ids: string;
-}
-
-function parametersOf({ states, sources, keys, deliveryIds }: ReplaySelection): Parameters {
-  return {
-    states: JSON.stringify(states),
-    sources: JSON.stringify(sources),
-    keys: JSON.stringify(keys),
-    ids: JSON.stringify(deliveryIds),
   };
 }

@@ -69,8 +69,9 @@ export const MIGRATIONS: readonly string[] = [
     kind TEXT NOT NULL,
     key TEXT NOT NULL,
     natural_key TEXT,
-    record_id INTEGER,                -- the owner; null once its record no longer makes it
-    source TEXT NOT NULL,             -- the owner's source, which outlives the owner
+    record_id INTEGER,                -- the owner; null once its record no longer makes it, and for a passport
+    source TEXT NOT NULL,             -- the owner's source, which outlives the owner; of a passport its product's
+    appeared_at INTEGER NOT NULL,     -- when the run began that brought it
     desired TEXT NOT NULL,            -- canonical JSON of the payload
     desired_hash TEXT NOT NULL,
     baseline TEXT,
@@ -78,8 +79,11 @@ export const MIGRATIONS: readonly string[] = [
     remote_id TEXT,                   -- JSON, in its own type
     revision INTEGER NOT NULL DEFAULT 0,
     missing_since INTEGER,
+    -- 1 for a passport of which something was delivered since it was last judged
+    stirred INTEGER NOT NULL DEFAULT 0,
     UNIQUE (kind, key)
   ) STRICT;
+  CREATE INDEX items_stirred ON items (key) WHERE stirred = 1;
   CREATE INDEX items_by_natural_key ON items (kind, natural_key);
   CREATE INDEX items_by_record ON items (record_id);
 
@@ -91,6 +95,14 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (item_id, role)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX refs_by_item_pointed_to ON refs (kind, key);
+
+  -- Passports that a quarantined record holds back: that of the product with this key, or of any where it is null.
+  CREATE TABLE holds (
+    record_id INTEGER NOT NULL REFERENCES records (id) ON DELETE CASCADE,
+    product_key TEXT
+  ) STRICT;
+  CREATE INDEX holds_by_record ON holds (record_id);
+  CREATE INDEX holds_by_product ON holds (product_key);
 
   -- Records that are kept from making an item by the one named here, or make the same one over again. They are mapped anew
   -- as soon as that item changes, is let go of, or goes missing.

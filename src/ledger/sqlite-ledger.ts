@@ -11,6 +11,7 @@ import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
 import { acquireLock, type LedgerHolder } from './lock.ts';
 import { createMeta, type Meta } from './meta.ts';
+import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
 import { createReplay } from './replay.ts';
 import { createStaging } from './staging.ts';
@@ -107,6 +108,7 @@ function compose(
   const intake = createIntake(context);
   const staging = createStaging(context, items);
   const deliveries = createDeliveries(context, items, options.encode);
+  const passports = createPassports(context, items);
   const replay = createReplay(context, items, staging);
   const prune = createPrune(context);
   const commit = createGroupCommit(db);
@@ -129,6 +131,9 @@ function compose(
     replayCandidates: async (request) => replay.candidates(request),
     replay: (request) => commit.run(() => replay.replay(request)),
     forceDoubts: (request) => commit.run(() => replay.forceDoubts(request)),
+    judgePassports: (request) => commit.run(() => passports.judge(request)),
+    askForPassports: (request) => commit.run(() => passports.ask(request)),
+    replayPassports: (request) => commit.run(() => passports.replay(request)),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {

@@ -1,6 +1,6 @@
 import type { Issue } from '../domain/issue.ts';
 import { itemHash } from '../domain/item.ts';
-import type { MappedItem } from '../domain/mapping.ts';
+import { type HeldProducts, type MappedItem, productsOf } from '../domain/mapping.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
 import type { MappedRecord, StageSummary } from '../domain/ports/ledger.ts';
 import { formatPlace, type Place } from '../domain/record.ts';
@@ -45,6 +45,8 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
       'INSERT OR IGNORE INTO claims (kind, key, record_id) VALUES (?, ?, ?)',
     ),
     dropClaims: db.prepare<[number]>('DELETE FROM claims WHERE record_id = ?'),
+    addHold: db.prepare<[number, string | null]>('INSERT INTO holds (record_id, product_key) VALUES (?, ?)'),
+    dropHolds: db.prepare<[number]>('DELETE FROM holds WHERE record_id = ?'),
     // Whoever else makes the item is mapped anew: its claim may hold now, or no longer agree.
     wakeClaimants: db.prepare<[string, string, number]>(
       `UPDATE records SET state = 'pending', version = version + 1
@@ -130,7 +132,8 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
     sql.wakeClaimants.run(item.kind, item.key, recordId);
   }
 
-  function quarantine(recordId: number, issues: readonly Issue[]): RecordState {
+  function quarantine(recordId: number, issues: readonly Issue[], holds: HeldProducts): RecordState {
+    for (const productKey of holds) sql.addHold.run(recordId, productKey);
     // What the record made before counts as present: a typing error must not take a product away.
     sql.setState.run('quarantined', JSON.stringify(issues), recordId);
     return 'quarantined';
@@ -141,15 +144,16 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
     result: MappedRecord['result'],
     { again, tally }: { again: boolean; tally: Tally },
   ): RecordState {
+    sql.dropHolds.run(recordId);
     if (result.status === 'quarantined') {
       sql.dropClaims.run(recordId);
-      return quarantine(recordId, result.issues);
+      return quarantine(recordId, result.issues, result.holds);
     }
     const mapped = result.status === 'mapped' ? result.items : [];
     const { issues, rivals, own } = conflicts(mapped, recordId);
     sql.dropClaims.run(recordId);
     for (const { kind, key } of rivals) sql.addClaim.run(kind, key, recordId);
-    if (issues.length > 0) return quarantine(recordId, issues);
+    if (issues.length > 0) return quarantine(recordId, issues, productsOf(mapped));
     const kept = new Set(own.map((item) => `${item.kind}/${item.key}`));
     for (const before of items.ownedBy(recordId)) {
       if (!kept.has(`${before.kind}/${before.key}`)) release(before, recordId);

@@ -1,6 +1,6 @@
 import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
 import type { Issue } from '../domain/issue.ts';
-import type { ItemKind } from '../domain/item.ts';
+import type { ItemKind, SubjectKind } from '../domain/item.ts';
 import type {
   ItemCounts,
   ItemState,
@@ -17,13 +17,14 @@ import { findCycles } from './bom-cycles.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
 import { createItemViews } from './item-views.ts';
+import { createPassportViews } from './passport-views.ts';
 
 const OPEN = "('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')";
 const NEEDS_PERSON = "(d.state IN ('blocked', 'rejected', 'parked') OR (d.state = 'in_doubt' AND d.due_at = 0))";
 
 interface StuckRow {
   id: number;
-  kind: ItemKind;
+  kind: SubjectKind;
   key: string;
   naturalKey: string | null;
   operation: Operation;
@@ -50,7 +51,7 @@ export function createViews(db: Sqlite): LedgerViews {
     itemCounts: db.prepare<[Listed], { kind: ItemKind; state: ItemState; n: number }>(
       `SELECT i.kind, coalesce(d.state, 'delivered') AS state, count(*) AS n FROM items i
        LEFT JOIN deliveries d ON d.item_id = i.id AND d.state IN ${OPEN}
-       WHERE @sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))
+       WHERE i.kind <> 'passport' AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
        GROUP BY 1, 2`,
     ),
     runs: db.prepare<[{ source: string | null; limit: number }], RunRow>(
@@ -101,6 +102,7 @@ export function createViews(db: Sqlite): LedgerViews {
 
   return {
     ...createItemViews(db),
+    ...createPassportViews(db),
     itemCounts(sources) {
       const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
       for (const { kind, state, n } of sql.itemCounts.all(listed(sources))) counts[kind][state] = n;

@@ -1,4 +1,4 @@
-import type { Mapper, MapResult } from '../domain/mapping.ts';
+import type { Mapper } from '../domain/mapping.ts';
 import type { Ledger, MappedRecord, PendingRecord } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 
@@ -60,10 +60,7 @@ export function createMapWorker(options: {
   };
 }
 
-/** Maps one stored record; one that its connector found broken is quarantined as it is. */
+/** Maps one stored record. */
 export function mapRecord(mapper: Mapper, record: PendingRecord): MappedRecord {
-  const { id, version, source, stream, fields, place, issues } = record;
-  const result: MapResult =
-    issues.length > 0 ? { status: 'quarantined', issues } : mapper.map({ source, stream, fields, place });
-  return { id, version, result };
+  return { id: record.id, version: record.version, result: mapper.map(record) };
 }

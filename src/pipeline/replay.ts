@@ -1,4 +1,5 @@
 import type { Mapper } from '../domain/mapping.ts';
+import type { PassportRules } from '../domain/passport.ts';
 import type { Ledger, ReplayOutcome, ReplaySelection } from '../domain/ports/ledger.ts';
 import { mapRecord } from './map.ts';
 
@@ -17,6 +18,8 @@ export interface ReplayReport extends ReplayOutcome {
   records: number;
   /** Of them, those that have no issue now. */
   passing: number;
+  /** Passports that are asked for again. */
+  passports: number;
 }
 
 /**
@@ -25,11 +28,19 @@ export interface ReplayReport extends ReplayOutcome {
  */
 export async function replay(
   request: ReplayRequest,
-  options: { ledger: Ledger; mapperOf: (source: string) => Mapper | null },
+  options: { ledger: Ledger; mapperOf: (source: string) => Mapper | null; rules: PassportRules },
 ): Promise<ReplayReport> {
   const { selection, force, dryRun } = request;
-  const { ledger, mapperOf } = options;
-  const report: ReplayReport = { records: 0, passing: 0, staged: 0, quarantined: 0, heldInDoubt: 0 };
+  const { ledger, mapperOf, rules } = options;
+  const passports = await ledger.replayPassports({ selection, rules, dryRun });
+  const report: ReplayReport = {
+    records: 0,
+    passing: 0,
+    passports,
+    staged: passports,
+    quarantined: 0,
+    heldInDoubt: 0,
+  };
   if (force) report.staged += await ledger.forceDoubts({ selection, dryRun });
   let afterId = 0;
   for (;;) {

@@ -58,7 +58,7 @@ describe('intake', () => {
     const result: Record<string, MapResult> = {
       2: items(product('2', 'new name')),
       3: { status: 'excluded' },
-      4: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }] },
+      4: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: [] },
     };
     const { runId } = await sync(
       [row('1'), row('2', { name: 'new' }), row('3'), row('4')],
@@ -285,7 +285,11 @@ describe('items', () => {
 
   it('keeps the items of a record that is quarantined later', async () => {
     await sync([row('1')]);
-    await sync([row('1', { name: '' })], () => ({ status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }] }));
+    await sync([row('1', { name: '' })], () => ({
+      status: 'quarantined',
+      issues: [{ code: 'x', message: 'wrong' }],
+      holds: [],
+    }));
     const item = fixture.ledger.views.item('product', '1');
     expect(item?.missing).toBe(false);
     expect(item?.record?.quarantined).toHaveLength(1);

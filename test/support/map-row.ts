@@ -25,7 +25,7 @@ export async function problemsOf(drafts: readonly Draft[], baseDir = import.meta
 }
 
 export function mapRow(mapper: Mapper, fields: JsonObject, stream = 'products'): MapResult {
-  return mapper.map({ source: 'erp', stream, fields, place: { file: 'rows.csv', line: 2 } });
+  return mapper.map({ source: 'erp', stream, fields, place: { file: 'rows.csv', line: 2 }, issues: [] });
 }
 
 /** The items of a row that is expected to map. */

@@ -46,7 +46,7 @@ export interface World {
 export async function createWorld(options: WorldOptions): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-world-'));
   const sandbox = await createSandbox(options.sandbox ?? {}, { clock: systemClock });
-  sandbox.ensureKey({ organization: 'acme', name: 'test', scopes: ['read', 'write'], key: API_KEY });
+  sandbox.ensureKey({ organization: 'acme', name: 'test', scopes: ['read', 'write', 'publish'], key: API_KEY });
   const baseUrl = await sandbox.listen();
   const configFile = join(folder, 'dpp-sync.yaml');
   let counted: Record<string, number> = {};

@@ -74,7 +74,7 @@ describe('what needs a person', () => {
   const told = (product: Record<string, number>) =>
     attentionLines(
       { product, material: {}, bom_item: {} },
-      { waitingFor: [], stuck: [], quarantined: 0 },
+      { waitingFor: [], stuck: [], quarantined: 0, passports: {} },
       createPaint(false),
     ).join('\n');
 

@@ -194,10 +194,7 @@ async function mapExport(source: SourceConfig): Promise<Outcome> {
     const rows = await readRows(csv, { folder: FOLDER, options: source.options, stream: options });
     const counts = { rows: rows.length, items: 0, excluded: 0, quarantined: 0, repeated: 0 };
     for (const { fields, place, issues = [] } of rows) {
-      const mapped =
-        issues.length > 0
-          ? ({ status: 'quarantined', issues } as const)
-          : mapper.map({ source: source.id, stream, fields, place });
+      const mapped = mapper.map({ source: source.id, stream, fields, place, issues });
       if (mapped.status === 'excluded') counts.excluded++;
       else if (mapped.status === 'quarantined') {
         counts.quarantined++;

@@ -283,7 +283,7 @@ describe('a mapping module', () => {
        const nameNow = async () => {
          const compiled = await compileMappings(options);
          if (!compiled.ok) throw new Error(JSON.stringify(compiled.error));
-         return JSON.stringify(compiled.value.map({ source: 'x', stream: 's', fields: {}, place: {} }));
+         return JSON.stringify(compiled.value.map({ source: 'x', stream: 's', fields: {}, place: {}, issues: [] }));
        };
        console.log(await nameNow());
        await writeFile(${JSON.stringify(join(folder, 'lib/name.ts'))}, "export const NAME: string = 'second';\\n");

@@ -3,7 +3,8 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { DeliveryState, Operation, Reason } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
-import type { ItemKind, ItemRef } from '../item.ts';
+import type { ItemKind, ItemRef, SubjectKind } from '../item.ts';
+import type { PassportDesire, PassportRules, PassportStatus } from '../passport.ts';
 import type { Place } from '../record.ts';
 import type { RunResult, RunTrigger } from './ledger.ts';
 
@@ -11,6 +12,25 @@ import type { RunResult, RunTrigger } from './ledger.ts';
 export type ItemState = Exclude<DeliveryState, 'superseded'>;
 
 export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
+
+/**
+ * Where a passport stands: as far as the API has acknowledged, or why it goes no further. `incomplete`: the policy wants it,
+ * and its product is not complete. `none`: nobody wants it, or its first write is under way. `blocked`: it needs a person.
+ */
+export type PassportState = 'none' | 'incomplete' | 'blocked' | PassportStatus;
+
+export type PassportCounts = Partial<Record<PassportState, number>>;
+
+export interface PassportView {
+  state: PassportState;
+  /** What the API has acknowledged; null before the first initialisation. */
+  acknowledged: PassportStatus | null;
+  desired: PassportDesire | null;
+  /** What was said of its open delivery. */
+  reason: Reason | null;
+  /** What keeps it from being initialised or published by itself. */
+  holds: string[];
+}
 
 /** The account of one stream in one run; `read` is the sum of the four that follow it. */
 export interface StreamAccount {
@@ -49,7 +69,7 @@ export interface QuarantinedRecord {
 }
 
 export interface ItemSummary {
-  kind: ItemKind;
+  kind: SubjectKind;
   key: string;
   naturalKey: string | null;
   name: string | null;
@@ -64,7 +84,7 @@ export interface ItemSummary {
 
 export interface ItemFilter {
   state?: ItemState | 'missing';
-  kind?: ItemKind;
+  kind?: SubjectKind;
   source?: string;
   /** Part of a key, a natural key or a name. */
   search?: string;
@@ -97,7 +117,7 @@ export interface ItemView extends ItemSummary {
 /** A delivery that needs a person. */
 export interface StuckDelivery {
   id: number;
-  kind: ItemKind;
+  kind: SubjectKind;
   key: string;
   naturalKey: string | null;
   operation: Operation;
@@ -125,7 +145,11 @@ export interface LedgerViews {
   quarantined(request: { source?: string; afterId: number; limit: number }): QuarantinedRecord[];
   items(request: ItemFilter & { afterId: number; limit: number }): { items: ItemSummary[]; lastId: number };
   /** By key or natural key. */
-  item(kind: ItemKind, key: string): ItemView | null;
+  item(kind: SubjectKind, key: string): ItemView | null;
+  /** The passport of a product, by the key or natural key of that. Null where there is no such product. */
+  passport(product: string, rules: PassportRules): PassportView | null;
+  /** Passports of the products of these sources, by where they stand. */
+  passportCounts(rules: PassportRules, sources?: readonly string[]): PassportCounts;
   /** What needs a person, newest first: blocked, rejected, parked, and in doubt with nothing left to ask. */
   stuck(limit: number): StuckDelivery[];
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;

@@ -4,8 +4,9 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Operation, Reason } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
-import type { ItemKind } from '../item.ts';
+import type { SubjectKind } from '../item.ts';
 import type { MapResult } from '../mapping.ts';
+import type { PassportAnswer, PassportRules } from '../passport.ts';
 import type { IncomingRecord, Place } from '../record.ts';
 import type { EncodedWrite, Write } from './target.ts';
 
@@ -112,7 +113,7 @@ export interface StageSummary {
 /** A delivery as the feeder rings for it. */
 export interface DueDelivery {
   id: number;
-  kind: ItemKind;
+  kind: SubjectKind;
   key: string;
   operation: Operation;
   source: string;
@@ -125,6 +126,8 @@ export interface ClaimedDelivery extends DueDelivery, EncodedWrite {
   attempts: number;
   /** True when this revision has gone out before. */
   again: boolean;
+  /** True when nobody knows whether an earlier attempt took effect. */
+  uncertain: boolean;
 }
 
 /** Why a delivery could not be claimed: it has moved on, or a ref is not there yet. */
@@ -162,7 +165,10 @@ export interface Settled {
 
 /** A delivery in doubt whose next look is due. */
 export interface DoubtfulDelivery extends DueDelivery, EncodedWrite {
+  /** Of a passport its product's. */
   naturalKey: string | null;
+  /** For a passport: the remote id of its product. */
+  productId: JsonValue;
   reason: Reason;
   attempts: number;
 }
@@ -237,6 +243,28 @@ export interface Ledger {
    * `dryRun` nothing else.
    */
   forceDoubts(request: { selection: ReplaySelection; dryRun: boolean }): Promise<number>;
+
+  /**
+   * Judges the passports of a page of products, in the order of their keys: stages what the policy wants of those that are
+   * complete, asks again for those that got stuck and of which something was delivered since, and withdraws those of
+   * missing products. Gives how many deliveries that staged, and the last key, null at the end.
+   */
+  judgePassports(request: {
+    rules: PassportRules;
+    afterKey: string | null;
+    limit: number;
+  }): Promise<{ staged: number; lastKey: string | null }>;
+  /** Asks for passports to be published or withdrawn on a person's word, by keys or natural keys of their products. */
+  askForPassports(request: {
+    rules: PassportRules;
+    products: readonly string[];
+    status: 'published' | 'unpublished';
+  }): Promise<PassportAnswer[]>;
+  /**
+   * Asks again for passports that got stuck, as new revisions, where their products are complete. Gives how many; with
+   * `dryRun` nothing else.
+   */
+  replayPassports(request: { selection: ReplaySelection; rules: PassportRules; dryRun: boolean }): Promise<number>;
 
   /** Prunes the history of items, runs and events. */
   prune(): Promise<void>;

@@ -1,5 +1,5 @@
 import type { DeliveryState, Operation, Reason } from '../delivery.ts';
-import type { ItemKind } from '../item.ts';
+import type { SubjectKind } from '../item.ts';
 import type { RunResult } from './ledger.ts';
 
 /** What the engine tells while it works, for progress bars, metrics and logs. Nothing depends on it being heard. */
@@ -17,16 +17,17 @@ export type ProgressEvent =
   | { type: 'mapped'; source: string; mapped: number; excluded: number; quarantined: number }
   | {
       type: 'settled';
-      kind: ItemKind;
+      kind: SubjectKind;
       key: string;
       operation: Operation;
       state: DeliveryState;
       /** HTTP status, null where there was no answer or no request. */
       status: number | null;
-      latencyMs: number;
+      /** Null where it was settled by reading back. */
+      latencyMs: number | null;
       reason: Reason | null;
     }
-  | { type: 'request'; operation: Operation | 'list'; outcome: string; retry: boolean }
+  | { type: 'request'; operation: Operation | 'list' | 'publications'; outcome: string; retry: boolean }
   | { type: 'paused'; reason: Reason }
   | { type: 'resumed' };
 

@@ -4,17 +4,20 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import type { ExpressionMapping } from './compile-expressions.ts';
 import { describeFailure, withSource } from './describe-failure.ts';
+import { keyTextOf } from './evaluate-key.ts';
 import type { Expression } from './expression.ts';
+import { heldProducts, type Refusal } from './held-products.ts';
 import { MappingError } from './mapping-error.ts';
-import { keyText, kindOf, requireNumberText, rounded, toPayload } from './values.ts';
+import { kindOf, requireNumberText, toPayload } from './values.ts';
 
 /** Stands for a key that could not be had, so that the rest of the item can be judged all the same. */
 const UNKNOWN_KEY = '?';
 
 /** Makes the items of one mapping from a row: one, none where `when` is false, or all that is wrong with the row. */
-export function applyExpressions(mapping: ExpressionMapping, row: JsonObject): Result<Item[], Issue[]> {
+export function applyExpressions(mapping: ExpressionMapping, row: JsonObject): Result<Item[], Refusal> {
+  const refuse = (issues: Issue[]) => err({ issues, holds: heldProducts(mapping, row) });
   const wanted = evaluateWhen(mapping.when, row);
-  if (!wanted.ok) return err([wanted.error]);
+  if (!wanted.ok) return refuse([wanted.error]);
   if (!wanted.value) return ok([]);
 
   const issues: Issue[] = [];
@@ -41,7 +44,7 @@ export function applyExpressions(mapping: ExpressionMapping, row: JsonObject): R
   const parsed = parseItem({ kind: mapping.kind, key, payload, refs });
   if (parsed.ok && issues.length === 0) return ok([parsed.value]);
   if (!parsed.ok) issues.push(...unseen(parsed.error, issues, mapping, row));
-  return err(issues);
+  return refuse(issues);
 }
 
 /** Whether a mapping wants a row; anything but true or false is an issue. */
@@ -58,10 +61,6 @@ export function evaluateWhen(when: Expression | null, row: JsonObject): Result<b
   } catch (error) {
     return err(describeFailure(error, 'when', when, row));
   }
-}
-
-function keyTextOf(expression: Expression): (value: unknown) => string {
-  return (value) => keyText(expression.calculates && typeof value === 'number' ? rounded(value) : value);
 }
 
 function fieldValue(given: unknown, calculated: boolean, text: boolean): JsonValue {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { Issue } from '../../domain/issue.ts';
 import { ITEM_KINDS, type Item, parseItem, REF_KINDS, REF_ROLES } from '../../domain/item.ts';
-import type { MappableRecord } from '../../domain/mapping.ts';
+import { type HeldProducts, type MappableRecord, productsOf } from '../../domain/mapping.ts';
 import type { MappingModule, MappingTools } from '../../domain/mapping-module.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
+import { ANY_PRODUCT, type Refusal } from './held-products.ts';
 import { MappingError } from './mapping-error.ts';
 import { copyOfRow, keyText, kindOf, shown, toPayload } from './values.ts';
 
@@ -26,7 +27,7 @@ const DraftItem = z.strictObject({
 
 const Items = z.array(DraftItem).max(ITEMS_MAX);
 
-const Refusal = z.strictObject({
+const RefusedRow = z.strictObject({
   issues: z
     .array(
       z.object({
@@ -39,6 +40,7 @@ const Refusal = z.strictObject({
     )
     .min(1)
     .max(ISSUES_MAX),
+  products: z.array(Key).max(ITEMS_MAX).optional(),
 });
 
 /**
@@ -49,7 +51,7 @@ export function applyModule(
   module: MappingModule,
   record: MappableRecord,
   tools: MappingTools,
-): Result<Item[], Issue[]> {
+): Result<Item[], Refusal> {
   try {
     const given: unknown = module.map(copyOfRow(record.fields), {
       stream: record.stream,
@@ -58,38 +60,51 @@ export function applyModule(
     });
     if (Array.isArray(given)) {
       const items = Items.safeParse(given);
-      return items.success ? toItems(items.data) : err([nonsense(given, items.error)]);
+      return items.success ? toItems(items.data) : refuse([nonsense(given, items.error)]);
     }
-    const refusal = Refusal.safeParse(given);
-    return err(refusal.success ? refusal.data.issues.map(toIssue) : [nonsense(given, refusal.error)]);
+    const refused = RefusedRow.safeParse(given);
+    if (!refused.success) return refuse([nonsense(given, refused.error)]);
+    const { issues, products } = refused.data;
+    return refuse(
+      issues.map(toIssue),
+      products?.map(keyText).filter((key) => key !== ''),
+    );
   } catch (error) {
     if (error instanceof MappingError) {
       const { code, message, cure } = error;
-      return err([{ code, message, ...(cure === undefined ? {} : { cure }) }]);
+      return refuse([{ code, message, ...(cure === undefined ? {} : { cure }) }]);
     }
     const message = `The mapping module threw: ${shown(messageOf(error))}`;
-    return err([{ code: 'module.threw', message, cure: 'Correct the module, or the row if the module is right.' }]);
+    return refuse([{ code: 'module.threw', message, cure: 'Correct the module, or the row if the module is right.' }]);
   }
 }
 
-function toItems(drafts: readonly z.infer<typeof DraftItem>[]): Result<Item[], Issue[]> {
+/** A module may make anything of a row, so one that it refuses without naming products may be about any of them. */
+function refuse(issues: Issue[], holds: HeldProducts = ANY_PRODUCT) {
+  return err({ issues, holds });
+}
+
+function toItems(drafts: readonly z.infer<typeof DraftItem>[]): Result<Item[], Refusal> {
   const items: Item[] = [];
   const issues: Issue[] = [];
-  for (const draft of drafts) {
+  const given = drafts.map((draft): Item => {
     const payload = toPayload(draft.payload) ?? {};
-    const parsed = parseItem({
+    return {
       kind: draft.kind,
       key: keyText(draft.key),
       payload: isJsonObject(payload) ? payload : {},
       refs: draft.refs.map((ref) => ({ ...ref, key: keyText(ref.key) })).filter((ref) => ref.key !== ''),
-    });
+    };
+  });
+  for (const item of given) {
+    const parsed = parseItem(item);
     if (parsed.ok) items.push(parsed.value);
     else issues.push(...parsed.error);
   }
-  return issues.length > 0 ? err(issues) : ok(items);
+  return issues.length > 0 ? refuse(issues, productsOf(given)) : ok(items);
 }
 
-function toIssue({ code, message, field, value, cure }: z.infer<typeof Refusal>['issues'][number]): Issue {
+function toIssue({ code, message, field, value, cure }: z.infer<typeof RefusedRow>['issues'][number]): Issue {
   return {
     code,
     message,

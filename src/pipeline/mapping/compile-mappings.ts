@@ -1,6 +1,14 @@
 import type { Issue } from '../../domain/issue.ts';
-import type { Item } from '../../domain/item.ts';
-import type { MappableRecord, MappedItem, Mapper, MappingDefinition, MapResult } from '../../domain/mapping.ts';
+import type { Item, ItemKind } from '../../domain/item.ts';
+import {
+  type HeldProducts,
+  type MappableRecord,
+  type MappedItem,
+  type Mapper,
+  type MappingDefinition,
+  type MapResult,
+  productsOf,
+} from '../../domain/mapping.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
@@ -11,6 +19,7 @@ import { applyModule } from './apply-module.ts';
 import { type Compilation, compileExpressions, compileWhen } from './compile-expressions.ts';
 import type { MappingProblem } from './definition.ts';
 import { createEnvironment } from './environment.ts';
+import { ANY_PRODUCT, type Refusal } from './held-products.ts';
 import { loadModule } from './load-module.ts';
 import { loadLookupTable } from './lookup-tables.ts';
 import { readModuleSource } from './module-source.ts';
@@ -23,7 +32,17 @@ import { isTooDeep } from './values.ts';
  */
 const HELPERS_VERSION = 1;
 
-type Apply = (record: MappableRecord) => Result<Item[], Issue[]>;
+type Apply = (record: MappableRecord) => Result<Item[], Refusal>;
+
+/** A mapping of one stream, ready to run. */
+interface StreamMapping {
+  stream: string;
+  /** Its place in the config. */
+  index: number;
+  apply: Apply;
+  /** What it makes; undefined for a module, which may make anything. */
+  kind: ItemKind | undefined;
+}
 
 interface Compiled {
   run: Apply;
@@ -50,7 +69,7 @@ export async function compileMappings(options: {
   const problems: MappingProblem[] = [];
   const hashes: JsonObject = {};
   const wantedBy = new Map<string, string>();
-  const mappings: { stream: string; index: number; apply: Apply }[] = [];
+  const mappings: StreamMapping[] = [];
 
   for (const [index, definition] of options.definitions.entries()) {
     const compilation = { environment, findings: { ...findings, lookups: new Set<string>() }, problems };
@@ -60,7 +79,7 @@ export async function compileMappings(options: {
         : await compileModule({ ...definition, module: definition.module }, compilation, tools);
     for (const file of compilation.findings.lookups) wantedBy.set(file, wantedBy.get(file) ?? definition.path);
     if (apply === null) continue;
-    mappings.push({ stream: definition.stream, index, apply: apply.run });
+    mappings.push({ stream: definition.stream, index, apply: apply.run, kind: definition.to });
     if (apply.hash !== undefined) hashes[`module ${index}`] = apply.hash;
   }
   for (const [file, path] of wantedBy) {
@@ -103,7 +122,7 @@ async function compileModule(
   const module = loaded.value;
   const run: Apply = (record) => {
     const wanted = evaluateWhen(when, record.fields);
-    if (!wanted.ok) return err([wanted.error]);
+    if (!wanted.ok) return err({ issues: [wanted.error], holds: ANY_PRODUCT });
     return wanted.value ? applyModule(module, record, tools) : ok([]);
   };
   return { run, hash: source.value.hash };
@@ -127,34 +146,50 @@ function trimmed(expressions: Record<string, string | undefined> = {}): JsonObje
   return Object.fromEntries(Object.entries(expressions).map(([name, text]) => [name, text?.trim() ?? null]));
 }
 
-function createMapper(mappings: readonly { stream: string; index: number; apply: Apply }[], revision: string): Mapper {
+function createMapper(mappings: readonly StreamMapping[], revision: string): Mapper {
   const byStream = Map.groupBy(mappings, ({ stream }) => stream);
   return {
     revision,
     streams: [...byStream.keys()],
     map(record) {
+      const mappings = byStream.get(record.stream) ?? [];
+      const unreadable = (issues: readonly Issue[]): MapResult => ({
+        status: 'quarantined',
+        issues: [...issues],
+        holds: anyOf(mappings),
+      });
+      if (record.issues.length > 0) return unreadable(record.issues);
+      if (isTooDeep(record.fields)) {
+        return unreadable([{ code: 'row.depth', message: 'The row is nested too deeply to be mapped.' }]);
+      }
       try {
-        return mapWith(byStream.get(record.stream) ?? [], record);
+        return mapWith(mappings, record);
       } catch (error) {
-        const message = `The row could not be mapped: ${messageOf(error)}.`;
-        return { status: 'quarantined', issues: [{ code: 'mapping.failed', message }] };
+        return unreadable([{ code: 'mapping.failed', message: `The row could not be mapped: ${messageOf(error)}.` }]);
       }
     },
   };
 }
 
-function mapWith(mappings: readonly { index: number; apply: Apply }[], record: MappableRecord): MapResult {
-  if (isTooDeep(record.fields)) {
-    const message = 'The row is nested too deeply to be mapped.';
-    return { status: 'quarantined', issues: [{ code: 'row.depth', message }] };
-  }
+/** Of a row that cannot be read nobody can say to which product it belongs. */
+function anyOf(mappings: readonly StreamMapping[]): HeldProducts {
+  return mappings.some(({ kind }) => kind === 'bom_item' || kind === undefined) ? ANY_PRODUCT : [];
+}
+
+function mapWith(mappings: readonly StreamMapping[], record: MappableRecord): MapResult {
   const items: MappedItem[] = [];
   const issues: Issue[] = [];
+  const holds: (string | null)[] = [];
   for (const { index, apply } of mappings) {
     const made = apply(record);
-    if (made.ok) for (const item of made.value) items.push({ ...item, mapping: index });
-    else issues.push(...made.error);
+    if (made.ok) {
+      for (const item of made.value) items.push({ ...item, mapping: index });
+    } else {
+      issues.push(...made.error.issues);
+      holds.push(...made.error.holds);
+    }
   }
-  if (issues.length > 0) return { status: 'quarantined', issues };
+  if (issues.length > 0)
+    return { status: 'quarantined', issues, holds: [...new Set([...holds, ...productsOf(items)])] };
   return items.length > 0 ? { status: 'mapped', items } : { status: 'excluded' };
 }

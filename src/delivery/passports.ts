@@ -1,0 +1,81 @@
+import type { PassportRules } from '../domain/passport.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
+
+/** Sees that passports follow their products. What is due for a passport is decided in the ledger. */
+export interface Passports {
+  /** Something happened after which a passport may be due: a delivery was settled, records were mapped, a run has ended. */
+  stir(): void;
+  /**
+   * Judges all passports, unless nothing has happened since they were judged last. Gives the number of deliveries that
+   * were staged.
+   */
+  judge(): Promise<number>;
+  /** Judges as soon as the work has come to rest, which is when most products are complete. Call it now and then. */
+  look(atRest: boolean): Promise<number>;
+  /** Keeps `look` from judging, while more is known to come. Call what it gives to end that. */
+  pause(): () => void;
+}
+
+/** Products that are judged in one transaction, between two looks at the event loop. */
+const PAGE = 1000;
+/** Where the work never comes to rest, passports are judged this often all the same. */
+const RESTLESS_MS = 60_000;
+
+export function createPassports(options: {
+  ledger: Pick<Ledger, 'judgePassports'>;
+  rules: PassportRules;
+  now: () => number;
+}): Passports {
+  const { ledger, rules, now } = options;
+  // An earlier process may have ended before it judged.
+  let stirred = true;
+  let judgedAt = now();
+  let pauses = 0;
+  let running: Promise<number> | null = null;
+
+  async function judgeAll(): Promise<number> {
+    stirred = false;
+    let staged = 0;
+    let afterKey: string | null = null;
+    try {
+      do {
+        const page = await ledger.judgePassports({ rules, afterKey, limit: PAGE });
+        staged += page.staged;
+        afterKey = page.lastKey;
+      } while (afterKey !== null);
+    } catch (error) {
+      stirred = true;
+      throw error;
+    }
+    judgedAt = now();
+    return staged;
+  }
+
+  async function judge(): Promise<number> {
+    if (running) return running;
+    if (!stirred) return 0;
+    running = judgeAll().finally(() => {
+      running = null;
+    });
+    return running;
+  }
+
+  return {
+    judge,
+    stir() {
+      stirred = true;
+    },
+    async look(atRest) {
+      if (pauses > 0 || !(atRest || now() - judgedAt >= RESTLESS_MS)) return 0;
+      return judge();
+    },
+    pause() {
+      pauses += 1;
+      let over = false;
+      return () => {
+        if (!over) pauses -= 1;
+        over = true;
+      };
+    },
+  };
+}

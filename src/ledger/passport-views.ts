@@ -1,0 +1,66 @@
+import type { Reason } from '../domain/delivery.ts';
+import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../domain/passport.ts';
+import type { LedgerViews, PassportCounts, PassportState } from '../domain/ports/ledger-views.ts';
+import { createCompleteness, type JudgedProduct } from './completeness.ts';
+import { parseJsonOrNull } from './context.ts';
+import type { Sqlite } from './database.ts';
+
+const OPEN = "('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')";
+const HOLDS_MAX = 10;
+
+// What has no passport although one is wanted is not complete: it would have been judged otherwise.
+const STATE = `CASE
+  WHEN d.state IN ('blocked', 'rejected', 'parked') OR (d.state = 'in_doubt' AND d.due_at = 0) THEN 'blocked'
+  WHEN json_extract(q.baseline, '$.status') IS NOT NULL THEN json_extract(q.baseline, '$.status')
+  WHEN q.id IS NULL AND @wanted = 1 AND p.missing_since IS NULL AND p.record_id IS NOT NULL THEN 'incomplete'
+  ELSE 'none' END`;
+const FROM = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key
+  LEFT JOIN deliveries d ON d.item_id = q.id AND d.state IN ${OPEN}`;
+
+interface PassportRow extends JudgedProduct {
+  state: PassportState;
+  desired: string | null;
+  acknowledged: PassportStatus | null;
+  reason: string | null;
+}
+
+/** Where passports stand, one by one and together. */
+export function createPassportViews(db: Sqlite): Pick<LedgerViews, 'passport' | 'passportCounts'> {
+  const completeness = createCompleteness(db);
+  const sql = {
+    passport: db.prepare<[{ name: string; wanted: 0 | 1 }], PassportRow>(
+      `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${STATE} AS state, q.desired,
+         json_extract(q.baseline, '$.status') AS acknowledged, d.reason ${FROM}
+       WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name) ORDER BY p.key = @name DESC LIMIT 1`,
+    ),
+    counts: db.prepare<[{ sources: string; wanted: 0 | 1 }], { state: PassportState; n: number }>(
+      `SELECT ${STATE} AS state, count(*) AS n ${FROM}
+       WHERE p.kind = 'product' AND (@sources = '[]' OR p.source IN (SELECT value FROM json_each(@sources)))
+       GROUP BY 1`,
+    ),
+  };
+
+  const isWanted = (rules: PassportRules): 0 | 1 => (wantedByPolicy(rules) === null ? 0 : 1);
+
+  return {
+    passport(product, rules) {
+      const row = sql.passport.get({ name: product, wanted: isWanted(rules) });
+      if (!row) return null;
+      const holds = [...completeness.commonHolds(rules, HOLDS_MAX), ...completeness.holds(row, rules, HOLDS_MAX)];
+      return {
+        state: row.state,
+        acknowledged: row.acknowledged,
+        desired: parseJsonOrNull<PassportDesire>(row.desired),
+        reason: parseJsonOrNull<Reason>(row.reason),
+        holds: holds.slice(0, HOLDS_MAX),
+      };
+    },
+
+    passportCounts(rules, sources) {
+      const counts: PassportCounts = {};
+      const rows = sql.counts.all({ sources: JSON.stringify(sources ?? []), wanted: isWanted(rules) });
+      for (const { state, n } of rows) counts[state] = n;
+      return counts;
+    },
+  };
+}
