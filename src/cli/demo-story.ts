@@ -1,10 +1,10 @@
-import type { ChangedValue } from '../daemon/demo-folder.ts';
+import type { ChangedValue } from '../daemon/demo-changes.ts';
 import type { SyncReport } from '../daemon/sync.ts';
-import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
+import type { ItemSummary, QuarantinedRecord } from '../domain/ports/ledger-views.ts';
 import { formatPlace } from '../domain/record.ts';
 import type { Output } from './output.ts';
 import { formatCount, formatDuration, plural, printable } from './style.ts';
-import { itemLines, runLines } from './sync-report.ts';
+import { itemLines, passportLines, runLines } from './sync-report.ts';
 import { countKind, formatIssue } from './words.ts';
 
 /** Tells the reader what the demo does, step by step. */
@@ -14,6 +14,8 @@ export interface DemoStory {
   firstSync(report: SyncReport, examples: readonly QuarantinedRecord[]): void;
   secondSync(report: SyncReport): void;
   oneChange(change: ChangedValue, report: SyncReport): void;
+  /** @param mended null where the export has no line without a product any more */
+  passports(mended: ChangedValue | null, report: SyncReport, gated: readonly ItemSummary[]): void;
   /** @param port the sandbox's, to have it serve there again */
   goOn(port: string): void;
   serving(access: { url: string | null; token: string; baseUrl: string; apiKey: string }): void;
@@ -93,6 +95,28 @@ export function createDemoStory(output: Output, command: string): DemoStory {
         `exports/materials.csv, line ${line}: the recycled content (${column}) of ${printable(name)} is ${to} % now, not ${from} %.`,
         `${paint('green', '✓')} Exactly one request, in ${formatDuration(durationMs)}: a PATCH of material ${printable(key)} with that one field.`,
       );
+    },
+    passports(mended, { passports, durationMs }, gated) {
+      heading('Passports');
+      if (mended !== null) {
+        say(
+          `No passport has been published so far: ${mended.file}, line ${mended.line}, did not say to which product its`,
+          `${printable(mended.name)} belongs, so it might have been a part of any. The line names`,
+          `${mended.to} now, as the line above it does.`,
+          '',
+        );
+      }
+      say(
+        `${paint('green', '✓')} ${plural(passports.published ?? 0, 'passport', 'passports')} of complete products published, in ${formatDuration(durationMs)}.`,
+        '',
+      );
+      print(...passportLines(passports, paint).map((line) => ` ${line}`));
+      if (gated.length > 0) {
+        say('', "The platform's gates hold the others back, and each says what is missing, for example");
+        for (const { key, naturalKey, reason } of gated) {
+          say(`${paint('yellow', '✗')} ${printable(naturalKey ?? key)}  ${printable(reason?.message ?? '')}`);
+        }
+      }
     },
     goOn(port) {
       heading('How to go on');

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import type { Command } from 'commander';
-import { changeMaterial, type DemoFolder, openDemoFolder } from '../daemon/demo-folder.ts';
+import { changeMaterial, mendBomLine } from '../daemon/demo-changes.ts';
+import { type DemoFolder, openDemoFolder } from '../daemon/demo-folder.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import { type SyncReport, sync } from '../daemon/sync.ts';
@@ -32,6 +33,8 @@ export may be edited and the demo run again. The export has rows that are wrong 
 const ORGANIZATION = 'Tannwerk';
 const WAIT_MS = 15_000;
 const EXAMPLES_SHOWN = 4;
+/** Besides the gates that are always there, some units have to be reviewed by a person at the platform. */
+const GATES = { review: { enabled: true, match: 'TWZ-180-*' } };
 
 export function addDemoCommand(program: Command, run: RunAction): void {
   program
@@ -52,12 +55,12 @@ async function demo({ serve = false, dir }: DemoOptions, context: CommandContext
   story.folder(shown.startsWith('..') ? demoFolder.folder : shown);
 
   const { createSandbox } = await import('../sandbox/sandbox.ts');
-  const sandbox = await createSandbox({ storage: demoFolder.sandboxFile }, { clock });
+  const sandbox = await createSandbox({ storage: demoFolder.sandboxFile, gates: GATES }, { clock });
   try {
     const baseUrl = await serveSandbox(sandbox, demoFolder);
     story.sandbox(baseUrl);
     const config = await loadRuntimeConfig(demoFolder.configFile, secrets);
-    const syncs = await threeSyncs(context, config, { demoFolder, sandbox, story, abort });
+    const syncs = await runSyncs(context, config, { demoFolder, sandbox, story, abort });
     const [first] = syncs;
     if (output.json) {
       const steps = syncs.map(({ name, report }) => {
@@ -97,12 +100,12 @@ interface Stage {
 }
 
 interface NamedSync {
-  name: 'first' | 'unchanged' | 'one change';
+  name: 'first' | 'unchanged' | 'one change' | 'passports';
   report: SyncReport;
 }
 
-/** The first sync, one that finds nothing to do, and one that finds a single change. */
-async function threeSyncs(context: CommandContext, config: RuntimeConfig, stage: Stage): Promise<NamedSync[]> {
+/** The first sync, one that finds nothing to do, one with a single change, and one that the passports have waited for. */
+async function runSyncs(context: CommandContext, config: RuntimeConfig, stage: Stage): Promise<NamedSync[]> {
   const { output, clock } = context;
   const { demoFolder, sandbox, story, abort } = stage;
   const runtime = await context.openRuntime(config, 'demo');
@@ -136,10 +139,17 @@ async function threeSyncs(context: CommandContext, config: RuntimeConfig, stage:
       throw unexpected(`one changed value led to ${third.requests.sent} requests, not one`);
     }
     story.oneChange(change, third);
+
+    const mended = await mendBomLine(demoFolder.folder);
+    const fourth = await sync(runtime, request, clock);
+    assertFinished(fourth);
+    const gated = runtime.views.items({ kind: 'passport', state: 'blocked', afterId: 0, limit: EXAMPLES_SHOWN }).items;
+    story.passports(mended, fourth, gated);
     return [
       { name: 'first', report: first },
       { name: 'unchanged', report: second },
       { name: 'one change', report: third },
+      { name: 'passports', report: fourth },
     ];
   } finally {
     await runtime.close();

@@ -64,7 +64,13 @@ function itemLines(item: ItemView, passport: PassportView | null, { paint }: Out
 
   if (passport !== null) lines.push('', ...passportLines(item, passport, paint));
 
-  lines.push('', paint('bold', 'Wanted by the source and acknowledged by the platform'), ...payloadLines(item, paint));
+  if (kind !== 'passport') {
+    lines.push(
+      '',
+      paint('bold', 'Wanted by the source and acknowledged by the platform'),
+      ...payloadLines(item, paint),
+    );
+  }
   if (item.refs.length > 0) {
     lines.push('', paint('bold', 'Refers to'));
     for (const ref of item.refs) {
@@ -91,11 +97,20 @@ function itemLines(item: ItemView, passport: PassportView | null, { paint }: Out
   return lines;
 }
 
+const WANTED_BY = {
+  policy: 'as the config has it for complete products',
+  person: 'as a person has asked',
+  missing: 'since the source no longer has the product',
+} as const;
+
 /** Where the passport of a product stands, and all that keeps it from going on. */
 function passportLines({ kind, key }: ItemView, passport: PassportView, paint: Output['paint']): string[] {
-  const { state, acknowledged, reason, holds } = passport;
+  const { state, acknowledged, desired, reason, holds } = passport;
   const far = state === 'blocked' && acknowledged !== null ? `, ${acknowledged} so far` : '';
   const lines = [`${paint('bold', 'Passport')}  ${paint(PASSPORT_COLOURS[state], state)}${far}`];
+  if (kind === 'passport' && desired !== null) {
+    lines.push(`  wanted: ${desired.status}, ${WANTED_BY[desired.because]}`);
+  }
   // The passport's own story has the reason above already.
   if (kind === 'product' && reason !== null) {
     lines.push(`  ${printable(reason.message)}`, `  More of it: dpp-sync show passport ${printable(key)}`);

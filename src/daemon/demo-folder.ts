@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
 import { acquireLock } from '../ledger/lock.ts';
@@ -108,40 +108,4 @@ async function secretIn(file: string, prefix: string): Promise<string> {
   const secret = `${prefix}${randomBytes(24).toString('base64url')}`;
   await writeFile(file, `${secret}\n`, { mode: 0o600 });
   return secret;
-}
-
-/** A value that was changed in an export. */
-export interface ChangedValue {
-  key: string;
-  name: string;
-  column: string;
-  line: number;
-  from: string;
-  to: string;
-}
-
-/**
- * Raises the recycled content of the first raw material in the demo's `materials.csv` by a percent, as somebody in
- * purchasing might. The file's other bytes stay as they are. Null where the file has no such row any more.
- */
-export async function changeMaterial(folder: string): Promise<ChangedValue | null> {
-  const file = join(folder, 'exports', 'materials.csv');
-  // Every byte is a character here, so that whatever the encoding, it is written back as it was read.
-  const lines = (await readFile(file, 'latin1')).split('\n');
-  const columns = (lines[0] ?? '').trimEnd().split(';');
-  const at = (name: string) => columns.indexOf(name);
-  for (const [index, line] of lines.entries()) {
-    const cells = line.split(';');
-    const from = cells[at('REZANT')] ?? '';
-    if (index === 0 || cells[at('MTART')] !== 'ROH' || !/^\d{1,2}$/.test(from) || line.includes('"')) continue;
-    const to = String(Number(from) + 1);
-    cells[at('REZANT')] = to;
-    lines[index] = cells.join(';');
-    // Written beside and renamed, so that nobody reads half a file.
-    await writeFile(`${file}.part`, lines.join('\n'), 'latin1');
-    await rename(`${file}.part`, file);
-    const name = new TextDecoder('windows-1252').decode(Buffer.from(cells[at('MAKTX')] ?? '', 'latin1'));
-    return { key: cells[at('MATNR')] ?? '', name, column: 'REZANT', line: index + 1, from, to };
-  }
-  return null;
 }

@@ -20,8 +20,12 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
 
   beforeAll(async () => {
     redis = queue === 'redis' ? await startRedis() : null;
-    const config = { sources: adventureworksSources(folder) };
-    world = await createWorld({ config, queue: redis?.url ?? 'embedded' });
+    const config = {
+      sources: adventureworksSources(folder),
+      passports: { init: 'when-complete', publish: 'auto' },
+    };
+    const sandbox = { gates: { materialData: { enabled: false } } };
+    world = await createWorld({ config, sandbox, queue: redis?.url ?? 'embedded' });
     report = await world.sync();
   }, 120_000);
   afterAll(async () => {
@@ -60,9 +64,29 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
       { stream: 'products', read: 504, unchanged: 0, changed: 504, quarantined: 0, excluded: 0 },
       { stream: 'boms', read: lines.length, unchanged: 0, changed: lines.length - excluded, quarantined: 0, excluded },
     ]);
-    expect(exitCodeOf(report)).toBe(0);
+    expect(exitCodeOf(report)).toBe(4);
     expect(report.items.product).toEqual({ delivered: 504 });
     expect(report.items.bom_item).toEqual({ delivered: lines.length - excluded });
+  });
+
+  it('publishes every product that has a bill of materials once, and the gate holds the others with its words', async () => {
+    const { products, lines } = readAdventureworks(folder);
+    const numbers = new Map(products.map(({ id, number }) => [id, number]));
+    const parents = new Set(
+      lines
+        .filter(({ assembly, component, ended }) => !ended && numbers.has(assembly) && numbers.has(component))
+        .map(({ assembly }) => numbers.get(assembly)),
+    );
+    const published = world.contents().publications.map(({ sku }) => text(sku));
+    expect(published.toSorted(byText)).toEqual([...parents].map(text).toSorted(byText));
+    expect(report.passports).toEqual({ published: parents.size, blocked: products.length - parents.size });
+
+    const gated = products.find(({ number }) => !parents.has(number))?.id ?? '';
+    const runtime = await world.open();
+    const passport = runtime.views.passport(gated, runtime.rules);
+    await runtime.close();
+    expect(passport).toMatchObject({ state: 'blocked', acknowledged: 'initialized', reason: { status: 409 } });
+    expect(passport?.reason?.message).toContain('bom_items is missing');
   });
 
   it('sends nothing in a second sync', async () => {

@@ -30,7 +30,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 interface DemoDocument {
   ok: boolean;
   config: string;
-  steps: { name: string; requests: { sent: number }; items: unknown; runs: { quarantined: number }[] }[];
+  steps: {
+    name: string;
+    requests: { sent: number };
+    passports: unknown;
+    items: unknown;
+    runs: { quarantined: number }[];
+  }[];
 }
 
 describe('dpp-sync demo', () => {
@@ -43,6 +49,14 @@ describe('dpp-sync demo', () => {
       ['first', 2310],
       ['unchanged', 0],
       ['one change', 1],
+      // The line that was mended, and two requests for each passport.
+      ['passports', 1 + 337 * 2],
+    ]);
+    expect(steps.map(({ passports }) => passports)).toEqual([
+      { incomplete: 344 },
+      { incomplete: 344 },
+      { incomplete: 344 },
+      { published: 331, blocked: 6, incomplete: 7 },
     ]);
     expect(steps[0]).toMatchObject({
       items: { product: { delivered: 344 }, material: { delivered: 98 }, bom_item: { delivered: 1868, waiting: 19 } },

@@ -1,0 +1,66 @@
+// What the demo changes in its export, as people in a company might: the other bytes of the file stay as they are.
+
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** A value that was changed in an export. */
+export interface ChangedValue {
+  /** Of the file within `exports`. */
+  file: string;
+  line: number;
+  column: string;
+  from: string;
+  to: string;
+  /** The row's material, as people call it. */
+  key: string;
+  name: string;
+}
+
+/** Raises the recycled content of the first raw material by a percent. Null where the file has no such row any more. */
+export function changeMaterial(folder: string): Promise<ChangedValue | null> {
+  return changeCell(folder, 'materials.csv', 'REZANT', (row) => {
+    const from = row('REZANT');
+    return row('MTART') === 'ROH' && /^\d{1,2}$/.test(from) ? String(Number(from) + 1) : null;
+  });
+}
+
+/** Names the product of the first line of a bill of materials that names none, as the line before it does. */
+export function mendBomLine(folder: string): Promise<ChangedValue | null> {
+  let before = { list: '', product: '' };
+  return changeCell(folder, 'bom.csv', 'MATNR', (row) => {
+    const product = row('MATNR');
+    const list = row('STLNR');
+    if (product === '' && list === before.list) return before.product;
+    before = { list, product };
+    return null;
+  });
+}
+
+/** Changes one cell in the first row for which `change` gives a value. */
+async function changeCell(
+  folder: string,
+  name: string,
+  column: string,
+  change: (row: (column: string) => string) => string | null,
+): Promise<ChangedValue | null> {
+  const file = join(folder, 'exports', name);
+  // Every byte is a character here, so that whatever the encoding, it is written back as it was read.
+  const lines = (await readFile(file, 'latin1')).split('\n');
+  const columns = (lines[0] ?? '').trimEnd().split(';');
+  for (const [index, line] of lines.entries()) {
+    if (index === 0 || line.includes('"')) continue;
+    const cells = line.split(';');
+    const row = (wanted: string): string => cells[columns.indexOf(wanted)] ?? '';
+    const to = change(row);
+    if (to === null) continue;
+    const [from, key, text] = [row(column), row('IDNRK') || row('MATNR'), row('KTEXT') || row('MAKTX')];
+    cells[columns.indexOf(column)] = to;
+    lines[index] = cells.join(';');
+    // Written beside and renamed, so that nobody reads half a file.
+    await writeFile(`${file}.part`, lines.join('\n'), 'latin1');
+    await rename(`${file}.part`, file);
+    const shown = new TextDecoder('windows-1252').decode(Buffer.from(text, 'latin1'));
+    return { file: name, line: index + 1, column, from, to, key, name: shown };
+  }
+  return null;
+}
