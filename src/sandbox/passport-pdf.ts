@@ -44,10 +44,10 @@ export function createPassportExport(parts: PassportParts): Operation {
       const link = textMember(passport.fields, 'public_url') ?? publicUrlOf(publicBaseUrl, product);
       const draw = async (signal: AbortSignal): Promise<Document> => {
         signal.throwIfAborted();
-        fonts ??= loadPdfFonts();
+        const loaded = await (fonts ??= loadPdfFonts());
         // The BOM is read when its turn has come, so that those who wait hold next to nothing.
         const content = contentOf({ product, passport, link, bom: bomOf(organizationId, product) });
-        const bytes = await drawPassport(await fonts, content, { at: new Date(now), signal });
+        const bytes = await drawPassport(loaded, content, { at: new Date(now), signal });
         return { type: 'application/pdf', bytes };
       };
       return { status: 200, body: null, draw: (signal) => oneAtATime(draw, signal) };

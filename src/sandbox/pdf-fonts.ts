@@ -19,8 +19,9 @@ export interface PdfFonts {
 export const MISSING = '\u{fffd}';
 
 /**
- * DejaVu Sans Condensed: Latin, Greek, Cyrillic, Armenian, Georgian, Hebrew and Arabic letters and many symbols, but
- * neither Chinese, Japanese nor Korean. It is loaded when it is called: only a sandbox that draws a document pays for it.
+ * DejaVu Sans Condensed: Latin, Greek, Cyrillic, Armenian and Georgian letters and many symbols. Hebrew and Arabic words
+ * are right in themselves, but pdfkit puts them one after another from left to right. Chinese, Japanese and Korean are
+ * missing. All of it is loaded by the call: only a sandbox that draws a document pays for it.
  */
 export async function loadPdfFonts(): Promise<PdfFonts> {
   const { openSync } = await import('fontkit');
