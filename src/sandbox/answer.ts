@@ -13,6 +13,11 @@ export interface Answer {
   headers?: Record<string, string>;
   /** Sent in place of the body. */
   document?: Document;
+  /**
+   * Makes the document where that takes its time. It is called outside of transactions, and not at all for an answer that
+   * does not go out. Rejects once the signal is aborted.
+   */
+  draw?: (signal: AbortSignal) => Promise<Document>;
   /** Natural keys of what was written, where the request's own is not the one. */
   written?: string[];
 }

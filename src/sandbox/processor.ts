@@ -35,7 +35,7 @@ export interface ProcessorParts {
   idempotencyMode: SandboxSettings['idempotency'];
   faults: Faults;
   clock: Clock;
-  /** Cuts delays short when the sandbox closes. */
+  /** Cuts delays and the drawing of documents short when the sandbox closes. */
   closing: AbortSignal;
 }
 
@@ -81,8 +81,12 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     return clock.sleep(latencyMs, parts.closing).then(() => carryOut(request, use, outcome));
   };
 
-  const carryOut = (request: AdmittedRequest, use: KeyUse | undefined, outcome: FaultPlan['outcome']): Conclusion => {
-    if (outcome === null) return perform(request, use);
+  const carryOut = (
+    request: AdmittedRequest,
+    use: KeyUse | undefined,
+    outcome: FaultPlan['outcome'],
+  ): Conclusion | Promise<Conclusion> => {
+    if (outcome === null) return drawn(perform(request, use));
     const instead = insteadOf(outcome);
     if (instead !== undefined) {
       const { naturalKey } =
@@ -92,8 +96,14 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     }
     const conclusion = perform(request, use, outcome.kind === 'duplicate' ? 2 : 1);
     if (outcome.kind === 'reset-after') return { ...conclusion, answer: null };
-    if (outcome.kind === 'truncate' || outcome.kind === 'slow-body') return { ...conclusion, body: outcome };
-    return conclusion;
+    if (outcome.kind === 'truncate' || outcome.kind === 'slow-body') return drawn({ ...conclusion, body: outcome });
+    return drawn(conclusion);
+  };
+
+  const drawn = (conclusion: Conclusion): Conclusion | Promise<Conclusion> => {
+    if (!conclusion.answer?.draw) return conclusion;
+    const { draw, ...answer } = conclusion.answer;
+    return draw(parts.closing).then((document) => ({ ...conclusion, answer: { ...answer, document } }));
   };
 
   const perform = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Conclusion => {

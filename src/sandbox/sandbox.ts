@@ -35,7 +35,10 @@ export interface Sandbox {
    * @throws Fault when the port cannot be had.
    */
   listenControl(options?: { port?: number }): Promise<string>;
-  /** Ends delays, lets requests finish, closes connections and the storage. Calling it twice is harmless. */
+  /**
+   * Ends delays and the drawing of long documents, lets other requests finish, closes connections and the storage.
+   * Calling it twice is harmless.
+   */
   close(): Promise<void>;
   /** Creates a random key. Its full value is not stored and cannot be had again. */
   issueKey(request: KeyRequest): IssuedKey;

@@ -104,6 +104,7 @@ export const SandboxSettings = z.strictObject({
     .describe('The scope that creating a report takes; the document lists it under read without saying so.'),
   publicBaseUrl: z
     .url()
+    .max(500)
     .default('https://passport.example.com')
     .transform((url) => url.replace(/\/+$/, ''))
     .describe('Where the public pages of passports are said to be. The sandbox does not serve them.'),

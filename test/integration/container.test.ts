@@ -79,6 +79,14 @@ describe('the image', () => {
     expect([0, 4]).toContain(demo.status);
   }, 120_000);
 
+  it('finds the fonts of the documents that the sandbox draws', () => {
+    const script = `
+      const { loadPdfFonts } = await import('./dist/src/sandbox/pdf-fonts.js');
+      process.stdout.write((await loadPdfFonts()).writable('Ελλάδα 漢'));`;
+    const told = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: image, encoding: 'utf8' });
+    expect([told.stdout, told.stderr]).toEqual(['Ελλάδα \u{fffd}', '']);
+  });
+
   it('runs the daemon with its dashboard', async () => {
     const world = await createWorld({
       config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },

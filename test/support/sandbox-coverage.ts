@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../src/sandbox/endpoints.ts';
+import { TABLE_PAGES_MAX } from '../../src/sandbox/pdf-table.ts';
 import { SandboxSettings } from '../../src/sandbox/settings.ts';
 import { CASES } from './sandbox-cases.ts';
 
@@ -72,6 +73,16 @@ export function sandboxCoverage(): string {
     '| Status | Meaning |',
     '|---|---|',
     ...STATUS_MEANINGS.map(([status, meaning]) => `| ${status} | ${meaning} |`),
+    '',
+    '## The passport as PDF',
+    '',
+    'The PDF has the facts of the passport and its product, the materials and the BOM. Its QR code holds the address of the',
+    'publication, or the one that a publication would get: a GS1 Digital Link below `publicBaseUrl` where the product has a',
+    'GTIN. The sandbox does not serve that address.',
+    '',
+    'Latin, Greek, Cyrillic, Armenian and Georgian are written as they should be. A character that the fonts do not have, such',
+    'as a Chinese one, shows as \u{fffd}, and the document says so at its end. Words of Hebrew and Arabic stand from left to',
+    `right. A table ends after ${TABLE_PAGES_MAX} pages, with the number of rows that it leaves out.`,
     '',
     '## What the document leaves open',
     '',

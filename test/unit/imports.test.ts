@@ -27,6 +27,9 @@ const OWNED: Record<string, string[]> = {
   commander: ['cli'],
   'prom-client': ['observe'],
   '@marcbachmann/cel-js': ['pipeline'],
+  pdfkit: ['sandbox'],
+  fontkit: ['sandbox'],
+  qr: ['sandbox'],
 };
 
 interface Import {
@@ -103,6 +106,13 @@ describe('imports', () => {
   it('leave the environment to the config', () => {
     const readers = sources().filter((file) => /process\.env\b/.test(readFileSync(file, 'utf8')));
     expect(readers.map((file) => relative(ROOT, file))).toEqual(['src/config/environment.ts']);
+  });
+
+  it('load what draws documents when the first one is drawn', () => {
+    const early = sources().filter((file) =>
+      /^(?!import type).*\bfrom '(pdfkit|fontkit)'/m.test(readFileSync(file, 'utf8')),
+    );
+    expect(early).toEqual([]);
   });
 
   it('stay within what connectors and sandbox are given', () => {
