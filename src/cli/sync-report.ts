@@ -1,12 +1,13 @@
 import { exitCodeOf, type SyncReport } from '../daemon/sync.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
-import type {
-  ItemCounts,
-  LedgerViews,
-  PassportCounts,
-  StuckDelivery,
-  WaitingGroup,
+import {
+  type ItemCounts,
+  type LedgerViews,
+  PASSPORT_STATES,
+  type PassportCounts,
+  type StuckDelivery,
+  type WaitingGroup,
 } from '../domain/ports/ledger-views.ts';
 import { errorDocument, failureOf } from './errors.ts';
 import {
@@ -19,14 +20,7 @@ import {
   printable,
   shorten,
 } from './style.ts';
-import {
-  kindWord,
-  PASSPORT_COLOURS,
-  PASSPORT_STATES_IN_ORDER,
-  STATE_COLOURS,
-  STATES_IN_ORDER,
-  stateWord,
-} from './words.ts';
+import { kindWord, PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER, stateWord } from './words.ts';
 
 /** The result of a sync as the interface contract has it. */
 export function syncDocument(report: SyncReport): { ok: boolean } & Record<string, unknown> {
@@ -105,7 +99,7 @@ export function itemLines(items: ItemCounts, paint: Paint): string[] {
 
 /** Passports by where they stand, in one row; nothing where nobody wants any. */
 export function passportLines(passports: PassportCounts, paint: Paint): string[] {
-  const used = PASSPORT_STATES_IN_ORDER.filter((state) => (passports[state] ?? 0) > 0);
+  const used = PASSPORT_STATES.filter((state) => (passports[state] ?? 0) > 0);
   if (used.every((state) => state === 'none')) return [];
   const row = ['passport', ...used.map((state) => countCell(passports[state] ?? 0, PASSPORT_COLOURS[state]))];
   const titles = used.map((title) => ({ title, align: 'right' as const }));

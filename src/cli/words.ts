@@ -35,15 +35,6 @@ export const STATES_IN_ORDER: readonly ItemState[] = [
   'parked',
 ];
 
-export const PASSPORT_STATES_IN_ORDER: readonly PassportState[] = [
-  'published',
-  'initialized',
-  'unpublished',
-  'incomplete',
-  'blocked',
-  'none',
-];
-
 export const PASSPORT_COLOURS: Record<PassportState, Colour> = {
   published: 'green',
   initialized: 'cyan',

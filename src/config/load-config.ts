@@ -62,6 +62,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const config = parseSettings(Config, value, { path: [], findings, isExpanded });
   const profile = await checkProfile(value, { folder, profilesDir }, findings);
   const settings = checkSources(value, { connectors, profile, findings, isExpanded });
+  checkPassports(value, findings);
   if (config === undefined || profile === undefined || findings.problems.length > 0) {
     const { compile = async () => [] } = options;
     const flaws = readableMappings(value, resolvePath).map((mappings) => compile(mappings, folder));
@@ -114,6 +115,13 @@ async function readConfigText(file: string): Promise<string> {
       cause: error,
     });
   }
+}
+
+/** Nothing would ever be published by itself that nothing initialises. */
+function checkPassports(value: unknown, findings: Findings): void {
+  const passports = isJsonObject(value) ? value['passports'] : undefined;
+  if (!isJsonObject(passports) || passports['init'] !== 'manual' || passports['publish'] !== 'auto') return;
+  findings.addMismatch(['passports', 'publish'], 'manual, since passports are initialised by hand (`init: manual`)');
 }
 
 /** The one place besides the secret fields where a credential is usual. Registered both as written and as meant. */

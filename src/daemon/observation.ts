@@ -23,7 +23,11 @@ export function createObservation(options: {
   const { runtime, nextRun, clock } = options;
   const { views, gate, queues, config } = runtime;
   const counted = kept(
-    () => ({ items: views.itemCounts(), quarantined: views.quarantinedCount() }),
+    () => ({
+      items: views.itemCounts(),
+      passports: views.passportCounts(runtime.rules),
+      quarantined: views.quarantinedCount(),
+    }),
     COUNTS_KEPT_MS,
     clock,
   );

@@ -237,7 +237,13 @@ async function replayDelivery(
 ): Promise<{ staged: number; message: string }> {
   const states = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
   const selection = { states, sources: [], keys: [], deliveryIds: [deliveryId] };
-  const { staged, quarantined, heldInDoubt, passing } = await run({ selection, force: false, dryRun: false });
+  const { staged, quarantined, heldInDoubt, passing, passports, records } = await run({
+    selection,
+    force: false,
+    dryRun: false,
+  });
+  if (passports > 0) return { staged, message: 'The passport is asked for again.' };
+  if (records === 0) return { staged, message: 'Its product is not complete now; see `dpp-sync show`.' };
   if (staged > 0) return { staged, message: 'The stored record was mapped anew and is sent again.' };
   if (quarantined > 0 || passing === 0) {
     return { staged, message: 'The stored record was mapped anew and still fails; see `dpp-sync quarantine`.' };

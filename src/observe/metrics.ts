@@ -1,6 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { ITEM_KINDS } from '../domain/item.ts';
-import type { ItemCounts, ItemState, RunView } from '../domain/ports/ledger-views.ts';
+import {
+  type ItemCounts,
+  type ItemState,
+  PASSPORT_STATES,
+  type PassportCounts,
+  type RunView,
+} from '../domain/ports/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import { API_STANDINGS, type ApiStanding } from './health.ts';
@@ -8,6 +14,7 @@ import { API_STANDINGS, type ApiStanding } from './health.ts';
 /** What is true at the moment, asked when somebody scrapes. */
 export interface Standing {
   items: ItemCounts;
+  passports: PassportCounts;
   quarantined: number;
   /** Null while the queue is out of reach. */
   queues: Record<QueueName, QueueCounts> | null;
@@ -77,6 +84,7 @@ export function createMetrics(options: { version: string }): Metrics {
   );
   const runs = counter('runs', 'Runs that ended.', ['source', 'result']);
   const items = gauge('items', 'Items in the ledger by the state that they are in.', ['kind', 'state']);
+  const passports = gauge('passports', 'Passports of the products in the ledger by where they stand.', ['state']);
   const quarantined = gauge('quarantined_records', 'Records that could not be mapped or validated.');
   const queueJobs = gauge('queue_jobs', 'Doorbells in the queues; absent while the queue is out of reach.', [
     'queue',
@@ -136,6 +144,7 @@ export function createMetrics(options: { version: string }): Metrics {
       for (const kind of ITEM_KINDS) {
         for (const state of ITEM_STATES) items.set({ kind, state }, standing.items[kind][state] ?? 0);
       }
+      for (const state of PASSPORT_STATES) passports.set({ state }, standing.passports[state] ?? 0);
       quarantined.set(standing.quarantined);
       queueJobs.reset();
       for (const queue of standing.queues === null ? [] : QUEUE_NAMES) {

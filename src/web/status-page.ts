@@ -1,5 +1,12 @@
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
-import type { ItemCounts, ItemState, RunView, StuckDelivery } from '../domain/ports/ledger-views.ts';
+import {
+  type ItemCounts,
+  type ItemState,
+  PASSPORT_STATES,
+  type PassportCounts,
+  type RunView,
+  type StuckDelivery,
+} from '../domain/ports/ledger-views.ts';
 import type { QueueName } from '../domain/ports/queues.ts';
 import type { ApiStanding, HealthReport } from '../observe/health.ts';
 import type { Standing } from '../observe/metrics.ts';
@@ -51,7 +58,7 @@ export function statusPage(view: StatusView): string {
   <h1>dpp-sync</h1><span class="quiet">to ${view.baseUrl}</span>
   <nav><a href="/queues/">Queues</a><form method="post" action="/logout"><button class="link">Log out</button></form></nav>
 </header>
-${standingCard(view)}${sourcesCard(view)}${itemsCard(view.standing.items)}${personCard(view)}
+${standingCard(view)}${sourcesCard(view)}${itemsCard(view.standing.items)}${passportsCard(view.standing.passports)}${personCard(view)}
 <p class="quiet">Version ${view.version}, running for ${span(view.now - view.startedAt)}. This page renews itself.</p>`,
   });
 }
@@ -98,6 +105,18 @@ function itemsCard(items: ItemCounts): Html {
     return html`<tr><th scope="row">${KINDS[kind]}</th>${cells}</tr>`;
   });
   return html`<section class="card"><h2>Items</h2><div class="scroll"><table><thead><tr><th></th>${heads}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
+}
+
+/** Nothing where nobody wants passports. */
+function passportsCard(passports: PassportCounts): Html | null {
+  const states = PASSPORT_STATES.filter((state) => state !== 'none');
+  if (states.every((state) => (passports[state] ?? 0) === 0)) return null;
+  const heads = states.map((state) => html`<th class="number">${state}</th>`);
+  const cells = states.map((state) => {
+    const count = passports[state] ?? 0;
+    return html`<td class="number${count === 0 ? ' zero' : ''}">${count}</td>`;
+  });
+  return html`<section class="card"><h2>Passports</h2><div class="scroll"><table><thead><tr>${heads}</tr></thead><tbody><tr>${cells}</tr></tbody></table></div></section>`;
 }
 
 function personCard({ stuck, standing }: StatusView): Html {

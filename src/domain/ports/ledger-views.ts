@@ -17,7 +17,8 @@ export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
  * Where a passport stands: as far as the API has acknowledged, or why it goes no further. `incomplete`: the policy wants it,
  * and its product is not complete. `none`: nobody wants it, or its first write is under way. `blocked`: it needs a person.
  */
-export type PassportState = 'none' | 'incomplete' | 'blocked' | PassportStatus;
+export const PASSPORT_STATES = ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const;
+export type PassportState = (typeof PASSPORT_STATES)[number];
 
 export type PassportCounts = Partial<Record<PassportState, number>>;
 

@@ -1,0 +1,238 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { MapResult } from '../../src/domain/mapping.ts';
+import type { PassportRules } from '../../src/domain/passport.ts';
+import type { ClaimedDelivery, Verdict } from '../../src/domain/ports/ledger.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
+import {
+  bomItem,
+  createLedgerFixture,
+  deliverAll,
+  items,
+  type LedgerFixture,
+  mapRows,
+  material,
+  product,
+  pullRows,
+  row,
+} from '../support/ledger.ts';
+
+let fixture: LedgerFixture;
+beforeEach(() => {
+  fixture = createLedgerFixture();
+});
+afterEach(() => fixture.remove());
+
+const RULES: PassportRules = {
+  init: 'when-complete',
+  publish: 'auto',
+  partSources: ['erp'],
+  bomSources: ['erp'],
+  withdrawMissingOf: [],
+};
+
+/** P1 has the BOM item B1 of the material M1, P2 has none. */
+const ROWS: Record<string, MapResult> = {
+  P1: items(product('P1')),
+  P2: items(product('P2')),
+  M1: items(material('M1')),
+  B1: items(bomItem('B1', 'P1', 'M1')),
+};
+
+/** One run over these rows; each is mapped as told. */
+async function pull(rows: Record<string, MapResult>): Promise<void> {
+  // The version makes a row that maps otherwise a changed one.
+  const records = Object.entries(rows).map(([id, result]) => row(id, { version: JSON.stringify(result) }));
+  await pullRows(fixture.ledger, { rows: records });
+  await mapRows(fixture.ledger, ({ id }: JsonObject) => rows[String(id)] ?? { status: 'excluded' });
+}
+
+async function judge(rules: PassportRules = RULES, limit = 1000): Promise<number> {
+  let staged = 0;
+  let afterKey: string | null = null;
+  do {
+    const page = await fixture.ledger.judgePassports({ rules, afterKey, limit });
+    staged += page.staged;
+    afterKey = page.lastKey;
+  } while (afterKey !== null);
+  return staged;
+}
+
+/** Delivers everything, then judges; gives what was written for passports. */
+async function deliverAndJudge(rules: PassportRules = RULES): Promise<string[]> {
+  await deliverAll(fixture.ledger);
+  await judge(rules);
+  const sent = await deliverAll(fixture.ledger);
+  return sent
+    .filter(({ operation }) => operation.startsWith('passport.'))
+    .map(({ operation, key }) => `${operation} ${key}`);
+}
+
+async function claimNext(): Promise<ClaimedDelivery> {
+  fixture.clock.advance(60_000);
+  const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+  const claim = await fixture.ledger.claim(due?.id ?? 0);
+  if (claim.status !== 'claimed') throw new Error('nothing is due');
+  return claim.delivery;
+}
+
+const settle = (deliveryId: number, verdict: Verdict) => fixture.ledger.settle({ deliveryId, verdict });
+const GATE: Verdict = { kind: 'blocked', reason: { code: 'gate', message: 'review is missing', status: 409 } };
+const DONE: Verdict = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
+
+const stateOf = (key: string) => fixture.ledger.views.passport(key, RULES)?.state;
+
+/** Publishes P2, and has a gate refuse the publication of P1. */
+async function withBlockedP1(): Promise<void> {
+  await pull(ROWS);
+  await deliverAll(fixture.ledger);
+  await judge();
+  for (const verdict of [DONE, DONE, GATE, DONE]) await settle((await claimNext()).id, verdict);
+  expect([stateOf('P1'), stateOf('P2')]).toEqual(['blocked', 'published']);
+}
+
+describe('the judgement of passports', () => {
+  it('goes over all products page by page, and each passport step by step', async () => {
+    await pull(ROWS);
+    await deliverAll(fixture.ledger);
+    expect(await judge(RULES, 1)).toBe(2);
+    const sent = await deliverAll(fixture.ledger);
+    expect(sent).toEqual([
+      { operation: 'passport.init', key: 'P1', body: expect.any(String) },
+      { operation: 'passport.init', key: 'P2', body: expect.any(String) },
+      { operation: 'passport.publish', key: 'P1', body: expect.any(String) },
+      { operation: 'passport.publish', key: 'P2', body: expect.any(String) },
+    ]);
+    expect(await judge()).toBe(0);
+  });
+
+  it('asks under the id of the product, and with another key for each step', async () => {
+    await pull({ P2: items(product('P2')) });
+    await deliverAll(fixture.ledger, 700);
+    await judge();
+    const init = await claimNext();
+    await settle(init.id, DONE);
+    const publish = await claimNext();
+    expect([init.path, publish.path]).toEqual(['/passport.init/701', '/passport.publish/701']);
+    expect(publish.idempotencyKey).not.toBe(init.idempotencyKey);
+  });
+
+  it('raises what was initialised when the policy comes to publish', async () => {
+    await pull(ROWS);
+    expect(await deliverAndJudge({ ...RULES, publish: 'manual' })).toEqual(['passport.init P1', 'passport.init P2']);
+    expect(await deliverAndJudge()).toEqual(['passport.publish P1', 'passport.publish P2']);
+    expect(await deliverAndJudge({ ...RULES, publish: 'manual' })).toEqual([]);
+  });
+
+  it('holds a passport while a row of its product is in quarantine, and lets go when the row is mapped', async () => {
+    const wrong: MapResult = { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] };
+    await pull({ ...ROWS, B2: wrong });
+    expect(await deliverAndJudge()).toEqual(['passport.init P2', 'passport.publish P2']);
+    expect(fixture.ledger.views.passport('P1', RULES)?.holds).toEqual([
+      'A row of it is quarantined: test.csv:1: wrong',
+    ]);
+    await pull({ ...ROWS, B2: items(bomItem('B2', 'P1', 'M1')) });
+    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
+  });
+
+  it('holds a passport for a row that another row has kept out', async () => {
+    await pull({ ...ROWS, rival: items(bomItem('B1', 'P2', 'M1')) });
+    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
+    expect(fixture.ledger.views.passport('P2', RULES)?.holds[0]).toContain('is already made, with other content');
+  });
+
+  it('does not count a part that the source no longer has and that never came to the platform', async () => {
+    await pull({ ...ROWS, B2: items(bomItem('B2', 'P1', 'M9')) });
+    expect(await deliverAndJudge()).toEqual(['passport.init P2', 'passport.publish P2']);
+    await pull(ROWS);
+    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
+  });
+});
+
+describe('a blocked passport', () => {
+  it('is left alone while nothing of its product is delivered', async () => {
+    await withBlockedP1();
+    expect(await judge()).toBe(0);
+  });
+
+  const changes: { what: string; rows: Record<string, MapResult> }[] = [
+    { what: 'a material of its parts has changed', rows: { ...ROWS, M1: items(material('M1', 'Other')) } },
+    { what: 'a part has come to it', rows: { ...ROWS, B2: items(bomItem('B2', 'P1', 'M1', '3')) } },
+  ];
+  it.each(changes)('is asked again under a new key once $what', async ({ rows }) => {
+    await withBlockedP1();
+    await pull(rows);
+    expect(await judge()).toBe(0);
+    await deliverAll(fixture.ledger);
+    expect(await judge()).toBe(1);
+    const again = await claimNext();
+    expect(again).toMatchObject({ operation: 'passport.publish', key: 'P1', revision: 3 });
+    await settle(again.id, GATE);
+    expect(await judge()).toBe(0);
+  });
+
+  it('is asked again where something was delivered while the gate was still being asked', async () => {
+    await pull(ROWS);
+    await deliverAll(fixture.ledger);
+    await judge({ ...RULES, publish: 'manual' });
+    await deliverAll(fixture.ledger);
+    await judge();
+    const first = await claimNext();
+    await pull({ ...ROWS, M1: items(material('M1', 'Other')) });
+    await deliverAll(fixture.ledger);
+    expect(await judge()).toBe(0);
+    await settle(first.id, GATE);
+    expect(await judge()).toBe(1);
+  });
+
+  it('keeps what was acknowledged of it when a doubt ends in a gate', async () => {
+    await pull({ P2: items(product('P2')) });
+    await deliverAll(fixture.ledger);
+    await judge();
+    await settle((await claimNext()).id, DONE);
+    const { id } = await claimNext();
+    await settle(id, {
+      kind: 'doubt',
+      nextLookAt: fixture.clock.now(),
+      spend: true,
+      reason: { code: 'reset', message: 'lost' },
+    });
+    expect(await fixture.ledger.doubtfulDeliveries({ limit: 10 })).toMatchObject([
+      { naturalKey: 'SKU-P2', productId: 101 },
+    ]);
+    await settle(id, GATE);
+    expect(fixture.ledger.views.passport('P2', RULES)).toMatchObject({ state: 'blocked', acknowledged: 'initialized' });
+    expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 })).toEqual([]);
+  });
+});
+
+describe("a person's word on passports", () => {
+  const ask = (status: 'published' | 'unpublished', ...products: string[]) =>
+    fixture.ledger.askForPassports({ rules: { ...RULES, init: 'manual' }, products, status });
+
+  it('follows a publication that is under way', async () => {
+    await pull({ P2: items(product('P2')) });
+    await deliverAndJudge({ ...RULES, publish: 'manual' });
+    await judge();
+    const { id } = await claimNext();
+    expect(await ask('unpublished', 'P2')).toMatchObject([{ result: 'busy' }]);
+    await settle(id, DONE);
+    expect((await claimNext()).operation).toBe('passport.unpublish');
+  });
+
+  it('stands against the policy, across a new process', async () => {
+    await pull(ROWS);
+    await deliverAndJudge();
+    await ask('unpublished', 'P1');
+    await deliverAll(fixture.ledger);
+    await fixture.reopen();
+    expect(await judge()).toBe(0);
+    expect([stateOf('P1'), stateOf('P2')]).toEqual(['unpublished', 'published']);
+  });
+
+  it('takes back a publication that a gate has refused', async () => {
+    await withBlockedP1();
+    expect(await ask('unpublished', 'SKU-P1')).toMatchObject([{ result: 'settled' }]);
+    expect(stateOf('P1')).toBe('initialized');
+    expect(await judge()).toBe(0);
+  });
+});
