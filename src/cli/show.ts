@@ -116,7 +116,7 @@ function passportLines({ kind, key }: ItemView, passport: PassportView, paint: O
     lines.push(`  ${printable(reason.message)}`, `  More of it: dpp-sync show passport ${printable(key)}`);
   }
   if (holds.length > 0 && acknowledged !== 'published') {
-    lines.push('  It goes on once its product is complete:', ...holds.map((hold) => `  - ${printable(hold)}`));
+    lines.push('  It can go on once its product is complete:', ...holds.map((hold) => `  - ${printable(hold)}`));
   }
   return lines;
 }

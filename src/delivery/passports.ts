@@ -17,7 +17,7 @@ export interface Passports {
 }
 
 /** Products that are judged in one transaction, between two looks at the event loop. */
-const PAGE = 1000;
+const PAGE = 250;
 /** Where the work never comes to rest, passports are judged this often all the same. */
 const RESTLESS_MS = 60_000;
 
