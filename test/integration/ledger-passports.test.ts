@@ -134,6 +134,17 @@ describe('the judgement of passports', () => {
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 
+  it('lets go of a product to which a row in quarantine no longer belongs', async () => {
+    const wrong = (product: string): MapResult => ({
+      status: 'quarantined',
+      issues: [{ code: 'x', message: 'wrong' }],
+      holds: [product],
+    });
+    await pull({ ...ROWS, B2: wrong('P1') });
+    await pull({ ...ROWS, B2: wrong('P2') });
+    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
+  });
+
   it('holds a passport for a row that another row has kept out', async () => {
     await pull({ ...ROWS, rival: items(bomItem('B1', 'P2', 'M1')) });
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
@@ -227,6 +238,10 @@ describe("a person's word on passports", () => {
     await fixture.reopen();
     expect(await judge()).toBe(0);
     expect([stateOf('P1'), stateOf('P2')]).toEqual(['unpublished', 'published']);
+    await pull({ ...ROWS, M1: items(material('M1', 'Other')) });
+    await deliverAll(fixture.ledger);
+    expect(await judge()).toBe(0);
+    expect(stateOf('P1')).toBe('unpublished');
   });
 
   it('takes back a publication that a gate has refused', async () => {
