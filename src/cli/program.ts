@@ -4,10 +4,14 @@ import { addCheckCommand } from './check.ts';
 import type { Action, RunAction } from './context.ts';
 import { addDemoCommand } from './demo.ts';
 import { addItemsCommand } from './items.ts';
+import { addKeysCommand } from './keys.ts';
 import type { Output } from './output.ts';
+import { addPdfCommand } from './pdf.ts';
 import { addPreviewCommand } from './preview.ts';
+import { addPublicationsCommand } from './publications.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
+import { addReportCommand } from './report.ts';
 import { addSandboxCommand } from './sandbox.ts';
 import { addShowCommand } from './show.ts';
 import { addStartCommand } from './start.ts';
@@ -43,7 +47,7 @@ export function createProgram(options: {
   run: (action: Action, globals: Globals, defaultLevel: LogLevel) => Promise<void>;
 }): Command {
   const { version, output, run } = options;
-  const program = new Command('dpp-sync')
+  const program: Command = new Command('dpp-sync')
     .description(ABOUT)
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help, also for a command')
@@ -51,7 +55,7 @@ export function createProgram(options: {
     .option('--json', 'print one JSON document on stdout (JSON lines for lists)')
     .option('-q, --quiet', 'no progress and no comments')
     .addOption(new Option('--log-level <level>', 'what is logged to stderr').choices(LOG_LEVELS))
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
     .configureOutput({
       writeOut: (text) => void process.stdout.write(text),
       writeErr: (text) => output.error(text.trimEnd()),
@@ -76,6 +80,10 @@ export function createProgram(options: {
   addShowCommand(program, runQuietly);
   addQuarantineCommand(program, runQuietly);
   addReplayCommand(program, runQuietly);
+  addPublicationsCommand(program, runQuietly);
+  addPdfCommand(program, runQuietly);
+  addReportCommand(program, runQuietly);
+  addKeysCommand(program, runQuietly);
   addSandboxCommand(program, runQuietly);
   addDemoCommand(program, runQuietly);
   return program;

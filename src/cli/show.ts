@@ -1,13 +1,13 @@
 import { Argument, type Command } from 'commander';
-import { fault } from '../domain/faults.ts';
 import type { ItemKind } from '../domain/item.ts';
-import type { ItemView, LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { ItemView } from '../domain/ports/ledger-views.ts';
 import { formatPlace } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { itemKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { formatTime, printable } from './style.ts';
+import { unknownItem } from './unknown-item.ts';
 import { formatIssue, formatValue, kindWord, NEXT_STEPS, STATE_COLOURS, stateWord } from './words.ts';
 
 const EXAMPLES = `
@@ -36,18 +36,6 @@ async function show(kind: ItemKind, key: string, context: CommandContext): Promi
     else output.print(...itemLines(item, output));
     return 0;
   });
-}
-
-function unknownItem(kind: ItemKind, key: string, views: LedgerViews | null): Error {
-  const message = `There is no ${kindWord(kind)} "${key}" in the ledger.`;
-  const near = views?.items({ kind, search: key, afterId: 0, limit: 3 }).items.map((item) => item.key) ?? [];
-  const suggestion =
-    views === null
-      ? 'There is no ledger yet: run `dpp-sync sync` first.'
-      : near.length > 0
-        ? `Did you mean ${near.join(', ')}?`
-        : `Search with \`dpp-sync items --kind ${kind} --search TEXT\`; quarantined records make no item.`;
-  return fault('item.unknown', message, { suggestion });
 }
 
 function itemLines(item: ItemView, { paint }: Output): string[] {
