@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import type { FaultRule } from '../sandbox/faults.ts';
 
 /** A fault as it is typed, not yet checked against the sandbox's schema. */
 export type FaultDraft = Record<string, string | number>;
@@ -34,6 +35,17 @@ export function faultFlag(text: string, before: readonly FaultDraft[] | undefine
     draft[name] = name === 'match' ? pair.slice(at + 1) : typed(pair.slice(at + 1));
   }
   return [...(before ?? []), draft];
+}
+
+/** A rule as `faultFlag` reads it. */
+export function faultWords({ operation, kind, ...rest }: FaultRule): string {
+  const details: Readonly<Record<string, string | number | undefined>> = rest;
+  const main = MAIN_VALUE[kind];
+  const others = Object.entries(details).flatMap(([name, value]) =>
+    name === main || value === undefined ? [] : [`${name}=${value}`],
+  );
+  const value = main === undefined ? '' : `=${details[main] ?? ''}`;
+  return [`${operation}:${kind}${value}`, ...others].join(',');
 }
 
 function typed(text: string): string | number {

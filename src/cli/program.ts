@@ -5,7 +5,7 @@ import type { Action, RunAction } from './context.ts';
 import { addDemoCommand } from './demo.ts';
 import { addItemsCommand } from './items.ts';
 import { addKeysCommand } from './keys.ts';
-import type { Output } from './output.ts';
+import type { Output, Terminal } from './output.ts';
 import { addPdfCommand } from './pdf.ts';
 import { addPreviewCommand } from './preview.ts';
 import { addPublicationsCommand } from './publications.ts';
@@ -43,10 +43,12 @@ Start with:
 /** The command line: every command with its options and help. */
 export function createProgram(options: {
   version: string;
+  /** Where help goes. */
+  stdout: Terminal;
   output: Output;
   run: (action: Action, globals: Globals, defaultLevel: LogLevel) => Promise<void>;
 }): Command {
-  const { version, output, run } = options;
+  const { version, stdout, output, run } = options;
   const program: Command = new Command('dpp-sync')
     .description(ABOUT)
     .version(version, '-V, --version', 'print the version')
@@ -57,7 +59,7 @@ export function createProgram(options: {
     .addOption(new Option('--log-level <level>', 'what is logged to stderr').choices(LOG_LEVELS))
     .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
     .configureOutput({
-      writeOut: (text) => void process.stdout.write(text),
+      writeOut: (text) => void stdout.write(text),
       writeErr: (text) => output.error(text.trimEnd()),
       // Errors are told in one place, which knows about --json.
       outputError: () => {},

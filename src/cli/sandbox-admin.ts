@@ -41,7 +41,7 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
 
   inOrganization(verb('key', 'make an API key, and print it'))
     .argument('<name>', 'what it is called')
-    .option('--scopes <names>', 'of read,write,publish those; all without it', scopeNames, [...SCOPES])
+    .option('--scopes <names>', 'of read,write,publish those; all without it', scopeNames)
     .option('--expires-in <seconds>', 'when it stops working; never without it', seconds)
     .action((name: string, options: KeyOptions) => run((context) => key(name, options, context)));
 
@@ -81,13 +81,13 @@ async function organization(name: string, { control, plan }: Reach & { plan: str
 }
 
 interface KeyOptions extends Reach {
-  scopes: string[];
+  scopes?: string[];
   expiresIn?: number;
 }
 
 async function key(
   name: string,
-  { control, organization: of, scopes, expiresIn }: KeyOptions,
+  { control, organization: of, scopes = [...SCOPES], expiresIn }: KeyOptions,
   context: CommandContext,
 ) {
   const { output, clock } = context;

@@ -1,4 +1,5 @@
 import type { SandboxStatistics } from '../sandbox/inspection.ts';
+import { faultWords } from './fault-flag.ts';
 import { plural } from './style.ts';
 
 /** What a sandbox has been asked, in a few lines. */
@@ -26,9 +27,4 @@ export function unusedLines({ unusedFaults }: SandboxStatistics): string[] {
     `${plural(unusedFaults.length, 'fault')} never happened:`,
     ...unusedFaults.map((rule) => `  ${faultWords(rule)}`),
   ];
-}
-
-function faultWords({ operation, kind, ...rest }: SandboxStatistics['unusedFaults'][number]): string {
-  const details = Object.entries(rest).map(([name, value]) => `${name}=${String(value)}`);
-  return `${operation}:${[kind, ...details].join(',')}`;
 }

@@ -9,7 +9,7 @@ import { createSecretStore } from '../../src/lib/secrets.ts';
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/cli.md'), 'utf8');
 const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
 const output = createOutput({ ...streams, env: {}, secrets: createSecretStore(), json: false, quiet: false });
-const program = createProgram({ version: '0', output, run: () => Promise.resolve() });
+const program = createProgram({ version: '0', stdout: streams.stdout, output, run: () => Promise.resolve() });
 
 describe('docs/cli.md', () => {
   it('has every command with its arguments, and no other', () => {
