@@ -63,7 +63,7 @@ export async function sandboxSettings(flags: SettingsFlags): Promise<SandboxSett
   if (checked.ok) return checked.value;
   const lines = checked.problems.map((problem) => `  ${formatProblem(problem)}`);
   throw fault('usage', [`The settings have ${lines.length === 1 ? 'a problem' : 'problems'}:`, ...lines].join('\n'), {
-    suggestion: 'docs/api-coverage-sandbox.md has every setting.',
+    suggestion: 'docs/api-coverage-sandbox.md has every setting, docs/sandbox.md every fault.',
   });
 }
 
