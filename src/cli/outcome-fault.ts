@@ -1,6 +1,6 @@
 import { deniedFault } from '../daemon/denied-fault.ts';
 import { fault } from '../domain/faults.ts';
-import type { Outcome } from '../domain/outcome.ts';
+import type { Outcome, OutcomeDetail } from '../domain/outcome.ts';
 import type { Fault } from '../lib/errors.ts';
 
 /** Any outcome but that of a request that went well. */
@@ -31,7 +31,7 @@ export function outcomeFault(outcome: Failed, { failure, cure, doubtCure }: Requ
     case 'refused':
     case 'gated':
     case 'exists':
-      return fault('api.refused', [message, ...fieldLines(detail.fields)].join('\n'), { suggestion: cure });
+      return fault('api.refused', [message, ...fieldLines(detail)].join('\n'), { suggestion: cure });
     case 'in_flight':
     case 'throttled':
     case 'unavailable':
@@ -49,8 +49,11 @@ export function outcomeFault(outcome: Failed, { failure, cure, doubtCure }: Requ
   }
 }
 
-function fieldLines(fields: Record<string, string> = {}): string[] {
-  return Object.entries(fields).map(([field, problem]) => `  ${field}: ${problem}`);
+/** What the message does not say already. */
+function fieldLines({ message, fields = {} }: OutcomeDetail): string[] {
+  return Object.entries(fields).flatMap(([field, problem]) =>
+    message.includes(problem) ? [] : [`  ${field}: ${problem}`],
+  );
 }
 
 function waitAdvice(outcome: Failed): string {

@@ -104,7 +104,7 @@ async function readInto(
   if (signal.aborted) throw fault('interrupted', 'Stopped before it was done.');
   throw outcomeFault(result.outcome as Failed, {
     failure: `The passport of ${sku} cannot be had`,
-    cure: `Its passport has to be initialised first, and the product has to be at the platform: \`dpp-sync show product ${sku}\` says where it stands, \`dpp-sync publications\` what is published.`,
+    cure: `A passport has to be initialised first; \`dpp-sync show product ${sku}\` says where the product stands.`,
   });
 }
 

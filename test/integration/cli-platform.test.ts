@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stringify } from 'yaml';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   world.sandbox.ensureKey({ organization: 'acme', name: 'all', scopes: ['read', 'write', 'publish'], key: KEY });
   token = world.sandbox.openSession({ organization: 'acme', email: 'admin@example.com', role: 'administrator' });
   expect(await world.sync()).toMatchObject({ fault: null });
-  const [one, two] = world.contents().products.map(({ id }) => String(id));
+  const [one, two] = world.contents().products.map(({ id }) => JSON.stringify(id));
   for (const id of [one, two]) expect(await call('POST', `/api/dpp/${id}/init/`)).toBe(201);
   for (const id of [one, two]) expect(await call('POST', `/api/dpp/${id}/publish/`)).toBe(200);
   expect(await call('POST', `/api/dpp/${two}/unpublish/`)).toBe(200);
@@ -144,9 +144,11 @@ describe('pdf', () => {
   });
 
   it('replaces no device, and writes into no folder that is not there', async () => {
-    const device = await run('pdf', 'A-1', '--out', '/dev/null');
-    expect(device).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is no file') });
-    expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
+    const device = join(world.folder, 'device');
+    symlinkSync('/dev/null', device);
+    const refused = await run('pdf', 'A-1', '--out', device);
+    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is no file') });
+    expect(statSync(device).isCharacterDevice()).toBe(true);
     expect((await run('pdf', 'A-1', '--out', join(world.folder, 'none', 'x.pdf'))).exitCode).toBe(2);
   });
 });
@@ -195,7 +197,7 @@ describe('report', () => {
   it('create tells the fields that the platform refuses', async () => {
     const { exitCode, stderr, stdout } = await run('report', 'create', '--type', 'quarterly');
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toMatch(/ {2}type: /);
+    expect(stderr).toMatch(/type: .* is not a valid choice/);
   });
 
   it('create says where nobody knows whether it arrived, and how to go on with the same key', async () => {
