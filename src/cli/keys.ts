@@ -7,7 +7,7 @@ import type { SecretStore } from '../lib/secrets.ts';
 import { confirm } from './confirm.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { readInputFile } from './input-file.ts';
-import { type Failed, outcomeFault } from './outcome-fault.ts';
+import { outcomeFault } from './outcome-fault.ts';
 import { printable } from './style.ts';
 
 interface RevokeOptions {
@@ -122,7 +122,11 @@ function saysAlreadyRevoked(outcome: Outcome): boolean {
   return /\balready\b.{0,40}\brevoked\b|\brevoked\b.{0,20}\balready\b/i.test(outcome.detail.message);
 }
 
-function revocationFault(outcome: Failed, keyId: string, { tokenFile }: RevokeOptions): Error {
+function revocationFault(
+  outcome: Exclude<Outcome, { kind: 'accepted' }>,
+  keyId: string,
+  { tokenFile }: RevokeOptions,
+): Error {
   const { detail } = outcome;
   const said = `${detail.message}${detail.status === null ? '' : ` (HTTP ${detail.status})`}`;
   if (outcome.kind === 'denied' && outcome.by !== 'plan') {

@@ -3,11 +3,8 @@ import { fault } from '../domain/faults.ts';
 import type { Outcome, OutcomeDetail } from '../domain/outcome.ts';
 import type { Fault } from '../lib/errors.ts';
 
-/** Any outcome but that of a request that went well. */
-export type Failed = Exclude<Outcome, { kind: 'accepted' }>;
-
 /** What a person asked of the API. */
-export interface Request {
+interface Attempted {
   /** What did not come about, as the beginning of a sentence: `The reports cannot be read`. */
   failure: string;
   /** What to do where the API refuses the request as it is, as a full sentence. */
@@ -21,7 +18,8 @@ export interface Request {
  * is at fault, `api.refused` for the request itself, `api.answer` for an answer that is of no use, and `api.doubt` where
  * a request may have taken effect.
  */
-export function outcomeFault(outcome: Failed, { failure, cure, doubtCure }: Request): Fault {
+export function outcomeFault(outcome: Outcome, { failure, cure, doubtCure }: Attempted): Fault {
+  if (outcome.kind === 'accepted') return fault('internal', `${failure}, although the API took the request.`);
   const { detail } = outcome;
   const said = `${detail.message}${detail.status === null ? '' : ` (HTTP ${detail.status})`}`;
   const message = `${failure}: ${said}`;
@@ -56,7 +54,7 @@ function fieldLines({ message, fields = {} }: OutcomeDetail): string[] {
   );
 }
 
-function waitAdvice(outcome: Failed): string {
+function waitAdvice(outcome: Outcome): string {
   const waitMs = outcome.kind === 'throttled' || outcome.kind === 'unavailable' ? outcome.retryAfterMs : null;
   if (waitMs !== null && waitMs > 0) return `Run it again in ${Math.ceil(waitMs / 1000)} s.`;
   return outcome.kind === 'in_flight' ? 'Run it again in a moment.' : 'Run it again when the API can be reached.';

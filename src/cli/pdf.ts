@@ -7,7 +7,7 @@ import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { ByteSink, RemoteId } from '../domain/ports/platform.ts';
 import { sha256Hex } from '../lib/hash.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { type Failed, outcomeFault } from './outcome-fault.ts';
+import { outcomeFault } from './outcome-fault.ts';
 import type { Output } from './output.ts';
 import { formatBytes, printable } from './style.ts';
 import { unknownItem } from './unknown-item.ts';
@@ -102,7 +102,7 @@ async function readInto(
   const result = await reader.passportPdf(productId, counted, signal);
   if (result.ok) return result.bytes;
   if (signal.aborted) throw fault('interrupted', 'Stopped before it was done.');
-  throw outcomeFault(result.outcome as Failed, {
+  throw outcomeFault(result.outcome, {
     failure: `The passport of ${sku} cannot be had`,
     cure: `A passport has to be initialised first; \`dpp-sync show product ${sku}\` says where the product stands.`,
   });

@@ -2,7 +2,7 @@ import type { ApiClient } from '../api/api-client.ts';
 import { fault } from '../domain/faults.ts';
 import type { Listing } from '../domain/ports/target.ts';
 import type { CommandContext } from './context.ts';
-import { type Failed, outcomeFault } from './outcome-fault.ts';
+import { outcomeFault } from './outcome-fault.ts';
 import type { Output } from './output.ts';
 import { type Cell, type Column, formatTable } from './style.ts';
 
@@ -48,7 +48,7 @@ export async function listPlatform<Entry>(context: CommandContext, list: Platfor
   if (gone.signal.aborted) return 0;
   if (!listing.complete) {
     if (interruption.aborted) throw fault('interrupted', 'Stopped before it was done.');
-    throw outcomeFault(listing.outcome as Failed, {
+    throw outcomeFault(listing.outcome, {
       failure: list.failure,
       cure: 'See whether target.baseUrl is the address of the platform, and the profile that of its API.',
     });

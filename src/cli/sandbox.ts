@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { fault } from '../domain/faults.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { collect, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -33,8 +34,6 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
   const sandbox = program
     .command('sandbox')
     .description('serve a sandbox of the API; prints its address and keys')
-    // Else this command would take the options of its verbs for its own.
-    .enablePositionalOptions()
     .option('--port <n>', 'the port; 0 takes a free one', wholeNumber(0, 65_535), 4290)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option(
@@ -68,8 +67,19 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
     .option('--faults <file>', 'YAML or JSON with a list of faults')
     .option('--seed <n>', 'where the chances of --fault begin', wholeNumber(0, 1_000_000_000))
     .addHelpText('after', EXAMPLES)
-    .action((options: SandboxCommandOptions) => run((context) => serve(options, context)));
+    .action((options: SandboxCommandOptions) => run((context) => serve(options, context)))
+    .hook('preAction', refuseStrayOptions);
   addSandboxAdminCommands(sandbox, run);
+}
+
+/** Commander lets an option of `sandbox` stand behind a verb as well, where it would do nothing. */
+function refuseStrayOptions(sandbox: Command, acting: Command): void {
+  if (acting === sandbox) return;
+  const stray = sandbox.options.find((option) => sandbox.getOptionValueSource(option.attributeName()) === 'cli');
+  if (stray === undefined) return;
+  throw fault('usage', `\`sandbox ${acting.name()}\` has no option ${stray.long ?? stray.flags}.`, {
+    suggestion: `See \`dpp-sync sandbox ${acting.name()} --help\`.`,
+  });
 }
 
 async function serve(options: SandboxCommandOptions, context: CommandContext): Promise<number> {

@@ -5,8 +5,9 @@ import { parse, stringify } from 'yaml';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
-import { cli, runHere } from '../support/cli.ts';
+import { cli } from '../support/cli.ts';
 import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
+import { runHere } from '../support/cli-here.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
 let world: World;
@@ -238,6 +239,13 @@ describe('dpp-sync check --openapi', () => {
     const after = (await compare(file, '--json')).json();
     expect(JSON.stringify(after)).not.toContain('country_of_origin');
     expect(JSON.stringify(after)).not.toContain('scopes.reportCreate');
+  });
+
+  it('ends with 4 for a mere note too, where it has a value to be set', async () => {
+    const { exitCode, stdout } = await compare(await schemaOf({ reportCreateScope: 'write' }));
+    expect(exitCode).toBe(4);
+    expect(stdout).not.toContain('Breaks');
+    expect(stdout).toContain('reportCreate: write');
   });
 
   it('ends with 2 for what cannot be read, or is no such document', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { runHere, startCli } from '../support/cli.ts';
+import { startCli } from '../support/cli.ts';
+import { runHere } from '../support/cli-here.ts';
 import { startSandbox } from '../support/sandbox-caller.ts';
 
 describe('the verbs of a sandbox', () => {
@@ -66,6 +67,7 @@ describe('the verbs of a sandbox', () => {
     const { control, sandbox, verb } = await started();
     expect((await verb('key', 'x', '--scopes', 'admin')).exitCode).toBe(2);
     expect((await verb('token', 'x@example.com', '--role', 'king')).exitCode).toBe(2);
+    expect((await verb('stats', '--port', '4290')).exitCode).toBe(2);
     await sandbox.close();
     const { exitCode, json } = await runHere(['sandbox', 'stats', '--json', '--control', control]);
     expect(exitCode).toBe(3);

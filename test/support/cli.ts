@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
-import { text as textOf } from 'node:stream/consumers';
-import { runCli } from '../../src/cli/run.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -65,22 +62,8 @@ export function cli(args: readonly string[], options: CliOptions = {}): Promise<
   return startCli(args, options).ended;
 }
 
-/**
- * Runs a command line in this process, which takes a fraction of the time. For commands that end by themselves and neither
- * ask anybody nor run workers.
- */
-export async function runHere(args: readonly string[]): Promise<CliResult> {
-  const stdout = new PassThrough();
-  const stderr = new PassThrough();
-  const texts = Promise.all([textOf(stdout), textOf(stderr)]);
-  const exitCode = await runCli(args, { stdout, stderr });
-  stdout.end();
-  stderr.end();
-  const [out, err] = await texts;
-  return { exitCode, signal: null, stdout: out, stderr: err, json: () => documentIn(out) };
-}
-
-function documentIn(stdout: string): Record<string, unknown> {
+/** The one JSON document of a command. */
+export function documentIn(stdout: string): Record<string, unknown> {
   const lines = stdout.split('\n').filter((line) => line !== '');
   if (lines.length !== 1) throw new Error(`Expected one JSON document, found ${lines.length} lines:\n${stdout}`);
   return JSON.parse(lines[0] ?? '') as Record<string, unknown>;

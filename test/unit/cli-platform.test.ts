@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { settingsOf } from '../../src/cli/check-openapi.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { type Failed, outcomeFault } from '../../src/cli/outcome-fault.ts';
+import { outcomeFault } from '../../src/cli/outcome-fault.ts';
 import { fileNameOf } from '../../src/cli/pdf.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
 
 describe('the file of a passport', () => {
   it.each([
@@ -67,7 +68,7 @@ describe('what an outcome ends a command with', () => {
   const read = { failure: 'It cannot be read', cure: 'Mend it.' };
   const write = { ...read, doubtCure: 'Look.' };
 
-  it.each<[Failed, string, string]>([
+  it.each<[Outcome, string, string]>([
     [{ kind: 'denied', by: 'key', detail }, 'api.key', 'api.key'],
     [{ kind: 'denied', by: 'scope', detail }, 'api.key', 'api.key'],
     [{ kind: 'denied', by: 'plan', detail }, 'api.plan', 'api.plan'],
