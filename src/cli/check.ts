@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { ApiFinding, CheckOptions, StreamFinding } from '../daemon/check.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { ScopeAnswer } from '../domain/ports/target.ts';
+import { checkOpenApi } from './check-openapi.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { errorDocument, failureLines, failureOf } from './errors.ts';
 import type { Output } from './output.ts';
@@ -11,6 +12,7 @@ const EXAMPLES = `
 Examples:
   $ dpp-sync check
   $ dpp-sync check -c /etc/dpp-sync/dpp-sync.yaml --json
+  $ dpp-sync check --openapi schema.yaml      compares the platform's own schema with the profile, and nothing else
 
 Every problem of the config is told at once (exit code 2). Then every source is opened, and the API is asked
 whether the key works and what it may do, by requests that change nothing (exit code 3 where one of them fails).`;
@@ -19,8 +21,14 @@ export function addCheckCommand(program: Command, run: RunAction): void {
   program
     .command('check')
     .description('validate the config, open every source, and ask the API what the key may do')
+    .option(
+      '--openapi <file>',
+      'only compare this OpenAPI document of the platform with the profile, and say what to set',
+    )
     .addHelpText('after', EXAMPLES)
-    .action(() => run(check));
+    .action(({ openapi }: { openapi?: string }) =>
+      run((context) => (openapi === undefined ? check(context) : checkOpenApi(openapi, context))),
+    );
 }
 
 async function check(context: CommandContext): Promise<number> {
@@ -58,6 +66,7 @@ async function check(context: CommandContext): Promise<number> {
         key: api.key,
         publishKey: api.publishKey,
         ok: api.problem === null,
+        plan: api.plan,
         scopes: api.scopes,
         error: api.problem === null ? null : errorDocument(failureOf(api.problem)),
       },
@@ -81,10 +90,11 @@ function printStream({ source, stream, found, problem }: StreamFinding, output: 
   else output.print(...bad(output, 'source', name, problem));
 }
 
-function printApi({ baseUrl, key, publishKey, scopes, problem }: ApiFinding, output: Output): void {
+function printApi({ baseUrl, key, publishKey, plan, scopes, problem }: ApiFinding, output: Output): void {
   const keys = `key ${key ?? 'unreadable'}${publishKey === null ? '' : `, publishing with ${publishKey}`}`;
   if (problem !== null) output.print(...bad(output, 'api', `${baseUrl} (${keys})`, problem));
   else output.print(good(output, 'api', `${baseUrl} (${keys})`));
+  if (plan !== null) output.print(`           plan: API access ${answerMark(plan, output)}`);
   if (scopes === null) return;
   const told = Object.entries(scopes).map(([scope, answer]) => `${scope} ${answerMark(answer, output)}`);
   output.print(`           scopes: ${told.join('  ')}`);

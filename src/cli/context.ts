@@ -1,3 +1,4 @@
+import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/problem.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
@@ -26,6 +27,8 @@ export interface CommandContext {
   openRuntime(config: RuntimeConfig, command: string): Promise<Runtime>;
   /** Looks into the ledger beside whoever writes it. `null` is handed over where there is no ledger yet. */
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
+  /** Talks to the API beside whoever works on the ledger. */
+  withClient<T>(config: RuntimeConfig, talk: (client: ApiClient) => Promise<T>): Promise<T>;
   /** From the first call on, Ctrl-C and SIGTERM abort this signal in place of ending the process. */
   interruption(): AbortSignal;
 }
@@ -82,6 +85,16 @@ export function createContext(options: {
         return await look(opened);
       } finally {
         opened?.close();
+      }
+    },
+    async withClient(config, talk) {
+      const { openClient } = await import('../daemon/open-client.ts');
+      const { version } = options.package;
+      const client = openClient(config, { secrets, clock, log, version });
+      try {
+        return await talk(client);
+      } finally {
+        await client.close();
       }
     },
     interruption() {

@@ -37,6 +37,8 @@ export interface Output {
   jsonLine(value: object): Promise<boolean>;
   /** The same for lines of a long listing for people. */
   listLine(line: string): Promise<boolean>;
+  /** Bytes of a result that is no text, as they are. Resolves as `jsonLine` does. */
+  bytes(chunk: Uint8Array): Promise<boolean>;
   /** Says something beside the result. Nothing with `--quiet`. */
   note(line: string): void;
   /** Says what went wrong. */
@@ -60,7 +62,7 @@ export function createOutput(options: OutputOptions): Output {
     });
   }
 
-  const toStdout = (text: string): boolean => (gone ? true : stdout.write(text));
+  const toStdout = (text: string | Uint8Array): boolean => (gone ? true : stdout.write(text));
   const toStderr = (line: string): void => {
     const text = secrets.scrub(line);
     if (diverted) diverted(text);
@@ -69,7 +71,7 @@ export function createOutput(options: OutputOptions): Output {
   const scrubbed = (value: object): string =>
     JSON.stringify(value, (_, member: unknown) => (typeof member === 'string' ? secrets.scrub(member) : member));
 
-  async function streamed(text: string): Promise<boolean> {
+  async function streamed(text: string | Uint8Array): Promise<boolean> {
     if (!toStdout(text)) {
       await new Promise<void>((resolve) => {
         const done = () => {
@@ -100,6 +102,7 @@ export function createOutput(options: OutputOptions): Output {
     },
     jsonLine: (value) => streamed(`${scrubbed(value)}\n`),
     listLine: (line) => streamed(`${secrets.scrub(line)}\n`),
+    bytes: streamed,
     note(line) {
       if (!quiet) toStderr(line);
     },

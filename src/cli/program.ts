@@ -4,11 +4,15 @@ import { addCheckCommand } from './check.ts';
 import type { Action, RunAction } from './context.ts';
 import { addDemoCommand } from './demo.ts';
 import { addItemsCommand } from './items.ts';
-import type { Output } from './output.ts';
+import { addKeysCommand } from './keys.ts';
+import type { Output, Terminal } from './output.ts';
+import { addPdfCommand } from './pdf.ts';
 import { addPreviewCommand } from './preview.ts';
+import { addPublicationsCommand } from './publications.ts';
 import { addPublishCommands } from './publish.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
+import { addReportCommand } from './report.ts';
 import { addSandboxCommand } from './sandbox.ts';
 import { addShowCommand } from './show.ts';
 import { addStartCommand } from './start.ts';
@@ -40,11 +44,13 @@ Start with:
 /** The command line: every command with its options and help. */
 export function createProgram(options: {
   version: string;
+  /** Where help goes. */
+  stdout: Terminal;
   output: Output;
   run: (action: Action, globals: Globals, defaultLevel: LogLevel) => Promise<void>;
 }): Command {
-  const { version, output, run } = options;
-  const program = new Command('dpp-sync')
+  const { version, stdout, output, run } = options;
+  const program: Command = new Command('dpp-sync')
     .description(ABOUT)
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help, also for a command')
@@ -52,9 +58,9 @@ export function createProgram(options: {
     .option('--json', 'print one JSON document on stdout (JSON lines for lists)')
     .option('-q, --quiet', 'no progress and no comments')
     .addOption(new Option('--log-level <level>', 'what is logged to stderr').choices(LOG_LEVELS))
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
     .configureOutput({
-      writeOut: (text) => void process.stdout.write(text),
+      writeOut: (text) => void stdout.write(text),
       writeErr: (text) => output.error(text.trimEnd()),
       // Errors are told in one place, which knows about --json.
       outputError: () => {},
@@ -78,6 +84,10 @@ export function createProgram(options: {
   addQuarantineCommand(program, runQuietly);
   addReplayCommand(program, runQuietly);
   addPublishCommands(program, runQuietly);
+  addPublicationsCommand(program, runQuietly);
+  addPdfCommand(program, runQuietly);
+  addReportCommand(program, runQuietly);
+  addKeysCommand(program, runQuietly);
   addSandboxCommand(program, runQuietly);
   addDemoCommand(program, runQuietly);
   return program;

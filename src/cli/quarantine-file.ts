@@ -1,10 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
-import { fault } from '../domain/faults.ts';
+import type { FileHandle } from 'node:fs/promises';
 import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
+import { writeWholeFile } from './whole-file.ts';
 import { formatIssue } from './words.ts';
 
 /** Spreadsheets take a file without it for text in the encoding of the country. */
@@ -23,27 +20,8 @@ export async function writeQuarantineFile(
   path: string,
   pages: () => Iterable<QuarantinedRecord[]>,
 ): Promise<{ file: string; records: number }> {
-  const file = resolve(path);
-  const partial = join(dirname(file), `.${basename(file)}.${randomUUID()}.part`);
-  try {
-    const handle = await open(partial, 'wx', 0o600);
-    try {
-      const records = await writeRows(handle, pages);
-      await handle.sync();
-      await handle.close();
-      await rename(partial, file);
-      return { file, records };
-    } catch (error) {
-      await handle.close();
-      await rm(partial, { force: true });
-      throw error;
-    }
-  } catch (error) {
-    throw fault('usage', `${file} cannot be written: ${messageOf(error)}.`, {
-      suggestion: 'Name a file with --out in a folder that exists and may be written.',
-      cause: error,
-    });
-  }
+  const { file, written } = await writeWholeFile(path, 0o600, (handle) => writeRows(handle, pages));
+  return { file, records: written };
 }
 
 async function writeRows(handle: FileHandle, pages: () => Iterable<QuarantinedRecord[]>): Promise<number> {

@@ -6,21 +6,26 @@ import type { LogLevel } from '../lib/logging.ts';
 import { createSecretStore } from '../lib/secrets.ts';
 import { type Action, createContext } from './context.ts';
 import { failureDocument, failureLines, failureOf, stackOf } from './errors.ts';
-import { createOutput } from './output.ts';
+import { createOutput, type OutputOptions } from './output.ts';
 import { createProgram, type Globals } from './program.ts';
+
+/** Where a command line says what it has to say. */
+export type Streams = Pick<OutputOptions, 'stdout' | 'stderr'>;
 
 /**
  * Runs one command line and gives its exit code. Everything that it opens is closed when it resolves.
  *
  * @param argv without the program's own name
+ * @param streams those of the process, which is the command's own then, unless a caller wants to read along
  */
-export async function runCli(argv: readonly string[]): Promise<number> {
+export async function runCli(argv: readonly string[], streams: Streams = process): Promise<number> {
+  const { stdout, stderr } = streams;
   const secrets = createSecretStore();
   const given = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : argv.length);
   // Known before the command line is parsed, since a mistake in it has to be told in the form that was asked for.
   const output = createOutput({
-    stdout: process.stdout,
-    stderr: process.stderr,
+    stdout,
+    stderr,
     env: processEnvironment(),
     secrets,
     json: given.includes('--json'),
@@ -37,10 +42,13 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     for (const line of failureLines(failure)) output.error(line);
     if (level === 'debug' || level === 'trace') output.error(stackOf(error));
   };
-  process.once('uncaughtException', (error) => {
-    fail(error);
-    process.exit(exitCode);
-  });
+  // It stays to the end of the process, so that what is thrown while the last output is written is scrubbed as well (I7).
+  if (streams === process) {
+    process.once('uncaughtException', (error) => {
+      fail(error);
+      process.exit(exitCode);
+    });
+  }
 
   async function run(action: Action, globals: Globals, defaultLevel: LogLevel): Promise<void> {
     level = globals.logLevel ?? defaultLevel;
@@ -55,7 +63,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   }
 
   try {
-    await createProgram({ version: installed.version, output, run }).parseAsync(argv, { from: 'user' });
+    await createProgram({ version: installed.version, stdout, output, run }).parseAsync(argv, { from: 'user' });
   } catch (error) {
     // Help and the version are asked for by an exception as well.
     if (!(error instanceof CommanderError) || error.exitCode !== 0) fail(error);

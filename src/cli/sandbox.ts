@@ -1,39 +1,46 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { fault } from '../domain/faults.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { RateLimit, SandboxOptions } from '../sandbox/settings.ts';
-import { wholeNumber } from './arguments.ts';
+import { collect, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { faultFlag } from './fault-flag.ts';
 import { untilAborted } from './interruption.ts';
+import { addSandboxAdminCommands, CONTROL_PORT, SANDBOX_ORGANIZATION } from './sandbox-admin.ts';
+import type { Assignment, GateName, SettingsFlags } from './sandbox-settings.ts';
+import { statisticsLines, unusedLines } from './sandbox-statistics.ts';
 
-interface SandboxCommandOptions {
+interface SandboxCommandOptions extends SettingsFlags {
   port: number;
   host: string;
-  data?: string;
+  controlPort?: number;
   key?: string;
   keyData?: string;
   keyRead?: string;
-  rate?: number;
-  burst?: number;
-  idempotency: NonNullable<SandboxOptions['idempotency']>;
-  ids: NonNullable<SandboxOptions['ids']>;
 }
 
 const EXAMPLES = `
 Examples:
   $ dpp-sync sandbox                                    in memory, on port 4290, with fresh keys
   $ dpp-sync sandbox --data sandbox.db --key dpp_a_key_of_my_own_choosing
-  $ dpp-sync sandbox --rate 50 --burst 20 --ids uuid    a platform of another kind
+  $ dpp-sync sandbox --rate 50 --burst 20 --set rateLimit.headers=draft
+  $ dpp-sync sandbox --set paging=cursor --set errors=problem --ids uuid
+  $ dpp-sync sandbox --fault 'product.create:status=500,effect=done,count=2' --fault '*:latency=50,probability=0.1'
+  $ dpp-sync sandbox --control-port ${CONTROL_PORT}                and in another terminal: dpp-sync sandbox token me@example.com
 
-The sandbox behaves as the API document says: an address to try a config against. It serves until Ctrl-C.`;
-
-const ORGANIZATION = 'Sandbox';
+The sandbox behaves as the API document says: an address to try a config against. It serves until Ctrl-C, and then says
+what it was asked. docs/sandbox.md is its manual.`;
 
 export function addSandboxCommand(program: Command, run: RunAction): void {
-  program
+  const sandbox = program
     .command('sandbox')
     .description('serve a sandbox of the API; prints its address and keys')
     .option('--port <n>', 'the port; 0 takes a free one', wholeNumber(0, 65_535), 4290)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .option(
+      '--control-port <n>',
+      'serve the control endpoint too, on loopback; 0 takes a free port',
+      wholeNumber(0, 65_535),
+    )
     .option('--data <file>', 'keep everything in this file; without it all is gone at the end')
     .option('--key <key>', 'a key of your choice with every scope, in place of a fresh one', sandboxKey)
     .option('--key-data <key>', 'the same for the key that may read and write, but not publish', sandboxKey)
@@ -45,44 +52,80 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
       wholeNumber(1, 1_000_000),
     )
     .addOption(
-      new Option('--idempotency <mode>', 'which writes obey Idempotency-Key')
-        .choices(['publish-only', 'honoured', 'ignored'])
-        .default('publish-only'),
+      new Option('--idempotency <mode>', 'which writes obey Idempotency-Key; publish-only without it').choices([
+        'publish-only',
+        'honoured',
+        'ignored',
+      ]),
     )
-    .addOption(new Option('--ids <kind>', 'the type of ids').choices(['numeric', 'uuid']).default('numeric'))
+    .addOption(new Option('--ids <kind>', 'the type of ids; numeric without it').choices(['numeric', 'uuid']))
+    .option('--gates <names>', 'what publishing asks for: of product,bom,material,review those, or none', gateNames)
+    .option('--review', 'a passport has to be approved before it is published')
+    .option('--settings <file>', 'YAML or JSON with any of the settings')
+    .option('--set <setting=value>', 'one setting by its path; may be repeated', assignment)
+    .option('--fault <rule>', 'what goes wrong: OPERATION:KIND[=NUMBER][,NAME=VALUE…]; may be repeated', faultFlag)
+    .option('--faults <file>', 'YAML or JSON with a list of faults')
+    .option('--seed <n>', 'where the chances of --fault begin', wholeNumber(0, 1_000_000_000))
     .addHelpText('after', EXAMPLES)
-    .action((options: SandboxCommandOptions) => run((context) => serve(options, context)));
+    .action((options: SandboxCommandOptions) => run((context) => serve(options, context)))
+    .hook('preAction', refuseStrayOptions);
+  addSandboxAdminCommands(sandbox, run);
+}
+
+/** Commander lets an option of `sandbox` stand behind a verb as well, where it would do nothing. */
+function refuseStrayOptions(sandbox: Command, acting: Command): void {
+  if (acting === sandbox) return;
+  const stray = sandbox.options.find((option) => sandbox.getOptionValueSource(option.attributeName()) === 'cli');
+  if (stray === undefined) return;
+  throw fault('usage', `\`sandbox ${acting.name()}\` has no option ${stray.long ?? stray.flags}.`, {
+    suggestion: `See \`dpp-sync sandbox ${acting.name()} --help\`.`,
+  });
 }
 
 async function serve(options: SandboxCommandOptions, context: CommandContext): Promise<number> {
   const { output, clock } = context;
-  const { port, host, data, idempotency, ids } = options;
+  const { port, host, controlPort } = options;
+  const { sandboxSettings } = await import('./sandbox-settings.ts');
+  const settings = await sandboxSettings(options);
   const signal = context.interruption();
   const { createSandbox } = await import('../sandbox/sandbox.ts');
-  const sandbox = await createSandbox(
-    { idempotency, ids, ...rateLimitOf(options), ...(data === undefined ? {} : { storage: data }) },
-    { clock },
-  );
+  const sandbox = await createSandbox(settings, { clock });
   try {
     const keys = issueKeys(sandbox, options);
     const baseUrl = await sandbox.listen({ port, host });
+    const controlUrl = controlPort === undefined ? null : await sandbox.listenControl({ port: controlPort });
     // The keys were made for whoever reads this: it is the one time that they are shown.
-    if (output.json) output.document({ ok: true, baseUrl, keys }, { reveal: true });
+    if (output.json) output.document({ ok: true, baseUrl, controlUrl, keys }, { reveal: true });
     output.reveal(
       `The sandbox of the DPP API serves at ${output.paint('bold', baseUrl)}`,
       '',
       ...keys.map(({ key, scopes }) => `  ${key}  ${output.paint('dim', scopes.join(', '))}`),
       '',
       `In dpp-sync.yaml:   target: { baseUrl: ${baseUrl}, apiKey: ${keys[0]?.key ?? ''} }`,
-      data === undefined
+      `The API as it is:   ${baseUrl}/api/docs/, and as OpenAPI ${baseUrl}/api/schema/`,
+      ...(controlUrl === null ? [] : [`Control endpoint:   ${controlUrl}`]),
+      settings.storage === ':memory:'
         ? 'All is kept in memory and gone at the end. Ctrl-C ends it.'
-        : `All is kept in ${data}. Ctrl-C ends it.`,
+        : `All is kept in ${settings.storage}. Ctrl-C ends it.`,
     );
     await untilAborted(signal);
+    return tellEnd(sandbox, context);
   } finally {
     await sandbox.close();
   }
-  return 0;
+}
+
+/** Says what the sandbox was asked. A fault that was wanted and never happened ends it with 4. */
+function tellEnd(sandbox: Sandbox, { output }: CommandContext): number {
+  const statistics = sandbox.statistics();
+  const { faults, unusedFaults } = statistics;
+  const exitCode = unusedFaults.length === 0 ? 0 : 4;
+  // Without faults there is one document alone, as of any command that does not stream.
+  const hadFaults = faults.length > 0 || unusedFaults.length > 0;
+  if (output.json && hadFaults) output.document({ ok: exitCode === 0, statistics });
+  for (const line of statisticsLines(statistics)) output.note(line);
+  for (const line of unusedLines(statistics)) output.error(line);
+  return exitCode;
 }
 
 interface ShownKey {
@@ -98,18 +141,30 @@ function issueKeys(sandbox: Sandbox, { key, keyData, keyRead }: SandboxCommandOp
     { name: 'reading only', scopes: ['read'], given: keyRead },
   ] as const;
   return wanted.map(({ name, scopes, given }) => {
-    const request = { organization: ORGANIZATION, name, scopes: [...scopes] };
+    const request = { organization: SANDBOX_ORGANIZATION, name, scopes: [...scopes] };
     const issued = given === undefined ? sandbox.issueKey(request) : sandbox.ensureKey({ ...request, key: given });
     return { name, scopes, key: issued.key };
   });
 }
 
-function rateLimitOf({ rate, burst }: SandboxCommandOptions): { rateLimit?: RateLimit } {
-  if (rate === undefined) return {};
-  return { rateLimit: { kind: 'token-bucket', ratePerSecond: rate, burst: burst ?? rate, retryAfter: 'seconds' } };
-}
-
 function sandboxKey(text: string): string {
   if (/^dpp_[A-Za-z0-9_-]{16,200}$/.test(text)) return text;
   throw new InvalidArgumentError('A key is dpp_ and 16 to 200 characters of A-Z, a-z, 0-9, _ and -.');
+}
+
+const GATE_NAMES: readonly GateName[] = ['product', 'bom', 'material', 'review'];
+
+function gateNames(text: string): GateName[] {
+  if (text === 'none') return [];
+  return text.split(',').map((part) => {
+    const name = GATE_NAMES.find((one) => one === part.trim());
+    if (name === undefined) throw new InvalidArgumentError(`Expected none, or some of ${GATE_NAMES.join(',')}.`);
+    return name;
+  });
+}
+
+function assignment(text: string, before: readonly Assignment[] | undefined): Assignment[] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Expected SETTING=VALUE, as paging=cursor or import.upserts=false.');
+  return collect({ path: text.slice(0, at), value: text.slice(at + 1) }, before);
 }

@@ -44,6 +44,8 @@ export interface Column {
   align?: 'right';
   /** The most characters that a cell shows. */
   max?: number;
+  /** The least width, so that the parts of a table that is printed bit by bit stand below each other. */
+  min?: number;
 }
 
 /** Lines of a table, each indented by two spaces. Numbers in right-aligned columns stand below each other. */
@@ -53,8 +55,8 @@ export function formatTable(
   paint: Paint,
 ): string[] {
   const cells = rows.map((row) => row.map((cell, index) => toCell(cell, columns[index]?.max)));
-  const widths = columns.map(({ title }, index) =>
-    Math.max(title.length, ...cells.map((row) => row[index]?.text.length ?? 0)),
+  const widths = columns.map(({ title, min = 0 }, index) =>
+    Math.max(min, title.length, ...cells.map((row) => row[index]?.text.length ?? 0)),
   );
   const line = (row: readonly Cell[], colour?: Colour): string => {
     const padded = row.map(({ text, ...cell }, index) => {
@@ -85,6 +87,12 @@ const COUNTS = new Intl.NumberFormat('en');
 /** `12,345` */
 export function formatCount(count: number): string {
   return COUNTS.format(count);
+}
+
+/** `840 bytes`, `57.2 kB`, `3.4 MB` */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return plural(bytes, 'byte');
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 /** `1 product`, `2 products` */

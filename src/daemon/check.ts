@@ -1,4 +1,3 @@
-import { createTarget } from '../api/target.ts';
 import type { SecretSource } from '../config/secret-source.ts';
 import { fault } from '../domain/faults.ts';
 import type { Probe } from '../domain/ports/target.ts';
@@ -6,7 +5,9 @@ import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import { maskSecret, type SecretStore } from '../lib/secrets.ts';
+import { deniedFault } from './denied-fault.ts';
 import { createMappers } from './mappers.ts';
+import { openClient } from './open-client.ts';
 import { probeSource, type RuntimeConfig } from './open-source.ts';
 
 /** What `check` found of one stream. */
@@ -24,6 +25,8 @@ export interface ApiFinding {
   /** The key's first 8 characters; null where it cannot be had. */
   key: string | null;
   publishKey: string | null;
+  /** Whether the organisation's plan includes API access; null where the API gave no answer. */
+  plan: Probe['plan'] | null;
   /** Null where the API gave no answer. */
   scopes: Probe['scopes'] | null;
   /** What keeps a sync from going through. */
@@ -65,19 +68,17 @@ export async function* checkStreams({ config, log, signal }: CheckOptions): Asyn
 
 /** Asks the API what the keys may do, without writing anything. Needs no ledger. */
 export async function checkApi({ config, secrets, clock, log, version, signal }: CheckOptions): Promise<ApiFinding> {
-  const { profile } = config;
   const { baseUrl, apiKey, publishKey } = config.target;
-  const finding: ApiFinding = { baseUrl, key: null, publishKey: null, scopes: null, problem: null };
+  const finding: ApiFinding = { baseUrl, key: null, publishKey: null, plan: null, scopes: null, problem: null };
   try {
     finding.key = await prefixOf(apiKey);
     finding.publishKey = publishKey === null ? null : await prefixOf(publishKey);
-    const keys = publishKey === null ? { apiKey } : { apiKey, publishKey };
-    const target = createTarget({ baseUrl, profile, ...keys, secrets, clock, log, version });
+    const client = openClient(config, { secrets, clock, log, version });
     try {
-      const { denied, scopes } = await target.probe(signal);
-      return { ...finding, scopes, problem: denied === null ? scopeProblem(scopes) : deniedFault(denied) };
+      const { denied, plan, scopes } = await client.target.probe(signal);
+      return { ...finding, plan, scopes, problem: denied === null ? scopeProblem(scopes) : deniedFault(denied) };
     } finally {
-      await target.close();
+      await client.close();
     }
   } catch (error) {
     return { ...finding, problem: asFault(error, 'api.unreachable', 'target.baseUrl') };
@@ -96,23 +97,6 @@ function scopeProblem({ read, write }: Probe['scopes']): Fault | null {
   return fault('api.key', `The API key lacks the scope${missing.length === 1 ? '' : 's'} ${named}.`, {
     path: 'target.apiKey',
     suggestion: 'Create a key with the scopes read and write, and publish where passports are to be published.',
-  });
-}
-
-function deniedFault({ by, detail }: NonNullable<Probe['denied']>): Fault {
-  const answer = detail.status === null ? detail.message : `${detail.message} (HTTP ${detail.status})`;
-  if (by === 'plan') {
-    return fault('api.plan', `The API refuses the organisation's plan: ${answer}`, {
-      path: 'target.apiKey',
-      suggestion: 'API access needs the Enterprise plan; have it activated.',
-    });
-  }
-  return fault('api.key', `The API refuses the key: ${answer}`, {
-    path: 'target.apiKey',
-    suggestion:
-      by === 'key'
-        ? 'Check that it is complete, neither expired nor revoked, and of this platform.'
-        : 'Give it more scopes.',
   });
 }
 

@@ -19,7 +19,13 @@ const FAULTS = {
   'api.unreachable': 3,
   'api.key': 3,
   'api.plan': 3,
+  'api.token': 3,
+  'api.refused': 1,
+  'api.answer': 1,
+  'api.doubt': 1,
   'item.unknown': 2,
+  'sandbox.control': 3,
+  'sandbox.refused': 2,
   interrupted: 1,
   internal: 1,
 } as const satisfies Record<string, 1 | 2 | 3>;

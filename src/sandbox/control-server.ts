@@ -1,17 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
-import { messageOf } from '../lib/errors.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
 import { isLoopback } from '../lib/loopback.ts';
-import { FaultRule, type Faults } from './faults.ts';
-import type { Inspection } from './inspection.ts';
-
-/** What the control endpoint steers and shows. */
-export interface ControlParts {
-  faults: Faults;
-  inspection: Inspection;
-  approve: (organization: string, sku: string) => boolean;
-}
+import { type ControlAnswer, type ControlParts, createControlRoutes, problem } from './control-routes.ts';
 
 /** The other door of the sandbox, for tests in other languages and for people. It asks for no key. */
 export interface ControlServer {
@@ -21,53 +13,20 @@ export interface ControlServer {
 
 const BODY_BYTES_MAX = 1_048_576;
 
-const Approval = z.strictObject({ organization: z.string().min(1), sku: z.string().min(1) });
-
-interface ControlAnswer {
-  status: number;
-  body: unknown;
-}
-
 /**
- * Serves `/faults` (GET shows, PUT replaces, POST appends, DELETE drops, all but GET with JSON), `/stats`, `/inspect` and
- * `/reviews` (POST). It listens on 127.0.0.1 alone, and a request that names another host is refused: else a web page
- * that lets its own name point here could use it (DNS rebinding).
+ * Serves `/faults` (GET shows, PUT replaces, POST appends, DELETE drops), `/stats`, `/inspect`, `/organizations`, `/keys`,
+ * `/revocations`, `/tokens`, `/reviews` and `/rate-limit`, all in JSON. It listens on 127.0.0.1 alone, and a request that
+ * names another host is refused: else a web page that lets its own name point here could use it (DNS rebinding).
  */
-export function createControlServer({ faults, inspection, approve }: ControlParts): ControlServer {
-  const addAll = (body: unknown): void => {
-    for (const rule of z.array(FaultRule).parse(Array.isArray(body) ? body : [body])) faults.add(rule);
-  };
-  const showFaults = (): ControlAnswer => ({ status: 200, body: { faults: faults.list(), unused: faults.unused() } });
-
-  const routes: Record<string, (body: unknown) => ControlAnswer> = {
-    'GET /faults': showFaults,
-    'PUT /faults': (body) => {
-      const rules = z.array(FaultRule).parse(body);
-      faults.clear();
-      addAll(rules);
-      return showFaults();
-    },
-    'POST /faults': (body) => {
-      addAll(body);
-      return showFaults();
-    },
-    'DELETE /faults': () => {
-      faults.clear();
-      return showFaults();
-    },
-    'GET /stats': () => ({ status: 200, body: inspection.statistics() }),
-    'GET /inspect': () => ({ status: 200, body: inspection.snapshot() }),
-    'POST /reviews': (body) => {
-      const { organization, sku } = Approval.parse(body);
-      return approve(organization, sku) ? { status: 200, body: {} } : problem(404, 'There is no such passport.');
-    },
-  };
+export function createControlServer(parts: ControlParts): ControlServer {
+  const routes = createControlRoutes(parts);
 
   const answer = async (request: IncomingMessage): Promise<ControlAnswer> => {
     const host = URL.parse(`http://${request.headers.host ?? ''}`)?.hostname ?? '';
     if (!isLoopback(host)) return problem(403, 'The control endpoint answers to loopback names alone.');
     const path = request.url?.split('?')[0] ?? '';
-    const route = routes[`${request.method ?? ''} ${path}`];
+    const name = `${request.method ?? ''} ${path}`;
+    const route = Object.hasOwn(routes, name) ? routes[name] : undefined;
     if (!route) return problem(404, `There is no ${request.method ?? ''} ${path.slice(0, 100)} here.`);
     const text = await readBody(request);
     if (text === null) return problem(413, 'The body is too large.');
@@ -79,7 +38,7 @@ export function createControlServer({ faults, inspection, approve }: ControlPart
       return route(text === '' ? undefined : JSON.parse(text));
     } catch (error) {
       if (error instanceof z.ZodError) return problem(400, z.prettifyError(error));
-      if (error instanceof SyntaxError) return problem(400, messageOf(error));
+      if (error instanceof SyntaxError || error instanceof Fault) return problem(400, messageOf(error));
       throw error;
     }
   };
@@ -105,10 +64,6 @@ export function createControlServer({ faults, inspection, approve }: ControlPart
         server.closeAllConnections();
       }),
   };
-}
-
-function problem(status: number, detail: string): ControlAnswer {
-  return { status, body: { detail } };
 }
 
 /** Null for a body that is too large; the rest of it is not read. */

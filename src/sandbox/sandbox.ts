@@ -30,7 +30,7 @@ export interface Sandbox {
    */
   listen(options?: { port?: number; host?: string }): Promise<string>;
   /**
-   * Begins to serve the control endpoint, on loopback alone: `/faults`, `/inspect`, `/stats`. Returns its base URL.
+   * Begins to serve the control endpoint, on loopback alone: faults, contents, statistics, organisations, keys and tokens. Returns its base URL.
    *
    * @throws Fault when the port cannot be had.
    */
@@ -105,7 +105,18 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     const organizationId = organizations.find(organization);
     return organizationId !== undefined && approvePassport(collections, { organizationId, sku, now: clock.now() });
   };
-  const control = createControlServer({ faults, inspection, approve });
+  const steering = {
+    issueKey: (request: KeyRequest) => keys.issue(request, clock.now()),
+    ensureKey: (request: KeyRequest & { key: string }) => keys.ensure(request, clock.now()),
+    revokeKey: (id: ResourceId) => keys.revoke(id, clock.now()),
+    openSession: (request: SessionRequest) => sessions.open(request, clock.now()),
+    setPlan(organization: string, plan: Plan) {
+      organizations.setPlan(organization, plan);
+      keys.forget();
+    },
+    setRateLimit: (limit: RateLimit) => admission.setRateLimit(limit),
+  };
+  const control = createControlServer({ ...steering, faults, inspection, organizations, keys, approve });
   await server.ready();
 
   const close = async (): Promise<void> => {
@@ -137,15 +148,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
       }
     },
     close: () => (closed ??= close()),
-    issueKey: (request) => keys.issue(request, clock.now()),
-    ensureKey: (request) => keys.ensure(request, clock.now()),
-    revokeKey: (id) => keys.revoke(id, clock.now()),
-    openSession: (request) => sessions.open(request, clock.now()),
-    setPlan(organization, plan) {
-      organizations.setPlan(organization, plan);
-      keys.forget();
-    },
-    setRateLimit: (limit) => admission.setRateLimit(limit),
+    ...steering,
     approvePassport: approve,
     faults,
     statistics: () => inspection.statistics(),

@@ -1,9 +1,13 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { cli } from '../support/cli.ts';
 import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
+import { runHere } from '../support/cli-here.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
 let world: World;
@@ -13,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.remove());
 
-const check = (...args: string[]) => cli(['check', '-c', world.configFile, ...args]);
+const check = (...args: string[]) => runHere(['check', '-c', world.configFile, ...args]);
 
 function writeConfig(changes: Record<string, unknown>): void {
   const target = { baseUrl: world.baseUrl, apiKey: API_KEY };
@@ -30,6 +34,7 @@ describe('dpp-sync check', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain('✓ source   erp/products: 1 file');
     expect(stdout).toContain('key dpp_test…');
+    expect(stdout).toContain('plan: API access ✓ yes');
     expect(stdout).toMatch(/scopes: read ✓ yes {2}write ✓ yes {2}publish/);
     expect(stdout + stderr).not.toContain(API_KEY);
     expect(existsSync(join(world.folder, 'data'))).toBe(false);
@@ -42,7 +47,14 @@ describe('dpp-sync check', () => {
     expect(document).toMatchObject({
       ok: true,
       sources: [{ source: 'erp', stream: 'products', ok: true, error: null }, {}, {}],
-      api: { baseUrl: world.baseUrl, key: 'dpp_test…', ok: true, scopes: { read: 'yes', write: 'yes' } },
+      api: {
+        baseUrl: world.baseUrl,
+        key: 'dpp_test…',
+        publishKey: null,
+        ok: true,
+        plan: 'yes',
+        scopes: { read: 'yes', write: 'yes' },
+      },
     });
   });
 
@@ -115,7 +127,7 @@ describe('dpp-sync check', () => {
   });
 
   it('ends with 2 without a config', async () => {
-    const { exitCode, stderr } = await cli(['check', '-c', join(world.folder, 'other.yaml')]);
+    const { exitCode, stderr } = await runHere(['check', '-c', join(world.folder, 'other.yaml')]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('There is no config file');
     expect(stderr).toContain('dpp-sync init');
@@ -160,7 +172,11 @@ describe('dpp-sync check', () => {
 
   it('ends with 3 when the plan does not allow the API', async () => {
     world.sandbox.setPlan('acme', 'standard');
-    expect((await check('--json')).json()).toMatchObject({ ok: false, error: { code: 'api.plan' } });
+    expect((await check('--json')).json()).toMatchObject({
+      ok: false,
+      api: { plan: 'no' },
+      error: { code: 'api.plan' },
+    });
   });
 
   it('ends with 3 when nobody answers', async () => {
@@ -168,5 +184,76 @@ describe('dpp-sync check', () => {
     const { exitCode, json } = await check('--json');
     expect(exitCode).toBe(3);
     expect(json()).toMatchObject({ error: { code: 'api.unreachable', path: 'target.baseUrl' } });
+  });
+});
+
+describe('dpp-sync check --openapi', () => {
+  const compare = (...args: string[]) => runHere(['check', '-c', world.configFile, '--openapi', ...args]);
+
+  async function schemaOf(options: SandboxOptions): Promise<string> {
+    const sandbox = await createSandbox(options, { clock: systemClock });
+    try {
+      const answer = await fetch(`${await sandbox.listen()}/api/schema/`);
+      world.write('schema.json', await answer.text());
+    } finally {
+      await sandbox.close();
+    }
+    return join(world.folder, 'schema.json');
+  }
+
+  it('ends with 0 where nothing is to be set, and asks neither API nor sources', async () => {
+    const file = await schemaOf({});
+    rmSync(join(world.folder, 'products.csv'));
+    world.requests();
+    const { exitCode, stdout } = await compare(file);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('Worth knowing (1)');
+    expect(stdout).not.toContain('To be set');
+    expect((await compare(file, '--json')).json()).toMatchObject({
+      ok: true,
+      config: { file: world.configFile },
+      openapi: {
+        file,
+        differences: [{ weight: 'note', setting: 'idempotency' }],
+        settings: { profile: {}, target: {} },
+      },
+    });
+    expect(world.requests()).toEqual({});
+  });
+
+  it('ends with 4 and the profile that makes up for the differences, ready to be pasted', async () => {
+    const file = await schemaOf({ reportCreateScope: 'write' });
+    const text = readFileSync(file, 'utf8');
+    world.write('schema.json', text.replaceAll('country_of_origin', 'origin').replaceAll('"sku"', '"article"'));
+    const { exitCode, stdout } = await compare(file);
+    expect(exitCode).toBe(4);
+    expect(stdout).toMatch(/Breaks requests as things are \(\d+\)\n {2}POST \/api\/products\/\n/);
+    const pasted = stdout.slice(stdout.indexOf('extends: default'));
+    expect(parse(pasted)).toMatchObject({
+      extends: 'default',
+      wireNames: { product: { country_of_origin: 'origin' } },
+      scopes: { reportCreate: 'write' },
+    });
+    world.write('profile.yaml', pasted);
+    writeConfig({ target: { baseUrl: world.baseUrl, apiKey: API_KEY, profile: './profile.yaml' } });
+    const after = (await compare(file, '--json')).json();
+    expect(JSON.stringify(after)).not.toContain('country_of_origin');
+    expect(JSON.stringify(after)).not.toContain('scopes.reportCreate');
+  });
+
+  it('ends with 4 for a mere note too, where it has a value to be set', async () => {
+    const { exitCode, stdout } = await compare(await schemaOf({ reportCreateScope: 'write' }));
+    expect(exitCode).toBe(4);
+    expect(stdout).not.toContain('Breaks');
+    expect(stdout).toContain('reportCreate: write');
+  });
+
+  it('ends with 2 for what cannot be read, or is no such document', async () => {
+    world.write('swagger.yaml', 'swagger: "2.0"\npaths: {}\n');
+    for (const file of ['none.yaml', 'swagger.yaml', 'products.csv']) {
+      const { exitCode, json } = await compare(join(world.folder, file), '--json');
+      expect({ file, exitCode }).toEqual({ file, exitCode: 2 });
+      expect(json()).toMatchObject({ ok: false, error: { code: 'usage', message: expect.stringContaining(file) } });
+    }
   });
 });

@@ -14,6 +14,7 @@ import {
   product,
   pullRows,
   row,
+  text,
 } from '../support/ledger.ts';
 
 let fixture: LedgerFixture;
@@ -43,7 +44,7 @@ async function pull(rows: Record<string, MapResult>): Promise<void> {
   // The version makes a row that maps otherwise a changed one.
   const records = Object.entries(rows).map(([id, result]) => row(id, { version: JSON.stringify(result) }));
   await pullRows(fixture.ledger, { rows: records });
-  await mapRows(fixture.ledger, ({ id }: JsonObject) => rows[String(id)] ?? { status: 'excluded' });
+  await mapRows(fixture.ledger, ({ id }: JsonObject) => rows[text(id)] ?? { status: 'excluded' });
 }
 
 async function judge(rules: PassportRules = RULES, limit = 1000): Promise<number> {

@@ -65,7 +65,15 @@ test.each([
   ['broken JSON', 'PUT', '/faults', '[', {}, 400],
   ['nothing', 'PUT', '/faults', undefined, {}, 400],
   ['another type', 'PUT', '/faults', [RULE], { 'content-type': 'text/plain' }, 415],
-  ['an unknown path', 'GET', '/keys', undefined, {}, 404],
+  ['an unknown path', 'GET', '/nothing', undefined, {}, 404],
+  ['a member of every object', 'GET', '/constructor', undefined, {}, 404],
+  ['a key without a workspace', 'POST', '/keys', { name: 'x', scopes: [] }, {}, 400],
+  ['a malformed key', 'POST', '/keys', { organization: 'acme', name: 'x', scopes: [], key: 'mine' }, {}, 400],
+  ['a key that is not there', 'POST', '/revocations', { id: 99 }, {}, 404],
+  ['a plan that is not sold', 'POST', '/organizations', { name: 'acme', plan: 'gold' }, {}, 400],
+  ['a role that is not there', 'POST', '/tokens', { organization: 'acme', email: 'x', role: 'king' }, {}, 400],
+  ['a limit that makes no sense', 'PUT', '/rate-limit', { kind: 'gcra' }, {}, 400],
+  ['a revocation without a body, which any web page could ask for', 'POST', '/revocations', undefined, {}, 400],
   ['an unknown method', 'PATCH', '/faults', undefined, {}, 404],
   ['a name from the network', 'GET', '/inspect', undefined, { host: 'sandbox.example.com' }, 403],
   ['a huge body', 'PUT', '/faults', ' '.repeat(1_100_000), {}, 413],
@@ -75,6 +83,42 @@ test.each([
   const answer = await control(method, path, body, headers);
   expect([answer.status, typeof answer.body['detail']]).toEqual([status, 'string']);
   expect(sandbox.faults.list()).toHaveLength(1);
+});
+
+test('makes workspaces, keys, tokens and limits', async () => {
+  const { call, control, key } = await startWithControl();
+  await control('POST', '/organizations', { name: 'other', plan: 'standard' });
+  expect(await control('GET', '/organizations')).toMatchObject({
+    body: {
+      organizations: [
+        { name: 'acme', plan: 'enterprise' },
+        { name: 'other', plan: 'standard' },
+      ],
+    },
+  });
+  const request = { organization: 'other', name: 'robot', scopes: ['read'] };
+  const made = await control('POST', '/keys', request);
+  const chosen = await control('POST', '/keys', { ...request, key: 'dpp_0123456789abcdefghij' });
+  expect(chosen.body).toMatchObject({ key: 'dpp_0123456789abcdefghij' });
+  const listed = await control('GET', '/keys');
+  expect(listed.body['keys']).toHaveLength(3);
+  expect(JSON.stringify(listed.body)).not.toContain(String(made.body['key']).slice(0, 12));
+
+  const products = (given: unknown) =>
+    call('GET', '/api/products/', { key: String(given) }).then(({ status }) => status);
+  expect(await products(made.body['key'])).toBe(402);
+  await control('POST', '/organizations', { name: 'other' });
+  expect(await products(made.body['key'])).toBe(200);
+  expect((await control('POST', '/revocations', { id: made.body['id'] })).status).toBe(200);
+  expect(await products(made.body['key'])).toBe(401);
+
+  const session = await control('POST', '/tokens', { organization: 'other', email: 'me', role: 'owner' });
+  const authorization = `Bearer ${String(session.body['token'])}`;
+  const path = `/api/api-keys/${String(chosen.body['id'])}/revoke/`;
+  expect((await call('POST', path, { key: null, headers: { authorization } })).status).toBe(200);
+
+  expect((await control('PUT', '/rate-limit', { kind: 'fixed-window', limit: 1, windowMs: 60_000 })).status).toBe(200);
+  expect([await products(key), await products(key)]).toEqual([200, 429]);
 });
 
 test('is no part of the API', async () => {

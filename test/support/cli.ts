@@ -62,7 +62,8 @@ export function cli(args: readonly string[], options: CliOptions = {}): Promise<
   return startCli(args, options).ended;
 }
 
-function documentIn(stdout: string): Record<string, unknown> {
+/** The one JSON document of a command. */
+export function documentIn(stdout: string): Record<string, unknown> {
   const lines = stdout.split('\n').filter((line) => line !== '');
   if (lines.length !== 1) throw new Error(`Expected one JSON document, found ${lines.length} lines:\n${stdout}`);
   return JSON.parse(lines[0] ?? '') as Record<string, unknown>;

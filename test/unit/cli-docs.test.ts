@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createOutput } from '../../src/cli/output.ts';
 import { createProgram } from '../../src/cli/program.ts';
@@ -9,29 +10,49 @@ import { createSecretStore } from '../../src/lib/secrets.ts';
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/cli.md'), 'utf8');
 const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
 const output = createOutput({ ...streams, env: {}, secrets: createSecretStore(), json: false, quiet: false });
-const program = createProgram({ version: '0', output, run: () => Promise.resolve() });
+const program = createProgram({ version: '0', stdout: streams.stdout, output, run: () => Promise.resolve() });
+
+interface Documented {
+  /** With the names of the commands that it belongs to. */
+  name: string;
+  command: Command;
+}
+
+/** Every command that does something by itself. */
+function commandsOf(parent: Command, prefix = ''): Documented[] {
+  return parent.commands.flatMap((command) => {
+    const name = `${prefix}${command.name()}`;
+    const verbs = commandsOf(command, `${name} `);
+    const isGroup = verbs.length > 0 && command.options.length === 0;
+    return isGroup ? verbs : [{ name, command }, ...verbs];
+  });
+}
+
+const commands = commandsOf(program);
+
+/** The parts of the page by the command that they are on. */
+const sections = new Map(
+  PAGE.split(/^### /m).map((text) => [/^`([^`<[]+?)(?: [<[][^`]*)?`/.exec(text)?.[1] ?? '', text]),
+);
 
 describe('docs/cli.md', () => {
   it('has every command with its arguments, and no other', () => {
     const documented = [...PAGE.matchAll(/^### `(.+)`$/gm)].map(([, name]) => name);
-    const defined = program.commands.map((command) => {
+    const defined = commands.map(({ name: called, command }) => {
       const args = command.registeredArguments.map((argument) => {
         const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
         return argument.required ? ` <${name}>` : ` [${name}]`;
       });
-      return `${command.name()}${args.join('')}`;
+      return `${called}${args.join('')}`;
     });
     expect(new Set(documented)).toEqual(new Set(defined));
   });
 
-  it.each(program.commands.map((command) => ({ name: command.name(), command })))(
-    'has every option of $name',
-    ({ name, command }) => {
-      const section = PAGE.split(/^### /m).find((text) => text.startsWith(`\`${name}`)) ?? '';
-      const missing = command.options.map(({ flags }) => flags).filter((flags) => !section.includes(`\`${flags}\``));
-      expect(missing).toEqual([]);
-    },
-  );
+  it.each(commands)('has every option of $name', ({ name, command }) => {
+    const section = sections.get(name) ?? '';
+    const shown = command.options.filter(({ hidden }) => !hidden).map(({ flags }) => flags);
+    expect(shown.filter((flags) => !section.includes(`\`${flags}\``))).toEqual([]);
+  });
 
   it('has every global option', () => {
     const missing = program.options.map(({ flags }) => flags).filter((flags) => !PAGE.includes(flags));

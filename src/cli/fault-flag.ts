@@ -1,0 +1,53 @@
+import { InvalidArgumentError } from 'commander';
+import type { FaultRule } from '../sandbox/faults.ts';
+
+/** A fault as it is typed, not yet checked against the sandbox's schema. */
+export type FaultDraft = Record<string, string | number>;
+
+/** The number that belongs to a kind by its nature, which stands right behind it. */
+const MAIN_VALUE: Readonly<Record<string, string>> = {
+  status: 'status',
+  html: 'status',
+  latency: 'ms',
+  'slow-body': 'ms',
+  outage: 'ms',
+};
+
+/**
+ * Parses `OPERATION:KIND[=NUMBER][,NAME=VALUE…]`: `product.create:status=500,effect=done,count=2`, `*:latency=200`,
+ * `passport.publish:reset-after,probability=0.1`.
+ */
+export function faultFlag(text: string, before: readonly FaultDraft[] | undefined): FaultDraft[] {
+  const form = 'Expected OPERATION:KIND[=NUMBER][,NAME=VALUE…], as product.create:status=500,count=2.';
+  const match = /^([a-z_.*]+):([a-z-]+)(?:=([^,]*))?(?:,(.*))?$/.exec(text);
+  if (match === null) throw new InvalidArgumentError(form);
+  const [, operation = '', kind = '', value, rest] = match;
+  const draft: FaultDraft = { operation, kind };
+  const main = MAIN_VALUE[kind];
+  if (value !== undefined) {
+    if (main === undefined) throw new InvalidArgumentError(`The kind ${kind} takes no number. ${form}`);
+    draft[main] = typed(value);
+  }
+  for (const pair of rest === undefined ? [] : rest.split(',')) {
+    const at = pair.indexOf('=');
+    if (at < 1) throw new InvalidArgumentError(form);
+    const name = pair.slice(0, at);
+    draft[name] = name === 'match' ? pair.slice(at + 1) : typed(pair.slice(at + 1));
+  }
+  return [...(before ?? []), draft];
+}
+
+/** A rule as `faultFlag` reads it. */
+export function faultWords({ operation, kind, ...rest }: FaultRule): string {
+  const details: Readonly<Record<string, string | number | undefined>> = rest;
+  const main = MAIN_VALUE[kind];
+  const others = Object.entries(details).flatMap(([name, value]) =>
+    name === main || value === undefined ? [] : [`${name}=${value}`],
+  );
+  const value = main === undefined ? '' : `=${details[main] ?? ''}`;
+  return [`${operation}:${kind}${value}`, ...others].join(',');
+}
+
+function typed(text: string): string | number {
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,61 @@
+import { deniedFault } from '../daemon/denied-fault.ts';
+import { fault } from '../domain/faults.ts';
+import type { Outcome, OutcomeDetail } from '../domain/outcome.ts';
+import type { Fault } from '../lib/errors.ts';
+
+/** What a person asked of the API. */
+interface Attempted {
+  /** What did not come about, as the beginning of a sentence: `The reports cannot be read`. */
+  failure: string;
+  /** What to do where the API refuses the request as it is, as a full sentence. */
+  cure: string;
+  /** For a request that leaves something behind: what to do where nobody knows whether it did. */
+  doubtCure?: string;
+}
+
+/**
+ * What an outcome means for a command that ends with it: `api.unreachable`, `api.key` or `api.plan` where the environment
+ * is at fault, `api.refused` for the request itself, `api.answer` for an answer that is of no use, and `api.doubt` where
+ * a request may have taken effect.
+ */
+export function outcomeFault(outcome: Outcome, { failure, cure, doubtCure }: Attempted): Fault {
+  if (outcome.kind === 'accepted') return fault('internal', `${failure}, although the API took the request.`);
+  const { detail } = outcome;
+  const said = `${detail.message}${detail.status === null ? '' : ` (HTTP ${detail.status})`}`;
+  const message = `${failure}: ${said}`;
+  switch (outcome.kind) {
+    case 'denied':
+      return deniedFault(outcome);
+    case 'refused':
+    case 'gated':
+    case 'exists':
+      return fault('api.refused', [message, ...fieldLines(detail)].join('\n'), { suggestion: cure });
+    case 'in_flight':
+    case 'throttled':
+    case 'unavailable':
+      return fault('api.unreachable', message, { suggestion: waitAdvice(outcome) });
+    case 'ambiguous':
+      if (doubtCure !== undefined) {
+        return fault('api.doubt', `Nobody knows whether it took effect: ${said}`, { suggestion: doubtCure });
+      }
+      if (outcome.doubt === 'unreadable_answer') {
+        return fault('api.answer', message, {
+          suggestion: 'Compare the platform with the profile: `dpp-sync check --openapi FILE`, docs/configuration.md.',
+        });
+      }
+      return fault('api.unreachable', message, { suggestion: waitAdvice(outcome) });
+  }
+}
+
+/** What the message does not say already. */
+function fieldLines({ message, fields = {} }: OutcomeDetail): string[] {
+  return Object.entries(fields).flatMap(([field, problem]) =>
+    message.includes(problem) ? [] : [`  ${field}: ${problem}`],
+  );
+}
+
+function waitAdvice(outcome: Outcome): string {
+  const waitMs = outcome.kind === 'throttled' || outcome.kind === 'unavailable' ? outcome.retryAfterMs : null;
+  if (waitMs !== null && waitMs > 0) return `Run it again in ${Math.ceil(waitMs / 1000)} s.`;
+  return outcome.kind === 'in_flight' ? 'Run it again in a moment.' : 'Run it again when the API can be reached.';
+}

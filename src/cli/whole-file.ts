@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fault } from '../domain/faults.ts';
+import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
+
+/**
+ * Writes a file that appears whole or not at all: it is written beside its place, brought to the disk, and then renamed.
+ *
+ * @param mode of the file, before the umask
+ * @param write fills the file; what it throws leaves nothing behind
+ * @returns the absolute path, and what `write` gave
+ * @throws Fault `usage` when the file cannot be written, or what `write` threw where that is a `Fault`
+ */
+export async function writeWholeFile<T>(
+  path: string,
+  mode: number,
+  write: (handle: FileHandle) => Promise<T>,
+): Promise<{ file: string; written: T }> {
+  const file = resolve(path);
+  const partial = join(dirname(file), `.${basename(file)}.${randomUUID()}.part`);
+  try {
+    await assertReplaceable(file);
+    const handle = await open(partial, 'wx', mode);
+    try {
+      const written = await write(handle);
+      await handle.sync();
+      await handle.close();
+      await rename(partial, file);
+      return { file, written };
+    } catch (error) {
+      await handle.close();
+      await rm(partial, { force: true });
+      throw error;
+    }
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw fault('usage', `${file} cannot be written: ${messageOf(error).replace(/\.$/, '')}.`, {
+      suggestion: 'Name a file with --out in a folder that exists and may be written.',
+      cause: error,
+    });
+  }
+}
+
+/** A rename would put the file in the place of whatever is there, a device such as /dev/stdout included. */
+async function assertReplaceable(file: string): Promise<void> {
+  try {
+    if (!(await stat(file)).isFile()) throw new Error('there is something that is no file');
+  } catch (error) {
+    if (systemCodeOf(error) !== 'ENOENT') throw error;
+  }
+}

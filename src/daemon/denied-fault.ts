@@ -1,0 +1,21 @@
+import { fault } from '../domain/faults.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { Fault } from '../lib/errors.ts';
+
+/** What the API's 401, 402 or 403 to a key means for a person. */
+export function deniedFault({ by, detail }: Pick<Extract<Outcome, { kind: 'denied' }>, 'by' | 'detail'>): Fault {
+  const answer = detail.status === null ? detail.message : `${detail.message} (HTTP ${detail.status})`;
+  if (by === 'plan') {
+    return fault('api.plan', `The API refuses the organisation's plan: ${answer}`, {
+      path: 'target.apiKey',
+      suggestion: 'API access needs the Enterprise plan; have it activated.',
+    });
+  }
+  return fault('api.key', `The API refuses the key: ${answer}`, {
+    path: 'target.apiKey',
+    suggestion:
+      by === 'key'
+        ? 'Check that it is complete, neither expired nor revoked, and of this platform.'
+        : 'Give it more scopes.',
+  });
+}

@@ -1,0 +1,14 @@
+import { type ApiClient, createApiClient } from '../api/api-client.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { SecretStore } from '../lib/secrets.ts';
+import type { RuntimeConfig } from './open-source.ts';
+
+/** The client of the API that a config names. Nothing is sent and no key is read before the first request. */
+export function openClient(
+  { target, profile }: RuntimeConfig,
+  tools: { secrets: SecretStore; clock: Clock; log: Logger; version: string },
+): ApiClient {
+  const { baseUrl, apiKey, publishKey } = target;
+  return createApiClient({ baseUrl, profile, apiKey, ...(publishKey === null ? {} : { publishKey }), ...tools });
+}

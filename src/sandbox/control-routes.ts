@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { FaultRule, type Faults } from './faults.ts';
+import type { ResourceId } from './ids.ts';
+import type { Inspection } from './inspection.ts';
+import { type IssuedKey, KeyRequest, type KeyStore } from './keys.ts';
+import { type OrganizationStore, PLANS, type Plan } from './organizations.ts';
+import { SessionRequest } from './sessions.ts';
+import { RateLimit } from './settings.ts';
+
+/** What the control endpoint steers and shows. */
+export interface ControlParts {
+  faults: Faults;
+  inspection: Inspection;
+  organizations: Pick<OrganizationStore, 'list'>;
+  keys: Pick<KeyStore, 'list'>;
+  approve(organization: string, sku: string): boolean;
+  setPlan(organization: string, plan: Plan): void;
+  setRateLimit(limit: RateLimit): void;
+  issueKey(request: KeyRequest): IssuedKey;
+  ensureKey(request: KeyRequest & { key: string }): IssuedKey;
+  revokeKey(id: ResourceId): boolean;
+  openSession(request: SessionRequest): string;
+}
+
+export interface ControlAnswer {
+  status: number;
+  body: unknown;
+}
+
+/** What a route does with the body, which is undefined where there was none. */
+export type ControlRoute = (body: unknown) => ControlAnswer;
+
+const Name = z.string().min(1).max(200);
+const Approval = z.strictObject({ organization: Name, sku: z.string().min(1) });
+const Organization = z.strictObject({ name: Name, plan: z.enum(PLANS).default('enterprise') });
+const Key = KeyRequest.extend({ key: z.string().optional() });
+const Revocation = z.strictObject({ id: z.union([z.int().min(1), z.string().min(1)]) });
+
+/**
+ * The routes by method and path. Whatever changes something wants a body, so that no web page can ask for it without
+ * asking the browser first.
+ *
+ * @throws ZodError from a route whose body is wrong, Fault from one that cannot do what it is asked
+ */
+export function createControlRoutes(parts: ControlParts): Record<string, ControlRoute> {
+  const { faults, inspection, organizations, keys } = parts;
+  const addAll = (body: unknown): void => {
+    for (const rule of z.array(FaultRule).parse(Array.isArray(body) ? body : [body])) faults.add(rule);
+  };
+  const showFaults = (): ControlAnswer => done({ faults: faults.list(), unused: faults.unused() });
+
+  return {
+    'GET /faults': showFaults,
+    'PUT /faults': (body) => {
+      const rules = z.array(FaultRule).parse(body);
+      faults.clear();
+      addAll(rules);
+      return showFaults();
+    },
+    'POST /faults': (body) => {
+      addAll(body);
+      return showFaults();
+    },
+    'DELETE /faults': () => {
+      faults.clear();
+      return showFaults();
+    },
+    'GET /stats': () => done(inspection.statistics()),
+    'GET /inspect': () => done(inspection.snapshot()),
+    'POST /reviews': (body) => {
+      const { organization, sku } = Approval.parse(body);
+      return parts.approve(organization, sku) ? done({}) : problem(404, 'There is no such passport.');
+    },
+    'GET /organizations': () => done({ organizations: organizations.list().map(({ name, plan }) => ({ name, plan })) }),
+    'POST /organizations': (body) => {
+      const organization = Organization.parse(body);
+      parts.setPlan(organization.name, organization.plan);
+      return done(organization);
+    },
+    'GET /keys': () => done({ keys: keys.list() }),
+    'POST /keys': (body) => {
+      const { key, ...request } = Key.parse(body);
+      return done(key === undefined ? parts.issueKey(request) : parts.ensureKey({ ...request, key }));
+    },
+    'POST /revocations': (body) => {
+      return parts.revokeKey(Revocation.parse(body).id) ? done({}) : problem(404, 'There is no such key.');
+    },
+    'POST /tokens': (body) => done({ token: parts.openSession(SessionRequest.parse(body)) }),
+    'PUT /rate-limit': (body) => {
+      const limit = RateLimit.parse(body);
+      parts.setRateLimit(limit);
+      return done(limit);
+    },
+  };
+}
+
+function done(body: unknown): ControlAnswer {
+  return { status: 200, body };
+}
+
+/** A refusal in words. */
+export function problem(status: number, detail: string): ControlAnswer {
+  return { status, body: { detail } };
+}

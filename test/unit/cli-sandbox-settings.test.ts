@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { faultFlag, faultWords } from '../../src/cli/fault-flag.ts';
+import { sandboxSettings } from '../../src/cli/sandbox-settings.ts';
+import { FaultRule } from '../../src/sandbox/faults.ts';
+import { SandboxSettings } from '../../src/sandbox/settings.ts';
+import { configFolder } from '../support/config-folder.ts';
+
+describe('a fault on the command line', () => {
+  it.each([
+    ['product.create:status=500', { operation: 'product.create', kind: 'status', status: 500 }],
+    ['*:latency=200,probability=0.1', { operation: '*', kind: 'latency', ms: 200, probability: 0.1 }],
+    ['passport.publish:reset-after,count=2', { operation: 'passport.publish', kind: 'reset-after', count: 2 }],
+    ['*:html=502,effect=done,match=12', { operation: '*', kind: 'html', status: 502, effect: 'done', match: '12' }],
+  ])('%s is understood', (text, draft) => {
+    expect(faultFlag(text, undefined)).toEqual([draft]);
+  });
+
+  it.each(['', 'status', 'product.create', 'product.create:', 'x:reset-before=3', '*:latency=200,count'])(
+    '%j is told as none',
+    (text) => {
+      expect(() => faultFlag(text, undefined)).toThrow(/OPERATION:KIND/);
+    },
+  );
+
+  it('is written as it is read', () => {
+    const rule = fc.record(
+      {
+        operation: fc.constantFrom('*' as const, 'material.update' as const),
+        count: fc.integer({ min: 1, max: 9 }),
+        probability: fc.constantFrom(0.25, 1),
+        seed: fc.nat(99),
+      },
+      { requiredKeys: ['operation'] },
+    );
+    const kind = fc.constantFrom(
+      { kind: 'status', status: 503, retryAfterSeconds: 2 } as const,
+      { kind: 'latency', ms: 20 } as const,
+      { kind: 'duplicate' } as const,
+    );
+    fc.assert(
+      fc.property(rule, kind, (where, what) => {
+        const given = FaultRule.parse({ ...where, ...what });
+        expect(faultFlag(faultWords(given), undefined).map((draft) => FaultRule.parse(draft))).toEqual([given]);
+      }),
+    );
+  });
+});
+
+describe('the settings of a sandbox', () => {
+  it('are the assumed ones without flags', async () => {
+    expect(await sandboxSettings({})).toEqual(SandboxSettings.parse({}));
+  });
+
+  it('are those of the file, over them the flags, over them what --set says', async () => {
+    const folder = configFolder({
+      'settings.yaml': `
+storage: ./sandbox.db
+paging: cursor
+pageSize: 5
+gates: { productComplete: { fields: [name] }, bomPresent: { match: "BIKE-*" } }
+rateLimit: { kind: fixed-window, limit: 10, windowMs: 1000 }
+faults: [{ operation: "*", kind: duplicate }]
+`,
+      'faults.json': '[{"operation": "report.list", "kind": "outage", "ms": 10}]',
+    });
+    const settings = await sandboxSettings({
+      settings: join(folder, 'settings.yaml'),
+      faults: join(folder, 'faults.json'),
+      fault: [{ operation: '*', kind: 'reset-before', probability: 0.5 }],
+      seed: 7,
+      gates: ['product'],
+      review: true,
+      rate: 50,
+      set: [
+        { path: 'pageSize', value: '7' },
+        { path: 'rateLimit.headers', value: 'draft' },
+        { path: 'import', value: '{ upserts: false }' },
+        { path: 'publicBaseUrl', value: 'https://example.com/p' },
+      ],
+    });
+    expect(settings).toMatchObject({
+      storage: join(folder, 'sandbox.db'),
+      paging: 'cursor',
+      pageSize: 7,
+      gates: {
+        productComplete: { enabled: true, fields: ['name'] },
+        bomPresent: { enabled: false, match: 'BIKE-*' },
+        materialData: { enabled: false },
+        review: { enabled: true },
+      },
+      rateLimit: { kind: 'token-bucket', ratePerSecond: 50, burst: 50, headers: 'draft' },
+      import: { upserts: false, answer: 'per-row' },
+      publicBaseUrl: 'https://example.com/p',
+      faults: [{ kind: 'duplicate' }, { kind: 'outage' }, { kind: 'reset-before', probability: 0.5, seed: 7 }],
+    });
+    expect(await sandboxSettings({ gates: [] })).toMatchObject({
+      gates: { productComplete: { enabled: false }, bomPresent: { enabled: false }, materialData: { enabled: false } },
+    });
+  });
+
+  it('of a file are told with every problem and its line', async () => {
+    const folder = configFolder({
+      'settings.yaml': 'pagin: cursor\nids: numbers\nfaults:\n  - { operation: x, kind: duplicate }\n',
+    });
+    const problem = await sandboxSettings({ settings: join(folder, 'settings.yaml') }).catch((error: unknown) => error);
+    expect(problem).toMatchObject({ code: 'config.invalid', exitCode: 2 });
+    const { message } = problem as Error;
+    expect(message).toContain('3 problems');
+    expect(message).toMatch(/pagin \(line 1\): found an unknown key.*Did you mean paging\?/);
+    expect(message).toMatch(/ids \(line 2\)/);
+    expect(message).toMatch(/faults\[0\]\.operation \(line 4\)/);
+  });
+
+  it('of flags are told with every problem', async () => {
+    const flags = {
+      set: [
+        { path: 'pagin', value: 'cursor' },
+        { path: 'pageSize', value: 'many' },
+      ],
+      fault: [{ operation: 'product.create', kind: 'status', status: 200 }],
+    };
+    const problem = await sandboxSettings(flags).catch((error: unknown) => error);
+    expect(problem).toMatchObject({ code: 'usage', exitCode: 2 });
+    for (const path of ['pagin', 'pageSize', 'faults[0].status'])
+      expect((problem as Error).message).toContain(`  ${path}: `);
+  });
+
+  it('of a file that is not there are told as such', async () => {
+    await expect(sandboxSettings({ settings: '/nowhere/settings.yaml' })).rejects.toMatchObject({ code: 'usage' });
+    await expect(sandboxSettings({ faults: '/nowhere/faults.yaml' })).rejects.toMatchObject({ code: 'usage' });
+  });
+});
