@@ -26,8 +26,10 @@ export function doubtPolicy(operation: Operation, profile: Profile): DoubtPolicy
     case 'product.create':
     case 'material.create':
       return 'read_back';
-    case 'product.update':
     case 'product.import':
+      // Like an update, an import that updates may be written twice; one that does not would make another product.
+      return profile.productUpdate === 'import' ? 'resend' : 'person';
+    case 'product.update':
     case 'passport.unpublish':
     case 'bom_item.create':
     case 'bom_item.update':
@@ -90,12 +92,18 @@ export function judgeResend(context: JudgeContext, reason: Reason, absent: boole
   return absent ? { kind: 'parked', reason: spent } : { kind: 'doubt', nextLookAt: null, spend: false, reason: spent };
 }
 
-function backoffMs({ attempts, profile, random }: JudgeContext): number {
+/** How long to wait before the next attempt. */
+export function backoffMs({
+  attempts,
+  profile,
+  random,
+}: Pick<JudgeContext, 'attempts' | 'profile' | 'random'>): number {
   const { baseMs, capMs } = profile.retry.backoff;
   return fullJitterMs(attempts + 1, { baseMs, capMs }, random);
 }
 
-function reasonOf(code: string, detail: OutcomeDetail): Reason {
+/** An answer as the reason for where a delivery is. */
+export function reasonOf(code: string, detail: OutcomeDetail): Reason {
   return {
     code,
     message: detail.message,

@@ -2,7 +2,7 @@
 //
 //   staged ──► waiting ──► due ──► sending ──► delivered
 //                 ▲         ▲ │        │
-//                 └─────────┘ │        ├──► in_doubt ──► due | delivered | rejected | parked
+//                 └─────────┘ │        ├──► in_doubt ──► due | delivered | blocked | rejected | parked
 //                             │        ├──► blocked | rejected | parked
 //                             │        └──► due            (429, 503, never sent, denied, handed back)
 //                             └─ superseded, from every state in which nothing is in flight and nothing has arrived
@@ -90,7 +90,15 @@ export const TRANSITIONS: Record<DeliveryState, Row> = {
     reject: 'rejected',
     exhaust: 'parked',
   },
-  in_doubt: { ...END, accept: 'delivered', doubt: 'in_doubt', resend: 'due', reject: 'rejected', exhaust: 'parked' },
+  in_doubt: {
+    ...END,
+    accept: 'delivered',
+    doubt: 'in_doubt',
+    resend: 'due',
+    block: 'blocked',
+    reject: 'rejected',
+    exhaust: 'parked',
+  },
   delivered: END,
   blocked: { ...END, supersede: 'superseded' },
   rejected: { ...END, supersede: 'superseded' },

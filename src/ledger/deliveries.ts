@@ -6,15 +6,19 @@ import type {
   DoubtfulDelivery,
   DueDelivery,
   Encode,
+  ImportSettlement,
+  SentProduct,
   Settled,
   Settlement,
   Verdict,
 } from '../domain/ports/ledger.ts';
 import type { Write } from '../domain/ports/target.ts';
-import { changedFields } from '../domain/reconcile.ts';
+import type { Profile } from '../domain/profile.ts';
+import { changedFields, wholePayload } from '../domain/reconcile.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import type { Imports } from './imports.ts';
 import type { Items } from './items.ts';
 
 interface DeliveryRow {
@@ -35,28 +39,33 @@ interface DeliveryRow {
   reason: string | null;
   remoteId: string | null;
   baseline: string | null;
+  baselineHash: string | null;
   uncertain: number;
+  importId: number | null;
 }
 
 const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.source,
   d.operation, d.revision, d.state, d.idempotency_key AS idempotencyKey, d.desired, d.desired_hash AS desiredHash,
-  d.path, d.body, d.attempts, d.reason, i.remote_id AS remoteId, i.baseline,
-  d.uncertain FROM deliveries d JOIN items i ON i.id = d.item_id`;
-
-/** The baseline of an item that is at the API with unknown content. */
-const NOTHING_KNOWN = '{}';
+  d.path, d.body, d.attempts, d.reason, i.remote_id AS remoteId, i.baseline, i.baseline_hash AS baselineHash,
+  d.uncertain, d.import_id AS importId FROM deliveries d JOIN items i ON i.id = d.item_id`;
 
 /** Deliveries from claim to settle. Each function is the body of one transaction. */
 export interface Deliveries {
   recover(settlingDelayMs: number): { voided: number };
   due(request: { afterId: number; limit: number }): DueDelivery[];
   nextDueAt(): number | null;
+  isDue(deliveryId: number): boolean;
   claim(deliveryId: number): Claim;
   settle(settlement: Settlement): Settled;
+  settleImport(settlement: ImportSettlement): Settled[];
   doubtful(request: { limit: number }): DoubtfulDelivery[];
 }
 
-export function createDeliveries({ db, clock, profile }: LedgerContext, items: Items, encode: Encode): Deliveries {
+export function createDeliveries(
+  { db, clock, profile }: LedgerContext,
+  { items, imports }: { items: Items; imports: Imports },
+  encode: Encode,
+): Deliveries {
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
     due: db.prepare<[number, number, number], DeliveryRow>(
@@ -70,6 +79,7 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
       `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0
        AND d.state = 'in_doubt' AND d.due_at <= ? ORDER BY d.due_at LIMIT ?`,
     ),
+    stagedOtherwise: db.prepare<[], number>(STAGED_OTHERWISE[profile.productUpdate]).pluck(),
     sending: db.prepare<[], { id: number; itemId: number }>(
       "SELECT id, item_id AS itemId FROM deliveries WHERE state = 'sending'",
     ),
@@ -101,6 +111,7 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
   function claim(deliveryId: number): Claim {
     const row = sql.byId.get(deliveryId);
     if (!row || row.state !== 'due') return { status: 'gone' };
+    if (row.operation === 'product.import') return imports.claim(deliveryId);
     let { path, body } = row;
     if (path === null) {
       const write = writeOf(row);
@@ -138,8 +149,8 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
     const isNew = row.remoteId === null;
     const remoteId = verdict.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(verdict.remoteId);
     // I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is.
-    const baseline = verdict.contentKnown ? (row.desired ?? '{}') : NOTHING_KNOWN;
-    const hash = verdict.contentKnown ? row.desiredHash : sha256Url(baseline);
+    const baseline = verdict.contentKnown ? (row.desired ?? '{}') : presence(row);
+    const hash = verdict.contentKnown ? row.desiredHash : presenceHash(baseline);
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
     const follower = items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return follower + (isNew ? release(row.kind, row.key) : 0);
@@ -150,7 +161,18 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
    * for granted, the next desire is written in full.
    */
   function forgetBaseline(row: DeliveryRow): void {
-    if (row.remoteId !== null) sql.baseline.run(NOTHING_KNOWN, sha256Url(NOTHING_KNOWN), row.remoteId, row.itemId);
+    const baseline = presence(row);
+    if (row.remoteId !== null) sql.baseline.run(baseline, presenceHash(baseline), row.remoteId, row.itemId);
+  }
+
+  /**
+   * The baseline of an item of which only the presence is known. A product was found by its natural key, so that much is
+   * known of it, and tells whether it was given another one since.
+   */
+  function presence({ kind, desired }: DeliveryRow): string {
+    if (kind !== 'product') return '{}';
+    const naturalKey = naturalKeyOf(profile, kind, parseJson<JsonObject>(desired ?? '{}'));
+    return JSON.stringify(naturalKey === null ? {} : { [naturalKey.field]: naturalKey.value });
   }
 
   /** Makes due what waited for this item and has all its refs now. */
@@ -167,7 +189,28 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
   function settle({ deliveryId, verdict }: Settlement): Settled {
     const row = sql.byId.get(deliveryId);
     const gone = { deliveryId, released: 0, applied: false };
-    if (!row || (row.state !== 'sending' && row.state !== 'in_doubt')) return gone;
+    if (!row || !isUnsettled(row)) return gone;
+    // A member that moves on by itself leaves bytes behind that may not go out again.
+    if (row.importId !== null) imports.dissolve(row.importId);
+    return settleRow(row, verdict);
+  }
+
+  function settleImport({ settlements, keep, groupMax }: ImportSettlement): Settled[] {
+    const rows = settlements.map(({ deliveryId, verdict }) => ({ row: sql.byId.get(deliveryId), deliveryId, verdict }));
+    const importIds = new Set(rows.flatMap(({ row }) => (row?.importId == null ? [] : [row.importId])));
+    for (const id of importIds) {
+      if (groupMax !== null) imports.limitGroup(id, groupMax);
+      const told = rows.filter(({ row, verdict }) => row && isUnsettled(row) && STAYS_OPEN.has(verdict.kind)).length;
+      const whole = importIds.size === 1 && told === imports.members(id).length;
+      if (!keep || !whole) imports.dissolve(id);
+    }
+    return rows.map(({ row, deliveryId, verdict }) =>
+      row && isUnsettled(row) ? settleRow(row, verdict) : { deliveryId, released: 0, applied: false },
+    );
+  }
+
+  function settleRow(row: DeliveryRow, verdict: Verdict): Settled {
+    const deliveryId = row.id;
     if (verdict.kind === 'delivered') {
       if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, null);
       return { deliveryId, released: deliver(row, verdict), applied: true };
@@ -184,9 +227,29 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
     return { deliveryId, released: follower, applied: true };
   }
 
+  /** Stages changes of products anew that were staged while the profile had another way for them, or none. */
+  function followProfile(): void {
+    for (const itemId of sql.stagedOtherwise.all()) items.reconcile(itemId);
+  }
+
+  /** What an import carried, as it can be told from what it was made of: neither changes before the doubt is settled. */
+  function sentProduct(row: DeliveryRow): SentProduct | null {
+    if (row.operation !== 'product.import') return null;
+    const desired = parseJson<JsonObject>(row.desired ?? '{}');
+    const before = parseJsonOrNull<JsonObject>(row.baseline) ?? {};
+    const known = row.baseline !== null && row.baselineHash !== presenceHash(row.baseline);
+    return {
+      payload: wholePayload(desired, before),
+      changed: known ? Object.keys(changedFields(desired, before)) : null,
+      remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
+    };
+  }
+
   return {
     claim,
     settle,
+    settleImport,
+    isDue: (deliveryId) => sql.byId.get(deliveryId)?.state === 'due',
 
     recover(settlingDelayMs) {
       const now = clock.now();
@@ -199,6 +262,7 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
         sql.move.run(transition('sending', 'doubt'), now + settlingDelayMs, 0, 1, JSON.stringify(reason), now, id);
         items.note(itemId, id, 'doubt', reason);
       }
+      followProfile();
       return { voided: rows.length };
     },
 
@@ -219,10 +283,33 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
         naturalKey: naturalKeyOf(profile, row.kind, parseJson<JsonObject>(row.desired ?? '{}'))?.value ?? null,
         reason: parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: '' },
         attempts: row.attempts,
+        importId: row.importId,
+        sent: sentProduct(row),
       }));
     },
   };
 }
+
+function isUnsettled({ state }: DeliveryRow): boolean {
+  return state === 'sending' || state === 'in_doubt';
+}
+
+/** Differs from the hash of any item, which covers its refs as well: what is only known to be there is written in full. */
+function presenceHash(baseline: string): string {
+  return sha256Url(baseline);
+}
+
+/** Verdicts after which a member may still be tied to its import. */
+const STAYS_OPEN: ReadonlySet<Verdict['kind']> = new Set(['doubt', 'resend', 'retry']);
+
+/** By the profile's way for changed products: the items whose change was staged for the other one and is not in flight. */
+const STAGED_OTHERWISE: Record<Profile['productUpdate'], string> = {
+  import: `SELECT item_id FROM deliveries WHERE state IN ('blocked', 'rejected', 'parked', 'in_doubt')
+    AND state = 'blocked' AND operation = 'product.update'`,
+  none: `SELECT item_id FROM deliveries WHERE state = 'due' AND operation = 'product.import' AND uncertain = 0
+    UNION ALL SELECT item_id FROM deliveries WHERE state IN ('blocked', 'rejected', 'parked', 'in_doubt')
+    AND state = 'rejected' AND operation = 'product.import'`,
+};
 
 function dueDelivery(row: DeliveryRow): DueDelivery {
   return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source };

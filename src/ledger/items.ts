@@ -11,7 +11,8 @@ import { itemHash } from '../domain/item.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
 import { difference } from '../domain/reconcile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
-import type { LedgerContext } from './context.ts';
+import type { JsonObject } from '../lib/json.ts';
+import { type LedgerContext, parseJson } from './context.ts';
 
 export interface ItemRow {
   id: number;
@@ -131,7 +132,7 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
     const open = sql.openDelivery.get(itemId);
     // I3: never superseded, only followed; settling it ends here again.
     if (open && mayHaveArrived(open)) return null;
-    const wanted = difference(item);
+    const wanted = difference({ ...item, renamed: isRenamed(item) }, profile);
     if (wanted.need === 'none') {
       if (open) supersede(open);
       return null;
@@ -150,6 +151,12 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
     const state = refsArrived(itemId) ? 'due' : 'waiting';
     insertDelivery(item, wanted.operation, state, null);
     return state;
+  }
+
+  /** Whether the API knows the item by another natural key than the one that it is to have. */
+  function isRenamed({ kind, naturalKey, baseline }: ItemRow): boolean {
+    const known = baseline === null ? null : naturalKeyOf(profile, kind, parseJson<JsonObject>(baseline));
+    return known !== null && known.value !== naturalKey;
   }
 
   function refsArrived(itemId: number): boolean {

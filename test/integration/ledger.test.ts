@@ -15,6 +15,7 @@ import {
   mapRows,
   material,
   plainEncode,
+  plainEncodeImport,
   product,
   pullRows,
   row,
@@ -580,6 +581,7 @@ describe('the file', () => {
       target,
       profile: Profile.parse({}),
       encode: plainEncode,
+      encodeImport: plainEncodeImport,
       clock: fixture.clock,
       command: 'sync',
     });
@@ -595,6 +597,7 @@ describe('the file', () => {
       target: TARGET,
       profile: Profile.parse({}),
       encode: plainEncode,
+      encodeImport: plainEncodeImport,
       clock: fixture.clock,
       command: 'sync',
     };

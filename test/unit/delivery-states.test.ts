@@ -29,6 +29,7 @@ const KNOWN: [DeliveryState, DeliveryEvent, DeliveryState][] = [
   ['in_doubt', 'accept', 'delivered'],
   ['in_doubt', 'doubt', 'in_doubt'],
   ['in_doubt', 'resend', 'due'],
+  ['in_doubt', 'block', 'blocked'],
   ['in_doubt', 'reject', 'rejected'],
   ['in_doubt', 'exhaust', 'parked'],
   ['blocked', 'supersede', 'superseded'],
