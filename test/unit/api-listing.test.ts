@@ -113,7 +113,9 @@ describe.each(Object.entries(STYLES))('a listing as %s', (_name, style) => {
         const { complete, reason, items } = await list(style(ids.map(entry), size));
         expect(reason).toBe('');
         expect(complete).toBe(true);
-        expect(items).toEqual(ids.map((id) => ({ remoteId: id, naturalKey: `SKU-${id}`, fields: { sku: `SKU-${id}` } })));
+        expect(items).toEqual(
+          ids.map((id) => ({ remoteId: id, naturalKey: `SKU-${id}`, fields: { sku: `SKU-${id}` } })),
+        );
       }),
       { numRuns: 60 },
     );
