@@ -87,8 +87,13 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const encode = target.encode.bind(target);
   const encodeImport = target.encodeImport.bind(target);
   const ledger = openSqliteLedger({
-    ...{ file: config.ledger, target: baseUrl, profile, clock, command },
-    ...{ encode, encodeImport },
+    file: config.ledger,
+    target: baseUrl,
+    profile,
+    clock,
+    command,
+    encode,
+    encodeImport,
   });
   const { views } = ledger;
 

@@ -196,15 +196,15 @@ export function createDeliveries(
   }
 
   function settleImport({ settlements, keep, groupMax }: ImportSettlement): Settled[] {
-    const rows = settlements.map(({ deliveryId, verdict }) => ({ row: sql.byId.get(deliveryId), deliveryId, verdict }));
-    const importIds = new Set(rows.flatMap(({ row }) => (row?.importId == null ? [] : [row.importId])));
-    for (const id of importIds) {
-      if (groupMax !== null) imports.limitGroup(id, groupMax);
-      const told = rows.filter(({ row, verdict }) => row && isUnsettled(row) && STAYS_OPEN.has(verdict.kind)).length;
-      const whole = importIds.size === 1 && told === imports.members(id).length;
-      if (!keep || !whole) imports.dissolve(id);
+    const told = settlements.map(({ deliveryId, verdict }) => ({ deliveryId, verdict, row: sql.byId.get(deliveryId) }));
+    const importId = told.find(({ row }) => row?.importId)?.row?.importId ?? null;
+    if (importId !== null) {
+      if (groupMax !== null) imports.limitGroup(importId, groupMax);
+      const staying = told.filter(({ row, verdict }) => row?.importId === importId && STAYS_OPEN.has(verdict.kind));
+      // It is kept as a whole or not at all.
+      if (!keep || staying.length < imports.members(importId).length) imports.dissolve(importId);
     }
-    return rows.map(({ row, deliveryId, verdict }) =>
+    return told.map(({ deliveryId, verdict, row }) =>
       row && isUnsettled(row) ? settleRow(row, verdict) : { deliveryId, released: 0, applied: false },
     );
   }

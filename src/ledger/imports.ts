@@ -166,8 +166,17 @@ function claimedDelivery(
   members: ImportMember[],
 ): ClaimedDelivery {
   return {
-    ...{ id, kind: 'product', operation: 'product.import', key, source, revision, attempts },
-    ...{ path, body, idempotencyKey: ownKey, again: sends > 0 },
+    id,
+    kind: 'product',
+    operation: 'product.import',
+    key,
+    source,
+    revision,
+    attempts,
+    path,
+    body,
+    idempotencyKey: ownKey,
+    again: sends > 0,
     import: { members, sends: sends + 1 },
   };
 }

@@ -303,7 +303,9 @@ describe('deliveries', () => {
     expect(sent).toEqual([{ operation: 'material.update', key: '1', body: '{"name":"B"}' }]);
   });
 
-  it('shows a changed product as blocked, with the reason', async () => {
+  it('shows a changed product as blocked where an import does not update, with the reason', async () => {
+    await fixture.remove();
+    fixture = createLedgerFixture(plainEncode, { productUpdate: 'none' });
     await sync([row('1')]);
     const { sent } = await sync([row('1', { name: 'B' })]);
     expect(sent).toEqual([]);

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/delivery-world.ts';
+import { text } from '../support/ledger.ts';
 import { API_KEY } from '../support/world.ts';
 
 let world: DeliveryWorld;
@@ -23,7 +24,7 @@ const withBadRow = (bad: string) => (id: string) => ({ ...renewed(id), ...(id ==
 /** The names of so many products at the platform, where only some of them were changed. */
 function names(count: number, isNew: (id: string) => boolean = () => true): Record<string, string> {
   const all = products(count, (id) => (isNew(id) ? renewed(id) : old(id)));
-  return Object.fromEntries(Object.entries(all).map(([id, { name }]) => [`SKU-${id}`, String(name)]));
+  return Object.fromEntries(Object.entries(all).map(([id, { name }]) => [`SKU-${id}`, text(name)]));
 }
 
 /** A world in which so many products were delivered, before anything of them has changed. */

@@ -80,13 +80,19 @@ export async function createDeliveryWorld(options: {
     const events: ProgressEvent[] = [];
     const controller = createRateController(null, () => 0);
     const shared = {
-      ...{ ledger, target, profile, clock: systemClock, random: Math.random },
+      ledger,
+      target,
+      profile,
+      clock: systemClock,
+      random: Math.random,
       gate: createTargetGate(systemClock),
       emit: (event: ProgressEvent) => void events.push(event),
     };
     const pacer = createPacer({ controller, concurrency: 8, clock: systemClock });
     return {
-      ...{ ledger, target, events },
+      ledger,
+      target,
+      events,
       deliverer: createDeliverer({ ...shared, pacer }),
       doubts: createDoubts(shared),
     };

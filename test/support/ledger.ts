@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import type { Item } from '../../src/domain/item.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
-import type { Encode, EncodeImport } from '../../src/domain/ports/ledger.ts';
+import type { Encode, EncodeImport, Verdict } from '../../src/domain/ports/ledger.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { type IncomingRecord, serializeFields } from '../../src/domain/record.ts';
 import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
@@ -144,15 +144,11 @@ export async function deliverAll(
       const { operation, key, body } = claim.delivery;
       sent.push({ operation, key, body });
       remoteId += 1;
-      await ledger.settle({
-        deliveryId: id,
-        verdict: {
-          kind: 'delivered',
-          remoteId: operation.endsWith('.create') ? remoteId : null,
-          contentKnown: true,
-          by: 'answer',
-        },
-      });
+      const created = operation.endsWith('.create') ? remoteId : null;
+      const verdict: Verdict = { kind: 'delivered', remoteId: created, contentKnown: true, by: 'answer' };
+      const ids = claim.delivery.import?.members.map((member) => member.id) ?? [id];
+      const settlements = ids.map((deliveryId) => ({ deliveryId, verdict }));
+      await ledger.settleImport({ settlements, keep: false, groupMax: null });
     }
   }
 }
