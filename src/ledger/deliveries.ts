@@ -7,19 +7,18 @@ import type {
   DueDelivery,
   Encode,
   ImportSettlement,
-  SentProduct,
   Settled,
   Settlement,
   Verdict,
 } from '../domain/ports/ledger.ts';
 import type { Write } from '../domain/ports/target.ts';
-import type { Profile } from '../domain/profile.ts';
-import { changedFields, wholePayload } from '../domain/reconcile.ts';
-import { sha256Url } from '../lib/hash.ts';
+import { changedFields } from '../domain/reconcile.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import { createFollowProfile } from './follow-profile.ts';
 import type { Imports } from './imports.ts';
 import type { Items } from './items.ts';
+import { presenceOf, sentProduct } from './known-content.ts';
 
 interface DeliveryRow {
   id: number;
@@ -62,10 +61,12 @@ export interface Deliveries {
 }
 
 export function createDeliveries(
-  { db, clock, profile }: LedgerContext,
+  context: LedgerContext,
   { items, imports }: { items: Items; imports: Imports },
   encode: Encode,
 ): Deliveries {
+  const { db, clock, profile } = context;
+  const followProfile = createFollowProfile(context, items);
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
     due: db.prepare<[number, number, number], DeliveryRow>(
@@ -79,7 +80,6 @@ export function createDeliveries(
       `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0
        AND d.state = 'in_doubt' AND d.due_at <= ? ORDER BY d.due_at LIMIT ?`,
     ),
-    stagedOtherwise: db.prepare<[], number>(STAGED_OTHERWISE[profile.productUpdate]).pluck(),
     sending: db.prepare<[], { id: number; itemId: number }>(
       "SELECT id, item_id AS itemId FROM deliveries WHERE state = 'sending'",
     ),
@@ -149,8 +149,9 @@ export function createDeliveries(
     const isNew = row.remoteId === null;
     const remoteId = verdict.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(verdict.remoteId);
     // I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is.
-    const baseline = verdict.contentKnown ? (row.desired ?? '{}') : presence(row);
-    const hash = verdict.contentKnown ? row.desiredHash : presenceHash(baseline);
+    const { baseline, hash } = verdict.contentKnown
+      ? { baseline: row.desired ?? '{}', hash: row.desiredHash }
+      : presenceOf(profile, row.kind, row.desired);
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
     const follower = items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return follower + (isNew ? release(row.kind, row.key) : 0);
@@ -161,18 +162,8 @@ export function createDeliveries(
    * for granted, the next desire is written in full.
    */
   function forgetBaseline(row: DeliveryRow): void {
-    const baseline = presence(row);
-    if (row.remoteId !== null) sql.baseline.run(baseline, presenceHash(baseline), row.remoteId, row.itemId);
-  }
-
-  /**
-   * The baseline of an item of which only the presence is known. A product was found by its natural key, so that much is
-   * known of it, and tells whether it was given another one since.
-   */
-  function presence({ kind, desired }: DeliveryRow): string {
-    if (kind !== 'product') return '{}';
-    const naturalKey = naturalKeyOf(profile, kind, parseJson<JsonObject>(desired ?? '{}'));
-    return JSON.stringify(naturalKey === null ? {} : { [naturalKey.field]: naturalKey.value });
+    const { baseline, hash } = presenceOf(profile, row.kind, row.desired);
+    if (row.remoteId !== null) sql.baseline.run(baseline, hash, row.remoteId, row.itemId);
   }
 
   /** Makes due what waited for this item and has all its refs now. */
@@ -227,24 +218,6 @@ export function createDeliveries(
     return { deliveryId, released: follower, applied: true };
   }
 
-  /** Stages changes of products anew that were staged while the profile had another way for them, or none. */
-  function followProfile(): void {
-    for (const itemId of sql.stagedOtherwise.all()) items.reconcile(itemId);
-  }
-
-  /** What an import carried, as it can be told from what it was made of: neither changes before the doubt is settled. */
-  function sentProduct(row: DeliveryRow): SentProduct | null {
-    if (row.operation !== 'product.import') return null;
-    const desired = parseJson<JsonObject>(row.desired ?? '{}');
-    const before = parseJsonOrNull<JsonObject>(row.baseline) ?? {};
-    const known = row.baseline !== null && row.baselineHash !== presenceHash(row.baseline);
-    return {
-      payload: wholePayload(desired, before),
-      changed: known ? Object.keys(changedFields(desired, before)) : null,
-      remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
-    };
-  }
-
   return {
     claim,
     settle,
@@ -294,22 +267,8 @@ function isUnsettled({ state }: DeliveryRow): boolean {
   return state === 'sending' || state === 'in_doubt';
 }
 
-/** Differs from the hash of any item, which covers its refs as well: what is only known to be there is written in full. */
-function presenceHash(baseline: string): string {
-  return sha256Url(baseline);
-}
-
 /** Verdicts after which a member may still be tied to its import. */
 const STAYS_OPEN: ReadonlySet<Verdict['kind']> = new Set(['doubt', 'resend', 'retry']);
-
-/** By the profile's way for changed products: the items whose change was staged for the other one and is not in flight. */
-const STAGED_OTHERWISE: Record<Profile['productUpdate'], string> = {
-  import: `SELECT item_id FROM deliveries WHERE state IN ('blocked', 'rejected', 'parked', 'in_doubt')
-    AND state = 'blocked' AND operation = 'product.update'`,
-  none: `SELECT item_id FROM deliveries WHERE state = 'due' AND operation = 'product.import' AND uncertain = 0
-    UNION ALL SELECT item_id FROM deliveries WHERE state IN ('blocked', 'rejected', 'parked', 'in_doubt')
-    AND state = 'rejected' AND operation = 'product.import'`,
-};
 
 function dueDelivery(row: DeliveryRow): DueDelivery {
   return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source };

@@ -36,6 +36,8 @@ export interface OpenDelivery {
   desiredHash: string;
   /** 1 while it is not known whether the write took effect, whatever the state. */
   uncertain: number;
+  /** Why it is where it is, as a code. */
+  reasonCode: string | null;
 }
 
 /** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
@@ -79,7 +81,8 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
        WHERE refs.item_id = ? AND items.remote_id IS NULL`,
     ),
     openDelivery: db.prepare<[number], OpenDelivery>(
-      `SELECT id, state, operation, desired_hash AS desiredHash, uncertain FROM deliveries
+      `SELECT id, state, operation, desired_hash AS desiredHash, uncertain,
+         reason ->> 'code' AS reasonCode FROM deliveries
        WHERE item_id = ? AND state IN ('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')`,
     ),
     supersede: db.prepare<[string, number, number]>(
@@ -138,6 +141,8 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
       return null;
     }
     if (open) {
+      // Each further import would make one more product: only a person's word sends another.
+      if (open.reasonCode === 'not_upserted' && wanted.need === 'write' && !again) return null;
       const same = open.operation === wanted.operation && open.desiredHash === item.desiredHash;
       const moving = open.state === 'due' || open.state === 'waiting';
       const hopeless = wanted.need === 'blocked' && open.state === 'blocked';

@@ -189,3 +189,16 @@ it('knows a product by its own id, whatever an import did not update', async () 
   const item = fixture.ledger.views.item('product', '1');
   expect(item).toMatchObject({ state: 'blocked', remoteId: 101, reason: { code: 'not_upserted' } });
 });
+
+it('imports no product again that an import has doubled, until the profile or a person says so', async () => {
+  await stage('B');
+  await settle(await claimFirst(), { kind: 'blocked', reason: { code: 'not_upserted', message: 'twice' } });
+  await stage('C');
+  expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
+  const selection = { states: ['blocked' as const], sources: [], keys: ['1'], deliveryIds: [] };
+  const [candidate] = await fixture.ledger.replayCandidates({ selection, afterId: 0, limit: 9 });
+  const result = items(product('1', text(candidate?.fields['name'])));
+  const record = { id: candidate?.id ?? 0, version: candidate?.version ?? 0, result };
+  expect(await fixture.ledger.replay({ records: [record], dryRun: false })).toMatchObject({ staged: 1 });
+  expect(keysOf(await claimFirst())).toEqual(['1']);
+});
