@@ -266,3 +266,37 @@ describe('an import without a usable answer', () => {
     expect(world.names()).toEqual(names(3));
   });
 });
+
+it.each([1, 2])('ends with what the source asks for, whatever goes wrong on the way (seed %i)', async (seed) => {
+  const retry = { attemptsMax: 100, backoff: { baseMs: 2, capMs: 4 } };
+  await delivered(
+    12,
+    { import: { answer: seed % 2 === 0 ? 'none' : 'per-row' } },
+    { retry, imports: { membersMax: 5 } },
+  );
+  const mishap = { operation: 'product.import', probability: 0.15 } as const;
+  world.sandbox.faults.add({ ...mishap, kind: 'reset-before', seed });
+  world.sandbox.faults.add({ ...mishap, kind: 'reset-after', seed: seed + 10 });
+  world.sandbox.faults.add({ ...mishap, kind: 'truncate', seed: seed + 20 });
+  world.sandbox.faults.add({ ...mishap, kind: 'status', status: 500, effect: 'done', seed: seed + 30 });
+  world.sandbox.faults.add({ ...mishap, kind: 'status', status: 429, retryAfterSeconds: 0, seed: seed + 40 });
+  world.sandbox.faults.add({ ...mishap, kind: 'status', status: 422, seed: seed + 50, match: '"SKU-2"' });
+  world.sandbox.faults.add({ ...mishap, kind: 'duplicate', seed: seed + 60 });
+  for (let round = 1; round <= 3; round += 1) {
+    const under = change(12, (id) => (Number(id) % (round + 1) === 0 ? { name: `Round ${round}` } : renewed(id)));
+    await world.stage(products(12, (id) => (Number(id) % 4 === 0 ? { name: `Late ${round}` } : renewed(id))));
+    await under;
+    const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    if (due) await world.ledger.claim(due.id);
+    await world.reopen();
+  }
+  world.sandbox.faults.clear();
+  await world.stage(products(12, (id) => ({ name: `Last ${id}` })));
+  await world.drain();
+  const rejected = world.ledger.views.items({ state: 'rejected', afterId: 0, limit: 99 }).items.map(({ key }) => key);
+  expect(rejected).toEqual([]);
+  expect(states()).toEqual({ delivered: 12 });
+  expect(world.names()).toEqual(
+    Object.fromEntries(Object.keys(names(12)).map((sku) => [sku, sku.replace('SKU-', 'Last ')])),
+  );
+});
