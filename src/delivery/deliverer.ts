@@ -93,7 +93,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
   }
 
-  function tell({ kind, key, operation }: Told, verdict: Verdict, { outcome, latencyMs }: Sent): Attempt {
+  function tell(
+    { kind, key, operation }: Told,
+    verdict: Verdict,
+    { outcome, latencyMs }: Pick<Sent, 'outcome'> & { latencyMs: number | null },
+  ): Attempt {
     const state = VERDICT_STATES[verdict.kind];
     const status = 'detail' in outcome ? outcome.detail.status : null;
     const reason = 'reason' in verdict ? verdict.reason : null;
@@ -121,8 +125,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     await surely(() => ledger.settleImport({ settlements, ...company }), abort);
     let own: Attempt = { result: 'gone' };
     for (const { member, verdict } of judged) {
-      const told = tell({ ...member, operation: delivery.operation }, verdict, sent);
-      if (member.id === delivery.id) own = told;
+      const isOwn = member.id === delivery.id;
+      const latencyMs = isOwn ? sent.latencyMs : null;
+      const told = tell({ ...member, operation: delivery.operation }, verdict, { outcome, latencyMs });
+      if (isOwn) own = told;
     }
     return own;
   }
@@ -133,7 +139,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       if (!gate.state().open) return { result: 'held' };
       // Of many doorbells for one import the first claims it; the others need not wait for the pacer to find that out.
       const sent = await pacer.run(() => send(deliveryId), { abort, wanted: () => ledger.isDue(deliveryId) });
-      if (sent === null) return { result: 'held' };
+      if (sent === null) return { result: abort.aborted ? 'held' : 'gone' };
       if ('result' in sent) return sent;
       const batch = sent.delivery.import;
       return batch === undefined ? settleOne(sent, abort) : settleImport(sent, batch, abort);

@@ -129,7 +129,7 @@ export function createMetrics(options: { version: string }): Metrics {
         runs.inc({ source: event.source, result: event.result });
       } else if (event.type === 'settled') {
         settled.inc({ operation: event.operation, state: event.state });
-        duration.observe({ operation: event.operation }, event.latencyMs / 1000);
+        if (event.latencyMs !== null) duration.observe({ operation: event.operation }, event.latencyMs / 1000);
       }
     },
     async text(standing) {

@@ -57,7 +57,8 @@ describe('changed products', () => {
       'sent product.import',
       'delivered product.import',
     ]);
-    const settled = world.events.filter(({ type }) => type === 'settled').slice(-5);
+    const settled = world.events.filter((event) => event.type === 'settled').slice(-5);
+    expect(settled.filter(({ latencyMs }) => latencyMs !== null)).toHaveLength(1);
     expect(settled).toMatchObject(['1', '2', '3', '4', '5'].map((key) => ({ key, state: 'delivered', status: null })));
   });
 

@@ -23,7 +23,8 @@ export type ProgressEvent =
       state: DeliveryState;
       /** HTTP status, null where there was no answer or no request. */
       status: number | null;
-      latencyMs: number;
+      /** Null where another delivery of the same request has told it. */
+      latencyMs: number | null;
       reason: Reason | null;
     }
   | { type: 'request'; operation: Operation | 'list'; outcome: string; retry: boolean }
