@@ -151,7 +151,7 @@ export function createDeliveries(
     // I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is.
     const { baseline, hash } = verdict.contentKnown
       ? { baseline: row.desired ?? '{}', hash: row.desiredHash }
-      : presenceOf(profile, row.kind, row.desired);
+      : presenceOf(profile, row.kind, { desired: row.desired, before: null });
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
     const follower = items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return follower + (isNew ? release(row.kind, row.key) : 0);
@@ -162,7 +162,7 @@ export function createDeliveries(
    * for granted, the next desire is written in full.
    */
   function forgetBaseline(row: DeliveryRow): void {
-    const { baseline, hash } = presenceOf(profile, row.kind, row.desired);
+    const { baseline, hash } = presenceOf(profile, row.kind, { desired: row.desired, before: row.baseline });
     if (row.remoteId !== null) sql.baseline.run(baseline, hash, row.remoteId, row.itemId);
   }
 

@@ -4,6 +4,7 @@ import { naturalKeyOf } from '../domain/natural-key.ts';
 import type { SentProduct } from '../domain/ports/ledger.ts';
 import type { Profile } from '../domain/profile.ts';
 import { changedFields, wholePayload } from '../domain/reconcile.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
@@ -20,10 +21,20 @@ export interface Presence {
  * known of it, and tells whether it is given another one later.
  *
  * @param desired the payload that was sent
+ * @param before what the API had before, where it is not known whether the payload took its place: any field of the two may
+ *   be there, so that one which is not desired later has to be cleared. They stand in the baseline as null.
  */
-export function presenceOf(profile: Profile, kind: ItemKind, desired: string | null): Presence {
-  const naturalKey = kind === 'product' ? naturalKeyOf(profile, kind, parseJson<JsonObject>(desired ?? '{}')) : null;
-  const baseline = JSON.stringify(naturalKey === null ? {} : { [naturalKey.field]: naturalKey.value });
+export function presenceOf(
+  profile: Profile,
+  kind: ItemKind,
+  { desired, before }: { desired: string | null; before: string | null },
+): Presence {
+  const sent = parseJson<JsonObject>(desired ?? '{}');
+  const naturalKey = kind === 'product' ? naturalKeyOf(profile, kind, sent) : null;
+  const names = before === null ? [] : Object.keys({ ...parseJson<JsonObject>(before), ...sent });
+  const fields: JsonObject = Object.fromEntries(names.map((name) => [name, null]));
+  if (naturalKey !== null) fields[naturalKey.field] = naturalKey.value;
+  const baseline = canonicalJson(fields);
   return { baseline, hash: sha256Url(baseline) };
 }
 

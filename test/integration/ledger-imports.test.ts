@@ -204,3 +204,20 @@ it('imports no product again that an import has doubled, until the profile or a 
   expect(await fixture.ledger.replay({ records: [record], dryRun: false })).toMatchObject({ staged: 1 });
   expect(keysOf(await claimFirst())).toEqual(['1']);
 });
+
+it('clears what a refused import may have brought, where it may have arrived before it was refused', async () => {
+  const describe = (description?: string) =>
+    mapRows(fixture.ledger, ({ id }) => {
+      const { payload, ...rest } = product(text(id), 'A');
+      return items({ ...rest, payload: { ...payload, ...(description === undefined ? {} : { description }) } });
+    });
+  await pullRows(fixture.ledger, { rows: [row('1', { described: true })], snapshot: false });
+  await describe('New words.');
+  const first = await claimFirst();
+  await settle(first, DOUBT, { keep: true });
+  await settle(first, RESEND, { keep: true });
+  await settle(await claimFirst(), { kind: 'rejected', reason });
+  await pullRows(fixture.ledger, { rows: [row('1', { described: false })], snapshot: false });
+  await describe();
+  expect(JSON.parse((await claimFirst()).body ?? '')).toEqual([{ sku: 'SKU-1', name: 'A', description: null }]);
+});
