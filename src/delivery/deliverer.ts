@@ -76,8 +76,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   let trouble: Fault | null = null;
 
   /**
-   * Keeps a verdict, or those of an import, until the ledger takes it. What the API has said is known to this process alone until then, so it is
-   * not let go of while the disk is full; only the end of the process turns it into a doubt.
+   * Keeps a verdict, or those of an import, until the ledger takes it. What the API has said is known to this process alone
+   * until then, so it is not let go of while the disk is full; only the end of the process turns it into a doubt.
    */
   async function surely(settle: () => Promise<unknown>, abort: AbortSignal): Promise<void> {
     for (;;) {
