@@ -72,6 +72,9 @@ export function unreadableAnswer(status: number | null, message: string): Outcom
 /** Statuses under which a create may be told that the item is already there. */
 const EXISTS_STATUSES = new Set([400, 409, 422]);
 
+/** There is nothing at the address, or it takes no such request, whatever the data are. */
+const ENDPOINT_STATUSES = new Set([404, 405, 406, 410, 411, 415]);
+
 /** Machine-readable words for it, and what the frameworks write: Django, Rails, Laravel, Spring and databases. */
 const EXISTS_CODES = /^(?:unique|not_unique|unique_together|already_exists|exists|duplicate\w*|taken)$/i;
 const EXISTS_TEXT =
@@ -154,9 +157,10 @@ export function createJudge(options: { clean: CleanText; now: () => number }): J
         return { kind: isKeyBusy(error) ? 'in_flight' : 'gated', detail };
       case 'refusal':
         if (alreadyExists(status, error, expectation)) return { kind: 'exists', detail };
+        if (ENDPOINT_STATUSES.has(status)) return { kind: 'refused', detail, endpoint: true };
         return { kind: 'refused', detail, ...withMembers(parseJson(body), expectation, 'refused') };
       case 'redirect':
-        return { kind: 'refused', detail };
+        return { kind: 'refused', detail, endpoint: true };
       case 'timeout':
       case 'server_error':
       case 'unreadable_answer':
@@ -210,7 +214,7 @@ export function createJudge(options: { clean: CleanText; now: () => number }): J
     const detail = { status: null, message: `${text.charAt(0).toUpperCase()}${text.slice(1)}` };
     if (sent) return { kind: 'ambiguous', doubt: doubtOf(loss), detail };
     // A request that the HTTP library will not take can never be sent: a person has to look at it.
-    if (isDefect(loss)) return { kind: 'refused', detail };
+    if (isDefect(loss)) return { kind: 'refused', detail, endpoint: true };
     return { kind: 'unavailable', sent: false, retryAfterMs: null, detail };
   }
 

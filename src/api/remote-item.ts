@@ -1,5 +1,5 @@
 import type { RemoteItem } from '../domain/ports/target.ts';
-import type { JsonValue } from '../lib/json.ts';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { CleanText } from './clean-text.ts';
 import { remoteIdIn } from './decode.ts';
 import { valueAt } from './json-text.ts';
@@ -11,16 +11,28 @@ export interface ItemPaths {
   idPaths: readonly string[];
   /** The natural key's names on the wire, in order of preference. */
   naturalKeyFields: readonly string[];
+  /** What the fields of an item are called on the wire, by canonical name. */
+  wireNames: ReadonlyMap<string, string>;
 }
 
-/** Reads products and materials of a listing: their id and their natural key. */
+/** Reads products and materials of a listing: their id, their natural key and those of their fields that it shows. */
 export function itemShape(paths: ItemPaths, clean: CleanText): ListShape<RemoteItem> {
   function read(entry: JsonValue): ReadEntry<RemoteItem> | null {
     const remoteId = remoteIdIn(entry, paths.idPaths, clean);
     if (remoteId === null) return null;
-    return { identity: remoteId, entry: { remoteId, naturalKey: naturalKeyIn(entry, paths.naturalKeyFields) } };
+    const naturalKey = naturalKeyIn(entry, paths.naturalKeyFields);
+    return { identity: remoteId, entry: { remoteId, naturalKey, fields: fieldsIn(entry, paths.wireNames) } };
   }
   return { itemsAt: paths.itemsAt, read };
+}
+
+function fieldsIn(entry: JsonValue, wireNames: ItemPaths['wireNames']): JsonObject {
+  const shown: [string, JsonValue][] = [];
+  for (const [name, wireName] of wireNames) {
+    const value = valueAt(entry, wireName);
+    if (value !== undefined) shown.push([name, value]);
+  }
+  return Object.fromEntries(shown);
 }
 
 /** The first of the fields that holds a text or a number. */

@@ -1,7 +1,7 @@
 import { kindOf } from '../domain/delivery.ts';
 import { fault } from '../domain/faults.ts';
 import type { ListableKind, SentWrite, Target } from '../domain/ports/target.ts';
-import type { Profile } from '../domain/profile.ts';
+import { allowedFieldsOf, type Profile } from '../domain/profile.ts';
 import { type Expectation, NOTHING_EXPECTED } from './classify.ts';
 import type { Credentials } from './credentials.ts';
 import { encodeImport, encodeWrite, wireNameOf } from './encode.ts';
@@ -36,7 +36,12 @@ export function targetOver(session: Session): Target {
   function shapeOf(kind: ListableKind) {
     const idPaths = profile.idPaths[kind];
     return itemShape(
-      { itemsAt: profile.list.itemsAt, idPaths, naturalKeyFields: naturalNamesOf(profile, kind) },
+      {
+        itemsAt: profile.list.itemsAt,
+        idPaths,
+        naturalKeyFields: naturalNamesOf(profile, kind),
+        wireNames: new Map(allowedFieldsOf(profile, kind).map((name) => [name, wireNameOf(profile, kind, name)])),
+      },
       clean,
     );
   }

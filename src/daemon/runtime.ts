@@ -90,7 +90,16 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const keys = publishKey === null ? { apiKey } : { apiKey, publishKey };
   const { target, reader } = createApiClient({ baseUrl, profile, ...keys, secrets, clock, log, version });
   const encode = target.encode.bind(target);
-  const ledger = openSqliteLedger({ file: config.ledger, target: baseUrl, profile, encode, clock, command });
+  const encodeImport = target.encodeImport.bind(target);
+  const ledger = openSqliteLedger({
+    file: config.ledger,
+    target: baseUrl,
+    profile,
+    clock,
+    command,
+    encode,
+    encodeImport,
+  });
   const { views } = ledger;
 
   try {

@@ -1,13 +1,14 @@
 import type { DeliveryState } from '../domain/delivery.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { ClaimedDelivery, Ledger, Settlement } from '../domain/ports/ledger.ts';
+import type { ClaimedDelivery, ClaimedImport, Ledger, Verdict } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import { judge, VERDICT_STATES } from './judge.ts';
+import { judgeImport } from './judge-import.ts';
 import type { Pacer } from './pacer.ts';
 import type { RateSignal } from './rate-controller.ts';
 import type { TargetGate } from './target-gate.ts';
@@ -47,13 +48,16 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const { ledger, target, pacer, gate, profile, clock, random, emit } = options;
 
   type Sent = { delivery: ClaimedDelivery; outcome: Outcome; latencyMs: number };
+  type Told = Pick<ClaimedDelivery, 'kind' | 'key' | 'operation'>;
 
   async function send(deliveryId: number): Promise<{ value: Sent | Attempt; signal: RateSignal }> {
     if (!gate.state().open) return { value: { result: 'held' }, signal: { kind: 'unused' } };
     const claim = await ledger.claim(deliveryId);
     if (claim.status !== 'claimed') return { value: { result: 'gone' }, signal: { kind: 'unused' } };
     // From here on the attempt runs to its end, whatever is stopped meanwhile: an aborted request would be a doubt.
-    const { outcome, latencyMs } = await target.send(claim.delivery);
+    const { import: batch, ...write } = claim.delivery;
+    const members = batch && { members: batch.members.map(({ naturalKey }) => naturalKey) };
+    const { outcome, latencyMs } = await target.send({ ...write, ...members });
     gate.observe(outcome);
     emit({ type: 'request', operation: claim.delivery.operation, outcome: outcome.kind, retry: claim.delivery.again });
     return { value: { delivery: claim.delivery, outcome, latencyMs }, signal: signalOf(outcome) };
@@ -62,13 +66,13 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   let trouble: Fault | null = null;
 
   /**
-   * Keeps a verdict until the ledger takes it. What the API has said is known to this process alone until then, so it is
-   * not let go of while the disk is full; only the end of the process turns it into a doubt.
+   * Keeps a verdict, or those of an import, until the ledger takes it. What the API has said is known to this process alone
+   * until then, so it is not let go of while the disk is full; only the end of the process turns it into a doubt.
    */
-  async function settleSurely(settlement: Settlement, abort: AbortSignal): Promise<void> {
+  async function surely(settle: () => Promise<unknown>, abort: AbortSignal): Promise<void> {
     for (;;) {
       try {
-        await ledger.settle(settlement);
+        await settle();
         trouble = null;
         return;
       } catch (error) {
@@ -79,22 +83,56 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
   }
 
+  function tell(
+    { kind, key, operation }: Told,
+    verdict: Verdict,
+    { outcome, latencyMs }: Pick<Sent, 'outcome'> & { latencyMs: number | null },
+  ): Attempt {
+    const state = VERDICT_STATES[verdict.kind];
+    const status = 'detail' in outcome ? outcome.detail.status : null;
+    const reason = 'reason' in verdict ? verdict.reason : null;
+    emit({ type: 'settled', kind, key, operation, state, status, latencyMs, reason });
+    return { result: 'settled', state };
+  }
+
+  async function settleOne(sent: Sent, abort: AbortSignal): Promise<Attempt> {
+    const { delivery, outcome } = sent;
+    const { id: deliveryId, operation, attempts, uncertain } = delivery;
+    const verdict = judge(outcome, { operation, attempts, uncertain, profile, now: clock.now(), random: random() });
+    await surely(() => ledger.settle({ deliveryId, verdict }), abort);
+    return tell(delivery, verdict, sent);
+  }
+
+  async function settleImport(sent: Sent, batch: ClaimedImport, abort: AbortSignal): Promise<Attempt> {
+    const { delivery, outcome } = sent;
+    const context = { profile, now: clock.now(), random: random() };
+    const { verdicts, ...company } = judgeImport(outcome, { ...batch, again: delivery.again }, context);
+    const judged = batch.members.flatMap((member, index) => {
+      const verdict = verdicts[index];
+      return verdict === undefined ? [] : [{ member, verdict }];
+    });
+    const settlements = judged.map(({ member, verdict }) => ({ deliveryId: member.id, verdict }));
+    await surely(() => ledger.settleImport({ settlements, ...company }), abort);
+    let own: Attempt = { result: 'gone' };
+    for (const { member, verdict } of judged) {
+      const isOwn = member.id === delivery.id;
+      const latencyMs = isOwn ? sent.latencyMs : null;
+      const told = tell({ ...member, operation: delivery.operation }, verdict, { outcome, latencyMs });
+      if (isOwn) own = told;
+    }
+    return own;
+  }
+
   return {
     trouble: () => trouble,
     async attempt(deliveryId, abort) {
       if (!gate.state().open) return { result: 'held' };
-      const sent = await pacer.run(() => send(deliveryId), abort);
-      if (sent === null) return { result: 'held' };
+      // Of many doorbells for one import the first claims it; the others need not wait for the pacer to find that out.
+      const sent = await pacer.run(() => send(deliveryId), { abort, wanted: () => ledger.isDue(deliveryId) });
+      if (sent === null) return { result: abort.aborted ? 'held' : 'gone' };
       if ('result' in sent) return sent;
-      const { delivery, outcome, latencyMs } = sent;
-      const { operation, attempts, uncertain, kind, key } = delivery;
-      const verdict = judge(outcome, { operation, attempts, uncertain, profile, now: clock.now(), random: random() });
-      await settleSurely({ deliveryId, verdict }, abort);
-      const state = VERDICT_STATES[verdict.kind];
-      const status = 'detail' in outcome ? outcome.detail.status : null;
-      const reason = 'reason' in verdict ? verdict.reason : null;
-      emit({ type: 'settled', kind, key, operation, state, status, latencyMs, reason });
-      return { result: 'settled', state };
+      const batch = sent.delivery.import;
+      return batch === undefined ? settleOne(sent, abort) : settleImport(sent, batch, abort);
     },
   };
 }

@@ -2,11 +2,11 @@ import type { Reason } from '../domain/delivery.ts';
 import type { DoubtfulDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';
-import type { ListableKind, Target } from '../domain/ports/target.ts';
+import type { ListableKind, RemoteItem, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { JsonValue } from '../lib/json.ts';
 import { doubtPolicy, judgeResend, VERDICT_STATES } from './judge.ts';
+import { judgeReadBack, UNCLEAR } from './judge-import.ts';
 import { hasTakenEffect, readPublications, showsInPublications, unclearReason } from './passport-doubts.ts';
 import type { TargetGate } from './target-gate.ts';
 
@@ -29,10 +29,12 @@ export interface Doubts {
 
 /** How many doubts one listing serves. */
 const BATCH = 10_000;
+/** Of items that are listed under one natural key, which is to be unique, this many are looked at. */
+const SAME_KEY_MAX = 10;
 /** After a listing that could not be completed. */
 const LOOK_AGAIN_MS = 10_000;
-/** Answers that say that there is something already: what there is has to be read. */
-const LISTED_REASONS: ReadonlySet<string> = new Set(['exists', 'gate']);
+/** Answers that say that there is something already, or nothing of what became of it: what there is has to be read. */
+const LISTED_REASONS: ReadonlySet<string> = new Set(['exists', 'gate', UNCLEAR]);
 
 export function createDoubts(options: DoubtsOptions): Doubts {
   const { ledger, target, reader, gate, profile, clock, random, emit } = options;
@@ -40,7 +42,6 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   const context = ({ operation, attempts }: DoubtfulDelivery) => ({
     operation,
     attempts,
-    uncertain: true,
     profile,
     now: clock.now(),
     random: random(),
@@ -67,13 +68,14 @@ export function createDoubts(options: DoubtsOptions): Doubts {
    * earlier. One listing serves all doubts of its kind.
    */
   async function readBack(kind: ListableKind, doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
-    const wanted = new Map<string, JsonValue>();
-    for (const { naturalKey } of doubts) if (naturalKey !== null) wanted.set(naturalKey, null);
+    const wanted = new Map<string, RemoteItem[]>();
+    for (const { naturalKey } of doubts) if (naturalKey !== null) wanted.set(naturalKey, []);
     const listing = await target.list(
       kind,
       (items) => {
-        for (const { naturalKey, remoteId } of items) {
-          if (naturalKey !== null && wanted.has(naturalKey)) wanted.set(naturalKey, remoteId);
+        for (const item of items) {
+          const found = item.naturalKey === null ? undefined : wanted.get(item.naturalKey);
+          if (found && found.length < SAME_KEY_MAX) found.push(item);
         }
       },
       abort,
@@ -87,14 +89,16 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     if (!listing.complete) gate.observe(listing.outcome);
     await Promise.all(
       doubts.map((delivery) => {
-        const remoteId = delivery.naturalKey === null ? null : (wanted.get(delivery.naturalKey) ?? null);
-        return settle(delivery, readBackVerdict(delivery, remoteId, listing.complete));
+        const found = delivery.naturalKey === null ? [] : (wanted.get(delivery.naturalKey) ?? []);
+        return settle(delivery, readBackVerdict(delivery, found, listing.complete));
       }),
     );
   }
 
-  function readBackVerdict(delivery: DoubtfulDelivery, remoteId: JsonValue, complete: boolean): Verdict {
-    const { reason, operation } = delivery;
+  function readBackVerdict(delivery: DoubtfulDelivery, found: readonly RemoteItem[], complete: boolean): Verdict {
+    const { reason, operation, sent } = delivery;
+    if (sent !== null && complete) return judgeReadBack({ ...delivery, sent }, found, context(delivery));
+    const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
     const existed = reason.code === 'exists';
     if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown: !existed, by: 'read_back' };
     if (!complete) return lookAgain(delivery);
@@ -132,22 +136,37 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     return { kind: 'doubt', nextLookAt: clock.now() + LOOK_AGAIN_MS, spend: false, reason };
   }
 
+  /** An import that may have arrived goes out again as it is: the doubts of all its members are settled at once. */
+  async function resendImport(members: readonly DoubtfulDelivery[]): Promise<void> {
+    const settlements = members.map((delivery) => ({
+      deliveryId: delivery.id,
+      verdict: judgeResend(context(delivery), delivery.reason, false),
+    }));
+    const keep = settlements.every(({ verdict }) => verdict.kind === 'resend');
+    await ledger.settleImport({ settlements, keep, groupMax: null });
+  }
+
   return {
     async resolve(abort) {
       const doubts = await ledger.doubtfulDeliveries({ limit: BATCH });
       const toList: Record<ListableKind, DoubtfulDelivery[]> = { product: [], material: [] };
       const toLookFor: DoubtfulDelivery[] = [];
+      const imports = new Map<number, DoubtfulDelivery[]>();
       const settled: Promise<void>[] = [];
       for (const delivery of doubts) {
-        const { kind, operation, reason } = delivery;
-        const byListing = LISTED_REASONS.has(reason.code) || doubtPolicy(operation, profile) === 'read_back';
-        if (byListing && showsInPublications(operation)) toLookFor.push(delivery);
-        else if (byListing && (kind === 'product' || kind === 'material')) toList[kind].push(delivery);
-        else if (doubtPolicy(operation, profile) === 'resend')
-          settled.push(settle(delivery, judgeResend(context(delivery), reason, false)));
+        const { kind, operation, reason, importId } = delivery;
+        const policy = LISTED_REASONS.has(reason.code) ? 'read_back' : doubtPolicy(operation, profile);
+        if (policy === 'read_back' && showsInPublications(operation)) toLookFor.push(delivery);
+        else if (policy === 'read_back' && (kind === 'product' || kind === 'material')) toList[kind].push(delivery);
+        else if (policy === 'resend' && importId !== null) {
+          const members = imports.get(importId) ?? [];
+          members.push(delivery);
+          imports.set(importId, members);
+        } else if (policy === 'resend') settled.push(settle(delivery, judgeResend(context(delivery), reason, false)));
         else
           settled.push(settle(delivery, { kind: 'doubt', nextLookAt: null, spend: false, reason: unreadable(reason) }));
       }
+      for (const members of imports.values()) settled.push(resendImport(members));
       await Promise.all(settled);
       for (const kind of ['product', 'material'] as const) {
         if (toList[kind].length > 0 && gate.state().open && !abort.aborted) await readBack(kind, toList[kind], abort);

@@ -39,8 +39,10 @@ export function doubtPolicy(operation: Operation, profile: Profile): DoubtPolicy
     case 'material.create':
     case 'passport.unpublish':
       return 'read_back';
-    case 'product.update':
     case 'product.import':
+      // Like an update, an import that updates may be written twice; one that does not would make another product.
+      return profile.productUpdate === 'import' ? 'resend' : 'person';
+    case 'product.update':
     case 'bom_item.create':
     case 'bom_item.update':
       return 'person';
@@ -56,16 +58,20 @@ export interface JudgeContext {
   operation: Operation;
   /** Attempts that were spent before this one. */
   attempts: number;
-  /** Whether an earlier attempt may have taken effect. */
-  uncertain: boolean;
   profile: Profile;
   now: number;
   /** In [0, 1), for the jitter. */
   random: number;
 }
 
+/** An attempt, after which there is something to judge. */
+export interface AttemptContext extends JudgeContext {
+  /** Whether an earlier attempt may have taken effect. */
+  uncertain: boolean;
+}
+
 /** What becomes of a delivery after an attempt. Pure. */
-export function judge(outcome: Outcome, context: JudgeContext): Verdict {
+export function judge(outcome: Outcome, context: AttemptContext): Verdict {
   const { operation, profile, now } = context;
   switch (outcome.kind) {
     case 'accepted':
@@ -97,7 +103,7 @@ export function judge(outcome: Outcome, context: JudgeContext): Verdict {
 const ALREADY = /\balready\b/i;
 
 /** A passport that is where it was to go, by an earlier attempt or by hand, answers with the status of a gate. */
-function judgeGate(detail: OutcomeDetail, { operation, uncertain, now }: JudgeContext): Verdict {
+function judgeGate(detail: OutcomeDetail, { operation, uncertain, now }: AttemptContext): Verdict {
   const reason = reasonOf('gate', detail);
   const mayBeDone = uncertain || ALREADY.test(detail.message);
   if (!mayBeDone) return { kind: 'blocked', reason };
@@ -117,12 +123,18 @@ export function judgeResend(context: JudgeContext, reason: Reason, absent: boole
   return absent ? { kind: 'parked', reason: spent } : { kind: 'doubt', nextLookAt: null, spend: false, reason: spent };
 }
 
-function backoffMs({ attempts, profile, random }: JudgeContext): number {
+/** How long to wait before the next attempt. */
+export function backoffMs({
+  attempts,
+  profile,
+  random,
+}: Pick<JudgeContext, 'attempts' | 'profile' | 'random'>): number {
   const { baseMs, capMs } = profile.retry.backoff;
   return fullJitterMs(attempts + 1, { baseMs, capMs }, random);
 }
 
-function reasonOf(code: string, detail: OutcomeDetail): Reason {
+/** An answer as the reason for where a delivery is. */
+export function reasonOf(code: string, detail: OutcomeDetail): Reason {
   return {
     code,
     message: detail.message,

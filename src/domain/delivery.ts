@@ -167,7 +167,7 @@ export function idempotencyKey(parts: KeyParts): string {
 
 /** Why a delivery is where it is, for people: shown in `show`, `items`, the dashboard and failed jobs. */
 export interface Reason {
-  /** Stable: `unsupported`, `gate`, `refused`, `exhausted`, `refs`, `reset`, `timeout` … */
+  /** Stable: `unsupported`, `renamed`, `not_upserted`, `gate`, `refused`, `exhausted`, `unclear`, `reset`, `timeout` … */
   code: string;
   message: string;
   /** HTTP status that led here, where there was one. */

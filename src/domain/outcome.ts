@@ -22,8 +22,11 @@ export type Outcome =
   | { kind: 'gated'; detail: OutcomeDetail }
   /** The same idempotency key is still being worked on: ask again later. */
   | { kind: 'in_flight'; detail: OutcomeDetail }
-  /** The data is wrong as it is. `members` is there where a refused import says which of them are at fault. */
-  | { kind: 'refused'; detail: OutcomeDetail; members?: MemberOutcome[] }
+  /**
+   * The data is wrong as it is. `members` is there where a refused import says which of them are at fault. With `endpoint`
+   * it is about the address or the form of the request, and no other data would fare better.
+   */
+  | { kind: 'refused'; detail: OutcomeDetail; members?: MemberOutcome[]; endpoint?: true }
   /** 401, 402 or 403: it is not about this delivery, which stays due. */
   | { kind: 'denied'; by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail };
 

@@ -2,6 +2,7 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { Operation, Reason } from './delivery.ts';
 import type { ItemKind } from './item.ts';
+import type { Profile } from './profile.ts';
 
 /** What the ledger knows of an item on both sides. */
 export interface ItemStanding {
@@ -9,6 +10,8 @@ export interface ItemStanding {
   desiredHash: string;
   /** Null until the API has acknowledged a write. */
   baselineHash: string | null;
+  /** Whether it has another natural key at the API than it is to have. */
+  renamed: boolean;
 }
 
 /** The write that makes the API hold what is desired, or why there is none. */
@@ -21,19 +24,40 @@ export type Difference =
  * Compares what is desired with what the API last acknowledged. Staging and settling both end with it, so that the two
  * never differ without a delivery that says so (I4).
  */
-export function difference(item: ItemStanding): Difference {
+export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 'productUpdate'>): Difference {
   if (item.baselineHash === item.desiredHash) return { need: 'none' };
   if (item.baselineHash === null) return { need: 'write', operation: `${item.kind}.create` };
   if (item.kind === 'material') return { need: 'write', operation: 'material.update' };
   const operation: Operation = `${item.kind}.update`;
+  if (item.kind === 'product' && productUpdate === 'import') {
+    return item.renamed
+      ? { need: 'blocked', operation, reason: RENAMED }
+      : { need: 'write', operation: 'product.import' };
+  }
   return { need: 'blocked', operation, reason: { code: 'unsupported', message: UNSUPPORTED[item.kind] } };
 }
 
+/** An import tells products apart by the natural key: under a new one it would make a second product. */
+const RENAMED: Reason = {
+  code: 'renamed',
+  message:
+    'The bulk import finds a product by its natural key, as the SKU, and this one was given another: importing it would make a second product. Change the key at the platform by hand, or give the product its old one.',
+};
+
 const UNSUPPORTED = {
   product:
-    'The API has no update of a single product, and the bulk import is not in use. The change is kept here; it goes out as soon as a way exists.',
+    'The API has no update of a single product, and the profile says `productUpdate: none`. The change is kept here; it goes out through the bulk import once the profile says `productUpdate: import`.',
   bom_item: 'The API can neither read nor change a BOM item. The change is kept here; mend it at the platform by hand.',
 } as const;
+
+/**
+ * The whole of an item as an import carries it: what is desired, and null for what the API has and is no longer desired.
+ * Fields that an import does not name may keep their values.
+ */
+export function wholePayload(desired: JsonObject, baseline: JsonObject): JsonObject {
+  const cleared = Object.keys(baseline).filter((name) => desired[name] === undefined);
+  return { ...desired, ...Object.fromEntries(cleared.map((name) => [name, null])) };
+}
 
 /** The fields that differ, with null for those that are no longer desired: the body of a partial update. */
 export function changedFields(desired: JsonObject, baseline: JsonObject): JsonObject {

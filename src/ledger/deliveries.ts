@@ -6,16 +6,19 @@ import type {
   DoubtfulDelivery,
   DueDelivery,
   Encode,
+  ImportSettlement,
   Settled,
   Settlement,
   Verdict,
 } from '../domain/ports/ledger.ts';
 import type { Write } from '../domain/ports/target.ts';
 import { changedFields } from '../domain/reconcile.ts';
-import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import { createFollowProfile } from './follow-profile.ts';
+import type { Imports } from './imports.ts';
 import type { Items } from './items.ts';
+import { presenceOf, sentProduct } from './known-content.ts';
 
 interface DeliveryRow {
   id: number;
@@ -36,28 +39,35 @@ interface DeliveryRow {
   naturalKey: string | null;
   remoteId: string | null;
   baseline: string | null;
+  baselineHash: string | null;
   uncertain: number;
+  importId: number | null;
 }
 
 const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.source,
   d.operation, d.revision, d.state, d.idempotency_key AS idempotencyKey, d.desired, d.desired_hash AS desiredHash,
   d.path, d.body, d.attempts, d.reason, i.natural_key AS naturalKey, i.remote_id AS remoteId, i.baseline,
-  d.uncertain FROM deliveries d JOIN items i ON i.id = d.item_id`;
-
-/** The baseline of an item that is at the API with unknown content. */
-const NOTHING_KNOWN = '{}';
+  i.baseline_hash AS baselineHash, d.uncertain, d.import_id AS importId FROM deliveries d JOIN items i ON i.id = d.item_id`;
 
 /** Deliveries from claim to settle. Each function is the body of one transaction. */
 export interface Deliveries {
   recover(settlingDelayMs: number): { voided: number };
   due(request: { afterId: number; limit: number }): DueDelivery[];
   nextDueAt(): number | null;
+  isDue(deliveryId: number): boolean;
   claim(deliveryId: number): Claim;
   settle(settlement: Settlement): Settled;
+  settleImport(settlement: ImportSettlement): Settled[];
   doubtful(request: { limit: number }): DoubtfulDelivery[];
 }
 
-export function createDeliveries({ db, clock, profile }: LedgerContext, items: Items, encode: Encode): Deliveries {
+export function createDeliveries(
+  context: LedgerContext,
+  { items, imports }: { items: Items; imports: Imports },
+  encode: Encode,
+): Deliveries {
+  const { db, clock, profile } = context;
+  const followProfile = createFollowProfile(context, items);
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
     due: db.prepare<[number, number, number], DeliveryRow>(
@@ -102,6 +112,7 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
   function claim(deliveryId: number): Claim {
     const row = sql.byId.get(deliveryId);
     if (!row || row.state !== 'due') return { status: 'gone' };
+    if (row.operation === 'product.import') return imports.claim(deliveryId);
     let { path, body } = row;
     if (path === null) {
       const write = writeOf(row);
@@ -150,8 +161,9 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
     const isNew = row.remoteId === null;
     const remoteId = verdict.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(verdict.remoteId);
     // I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is.
-    const baseline = verdict.contentKnown ? (row.desired ?? '{}') : NOTHING_KNOWN;
-    const hash = verdict.contentKnown ? row.desiredHash : sha256Url(baseline);
+    const { baseline, hash } = verdict.contentKnown
+      ? { baseline: row.desired ?? '{}', hash: row.desiredHash }
+      : presenceOf(profile, row.kind, { desired: row.desired, before: null });
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
     items.stir({ id: row.itemId, kind: row.kind, key: row.key, isNew });
     const follower = items.reconcile(row.itemId) === 'due' ? 1 : 0;
@@ -163,7 +175,8 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
    * for granted, the next desire is written in full.
    */
   function forgetBaseline(row: DeliveryRow): void {
-    if (row.remoteId !== null) sql.baseline.run(NOTHING_KNOWN, sha256Url(NOTHING_KNOWN), row.remoteId, row.itemId);
+    const { baseline, hash } = presenceOf(profile, row.kind, { desired: row.desired, before: row.baseline });
+    if (row.remoteId !== null) sql.baseline.run(baseline, hash, row.remoteId, row.itemId);
   }
 
   /** Makes due what waited for this item and has all its refs now. */
@@ -180,7 +193,28 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
   function settle({ deliveryId, verdict }: Settlement): Settled {
     const row = sql.byId.get(deliveryId);
     const gone = { deliveryId, released: 0, applied: false };
-    if (!row || (row.state !== 'sending' && row.state !== 'in_doubt')) return gone;
+    if (!row || !isUnsettled(row)) return gone;
+    // A member that moves on by itself leaves bytes behind that may not go out again.
+    if (row.importId !== null) imports.dissolve(row.importId);
+    return settleRow(row, verdict);
+  }
+
+  function settleImport({ settlements, keep, groupMax }: ImportSettlement): Settled[] {
+    const told = settlements.map(({ deliveryId, verdict }) => ({ deliveryId, verdict, row: sql.byId.get(deliveryId) }));
+    const importId = told.find(({ row }) => row?.importId)?.row?.importId ?? null;
+    if (importId !== null) {
+      if (groupMax !== null) imports.limitGroup(importId, groupMax);
+      const staying = told.filter(({ row, verdict }) => row?.importId === importId && STAYS_OPEN.has(verdict.kind));
+      // It is kept as a whole or not at all.
+      if (!keep || staying.length < imports.members(importId).length) imports.dissolve(importId);
+    }
+    return told.map(({ deliveryId, verdict, row }) =>
+      row && isUnsettled(row) ? settleRow(row, verdict) : { deliveryId, released: 0, applied: false },
+    );
+  }
+
+  function settleRow(row: DeliveryRow, verdict: Verdict): Settled {
+    const deliveryId = row.id;
     if (verdict.kind === 'delivered') {
       if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, null);
       return { deliveryId, released: deliver(row, verdict), applied: true };
@@ -212,6 +246,8 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
   return {
     claim,
     settle,
+    settleImport,
+    isDue: (deliveryId) => sql.byId.get(deliveryId)?.state === 'due',
 
     recover(settlingDelayMs) {
       const now = clock.now();
@@ -224,6 +260,7 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
         sql.move.run(transition('sending', 'doubt'), now + settlingDelayMs, 0, 1, JSON.stringify(reason), now, id);
         items.note(itemId, id, 'doubt', reason);
       }
+      followProfile();
       return { voided: rows.length };
     },
 
@@ -244,10 +281,19 @@ export function createDeliveries({ db, clock, profile }: LedgerContext, items: I
         productId: row.kind === 'passport' ? productIdOf(row.itemId) : null,
         reason: parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: '' },
         attempts: row.attempts,
+        importId: row.importId,
+        sent: sentProduct(row),
       }));
     },
   };
 }
+
+function isUnsettled({ state }: DeliveryRow): boolean {
+  return state === 'sending' || state === 'in_doubt';
+}
+
+/** Verdicts after which a member may still be tied to its import. */
+const STAYS_OPEN: ReadonlySet<Verdict['kind']> = new Set(['doubt', 'resend', 'retry']);
 
 function dueDelivery(row: DeliveryRow): DueDelivery {
   return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source };

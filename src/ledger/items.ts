@@ -14,6 +14,7 @@ import { nextStep, type PassportDesire, type PassportStatus } from '../domain/pa
 import { type Difference, difference } from '../domain/reconcile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { sha256Url } from '../lib/hash.ts';
+import type { JsonObject } from '../lib/json.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 
 export interface ItemRow {
@@ -38,6 +39,8 @@ export interface OpenDelivery {
   desiredHash: string;
   /** 1 while it is not known whether the write took effect, whatever the state. */
   uncertain: number;
+  /** Why it is where it is, as a code. */
+  reasonCode: string | null;
 }
 
 /** The product that a passport is of. */
@@ -111,7 +114,8 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
        WHERE refs.item_id = ? AND items.remote_id IS NULL`,
     ),
     openDelivery: db.prepare<[number], OpenDelivery>(
-      `SELECT id, state, operation, desired_hash AS desiredHash, uncertain FROM deliveries
+      `SELECT id, state, operation, desired_hash AS desiredHash, uncertain,
+         reason ->> 'code' AS reasonCode FROM deliveries
        WHERE item_id = ? AND state IN ('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')`,
     ),
     supersede: db.prepare<[string, number, number]>(
@@ -175,6 +179,8 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
       return null;
     }
     if (open) {
+      // Each further import would make one more product: only a person's word sends another.
+      if (open.reasonCode === 'not_upserted' && wanted.need === 'write' && !again) return null;
       const same = open.operation === wanted.operation && open.desiredHash === wanted.desiredHash;
       const moving = open.state === 'due' || open.state === 'waiting';
       const hopeless = wanted.need === 'blocked' && open.state === 'blocked';
@@ -188,6 +194,19 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
     const state = refsArrived(itemId) ? 'due' : 'waiting';
     insertDelivery(item, wanted, state, null);
     return state;
+  }
+
+  function itemDifference(item: ItemRow, kind: ItemKind): Wanted {
+    const { desired, desiredHash, baselineHash } = item;
+    const renamed = kind === 'product' && baselineHash !== desiredHash && isRenamed(item);
+    const wanted: Difference = difference({ kind, desiredHash, baselineHash, renamed }, profile);
+    return wanted.need === 'none' ? wanted : { ...wanted, desired, desiredHash };
+  }
+
+  /** Whether the API knows the item by another natural key than the one that it is to have. */
+  function isRenamed({ kind, naturalKey, baseline }: ItemRow): boolean {
+    const known = baseline === null ? null : naturalKeyOf(profile, kind, parseJson<JsonObject>(baseline));
+    return known !== null && known.value !== naturalKey;
   }
 
   function refsArrived(itemId: number): boolean {
@@ -277,11 +296,6 @@ type Wanted =
   | { need: 'none' }
   | ({ need: 'write' } & WantedWrite)
   | ({ need: 'blocked'; reason: Reason } & WantedWrite);
-
-function itemDifference({ desired, desiredHash, baselineHash }: ItemRow, kind: ItemKind): Wanted {
-  const wanted: Difference = difference({ kind, desiredHash, baselineHash });
-  return wanted.need === 'none' ? wanted : { ...wanted, desired, desiredHash };
-}
 
 /** A passport goes step by step: each delivery leads to one status, and settling it stages the next. */
 function passportDifference({ desired, baseline }: ItemRow): Wanted {

@@ -1,6 +1,7 @@
 import { transition } from '../domain/delivery.ts';
 import type { MappedRecord, ReplayCandidate, ReplayOutcome, ReplaySelection } from '../domain/ports/ledger.ts';
 import type { LedgerContext } from './context.ts';
+import type { Imports } from './imports.ts';
 import { type PendingRow, pendingRecord } from './intake.ts';
 import type { Items } from './items.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
@@ -13,7 +14,11 @@ export interface Replay {
   forceDoubts(request: { selection: ReplaySelection; dryRun: boolean }): number;
 }
 
-export function createReplay({ db }: LedgerContext, items: Items, staging: Staging): Replay {
+export function createReplay(
+  { db }: LedgerContext,
+  { items, imports }: { items: Items; imports: Imports },
+  staging: Staging,
+): Replay {
   const sql = {
     candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
       `WITH found (record_id) AS (
@@ -36,8 +41,8 @@ export function createReplay({ db }: LedgerContext, items: Items, staging: Stagi
        WHERE (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))) AND r.id > @afterId
        ORDER BY r.id LIMIT @limit`,
     ),
-    doubts: db.prepare<[SelectionParameters], { id: number; itemId: number }>(
-      `SELECT d.id, d.item_id AS itemId FROM deliveries d JOIN items i ON i.id = d.item_id
+    doubts: db.prepare<[SelectionParameters], { id: number; itemId: number; importId: number | null }>(
+      `SELECT d.id, d.item_id AS itemId, d.import_id AS importId FROM deliveries d JOIN items i ON i.id = d.item_id
        WHERE d.state IN ('blocked', 'rejected', 'parked', 'in_doubt') AND d.state = 'in_doubt'
          AND 'in_doubt' IN (SELECT value FROM json_each(@states))
          AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
@@ -74,7 +79,9 @@ export function createReplay({ db }: LedgerContext, items: Items, staging: Stagi
     forceDoubts({ selection, dryRun }) {
       const doubts = sql.doubts.all(parametersOf(selection));
       if (dryRun) return doubts.length;
-      for (const { id, itemId } of doubts) {
+      for (const { id, itemId, importId } of doubts) {
+        // The person's word is about this delivery alone: what it shared an import with goes its own way.
+        if (importId !== null) imports.dissolve(importId);
         // A person vouches for it: nothing of this write is at the API.
         sql.resend.run(transition('in_doubt', 'resend'), id);
         items.note(itemId, id, 'forced', null);

@@ -125,6 +125,10 @@ export const MIGRATIONS: readonly string[] = [
     desired_hash TEXT NOT NULL,
     path TEXT,                        -- committed before the first send (I2), like the body
     body TEXT,
+    -- the import that it goes out in, while that is under way or in doubt, and its place in the import's body
+    import_id INTEGER,
+    import_place INTEGER,
+    group_max INTEGER,                -- how many may share an import with it, once one as a whole was refused
     due_at INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
     -- 1 from the first doubt until it is known whether the write took effect, whatever the state is meanwhile
@@ -141,7 +145,21 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX deliveries_due ON deliveries (id) WHERE state = 'due';
   CREATE INDEX deliveries_scheduled ON deliveries (due_at) WHERE state IN ('due', 'in_doubt') AND due_at > 0;
   CREATE INDEX deliveries_sending ON deliveries (id) WHERE state = 'sending';
+  CREATE INDEX deliveries_importable ON deliveries (id)
+    WHERE state = 'due' AND operation = 'product.import' AND import_id IS NULL;
+  CREATE INDEX deliveries_by_import ON deliveries (import_id, import_place) WHERE import_id IS NOT NULL;
   CREATE INDEX deliveries_stuck ON deliveries (id) WHERE state IN ('blocked', 'rejected', 'parked', 'in_doubt');
+
+  -- Several deliveries on their way as one request. A row is there from the claim until it is known what became of the
+  -- request, and goes with it: what a member came to stands in its delivery.
+  CREATE TABLE imports (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    idempotency_key TEXT NOT NULL,    -- committed before the first send (I2), like path and body
+    path TEXT NOT NULL,
+    body TEXT,
+    sends INTEGER NOT NULL,           -- how often it has gone out
+    created_at INTEGER NOT NULL
+  ) STRICT;
 
   -- What happened to an item besides the plain way, which the deliveries' own times tell.
   CREATE TABLE events (

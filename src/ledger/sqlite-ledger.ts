@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { fault } from '../domain/faults.ts';
-import type { Encode, Ledger } from '../domain/ports/ledger.ts';
+import type { Encode, EncodeImport, Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
 import { acquireLock, type LedgerHolder } from './lock.ts';
@@ -23,6 +24,7 @@ export interface SqliteLedgerOptions {
   target: string;
   profile: Profile;
   encode: Encode;
+  encodeImport: EncodeImport;
   clock: Clock;
   /** The command that holds the ledger, for the message that another process gets. */
   command: string;
@@ -107,9 +109,10 @@ function compose(
   const items = createItems(context);
   const intake = createIntake(context);
   const staging = createStaging(context, items);
-  const deliveries = createDeliveries(context, items, options.encode);
+  const imports = createImports(context, options.encodeImport);
+  const deliveries = createDeliveries(context, { items, imports }, options.encode);
   const passports = createPassports(context, items);
-  const replay = createReplay(context, items, staging);
+  const replay = createReplay(context, { items, imports }, staging);
   const prune = createPrune(context);
   const commit = createGroupCommit(db);
 
@@ -125,8 +128,10 @@ function compose(
     stage: (records) => commit.run(() => staging.stage(records)),
     dueDeliveries: async (request) => deliveries.due(request),
     nextDueAt: async () => deliveries.nextDueAt(),
+    isDue: async (deliveryId) => deliveries.isDue(deliveryId),
     claim: (deliveryId) => commit.run(() => deliveries.claim(deliveryId)),
     settle: (settlement) => commit.run(() => deliveries.settle(settlement)),
+    settleImport: (settlement) => commit.run(() => deliveries.settleImport(settlement)),
     doubtfulDeliveries: async (request) => deliveries.doubtful(request),
     replayCandidates: async (request) => replay.candidates(request),
     replay: (request) => commit.run(() => replay.replay(request)),

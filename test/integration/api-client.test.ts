@@ -113,8 +113,8 @@ test('a listing stays on its origin even when its next page is elsewhere', async
   const items: RemoteItem[] = [];
   expect(await target.list('product', (page) => items.push(...page))).toEqual({ complete: true });
   expect(items).toEqual([
-    { remoteId: 1, naturalKey: 'A' },
-    { remoteId: 2, naturalKey: 'B' },
+    { remoteId: 1, naturalKey: 'A', fields: { sku: 'A' } },
+    { remoteId: 2, naturalKey: 'B', fields: { sku: 'B' } },
   ]);
   expect(server.requests.map(({ path }) => path)).toEqual(['/api/products/', '/api/products/?page=2']);
   expect(other.connections).toBe(0);

@@ -15,6 +15,7 @@ import {
   mapRows,
   material,
   plainEncode,
+  plainEncodeImport,
   product,
   pullRows,
   row,
@@ -306,7 +307,9 @@ describe('deliveries', () => {
     expect(sent).toEqual([{ operation: 'material.update', key: '1', body: '{"name":"B"}' }]);
   });
 
-  it('shows a changed product as blocked, with the reason', async () => {
+  it('shows a changed product as blocked where an import does not update, with the reason', async () => {
+    await fixture.remove();
+    fixture = createLedgerFixture(plainEncode, { productUpdate: 'none' });
     await sync([row('1')]);
     const { sent } = await sync([row('1', { name: 'B' })]);
     expect(sent).toEqual([]);
@@ -584,6 +587,7 @@ describe('the file', () => {
       target,
       profile: Profile.parse({}),
       encode: plainEncode,
+      encodeImport: plainEncodeImport,
       clock: fixture.clock,
       command: 'sync',
     });
@@ -599,6 +603,7 @@ describe('the file', () => {
       target: TARGET,
       profile: Profile.parse({}),
       encode: plainEncode,
+      encodeImport: plainEncodeImport,
       clock: fixture.clock,
       command: 'sync',
     };

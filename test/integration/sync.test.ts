@@ -89,8 +89,20 @@ describe('a sync', () => {
     });
   });
 
-  it('shows a changed product and a changed BOM item as blocked, and never drops them', async () => {
+  it('sends changed products as one import', async () => {
     await given();
+    await world.sync();
+    world.requests();
+    replaceExport({ ...SMALL, products: SMALL.products.map((one) => ({ ...one, name: `New ${one.name}` })) });
+    const report = await world.sync();
+    expect(exitCodeOf(report)).toBe(0);
+    expect(report.requests).toEqual({ sent: 1, throttled: 0, retried: 0 });
+    expect(world.requests()).toEqual({ 'product.import': 1 });
+    expect(contents().products).toEqual(['New Fan', 'New Housing', 'New Motor']);
+  });
+
+  it('shows a changed product and a changed BOM item as blocked, and never drops them', async () => {
+    await given({ profile: { productUpdate: 'none' } });
     await world.sync();
     world.requests();
     replaceExport({

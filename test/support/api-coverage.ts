@@ -63,8 +63,22 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
     tests: [reader('a passport comes as PDF, byte for byte'), sandboxWalk],
   },
   'product.import': {
-    code: ['src/api/encode.ts', 'src/api/import-answer.ts', 'src/api/import-words.ts', 'src/api/import-counts.ts'],
-    tests: [imports('the answer to an import tells what became of each member'), sandboxWalk],
+    code: [
+      'src/api/encode.ts',
+      'src/api/import-answer.ts',
+      'src/api/import-words.ts',
+      'src/api/import-counts.ts',
+      'src/ledger/imports.ts',
+      'src/delivery/judge-import.ts',
+    ],
+    tests: [
+      imports('the answer to an import tells what became of each member'),
+      {
+        file: 'test/integration/product-import.test.ts',
+        name: 'go out as one import, each with a story of its own',
+      },
+      sandboxWalk,
+    ],
   },
   'report.list': {
     code: ['src/api/reader.ts', 'src/api/report.ts'],

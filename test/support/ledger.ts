@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { z } from 'zod';
 import type { Item } from '../../src/domain/item.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
-import type { Encode } from '../../src/domain/ports/ledger.ts';
+import type { Encode, EncodeImport, Verdict } from '../../src/domain/ports/ledger.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { type IncomingRecord, serializeFields } from '../../src/domain/record.ts';
 import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
@@ -19,27 +20,39 @@ export const plainEncode: Encode = ({ operation, payload, refs, remoteId }) => (
   body: JSON.stringify({ ...payload, ...refs }),
 });
 
+/** The payloads of an import as a list, of as many members as the profile allows. */
+export const plainEncodeImport: EncodeImport = (members) => ({
+  path: '/product.import/',
+  body: JSON.stringify(members),
+  memberCount: members.length,
+});
+
 export interface LedgerFixture {
   ledger: SqliteLedger;
   clock: ManualClock;
   file: string;
-  /** Closes the ledger and opens it again on the same file, as after the end of the process. */
-  reopen(): Promise<SqliteLedger>;
+  /** Closes the ledger and opens it again on the same file, as after the end of the process; perhaps under another profile. */
+  reopen(settings?: z.input<typeof Profile>): Promise<SqliteLedger>;
   remove(): Promise<void>;
 }
 
-export function createLedgerFixture(encode: Encode = plainEncode): LedgerFixture {
-  const profile = Profile.parse({});
+export function createLedgerFixture(
+  encode: Encode = plainEncode,
+  settings: z.input<typeof Profile> = {},
+): LedgerFixture {
+  let profile = Profile.parse(settings);
   const folder = mkdtempSync(join(tmpdir(), 'dpp-ledger-'));
   const file = join(folder, 'ledger.db');
   const clock = createManualClock(Date.UTC(2027, 0, 15, 2, 30));
-  const open = () => openSqliteLedger({ file, target: TARGET, profile, encode, clock, command: 'test' });
+  const encodeImport = plainEncodeImport;
+  const open = () => openSqliteLedger({ file, target: TARGET, profile, encode, encodeImport, clock, command: 'test' });
   const fixture: LedgerFixture = {
     ledger: open(),
     clock,
     file,
-    async reopen() {
+    async reopen(changed) {
       await fixture.ledger.close();
+      if (changed) profile = Profile.parse(changed);
       fixture.ledger = open();
       return fixture.ledger;
     },
@@ -131,15 +144,11 @@ export async function deliverAll(
       const { operation, key, body } = claim.delivery;
       sent.push({ operation, key, body });
       remoteId += 1;
-      await ledger.settle({
-        deliveryId: id,
-        verdict: {
-          kind: 'delivered',
-          remoteId: operation.endsWith('.create') ? remoteId : null,
-          contentKnown: true,
-          by: 'answer',
-        },
-      });
+      const created = operation.endsWith('.create') ? remoteId : null;
+      const verdict: Verdict = { kind: 'delivered', remoteId: created, contentKnown: true, by: 'answer' };
+      const ids = claim.delivery.import?.members.map((member) => member.id) ?? [id];
+      const settlements = ids.map((deliveryId) => ({ deliveryId, verdict }));
+      await ledger.settleImport({ settlements, keep: false, groupMax: null });
     }
   }
 }

@@ -12,6 +12,7 @@ import { createSecretStore } from '../../src/lib/secrets.ts';
 import type { OrganizationSnapshot } from '../../src/sandbox/inspection.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import { requestsSince } from './requests-since.ts';
 
 export const API_KEY = 'dpp_test0123456789abcdefghij';
 const PROFILES = join(import.meta.dirname, '../../config/profiles');
@@ -49,7 +50,6 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   sandbox.ensureKey({ organization: 'acme', name: 'test', scopes: ['read', 'write', 'publish'], key: API_KEY });
   const baseUrl = await sandbox.listen();
   const configFile = join(folder, 'dpp-sync.yaml');
-  let counted: Record<string, number> = {};
 
   const write = (path: string, content: string | Uint8Array): void => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -96,19 +96,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       }
     },
     contents: () => sandbox.inspect().organizations['acme'] as OrganizationSnapshot,
-    requests() {
-      const totals: Record<string, number> = {};
-      for (const [operation, statuses] of Object.entries(sandbox.inspect().requests)) {
-        totals[operation] = Object.values(statuses).reduce((sum, count) => sum + count, 0);
-      }
-      const since: Record<string, number> = {};
-      for (const [operation, total] of Object.entries(totals)) {
-        const difference = total - (counted[operation] ?? 0);
-        if (difference > 0) since[operation] = difference;
-      }
-      counted = totals;
-      return since;
-    },
+    requests: requestsSince(sandbox),
     async remove() {
       await sandbox.close();
       rmSync(folder, { recursive: true });

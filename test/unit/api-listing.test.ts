@@ -13,7 +13,12 @@ const ORIGIN = 'https://dpp.example.com';
 const PATH = '/api/products/';
 const clean = createCleanText(createSecretStore());
 
-const PATHS = { idPaths: ['id', 'data.id'], naturalKeyFields: ['sku', 'name'], itemsAt: ['results', 'data', 'items'] };
+const PATHS = {
+  idPaths: ['id', 'data.id'],
+  naturalKeyFields: ['sku', 'name'],
+  itemsAt: ['results', 'data', 'items'],
+  wireNames: new Map([['sku', 'sku']]),
+};
 
 type Page = { body: unknown; headers?: AnswerHeaders; status?: number };
 
@@ -108,7 +113,9 @@ describe.each(Object.entries(STYLES))('a listing as %s', (_name, style) => {
         const { complete, reason, items } = await list(style(ids.map(entry), size));
         expect(reason).toBe('');
         expect(complete).toBe(true);
-        expect(items).toEqual(ids.map((id) => ({ remoteId: id, naturalKey: `SKU-${id}` })));
+        expect(items).toEqual(
+          ids.map((id) => ({ remoteId: id, naturalKey: `SKU-${id}`, fields: { sku: `SKU-${id}` } })),
+        );
       }),
       { numRuns: 60 },
     );

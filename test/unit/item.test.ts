@@ -88,22 +88,34 @@ describe('itemHash', () => {
 });
 
 describe('difference', () => {
-  const item = { kind: 'material' as const, desiredHash: 'a', baselineHash: null };
+  const item = { kind: 'material' as const, desiredHash: 'a', baselineHash: null, renamed: false };
+  const BY_IMPORT = { productUpdate: 'import' as const };
 
   it('creates what the API does not have', () => {
-    expect(difference(item)).toEqual({ need: 'write', operation: 'material.create' });
+    expect(difference(item, BY_IMPORT)).toEqual({ need: 'write', operation: 'material.create' });
   });
   it('needs nothing where both sides are the same', () => {
-    expect(difference({ ...item, baselineHash: 'a' })).toEqual({ need: 'none' });
+    expect(difference({ ...item, baselineHash: 'a' }, BY_IMPORT)).toEqual({ need: 'none' });
   });
-  it('patches a material and blocks what the API cannot change', () => {
-    expect(difference({ ...item, baselineHash: 'b' })).toEqual({ need: 'write', operation: 'material.update' });
-    for (const kind of ['product', 'bom_item'] as const) {
-      expect(difference({ ...item, kind, baselineHash: 'b' })).toMatchObject({
-        need: 'blocked',
-        operation: `${kind}.update`,
-      });
-    }
+  it('patches a material, imports a product, and blocks what the API cannot change', () => {
+    const changed = { ...item, baselineHash: 'b' };
+    const product = { ...changed, kind: 'product' as const };
+    expect(difference(changed, BY_IMPORT)).toEqual({ need: 'write', operation: 'material.update' });
+    expect(difference(product, BY_IMPORT)).toEqual({ need: 'write', operation: 'product.import' });
+    const blocked = { need: 'blocked', operation: 'product.update', reason: { code: 'unsupported' } };
+    expect(difference(product, { productUpdate: 'none' })).toMatchObject(blocked);
+    expect(difference({ ...changed, kind: 'bom_item' }, BY_IMPORT)).toMatchObject({
+      ...blocked,
+      operation: 'bom_item.update',
+    });
+  });
+  it('does not import a product under another natural key, which would make a second one', () => {
+    const renamed = { ...item, kind: 'product' as const, baselineHash: 'b', renamed: true };
+    expect(difference(renamed, BY_IMPORT)).toMatchObject({
+      need: 'blocked',
+      operation: 'product.update',
+      reason: { code: 'renamed' },
+    });
   });
 });
 

@@ -8,7 +8,7 @@ import type { SubjectKind } from '../item.ts';
 import type { MapResult } from '../mapping.ts';
 import type { PassportAnswer, PassportRules } from '../passport.ts';
 import type { IncomingRecord, Place } from '../record.ts';
-import type { EncodedWrite, Write } from './target.ts';
+import type { EncodedImport, EncodedWrite, Write } from './target.ts';
 
 /** What started a run. */
 export type RunTrigger = 'cli' | 'schedule' | 'retry';
@@ -128,6 +128,30 @@ export interface ClaimedDelivery extends DueDelivery, EncodedWrite {
   again: boolean;
   /** True when nobody knows whether an earlier attempt took effect. */
   uncertain: boolean;
+  /** For a `product.import` alone: all that goes out in the same request, itself included. */
+  import?: ClaimedImport;
+}
+
+/**
+ * Deliveries that were claimed together, to go out as one request. Path, bytes and key of the claimed delivery are those of
+ * the import; `again` says that this very import has gone out before.
+ */
+export interface ClaimedImport {
+  /** In the order of the body. */
+  members: ImportMember[];
+  /** How often the import has gone out, this time included. */
+  sends: number;
+}
+
+export interface ImportMember {
+  id: number;
+  kind: SubjectKind;
+  key: string;
+  /** Of what is sent; null where it has none. */
+  naturalKey: string | null;
+  /** What the ledger knows the product by. */
+  remoteId: JsonValue;
+  attempts: number;
 }
 
 /** Why a delivery could not be claimed: it has moved on, or a ref is not there yet. */
@@ -155,6 +179,18 @@ export interface Settlement {
   verdict: Verdict;
 }
 
+/** What becomes of all members of an import, in one transaction: none of them may move on without the others. */
+export interface ImportSettlement {
+  settlements: readonly Settlement[];
+  /**
+   * Whether the import stays what it is, to go out again with the same bytes and key once its members are due. Only while
+   * nobody knows whether it arrived; otherwise its members find new company at their next claim.
+   */
+  keep: boolean;
+  /** How many may share an import with each of these members from now on; null for as many as before. */
+  groupMax: number | null;
+}
+
 export interface Settled {
   deliveryId: number;
   /** Deliveries that became due: the follower, and those that waited for this item. */
@@ -171,6 +207,19 @@ export interface DoubtfulDelivery extends DueDelivery, EncodedWrite {
   productId: JsonValue;
   reason: Reason;
   attempts: number;
+  /** The import that it may have arrived in, where that goes out again as it is. */
+  importId: number | null;
+  /** For a `product.import` alone. */
+  sent: SentProduct | null;
+}
+
+/** What an import carried of a product, to be compared with what the API shows of it. */
+export interface SentProduct {
+  /** The whole of it, null for fields to clear. */
+  payload: JsonObject;
+  /** The fields that were to change; null where it is not known what the API had before. */
+  changed: string[] | null;
+  remoteId: JsonValue;
 }
 
 export interface ReplaySelection {
@@ -201,10 +250,14 @@ export interface ReplayOutcome {
 /** What the API is asked to encode at a claim. Pure; called inside the transaction that commits its answer. */
 export type Encode = (write: Write) => EncodedWrite;
 
+/** The same for members of an import: their whole payloads, of which as many are taken as fit. */
+export type EncodeImport = (members: readonly JsonObject[]) => EncodedImport;
+
 export interface Ledger {
   /**
    * Voids leases of processes that are gone: what was `sending` is in doubt now, and may be looked at after the delay.
-   * Call once after taking the lock.
+   * Changes of products that were staged under another `productUpdate` of the profile are staged anew. Call once after
+   * taking the lock.
    */
   recover(settlingDelayMs: number): Promise<{ voided: number }>;
 
@@ -224,10 +277,17 @@ export interface Ledger {
   dueDeliveries(request: { afterId: number; limit: number }): Promise<DueDelivery[]>;
   /** When the next delivery becomes due, or the next doubt may be looked at; null when nothing is scheduled. */
   nextDueAt(): Promise<number | null>;
-  /** Marks a delivery as sending. Call it before any network I/O; grouped with other claims and settles into one fsync. */
+  /** Whether a delivery could be claimed at the moment; after a claim of several at once most of them cannot. */
+  isDue(deliveryId: number): Promise<boolean>;
+  /**
+   * Marks a delivery as sending, and with a `product.import` the others that go out in the same request. Call it before any
+   * network I/O; grouped with other claims and settles into one fsync.
+   */
   claim(deliveryId: number): Promise<Claim>;
   /** Commits what became of a delivery, stages what is desired by now, and releases what waited for its item. */
   settle(settlement: Settlement): Promise<Settled>;
+  /** Does so for all members of an import at once. */
+  settleImport(settlement: ImportSettlement): Promise<Settled[]>;
   doubtfulDeliveries(request: { limit: number }): Promise<DoubtfulDelivery[]>;
 
   /** Stored records behind what a selection names, in pages by record id. */

@@ -23,7 +23,7 @@ export type ProgressEvent =
       state: DeliveryState;
       /** HTTP status, null where there was no answer or no request. */
       status: number | null;
-      /** Null where it was settled by reading back. */
+      /** Null where it was settled by reading back, or another delivery of the same request has told it. */
       latencyMs: number | null;
       reason: Reason | null;
     }

@@ -39,10 +39,12 @@ export interface SentWrite extends EncodedWrite {
   members?: readonly (string | null)[];
 }
 
-/** An item as a listing shows it: enough to recognise ours and to bind its id. */
+/** An item as a listing shows it: enough to recognise ours, to bind its id and to see whether a write took effect. */
 export interface RemoteItem {
   remoteId: JsonValue;
   naturalKey: string | null;
+  /** By canonical name, what the listing shows of the fields that a mapping may fill. */
+  fields: JsonObject;
 }
 
 /** Kinds of items that the API can list. */

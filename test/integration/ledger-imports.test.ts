@@ -1,0 +1,223 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { ClaimedDelivery, Verdict } from '../../src/domain/ports/ledger.ts';
+import { openDatabaseReadOnly } from '../../src/ledger/database.ts';
+import {
+  createLedgerFixture,
+  deliverAll,
+  items,
+  type LedgerFixture,
+  mapRows,
+  product,
+  pullRows,
+  row,
+  text,
+} from '../support/ledger.ts';
+
+let fixture: LedgerFixture;
+beforeEach(async () => {
+  fixture = createLedgerFixture();
+  await stage('A');
+  await deliverAll(fixture.ledger);
+});
+afterEach(() => fixture.remove());
+
+/** Gives the products 1, 2 and 3 a name, or some of them another one. */
+async function stage(name: string, others: Record<string, string> = {}): Promise<void> {
+  const rows = ['1', '2', '3'].map((id) => row(id, { name: others[id] ?? name }));
+  await pullRows(fixture.ledger, { rows });
+  await mapRows(fixture.ledger, (fields) => items(product(text(fields['id']), text(fields['name']))));
+}
+
+/** Claims the first due delivery, with what goes out beside it. */
+async function claimFirst(): Promise<ClaimedDelivery & Required<Pick<ClaimedDelivery, 'import'>>> {
+  const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+  const claim = await fixture.ledger.claim(due?.id ?? 0);
+  if (claim.status !== 'claimed' || !claim.delivery.import) throw new Error('There is no import to claim.');
+  return { ...claim.delivery, import: claim.delivery.import };
+}
+
+const reason = { code: 'x', message: 'why' };
+const DOUBT: Verdict = { kind: 'doubt', nextLookAt: 1, spend: false, reason };
+const RESEND: Verdict = { kind: 'resend', dueAt: 0, absent: false, reason };
+const RETRY: Verdict = { kind: 'retry', dueAt: 0, spend: false, reason };
+const DELIVERED: Verdict = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
+
+function settle(
+  delivery: Awaited<ReturnType<typeof claimFirst>>,
+  verdict: Verdict | Verdict[],
+  company: { keep?: boolean; groupMax?: number } = {},
+) {
+  const settlements = delivery.import.members.map(({ id }, index) => ({
+    deliveryId: id,
+    verdict: Array.isArray(verdict) ? (verdict[index] ?? DELIVERED) : verdict,
+  }));
+  return fixture.ledger.settleImport({ settlements, keep: false, groupMax: null, ...company });
+}
+
+const keysOf = (delivery: ClaimedDelivery) => delivery.import?.members.map(({ key }) => key);
+const stateOf = (key: string) => fixture.ledger.views.item('product', key)?.state;
+
+/** The imports that are stored. */
+function stored(): unknown[] {
+  const db = openDatabaseReadOnly(fixture.file);
+  try {
+    return db?.prepare('SELECT path, body, idempotency_key AS idempotencyKey FROM imports').all() ?? [];
+  } finally {
+    db?.close();
+  }
+}
+
+it('claims all that goes out in one request at once, with its bytes and key', async () => {
+  await stage('B');
+  const ids = (await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).map(({ id }) => id);
+  const { path, body, idempotencyKey, ...delivery } = await claimFirst();
+  expect(stored()).toEqual([{ path, body, idempotencyKey }]);
+  expect(body).toBe(JSON.stringify(['1', '2', '3'].map((id) => ({ name: 'B', sku: `SKU-${id}` }))));
+  expect(idempotencyKey).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  expect(delivery.import.members).toMatchObject([
+    { key: '1', naturalKey: 'SKU-1', remoteId: 101 },
+    { key: '2', naturalKey: 'SKU-2', remoteId: 102 },
+    { key: '3', naturalKey: 'SKU-3', remoteId: 103 },
+  ]);
+  for (const id of ids) {
+    expect(await fixture.ledger.isDue(id)).toBe(false);
+    expect(await fixture.ledger.claim(id)).toEqual({ status: 'gone' });
+  }
+});
+
+it('forgets an import once it is known what became of it', async () => {
+  await stage('B');
+  await settle(await claimFirst(), [DELIVERED, { kind: 'rejected', reason }, RETRY]);
+  expect([stateOf('1'), stateOf('2'), stateOf('3')]).toEqual(['delivered', 'rejected', 'due']);
+  expect(stored()).toEqual([]);
+  expect(keysOf(await claimFirst())).toEqual(['3']);
+});
+
+it('gives the same members a new key after an answer, since a server may replay what it said to the old one', async () => {
+  await stage('B');
+  const first = await claimFirst();
+  await settle(first, RETRY);
+  const second = await claimFirst();
+  expect(second.body).toBe(first.body);
+  expect(second.idempotencyKey).not.toBe(first.idempotencyKey);
+  expect(second).toMatchObject({ again: false, import: { sends: 1 } });
+});
+
+it('sends an import that may have arrived again as it was, whatever its products are to be by now', async () => {
+  await stage('B');
+  const first = await claimFirst();
+  await settle(first, DOUBT, { keep: true });
+  await stage('C');
+  await settle(first, RESEND, { keep: true });
+  const { id: _first, ...again } = await claimFirst();
+  expect(again).toMatchObject({ body: first.body, idempotencyKey: first.idempotencyKey, again: true });
+  expect(again.import.sends).toBe(2);
+  expect(again.import.members.map(({ key }) => key)).toEqual(keysOf(first));
+});
+
+it('keeps an import over the end of the process', async () => {
+  await stage('B');
+  const first = await claimFirst();
+  await fixture.reopen();
+  expect(await fixture.ledger.recover(10)).toEqual({ voided: 3 });
+  fixture.clock.advance(10);
+  const doubts = await fixture.ledger.doubtfulDeliveries({ limit: 9 });
+  expect(new Set(doubts.map(({ importId }) => importId)).size).toBe(1);
+  await settle(first, RESEND, { keep: true });
+  expect(await claimFirst()).toMatchObject({ body: first.body, idempotencyKey: first.idempotencyKey, again: true });
+});
+
+it('sends nothing of a member again that has moved on by itself', async () => {
+  await stage('B');
+  const first = await claimFirst();
+  await settle(first, DOUBT, { keep: true });
+  await fixture.ledger.settle({
+    deliveryId: first.import.members[1]?.id ?? 0,
+    verdict: { ...DELIVERED, by: 'person' },
+  });
+  await stage('B', { 2: 'newer' });
+  expect(stored()).toEqual([]);
+  for (const place of [0, 2]) {
+    await fixture.ledger.settle({ deliveryId: first.import.members[place]?.id ?? 0, verdict: RESEND });
+  }
+  const next = await claimFirst();
+  expect(JSON.parse(next.body ?? '')).toContainEqual({ name: 'newer', sku: 'SKU-2' });
+  expect(next.body).not.toContain('{"name":"B","sku":"SKU-2"}');
+});
+
+it('takes a person at their word for one member alone', async () => {
+  await stage('B');
+  const first = await claimFirst();
+  await settle(first, DOUBT, { keep: true });
+  const selection = { states: ['in_doubt' as const], sources: [], keys: ['2'], deliveryIds: [] };
+  expect(await fixture.ledger.forceDoubts({ selection, dryRun: true })).toBe(1);
+  expect(stored()).toHaveLength(1);
+  expect(await fixture.ledger.forceDoubts({ selection, dryRun: false })).toBe(1);
+  expect([stateOf('1'), stateOf('2'), stateOf('3')]).toEqual(['in_doubt', 'due', 'in_doubt']);
+  expect(stored()).toEqual([]);
+  expect(keysOf(await claimFirst())).toEqual(['2']);
+});
+
+it('settles all members or none', async () => {
+  await stage('B');
+  const delivery = await claimFirst();
+  // A delivery that is being sent cannot take this event: the whole settlement is undone.
+  await expect(settle(delivery, [DELIVERED, RESEND, DELIVERED])).rejects.toThrow('cannot take the event');
+  expect([stateOf('1'), stateOf('2'), stateOf('3')]).toEqual(['sending', 'sending', 'sending']);
+  expect(stored()).toHaveLength(1);
+});
+
+it('takes an import apart that is to be kept, when a member has left it', async () => {
+  await stage('B');
+  const delivery = await claimFirst();
+  await settle(delivery, [DOUBT, DELIVERED, DOUBT], { keep: true });
+  expect(stored()).toEqual([]);
+  expect([stateOf('1'), stateOf('2'), stateOf('3')]).toEqual(['in_doubt', 'delivered', 'in_doubt']);
+});
+
+it('lets others pay for nothing that is wrong with the members of a refused import', async () => {
+  await stage('A', { 1: 'B', 2: 'B' });
+  await settle(await claimFirst(), RETRY, { groupMax: 1 });
+  await stage('B');
+  const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
+  for (const { id, key } of due.toReversed()) {
+    expect(await fixture.ledger.claim(id)).toMatchObject({ delivery: { import: { members: [{ key }] } } });
+  }
+});
+
+it('knows a product by its own id, whatever an import did not update', async () => {
+  await stage('B');
+  await settle(await claimFirst(), { kind: 'blocked', reason: { code: 'not_upserted', message: 'twice' } });
+  const item = fixture.ledger.views.item('product', '1');
+  expect(item).toMatchObject({ state: 'blocked', remoteId: 101, reason: { code: 'not_upserted' } });
+});
+
+it('imports no product again that an import has doubled, until the profile or a person says so', async () => {
+  await stage('B');
+  await settle(await claimFirst(), { kind: 'blocked', reason: { code: 'not_upserted', message: 'twice' } });
+  await stage('C');
+  expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
+  const selection = { states: ['blocked' as const], sources: [], keys: ['1'], deliveryIds: [] };
+  const [candidate] = await fixture.ledger.replayCandidates({ selection, afterId: 0, limit: 9 });
+  const result = items(product('1', text(candidate?.fields['name'])));
+  const record = { id: candidate?.id ?? 0, version: candidate?.version ?? 0, result };
+  expect(await fixture.ledger.replay({ records: [record], dryRun: false })).toMatchObject({ staged: 1 });
+  expect(keysOf(await claimFirst())).toEqual(['1']);
+});
+
+it('clears what a refused import may have brought, where it may have arrived before it was refused', async () => {
+  const describe = (description?: string) =>
+    mapRows(fixture.ledger, ({ id }) => {
+      const { payload, ...rest } = product(text(id), 'A');
+      return items({ ...rest, payload: { ...payload, ...(description === undefined ? {} : { description }) } });
+    });
+  await pullRows(fixture.ledger, { rows: [row('1', { described: true })], snapshot: false });
+  await describe('New words.');
+  const first = await claimFirst();
+  await settle(first, DOUBT, { keep: true });
+  await settle(first, RESEND, { keep: true });
+  await settle(await claimFirst(), { kind: 'rejected', reason });
+  await pullRows(fixture.ledger, { rows: [row('1', { described: false })], snapshot: false });
+  await describe();
+  expect(JSON.parse((await claimFirst()).body ?? '')).toEqual([{ sku: 'SKU-1', name: 'A', description: null }]);
+});

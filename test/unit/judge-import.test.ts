@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { judgeImport, judgeReadBack, UNCLEAR } from '../../src/delivery/judge-import.ts';
+import type { MemberOutcome, Outcome } from '../../src/domain/outcome.ts';
+import type { DoubtfulDelivery, SentProduct } from '../../src/domain/ports/ledger.ts';
+import type { RemoteItem } from '../../src/domain/ports/target.ts';
+import { Profile } from '../../src/domain/profile.ts';
+import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
+
+const profile = Profile.parse({});
+const context = { profile, now: 1000, random: 0.5 };
+const detail = { status: 400, message: 'No.' };
+
+const members = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    id: index + 1,
+    kind: 'product' as const,
+    key: `P${index + 1}`,
+    naturalKey: `SKU-${index + 1}`,
+    remoteId: index + 1,
+    attempts: 0,
+  }));
+const judged = (outcome: Outcome, { count = 4, sends = 1, again = false } = {}) =>
+  judgeImport(outcome, { members: members(count), sends, again }, context);
+const kinds = (outcome: Outcome, options = {}) => judged(outcome, options).verdicts.map(({ kind }) => kind);
+const accepted = (...outcomes: MemberOutcome[]): Outcome => ({ kind: 'accepted', remoteId: null, members: outcomes });
+const single = (outcome: MemberOutcome) => judged(accepted(outcome), { count: 1 }).verdicts[0];
+
+describe('an answer to an import', () => {
+  it('gives each member the verdict that it tells of it, and takes the import apart', () => {
+    const outcome: Outcome = {
+      kind: 'refused',
+      detail,
+      members: [
+        { kind: 'accepted', effect: 'updated', remoteId: 1 },
+        { kind: 'refused', detail },
+        { kind: 'untouched' },
+        { kind: 'unknown' },
+      ],
+    };
+    expect(kinds(outcome)).toEqual(['delivered', 'rejected', 'retry', 'doubt']);
+    expect(judged(outcome)).toMatchObject({ keep: false, groupMax: null });
+    expect(judged(outcome).verdicts[3]).toMatchObject({ reason: { code: UNCLEAR }, nextLookAt: 3000, spend: true });
+  });
+
+  it('leaves to the list what it does not speak of at all', () => {
+    expect(kinds({ kind: 'accepted', remoteId: null }, { count: 2 })).toEqual(['doubt', 'doubt']);
+  });
+
+  it('is blocked where a second product was made in place of an update, naming both', () => {
+    const verdict = single({ kind: 'accepted', effect: 'created', remoteId: 77 });
+    expect(verdict).toMatchObject({ kind: 'blocked', reason: { code: 'not_upserted' } });
+    expect(JSON.stringify(verdict)).toMatch(/the product 1: .* as 77\..*productUpdate: none/);
+  });
+
+  it.each<[string, MemberOutcome, string]>([
+    ['an update', { kind: 'accepted', effect: 'updated', remoteId: 1 }, 'delivered'],
+    ['an update with the id of something else', { kind: 'accepted', effect: 'updated', remoteId: 900 }, 'delivered'],
+    ['an update without an id', { kind: 'accepted', effect: 'updated', remoteId: null }, 'delivered'],
+    ['a creation of what is there under that id', { kind: 'accepted', effect: 'created', remoteId: '1' }, 'delivered'],
+    ['a creation without an id', { kind: 'accepted', effect: 'created', remoteId: null }, 'doubt'],
+    ['something stored', { kind: 'accepted', effect: null, remoteId: null }, 'delivered'],
+    ['something stored under another id', { kind: 'accepted', effect: null, remoteId: 900 }, 'doubt'],
+  ])('that tells of %s', (_what, outcome, kind) => {
+    const verdict = single(outcome);
+    expect(verdict?.kind).toBe(kind);
+    // The id that the ledger knows stays, since an import may number its rows.
+    if (verdict?.kind === 'delivered') expect(verdict.remoteId).toBe(1);
+  });
+
+  it('without a word about the members halves their company until one is alone', () => {
+    expect(judged({ kind: 'refused', detail }, { count: 5 })).toMatchObject({ keep: false, groupMax: 3 });
+    expect(kinds({ kind: 'refused', detail }, { count: 2 })).toEqual(['retry', 'retry']);
+    expect(judged({ kind: 'refused', detail }, { count: 2 }).groupMax).toBe(1);
+    expect(kinds({ kind: 'refused', detail }, { count: 1 })).toEqual(['rejected']);
+    expect(kinds({ kind: 'gated', detail }, { count: 2 })).toEqual(['retry', 'retry']);
+    expect(kinds({ kind: 'gated', detail }, { count: 1 })).toEqual(['blocked']);
+  });
+
+  it('about the request as such is not asked for again in parts', () => {
+    expect(kinds({ kind: 'refused', detail, endpoint: true }, { count: 2 })).toEqual(['blocked', 'blocked']);
+  });
+
+  it.each<[string, Outcome]>([
+    ['429', { kind: 'throttled', retryAfterMs: null, detail }],
+    ['503', { kind: 'unavailable', sent: true, retryAfterMs: null, detail }],
+    ['401', { kind: 'denied', by: 'key', detail }],
+  ])('of %s takes an import apart, but not one that may have arrived before', (_status, outcome) => {
+    expect(judged(outcome).verdicts).toMatchObject(Array(4).fill({ kind: 'retry', spend: false }));
+    expect(judged(outcome).keep).toBe(false);
+    expect(judged(outcome, { again: true, sends: 2 }).keep).toBe(true);
+  });
+
+  it('that says that the import is still being worked on keeps it', () => {
+    expect(judged({ kind: 'in_flight', detail })).toMatchObject({ keep: true });
+    expect(kinds({ kind: 'in_flight', detail }, { count: 1 })).toEqual(['doubt']);
+  });
+
+  it('that is lost keeps the import once, and takes it apart the next time', () => {
+    const lost: Outcome = { kind: 'ambiguous', doubt: 'reset', detail };
+    expect(judged(lost)).toMatchObject({ keep: true, groupMax: null });
+    expect(judged(lost, { sends: 2, again: true })).toMatchObject({ keep: false, groupMax: 2 });
+    expect(judged(lost, { sends: 9, again: true, count: 1 })).toMatchObject({ keep: true });
+  });
+
+  it('that is lost uses up an attempt of nobody but one that was alone', () => {
+    const lost: Outcome = { kind: 'ambiguous', doubt: 'reset', detail };
+    expect(judged(lost).verdicts[0]).toMatchObject({ kind: 'doubt', spend: false });
+    expect(judged(lost, { count: 1 }).verdicts[0]).toMatchObject({ kind: 'doubt', spend: true });
+  });
+});
+
+describe('the list of products', () => {
+  const sent: SentProduct = { payload: { sku: 'A', name: 'New', gtin: null }, changed: ['name'], remoteId: 1 };
+  const listed = (remoteId: JsonValue, fields: JsonObject): RemoteItem => ({ remoteId, naturalKey: 'A', fields });
+  const readBack = (
+    found: RemoteItem[],
+    change: Partial<DoubtfulDelivery & { sent: SentProduct }> = {},
+    judging = context,
+  ) => {
+    const delivery = {
+      id: 1,
+      kind: 'product' as const,
+      key: 'P',
+      operation: 'product.import' as const,
+      source: 'erp',
+      path: '',
+      body: null,
+      naturalKey: 'A',
+      productId: null,
+      attempts: 1,
+      importId: null,
+      sent,
+      reason: { code: UNCLEAR, message: 'Nothing was said.' },
+      ...change,
+    };
+    return judgeReadBack(delivery, found, judging);
+  };
+
+  it('proves a change that it shows', () => {
+    const verdict = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'read_back' };
+    expect(readBack([listed(1, { sku: 'A', name: 'New', gtin: null })])).toEqual(verdict);
+    expect(readBack([listed(1, { sku: 'A', name: 'New' })])).toEqual(verdict);
+    expect(readBack([listed('1', { sku: 'A', name: 'New', gtin: '' })])).toEqual(verdict);
+  });
+
+  it('disproves it with any field that differs, and with a product that is not there', () => {
+    for (const found of [[listed(1, { sku: 'A', name: 'Old' })], [listed(1, { name: 'New', gtin: '1' })], []]) {
+      expect(readBack(found)).toMatchObject({ kind: 'resend', absent: false });
+    }
+  });
+
+  it('sends again no more often than the profile allows', () => {
+    expect(readBack([], { attempts: 8 })).toMatchObject({
+      kind: 'doubt',
+      nextLookAt: null,
+      reason: { code: 'exhausted' },
+    });
+  });
+
+  it('leaves to a person what it does not show', () => {
+    const hidden = { kind: 'doubt', nextLookAt: null, reason: { code: UNCLEAR } };
+    expect(readBack([listed(1, { sku: 'A' })])).toMatchObject(hidden);
+    // Where nothing is known of what was there before, equal fields may have been equal all along.
+    const unknown = { sent: { ...sent, changed: null } };
+    expect(readBack([listed(1, { sku: 'A', name: 'New' })], unknown)).toMatchObject(hidden);
+    expect(readBack([listed(1, { sku: 'A', name: 'New', gtin: null })], unknown).kind).toBe('delivered');
+  });
+
+  it('shows a second product where the import did not update', () => {
+    const twice = [listed(1, { sku: 'A', name: 'Old' }), listed(2, { sku: 'A', name: 'New' })];
+    expect(readBack(twice)).toMatchObject({ kind: 'blocked', reason: { code: 'not_upserted' } });
+    expect(readBack([listed(2, { sku: 'A', name: 'New' })])).toMatchObject({ kind: 'blocked' });
+    expect(readBack([listed(1, { sku: 'A', name: 'New' }), listed(2, { sku: 'A', name: 'New' })]).kind).toBe(
+      'delivered',
+    );
+  });
+
+  it('lets nothing go out again where the profile says that an import does not update', () => {
+    const none = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
+    expect(readBack([], {}, none)).toMatchObject({ kind: 'doubt', nextLookAt: null });
+  });
+});
