@@ -18,6 +18,8 @@ export interface Answer {
    * does not go out. Rejects once the signal is aborted.
    */
   draw?: (signal: AbortSignal) => Promise<Document>;
+  /** The request's natural key, from an operation that has it at hand. */
+  naturalKey?: string;
   /** Natural keys of what was written, where the request's own is not the one. */
   written?: string[];
 }

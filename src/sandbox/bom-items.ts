@@ -91,7 +91,16 @@ export function createBomItemCreation(collections: BomCollections, ids: IdScheme
         component_id: component?.rowId ?? null,
       };
       const fields = { ...UNSET, ...given } as JsonObject;
-      return { status: 201, body: present(bomItems.insert(organizationId, { columns, fields, now })) };
+      const naturalKey = keyOf(
+        { product, material, component },
+        {
+          position: given.position,
+          quantity: given.quantity,
+          unit: given.unit,
+          valid_from: given.valid_from,
+        },
+      );
+      return { status: 201, body: present(bomItems.insert(organizationId, { columns, fields, now })), naturalKey };
     },
   };
 }
@@ -100,10 +109,7 @@ function lookUp(collection: Collection, organizationId: number, id: unknown): En
   return typeof id === 'string' || typeof id === 'number' ? collection.get(organizationId, id) : undefined;
 }
 
-/**
- * A JSON array of SKU, kind of part, part, position, quantity, unit and first day, with SKUs and codes in place of ids.
- * Undefined where the body names no product or part that exists.
- */
+/** Of a body that may be anything; undefined where it names no product or part that exists. */
 function naturalKeyOf(
   { products, materials }: BomCollections,
   organizationId: number,
@@ -113,14 +119,33 @@ function naturalKeyOf(
   const material = lookUp(materials, organizationId, member(body, 'material'));
   const component = lookUp(products, organizationId, member(body, 'component'));
   if (!product || (!material && !component)) return undefined;
-  const part = material ? ['material', materialKey(material)] : ['component', textMember(component?.fields, 'sku')];
-  const quantity = member(body, 'quantity');
+  const given = {
+    position: textMember(body, 'position'),
+    quantity: normalizeDecimal(String(member(body, 'quantity')).slice(0, 100)),
+    unit: textMember(body, 'unit'),
+    valid_from: textMember(body, 'valid_from'),
+  };
+  return keyOf({ product, material, component }, given);
+}
+
+type Told = string | null | undefined;
+
+/**
+ * A JSON array of SKU, kind of part, part, position, quantity, unit and first day, with SKUs and codes in place of ids.
+ *
+ * @param given the quantity in its normal form
+ */
+function keyOf(
+  { product, material, component }: { product: Entity; material: Entity | undefined; component: Entity | undefined },
+  { position, quantity, unit, valid_from: from }: Record<'position' | 'quantity' | 'unit' | 'valid_from', Told>,
+): string {
   return JSON.stringify([
     textMember(product.fields, 'sku'),
-    ...part,
-    textMember(body, 'position') ?? null,
-    normalizeDecimal(String(quantity).slice(0, 100)) ?? null,
-    textMember(body, 'unit') ?? null,
-    textMember(body, 'valid_from') ?? null,
+    material ? 'material' : 'component',
+    material ? materialKey(material) : textMember(component?.fields, 'sku'),
+    position ?? null,
+    quantity ?? null,
+    unit ?? null,
+    from ?? null,
   ]);
 }

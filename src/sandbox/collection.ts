@@ -10,9 +10,9 @@ export interface Entity {
   id: ResourceId;
   /** The members that the API shows besides the id and the times. */
   fields: JsonObject;
-  /** Milliseconds since the Unix epoch. */
-  createdAt: number;
-  updatedAt: number;
+  /** As the API shows them: ISO 8601 in UTC. */
+  createdAt: string;
+  updatedAt: string;
 }
 
 /** Values for the columns that make a kind of resource unique or tie it to others. */
@@ -67,12 +67,13 @@ export function createCollection(
   const assignments = ['fields', 'updated_at', ...columns].map((name) => `${name} = :${name}`);
   const update = database.prepare(`UPDATE ${table} SET ${assignments.join(', ')} WHERE id = :id`);
 
+  const isoOf = createIsoTimes();
   const entityOf = (row: Row): Entity => ({
     rowId: row.id,
     id: ids.column === 'id' ? row.id : (row.uuid ?? ''),
     fields: JSON.parse(row.fields) as JsonObject,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    createdAt: isoOf(row.created_at),
+    updatedAt: isoOf(row.updated_at),
   });
   const optional = (row: Row | undefined) => row && entityOf(row);
 
@@ -96,20 +97,27 @@ export function createCollection(
         ...values,
       });
       const rowId = Number(lastInsertRowid);
-      return { rowId, id: uuid ?? rowId, fields, createdAt: now, updatedAt: now };
+      const at = isoOf(now);
+      return { rowId, id: uuid ?? rowId, fields, createdAt: at, updatedAt: at };
     },
     update(entity, { columns: values, fields, now }) {
       update.run({ id: entity.rowId, fields: JSON.stringify(fields), updated_at: now, ...values });
-      return { ...entity, fields, updatedAt: now };
+      return { ...entity, fields, updatedAt: isoOf(now) };
     },
+  };
+}
+
+/** Writes times as the API shows them. Many requests come within one millisecond, and dates take long. */
+export function createIsoTimes(): (at: number) => string {
+  let last = { at: Number.NaN, text: '' };
+  return (at) => {
+    if (last.at !== at) last = { at, text: new Date(at).toISOString() };
+    return last.text;
   };
 }
 
 /** The whole object as the API shows it. */
 export function present(entity: Entity): JsonObject {
   const { id, fields, createdAt, updatedAt } = entity;
-  const created = new Date(createdAt).toISOString();
-  // Most objects are shown as they were created, and dates are what takes longest here.
-  const updated = updatedAt === createdAt ? created : new Date(updatedAt).toISOString();
-  return { id, ...fields, created_at: created, updated_at: updated };
+  return { id, ...fields, created_at: createdAt, updated_at: updatedAt };
 }

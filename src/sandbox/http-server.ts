@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type HTTPMethods } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
@@ -26,6 +27,9 @@ export interface HttpServerParts {
   closing: AbortSignal;
 }
 
+/** Nobody adds to it. */
+const NO_QUERY = new URLSearchParams();
+
 /** A client that is slower than this in sending its request is answered 408. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
@@ -50,14 +54,23 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   const finish = (reply: FastifyReply, answer: Answer, entry: Partial<SandboxEvent>): FastifyReply => {
     const { status, headers, document, body, contentType } = parts.style(answer, entry.operation ?? null);
     const replayed = headers !== undefined && 'idempotent-replayed' in headers;
-    const event = { at: clock.now(), operation: null, naturalKey: null, ...entry, ending: status };
-    journal.request(replayed ? { ...event, replayed } : event);
+    const { operation = null, naturalKey = null, error } = entry;
+    journal.request({ at: clock.now(), operation, naturalKey, ending: status, replayed, error });
     // A connection that is kept alive now would keep the closing server waiting.
     if (parts.closing.aborted) reply.header('connection', 'close');
-    reply.code(status);
-    if (headers) reply.headers(headers);
-    if (document) return reply.type(document.type).send(document.bytes);
-    return reply.type(contentType).send(JSON.stringify(body));
+    if (document) {
+      reply.code(status).type(document.type);
+      if (headers) reply.headers(headers);
+      return reply.send(document.bytes);
+    }
+    // Nothing is left to be done that Fastify's way of sending is for, and it takes longer than the operation itself.
+    const text = JSON.stringify(body);
+    const length = Buffer.byteLength(text);
+    reply.hijack();
+    const set = reply.getHeaders() as OutgoingHttpHeaders;
+    const own = { ...set, ...headers, 'content-type': contentType, 'content-length': length };
+    reply.raw.writeHead(status, own).end(text);
+    return reply;
   };
 
   /** Runs before the body is read. What it does not answer goes on, with the caller at the request. */
@@ -100,14 +113,15 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
 
     // Most conclusions are there at once; waiting for them all the same would cost every request a turn of the loop.
     return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined => {
-      const [path = '', ...query] = request.url.split('?');
+      const mark = request.url.indexOf('?');
+      const path = mark < 0 ? request.url : request.url.slice(0, mark);
       const conclusion = parts.process({
         operation,
         organizationId: request.getDecorator<Caller>('caller').organizationId,
         params: request.params as Record<string, string>,
         path,
-        url: `${request.protocol}://${request.host}${path}`,
-        query: new URLSearchParams(query.join('?')),
+        url: () => `${request.protocol}://${request.host}${path}`,
+        query: mark < 0 ? NO_QUERY : new URLSearchParams(request.url.slice(mark + 1)),
         body: typeof request.body === 'string' ? request.body : '',
         idempotencyKey: headerOf(request, 'idempotency-key'),
       });

@@ -13,9 +13,9 @@ export interface SandboxEvent {
   /** What the request was about, where its body was read and tells; cut to 200 characters. */
   naturalKey: string | null;
   /** True for an answer that was repeated from an idempotency record. */
-  replayed?: boolean;
+  replayed?: boolean | undefined;
   /** The message of an error that the sandbox itself is to blame for, which was answered 500. */
-  error?: string;
+  error?: string | undefined;
 }
 
 /** What happened since the process started. */
@@ -46,7 +46,10 @@ export function createJournal(eventsMax: number): Journal {
       const ending = String(event.ending);
       byEnding.set(ending, (byEnding.get(ending) ?? 0) + 1);
       if (eventsMax === 0) return;
-      const short = { ...event, naturalKey: event.naturalKey && shorten(event.naturalKey) };
+      const { at, operation, naturalKey, ending: how, replayed: again, error } = event;
+      const short: SandboxEvent = { at, operation, ending: how, naturalKey: naturalKey && shorten(naturalKey) };
+      if (again) short.replayed = true;
+      if (error !== undefined) short.error = error;
       if (ring.length < eventsMax) {
         ring.push(short);
       } else {

@@ -1,4 +1,4 @@
-import type { Collection, Columns, Entity } from './collection.ts';
+import { type Collection, type Columns, createIsoTimes, type Entity } from './collection.ts';
 import type { IdScheme, ResourceId } from './ids.ts';
 
 /** A row with what it takes to find it. Its entity is replaced by every update and never changed. */
@@ -24,6 +24,7 @@ const NO_ROWS: OrganizationRows = { rows: [], indexes: new Map() };
 export function createMemoryCollection(ids: IdScheme, { columns }: { columns: readonly string[] }): Collection {
   const byId = new Map<ResourceId, Row>();
   const byOrganization = new Map<number, OrganizationRows>();
+  const isoOf = createIsoTimes();
   let lastRowId = 0;
 
   const rowsOf = (organizationId: number): OrganizationRows => byOrganization.get(organizationId) ?? NO_ROWS;
@@ -72,7 +73,8 @@ export function createMemoryCollection(ids: IdScheme, { columns }: { columns: re
     insert(organizationId, { columns: values, fields, now }) {
       lastRowId += 1;
       const id = ids.freshUuid() ?? lastRowId;
-      const entity: Entity = { rowId: lastRowId, id, fields, createdAt: now, updatedAt: now };
+      const at = isoOf(now);
+      const entity: Entity = { rowId: lastRowId, id, fields, createdAt: at, updatedAt: at };
       const { rows } = rowsToFill(organizationId);
       const row: Row = { entity, organizationId, ordinal: rows.length, columns: values };
       rows.push(row);
@@ -82,7 +84,7 @@ export function createMemoryCollection(ids: IdScheme, { columns }: { columns: re
     },
     update(entity, { columns: values, fields, now }) {
       const row = byId.get(entity.id);
-      const updated: Entity = { ...entity, fields, updatedAt: now };
+      const updated: Entity = { ...entity, fields, updatedAt: isoOf(now) };
       if (!row) return updated;
       const moves = columns.some((column) => (row.columns[column] ?? null) !== (values[column] ?? null));
       if (moves) for (const column of columns) remove(row, column);

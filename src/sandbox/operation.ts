@@ -7,7 +7,7 @@ export interface OperationRequest {
   /** Path parameters by the name that the endpoint table gives them. */
   params: Record<string, string>;
   /** Scheme, host and path without the query, as the client addressed them. */
-  url: string;
+  url: () => string;
   query: URLSearchParams;
   /** The parsed body; an empty object when there was none. */
   body: unknown;

@@ -95,7 +95,7 @@ function numberedPage(rows: Rows, { query, url }: OperationRequest, settings: Li
   const link = (target: number): string => {
     const parameters = new URLSearchParams(query);
     parameters.set('page', String(target));
-    return `${url}?${parameters.toString()}`;
+    return `${url()}?${parameters.toString()}`;
   };
   return {
     results: rows.slice({ offset: (page - 1) * size, limit: size }),

@@ -109,7 +109,7 @@ interface Transition {
 }
 
 /** Stands for the passport that a product does not have; the transition table lets nothing but `init` see it. */
-const NO_PASSPORT: Entity = { rowId: 0, id: 0, fields: { status: 'none' }, createdAt: 0, updatedAt: 0 };
+const NO_PASSPORT: Entity = { rowId: 0, id: 0, fields: { status: 'none' }, createdAt: '', updatedAt: '' };
 
 /** The part that the three operations share: the product, the body that must be empty, and the transition table. */
 function passportOperation(

@@ -55,7 +55,7 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     const operation = operations[request.operation];
     const operationRequest: OperationRequest = { ...request, body: body.ok ? body.value : undefined, now };
     const answer = recalled ?? (body.ok ? operation.execute(operationRequest) : body.error);
-    const naturalKey = operation.naturalKey(operationRequest);
+    const naturalKey = answer.naturalKey ?? operation.naturalKey(operationRequest);
     if (recalled) return { answer, naturalKey };
     const again = times > 1 && body.ok ? [operation.execute(operationRequest)] : [];
     for (const { status, written } of [answer, ...again]) {

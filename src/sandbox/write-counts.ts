@@ -40,10 +40,10 @@ export function createMemoryWriteCounts(organizations: OrganizationStore): Write
   const counts = new Map<number, Map<OperationName, Map<string, number>>>();
   return {
     add(organizationId, operation, naturalKey) {
-      const byOperation = counts.get(organizationId) ?? new Map<OperationName, Map<string, number>>();
-      counts.set(organizationId, byOperation);
-      const byKey = byOperation.get(operation) ?? new Map<string, number>();
-      byOperation.set(operation, byKey);
+      let byOperation = counts.get(organizationId);
+      if (!byOperation) counts.set(organizationId, (byOperation = new Map()));
+      let byKey = byOperation.get(operation);
+      if (!byKey) byOperation.set(operation, (byKey = new Map()));
       byKey.set(naturalKey, (byKey.get(naturalKey) ?? 0) + 1);
     },
     list: () =>
