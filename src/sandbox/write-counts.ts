@@ -40,10 +40,8 @@ export function createMemoryWriteCounts(organizations: OrganizationStore): Write
   const counts = new Map<number, Map<OperationName, Map<string, number>>>();
   return {
     add(organizationId, operation, naturalKey) {
-      let byOperation = counts.get(organizationId);
-      if (!byOperation) counts.set(organizationId, (byOperation = new Map()));
-      let byKey = byOperation.get(operation);
-      if (!byKey) byOperation.set(operation, (byKey = new Map()));
+      const byOperation = entry(counts, organizationId, () => new Map<OperationName, Map<string, number>>());
+      const byKey = entry(byOperation, operation, () => new Map<string, number>());
       byKey.set(naturalKey, (byKey.get(naturalKey) ?? 0) + 1);
     },
     list: () =>
@@ -55,6 +53,14 @@ export function createMemoryWriteCounts(organizations: OrganizationStore): Write
           ),
         ),
   };
+}
+
+function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
 }
 
 function sorted<K extends string, V>(map: Map<K, V> | undefined): [K, V][] {
