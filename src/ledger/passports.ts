@@ -30,10 +30,10 @@ interface CandidateRow extends JudgedProduct, PassportOwner {
 
 const HOLDS_MAX = 10;
 const PUBLISHED = desireText({ status: 'published', because: 'policy' });
-const CANDIDATE = `p.id, p.key, p.natural_key AS naturalKey, p.source, p.appeared_at AS appearedAt,
+const COLUMNS = `p.id, p.key, p.natural_key AS naturalKey, p.source, p.appeared_at AS appearedAt,
   (p.missing_since IS NOT NULL OR p.record_id IS NULL) AS gone,
-  q.id AS passportId, q.desired, q.stirred
-  FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
+  q.id AS passportId, q.desired, q.stirred`;
+const CANDIDATE = `${COLUMNS} FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
 
 /** Deliveries that may still come to an end by themselves. */
 const MOVING: readonly (DeliveryState | undefined)[] = ['waiting', 'due', 'sending', 'in_doubt'];
@@ -56,8 +56,9 @@ export function createPassports({ db }: LedgerContext, items: Items): Passports 
        ORDER BY p.key = @name DESC LIMIT 1`,
     ),
     stuck: db.prepare<[SelectionParameters], CandidateRow>(
-      `SELECT ${CANDIDATE} JOIN deliveries d ON d.item_id = q.id
-       WHERE p.kind = 'product' AND d.state IN ('blocked', 'rejected', 'parked')
+      `SELECT ${COLUMNS} FROM deliveries d JOIN items q ON q.id = d.item_id AND q.kind = 'passport'
+       JOIN items p ON p.kind = 'product' AND p.key = q.key
+       WHERE d.state IN ('blocked', 'rejected', 'parked', 'in_doubt') AND d.state <> 'in_doubt'
          AND d.state IN (SELECT value FROM json_each(@states))
          AND (@keys = '[]' OR p.key IN (SELECT value FROM json_each(@keys))
               OR p.natural_key IN (SELECT value FROM json_each(@keys)))
