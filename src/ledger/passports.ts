@@ -55,9 +55,10 @@ export function createPassports({ db }: LedgerContext, items: Items): Passports 
       `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name)
        ORDER BY p.key = @name DESC LIMIT 1`,
     ),
+    // What is stuck is little, so it comes first.
     stuck: db.prepare<[SelectionParameters], CandidateRow>(
-      `SELECT ${COLUMNS} FROM deliveries d JOIN items q ON q.id = d.item_id AND q.kind = 'passport'
-       JOIN items p ON p.kind = 'product' AND p.key = q.key
+      `SELECT ${COLUMNS} FROM deliveries d CROSS JOIN items q ON q.id = d.item_id AND q.kind = 'passport'
+       CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
        WHERE d.state IN ('blocked', 'rejected', 'parked', 'in_doubt') AND d.state <> 'in_doubt'
          AND d.state IN (SELECT value FROM json_each(@states))
          AND (@keys = '[]' OR p.key IN (SELECT value FROM json_each(@keys))
