@@ -25,7 +25,7 @@ export function createObservation(options: {
   const counted = kept(
     () => ({
       items: views.itemCounts(),
-      passports: views.passportCounts(runtime.rules),
+      passports: views.passportCounts(),
       quarantined: views.quarantinedCount(),
     }),
     COUNTS_KEPT_MS,

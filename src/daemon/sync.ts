@@ -4,6 +4,8 @@ import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
+import type { RuntimeConfig } from './open-source.ts';
+import { passportRulesOf } from './passport-rules.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface SyncRequest {
@@ -61,7 +63,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
       await runtime.startWorkers();
     const resume = runtime.passports.pause();
-    for (const source of request.pull === false ? [] : selected) {
+    for (const source of request.pull === false ? [] : inOrder(config, selected)) {
       if (request.abort.aborted) break;
       try {
         runIds.push((await runtime.pull(source, 'cli', request.abort)).runId);
@@ -80,7 +82,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   return {
     runs: latest,
     items,
-    passports: views.passportCounts(runtime.rules, selected),
+    passports: views.passportCounts(selected),
     requests: requests.counts,
     durationMs: clock.now() - startedAt,
     fault: problem,
@@ -89,6 +91,16 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     waitingFor: views.waitingFor(20),
     left: leftOf(items),
   };
+}
+
+/**
+ * Sources of BOM items come last: a product of which none is known then has none, and its passport need not wait for
+ * another read.
+ */
+function inOrder(config: RuntimeConfig, selected: readonly string[]): string[] {
+  const { bomSources } = passportRulesOf(config);
+  const isLast = (source: string) => bomSources.includes(source);
+  return [...selected.filter((source) => !isLast(source)), ...selected.filter(isLast)];
 }
 
 /** Waits until nothing goes on by itself. Gives what kept it from getting there. */

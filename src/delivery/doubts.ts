@@ -132,6 +132,11 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     return judgeResend(context(delivery), absent(reason), true);
   }
 
+  /** Where the attempts are spent, the list of publications still tells whether one of them took effect. */
+  function isLastResort({ operation, attempts }: DoubtfulDelivery): boolean {
+    return showsInPublications(operation) && attempts >= profile.retry.attemptsMax;
+  }
+
   function lookAgain({ reason }: DoubtfulDelivery): Verdict {
     return { kind: 'doubt', nextLookAt: clock.now() + LOOK_AGAIN_MS, spend: false, reason };
   }
@@ -155,7 +160,8 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       const settled: Promise<void>[] = [];
       for (const delivery of doubts) {
         const { kind, operation, reason, importId } = delivery;
-        const policy = LISTED_REASONS.has(reason.code) ? 'read_back' : doubtPolicy(operation, profile);
+        const policy =
+          LISTED_REASONS.has(reason.code) || isLastResort(delivery) ? 'read_back' : doubtPolicy(operation, profile);
         if (policy === 'read_back' && showsInPublications(operation)) toLookFor.push(delivery);
         else if (policy === 'read_back' && (kind === 'product' || kind === 'material')) toList[kind].push(delivery);
         else if (policy === 'resend' && importId !== null) {

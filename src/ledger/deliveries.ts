@@ -19,6 +19,7 @@ import { createFollowProfile } from './follow-profile.ts';
 import type { Imports } from './imports.ts';
 import type { Items } from './items.ts';
 import { presenceOf, sentProduct } from './known-content.ts';
+import type { Passports } from './passports.ts';
 
 interface DeliveryRow {
   id: number;
@@ -49,6 +50,9 @@ const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.source,
   d.path, d.body, d.attempts, d.reason, i.natural_key AS naturalKey, i.remote_id AS remoteId, i.baseline,
   i.baseline_hash AS baselineHash, d.uncertain, d.import_id AS importId FROM deliveries d JOIN items i ON i.id = d.item_id`;
 
+/** Steps of a passport that are taken for complete products alone. */
+const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
+
 /** Deliveries from claim to settle. Each function is the body of one transaction. */
 export interface Deliveries {
   recover(settlingDelayMs: number): { voided: number };
@@ -63,7 +67,7 @@ export interface Deliveries {
 
 export function createDeliveries(
   context: LedgerContext,
-  { items, imports }: { items: Items; imports: Imports },
+  { items, imports, passports }: { items: Items; imports: Imports; passports: Passports },
   encode: Encode,
 ): Deliveries {
   const { db, clock, profile } = context;
@@ -112,6 +116,11 @@ export function createDeliveries(
   function claim(deliveryId: number): Claim {
     const row = sql.byId.get(deliveryId);
     if (!row || row.state !== 'due') return { status: 'gone' };
+    // A withdrawal goes out whatever the product is like, and so does what has to be followed to its end.
+    if (ASKS_FOR_COMPLETENESS.has(row.operation) && row.uncertain === 0 && !passports.mayGo(row.itemId)) {
+      items.holdBack(row.itemId);
+      return { status: 'gone' };
+    }
     if (row.operation === 'product.import') return imports.claim(deliveryId);
     let { path, body } = row;
     if (path === null) {
@@ -166,7 +175,8 @@ export function createDeliveries(
       : presenceOf(profile, row.kind, { desired: row.desired, before: null });
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
     items.stir({ id: row.itemId, kind: row.kind, key: row.key, isNew });
-    const follower = items.reconcile(row.itemId) === 'due' ? 1 : 0;
+    const staged = row.kind === 'passport' ? passports.follow(row.itemId) : items.reconcile(row.itemId) === 'due';
+    const follower = staged ? 1 : 0;
     return follower + (isNew ? release(row.kind, row.key) : 0);
   }
 
@@ -227,7 +237,9 @@ export function createDeliveries(
     // A verdict that ends the revision may leave a newer desire behind, which is staged now.
     const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
     // What became of a passport is looked up before it ends so, and its next step depends on where it is.
-    if (ended && row.uncertain === 1 && row.kind !== 'passport') forgetBaseline(row);
+    // What is parked is proven to have had no effect.
+    const open = row.uncertain === 1 && verdict.kind !== 'parked' && row.kind !== 'passport';
+    if (ended && open) forgetBaseline(row);
     const follower = ended && items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return { deliveryId, released: follower, applied: true };
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { fault } from '../domain/faults.ts';
+import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport, Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
@@ -23,6 +24,7 @@ export interface SqliteLedgerOptions {
   /** The API's base URL; the ledger is bound to it. */
   target: string;
   profile: Profile;
+  passportRules: PassportRules;
   encode: Encode;
   encodeImport: EncodeImport;
   clock: Clock;
@@ -71,11 +73,15 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
 /** Opens the ledger's read side beside whoever writes. Null where there is no ledger yet. */
 export function openLedgerViews(options: {
   file: string;
-  profile: Profile;
+  passportRules: PassportRules;
 }): { id: string; views: LedgerViews; close(): void } | null {
   const db = openDatabaseReadOnly(options.file);
   if (!db) return null;
-  return { id: createMeta(db).get('id') ?? '', views: createViews(db), close: () => void db.close() };
+  return {
+    id: createMeta(db).get('id') ?? '',
+    views: createViews(db, options.passportRules),
+    close: () => void db.close(),
+  };
 }
 
 function readHolder(file: string): LedgerHolder | null {
@@ -104,21 +110,21 @@ function compose(
   options: SqliteLedgerOptions & { epoch: string },
   release: () => void,
 ): SqliteLedger {
-  const { clock, profile, epoch, target } = options;
-  const context = { db, clock, profile, epoch, target };
+  const { clock, profile, passportRules, epoch, target } = options;
+  const context = { db, clock, profile, passportRules, epoch, target };
   const items = createItems(context);
   const intake = createIntake(context);
   const staging = createStaging(context, items);
   const imports = createImports(context, options.encodeImport);
-  const deliveries = createDeliveries(context, { items, imports }, options.encode);
   const passports = createPassports(context, items);
+  const deliveries = createDeliveries(context, { items, imports, passports }, options.encode);
   const replay = createReplay(context, { items, imports }, staging);
   const prune = createPrune(context);
   const commit = createGroupCommit(db);
 
   return {
     id,
-    views: createViews(db),
+    views: createViews(db, passportRules),
     recover: (settlingDelayMs) => commit.run(() => deliveries.recover(settlingDelayMs)),
     startRun: (start) => commit.run(() => intake.startRun(start)),
     stagePage: (page) => commit.run(() => intake.stagePage(page)),

@@ -1,6 +1,7 @@
 import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
 import type { Issue } from '../domain/issue.ts';
 import type { ItemKind, SubjectKind } from '../domain/item.ts';
+import type { PassportRules } from '../domain/passport.ts';
 import type {
   ItemCounts,
   ItemState,
@@ -42,7 +43,7 @@ interface Listed {
 type RunRow = Omit<RunView, 'streams'>;
 
 /** The read side over one connection; read-only beside a writer, or the writer's own. */
-export function createViews(db: Sqlite): LedgerViews {
+export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   const stuckColumns = `SELECT d.id, i.kind, i.key, i.natural_key AS naturalKey, d.operation, i.source, d.state, d.reason,
     ${NEEDS_PERSON} AS needsPerson
     FROM deliveries d JOIN items i ON i.id = d.item_id`;
@@ -102,7 +103,7 @@ export function createViews(db: Sqlite): LedgerViews {
 
   return {
     ...createItemViews(db),
-    ...createPassportViews(db),
+    ...createPassportViews(db, rules),
     itemCounts(sources) {
       const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
       for (const { kind, state, n } of sql.itemCounts.all(listed(sources))) counts[kind][state] = n;

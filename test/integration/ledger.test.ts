@@ -14,6 +14,7 @@ import {
   type LedgerFixture,
   mapRows,
   material,
+  NO_PASSPORTS,
   plainEncode,
   plainEncodeImport,
   product,
@@ -586,6 +587,7 @@ describe('the file', () => {
       file: fixture.file,
       target,
       profile: Profile.parse({}),
+      passportRules: NO_PASSPORTS,
       encode: plainEncode,
       encodeImport: plainEncodeImport,
       clock: fixture.clock,
@@ -602,6 +604,7 @@ describe('the file', () => {
     const options = {
       target: TARGET,
       profile: Profile.parse({}),
+      passportRules: NO_PASSPORTS,
       encode: plainEncode,
       encodeImport: plainEncodeImport,
       clock: fixture.clock,
@@ -618,7 +621,7 @@ describe('the file', () => {
 
   it('can be read beside its writer', async () => {
     await sync([row('1')]);
-    const reader = openLedgerViews({ file: fixture.file, profile: Profile.parse({}) });
+    const reader = openLedgerViews({ file: fixture.file, passportRules: NO_PASSPORTS });
     expect(reader?.views.itemCounts().product).toEqual({ delivered: 1 });
     reader?.close();
   });

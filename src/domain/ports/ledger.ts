@@ -6,7 +6,7 @@ import type { Operation, Reason } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
 import type { SubjectKind } from '../item.ts';
 import type { MapResult } from '../mapping.ts';
-import type { PassportAnswer, PassportRules } from '../passport.ts';
+import type { PassportAnswer } from '../passport.ts';
 import type { IncomingRecord, Place } from '../record.ts';
 import type { EncodedImport, EncodedWrite, Write } from './target.ts';
 
@@ -247,6 +247,16 @@ export interface ReplayOutcome {
   heldInDoubt: number;
 }
 
+/** What a replay came to for passports that got stuck. */
+export interface PassportReplay {
+  /** Asked for again. */
+  asked: number;
+  /** Left alone, since their products are not complete. */
+  incomplete: number;
+  /** In doubt and left alone, because only `force` sends them again. */
+  heldInDoubt: number;
+}
+
 /** What the API is asked to encode at a claim. Pure; called inside the transaction that commits its answer. */
 export type Encode = (write: Write) => EncodedWrite;
 
@@ -310,21 +320,19 @@ export interface Ledger {
    * missing products. Gives how many deliveries that staged, and the last key, null at the end.
    */
   judgePassports(request: {
-    rules: PassportRules;
     afterKey: string | null;
     limit: number;
   }): Promise<{ staged: number; lastKey: string | null }>;
   /** Asks for passports to be published or withdrawn on a person's word, by keys or natural keys of their products. */
   askForPassports(request: {
-    rules: PassportRules;
     products: readonly string[];
     status: 'published' | 'unpublished';
   }): Promise<PassportAnswer[]>;
   /**
-   * Asks again for passports that got stuck, as new revisions, where their products are complete. Gives how many; with
-   * `dryRun` nothing else.
+   * Asks again for passports that got stuck, as new revisions, where their products are complete or they are to be
+   * withdrawn. With `dryRun` it only tells.
    */
-  replayPassports(request: { selection: ReplaySelection; rules: PassportRules; dryRun: boolean }): Promise<number>;
+  replayPassports(request: { selection: ReplaySelection; dryRun: boolean }): Promise<PassportReplay>;
 
   /** Prunes the history of items, runs and events. */
   prune(): Promise<void>;
