@@ -1,5 +1,7 @@
+import { heldBy } from '../delivery/held.ts';
 import { fault } from '../domain/faults.ts';
 import type { ItemCounts, PassportCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import type { Scope } from '../domain/scope.ts';
 import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
@@ -102,7 +104,7 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
     const { outstanding, nextDueAt, ...status } = await runtime.engine.status();
     const trouble = status.trouble ?? runtime.mapQueue.trouble();
     if (!runtime.mapping() && outstanding === 0 && nextDueAt === null && (await runtime.passports.judge()) === 0)
-      return null;
+      return refusedScopeFault(runtime);
     await runtime.startWorkers();
     const gate = runtime.gate.state();
     if (!gate.open && outstanding === 0) {
@@ -127,11 +129,36 @@ const GATE_ADVICE = {
     path: 'target.apiKey',
     suggestion: 'Have the Enterprise plan of the organisation activated; everything is still due.',
   },
-  scope: {
-    path: 'target.apiKey',
-    suggestion: 'Use a key with the scopes that `dpp-sync check` misses; everything is still due.',
-  },
 } as const;
+
+/** What is left at the end because the API refuses the scope that it takes; null where nothing is. */
+async function refusedScopeFault({ gate, ledger, config }: Runtime): Promise<Fault | null> {
+  const { profile, target } = config;
+  const stories: string[] = [];
+  const lacking: Scope[] = [];
+  for (const [scope, { message }] of gate.refused()) {
+    const { due, inDoubt } = await ledger.countHeld(heldBy([scope], profile));
+    if (due + inDoubt === 0) continue;
+    const left = [
+      ...(due === 0 ? [] : [`${due} ${due === 1 ? 'delivery is' : 'deliveries are'} left to be sent`]),
+      ...(inDoubt === 0 ? [] : [`${inDoubt} in doubt ${inDoubt === 1 ? 'is' : 'are'} left to be looked up`]),
+    ];
+    stories.push(`The API refuses the scope ${scope} to the key: ${withStop(message)} ${left.join(', and ')}.`);
+    lacking.push(scope);
+  }
+  if (lacking.length === 0) return null;
+  const isPublishKey = target.publishKey !== null && lacking.every((scope) => scope === 'publish');
+  const otherKey =
+    lacking.includes('publish') && target.publishKey === null ? ', or one of its own in target.publishKey,' : '';
+  return fault('api.key', stories.join(' '), {
+    path: isPublishKey ? 'target.publishKey' : 'target.apiKey',
+    suggestion: `Everything else went on. \`dpp-sync check\` shows what the key may; use one with the scope ${lacking.join(' and ')}${otherKey} and run the sync again.`,
+  });
+}
+
+function withStop(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`;
+}
 
 function unreachableFault(runtime: Runtime, { waitMs }: SyncRequest): Fault {
   const { baseUrl } = runtime.config.target;
