@@ -1,11 +1,10 @@
-import { heldBy } from '../delivery/held.ts';
 import { fault } from '../domain/faults.ts';
 import type { ItemCounts, PassportCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
-import type { Scope } from '../domain/scope.ts';
 import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
+import { refusedScopeFault } from './refused-scope-fault.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface SyncRequest {
@@ -130,35 +129,6 @@ const GATE_ADVICE = {
     suggestion: 'Have the Enterprise plan of the organisation activated; everything is still due.',
   },
 } as const;
-
-/** What is left at the end because the API refuses the scope that it takes; null where nothing is. */
-async function refusedScopeFault({ gate, ledger, config }: Runtime): Promise<Fault | null> {
-  const { profile, target } = config;
-  const stories: string[] = [];
-  const lacking: Scope[] = [];
-  for (const [scope, { message }] of gate.refused()) {
-    const { due, inDoubt } = await ledger.countHeld(heldBy([scope], profile));
-    if (due + inDoubt === 0) continue;
-    const left = [
-      ...(due === 0 ? [] : [`${due} ${due === 1 ? 'delivery is' : 'deliveries are'} left to be sent`]),
-      ...(inDoubt === 0 ? [] : [`${inDoubt} in doubt ${inDoubt === 1 ? 'is' : 'are'} left to be looked up`]),
-    ];
-    stories.push(`The API refuses the scope ${scope} to the key: ${withStop(message)} ${left.join(', and ')}.`);
-    lacking.push(scope);
-  }
-  if (lacking.length === 0) return null;
-  const isPublishKey = target.publishKey !== null && lacking.every((scope) => scope === 'publish');
-  const otherKey =
-    lacking.includes('publish') && target.publishKey === null ? ', or one of its own in target.publishKey,' : '';
-  return fault('api.key', stories.join(' '), {
-    path: isPublishKey ? 'target.publishKey' : 'target.apiKey',
-    suggestion: `Everything else went on. \`dpp-sync check\` shows what the key may; use one with the scope ${lacking.join(' and ')}${otherKey} and run the sync again.`,
-  });
-}
-
-function withStop(message: string): string {
-  return /[.!?]$/.test(message) ? message : `${message}.`;
-}
 
 function unreachableFault(runtime: Runtime, { waitMs }: SyncRequest): Fault {
   const { baseUrl } = runtime.config.target;

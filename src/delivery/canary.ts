@@ -34,15 +34,17 @@ export function createCanary({ gate, clock }: { gate: TargetGate; clock: Clock }
     }
   }
 
+  const isUntried = (scope: Scope): boolean => !gate.isTried(scope) && gate.allows(scope);
+
   return {
     async run(scope, work) {
-      for (;;) {
-        const leader = gate.isTried(scope) || !gate.allows(scope) ? undefined : leading.get(scope);
-        if (leader === undefined) break;
-        if (await leader) break;
+      let late = false;
+      let leader = leading.get(scope);
+      while (leader !== undefined && isUntried(scope) && !late) {
+        late = await leader;
+        leader = leading.get(scope);
       }
-      const mayFollow = gate.isTried(scope) || !gate.allows(scope) || leading.has(scope);
-      return mayFollow ? work(() => undefined) : lead(scope, work);
+      return late || !isUntried(scope) ? work(() => undefined) : lead(scope, work);
     },
   };
 }

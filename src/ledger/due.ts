@@ -1,5 +1,4 @@
 import { OPERATIONS, type Operation } from '../domain/delivery.ts';
-import type { SubjectKind } from '../domain/item.ts';
 import type { DueDelivery, Held } from '../domain/ports/ledger.ts';
 import type { LedgerContext } from './context.ts';
 
@@ -27,17 +26,13 @@ export function heldDoubts({ doubts }: Held = NOTHING_HELD): HeldDoubts {
   return { doubtOperations: JSON.stringify(doubts.operations), doubtReasons: JSON.stringify(doubts.reasons) };
 }
 
-interface DueRow extends DueDelivery {
-  kind: SubjectKind;
-}
-
 /**
  * Due deliveries are looked for by operation: those of a scope that is refused may be a million, and are not walked
  * through to find the few that can go.
  */
 export function createDue({ db, clock }: LedgerContext): Due {
   const sql = {
-    due: db.prepare<[Operation, number, number, number], DueRow>(
+    due: db.prepare<[Operation, number, number, number], DueDelivery>(
       `SELECT d.id, i.kind, i.key, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
        WHERE d.state = 'due' AND d.operation = ? AND d.id > ? AND d.due_at <= ? ORDER BY d.id LIMIT ?`,
     ),

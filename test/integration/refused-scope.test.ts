@@ -5,6 +5,7 @@ import type { Scope } from '../../src/domain/scope.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
+import { text } from '../support/ledger.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
@@ -34,11 +35,10 @@ async function given(options: { scopes?: Scope[]; config?: object; sandbox?: San
 }
 
 const AUTO = { passports: { init: 'when-complete', publish: 'auto' } };
-const published = () =>
-  world
-    .contents()
-    .publications.map(({ sku }) => sku)
-    .toSorted();
+const published = () => {
+  const { publications } = world.contents();
+  return publications.map(({ sku }) => text(sku)).toSorted();
+};
 const ALL = ['SKU-P1', 'SKU-P2', 'SKU-P3'];
 const counts = () => {
   const { products, materials, bomItems } = world.contents();
