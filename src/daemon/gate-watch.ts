@@ -63,7 +63,9 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
   async function look(): Promise<void> {
     const refusals = refusalsOf(gate);
     const fresh = refusals.filter(({ scope }) => !known.has(scope));
-    if (known.size === 0) askAt = clock.now() + intervalMs;
+    // However the clock is set meanwhile, the next question is no further away than this.
+    const latest = clock.now() + intervalMs;
+    askAt = known.size === 0 ? latest : Math.min(askAt, latest);
     for (const refusal of fresh) begin(refusal);
     const isTime = refusals.length > 0 && clock.now() >= askAt;
     if (fresh.length === 0 && !isTime) return;

@@ -81,11 +81,9 @@ describe('a sync with a key that lacks a scope', () => {
     const report = await sync(runtime, { sources: [], waitMs: 10_000, abort }, systemClock);
     await runtime.close();
     expect(report.fault).toMatchObject({ exitCode: 3, message: expect.stringContaining('the scope write') });
-    expect(report.items.bom_item).not.toMatchObject({ delivered: 4 });
-    expect(report.items.bom_item).not.toHaveProperty('rejected');
-    grant(...EVERYTHING);
-    expect(exitCodeOf(await world.sync())).toBe(0);
-    expect(counts()).toEqual([3, 2, 4]);
+    expect(report.left).toBeGreaterThan(0);
+    const states = Object.values(report.items).flatMap((states) => Object.keys(states));
+    expect(states.filter((state) => !['delivered', 'due', 'waiting'].includes(state))).toEqual([]);
   });
 
   it('leaves a doubt alone that it may not look up, delivers the rest, and looks once it may', async () => {
