@@ -4,6 +4,7 @@ import { createDoubts } from '../delivery/doubts.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
 import { createFailedJobs } from '../delivery/failed-jobs.ts';
 import { createFeeder } from '../delivery/feeder.ts';
+import { heldBy } from '../delivery/held.ts';
 import { createPacer } from '../delivery/pacer.ts';
 import { createPassports, type Passports } from '../delivery/passports.ts';
 import { createRateController } from '../delivery/rate-controller.ts';
@@ -110,7 +111,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const gate = createTargetGate(clock);
     const controller = createRateController(maxRate, random);
     const pacer = createPacer({ controller, concurrency: CONCURRENCY.requests, clock });
-    const feeder = createFeeder({ ledger, queues });
+    const held = () => heldBy(gate.refused().keys(), profile);
+    const feeder = createFeeder({ ledger, queues, held });
     const delivering = { ledger, target, gate, profile, clock, random, emit };
     const deliverer = createDeliverer({ ...delivering, pacer });
     const doubts = createDoubts({ ...delivering, reader });
@@ -137,6 +139,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       deliverer,
       doubts,
       gate,
+      held,
       failedJobs,
       clock,
       log,

@@ -6,6 +6,7 @@ import { Fault, messageOf } from '../lib/errors.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { passportRulesOf } from './passport-rules.ts';
+import { refusedScopeFault } from './refused-scope-fault.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface SyncRequest {
@@ -114,7 +115,7 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
     const { outstanding, nextDueAt, ...status } = await runtime.engine.status();
     const trouble = status.trouble ?? runtime.mapQueue.trouble();
     if (!runtime.mapping() && outstanding === 0 && nextDueAt === null && (await runtime.passports.judge()) === 0)
-      return null;
+      return refusedScopeFault(runtime);
     await runtime.startWorkers();
     const gate = runtime.gate.state();
     if (!gate.open && outstanding === 0) {
@@ -138,10 +139,6 @@ const GATE_ADVICE = {
   plan: {
     path: 'target.apiKey',
     suggestion: 'Have the Enterprise plan of the organisation activated; everything is still due.',
-  },
-  scope: {
-    path: 'target.apiKey',
-    suggestion: 'Use a key with the scopes that `dpp-sync check` misses; everything is still due.',
   },
 } as const;
 

@@ -6,6 +6,7 @@ import type {
   DoubtfulDelivery,
   DueDelivery,
   Encode,
+  Held,
   ImportSettlement,
   Settled,
   Settlement,
@@ -15,6 +16,7 @@ import type { Write } from '../domain/ports/target.ts';
 import { changedFields } from '../domain/reconcile.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import { heldDoubts, IS_HELD_DOUBT } from './due.ts';
 import { createFollowProfile } from './follow-profile.ts';
 import type { Imports } from './imports.ts';
 import type { Items } from './items.ts';
@@ -56,13 +58,10 @@ const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 
 /** Deliveries from claim to settle. Each function is the body of one transaction. */
 export interface Deliveries {
   recover(settlingDelayMs: number): { voided: number };
-  due(request: { afterId: number; limit: number }): DueDelivery[];
-  nextDueAt(): number | null;
-  isDue(deliveryId: number): boolean;
   claim(deliveryId: number): Claim;
   settle(settlement: Settlement): Settled;
   settleImport(settlement: ImportSettlement): Settled[];
-  doubtful(request: { limit: number }): DoubtfulDelivery[];
+  doubtful(request: { limit: number; held?: Held }): DoubtfulDelivery[];
 }
 
 export function createDeliveries(
@@ -74,16 +73,9 @@ export function createDeliveries(
   const followProfile = createFollowProfile(context, items);
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
-    due: db.prepare<[number, number, number], DeliveryRow>(
-      `SELECT ${DELIVERY_COLUMNS} WHERE d.state = 'due' AND d.id > ? AND d.due_at <= ? ORDER BY d.id LIMIT ?`,
-    ),
-    nextDue: db.prepare<[], { at: number | null }>(
-      "SELECT min(due_at) AS at FROM deliveries WHERE state IN ('due', 'in_doubt') AND due_at > 0",
-    ),
-    anyDue: db.prepare<[], { id: number }>("SELECT id FROM deliveries WHERE state = 'due' AND due_at = 0 LIMIT 1"),
-    doubtful: db.prepare<[number, number], DeliveryRow>(
-      `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0
-       AND d.state = 'in_doubt' AND d.due_at <= ? ORDER BY d.due_at LIMIT ?`,
+    doubtful: db.prepare<[ReturnType<typeof heldDoubts> & { now: number; limit: number }], DeliveryRow>(
+      `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt'
+       AND d.due_at <= @now AND ${IS_HELD_DOUBT} IS NOT TRUE ORDER BY d.due_at LIMIT @limit`,
     ),
     sending: db.prepare<[], { id: number; itemId: number }>(
       "SELECT id, item_id AS itemId FROM deliveries WHERE state = 'sending'",
@@ -259,7 +251,6 @@ export function createDeliveries(
     claim,
     settle,
     settleImport,
-    isDue: (deliveryId) => sql.byId.get(deliveryId)?.state === 'due',
 
     recover(settlingDelayMs) {
       const now = clock.now();
@@ -276,16 +267,8 @@ export function createDeliveries(
       return { voided: rows.length };
     },
 
-    due({ afterId, limit }) {
-      return sql.due.all(afterId, clock.now(), limit).map(dueDelivery);
-    },
-
-    nextDueAt() {
-      return sql.anyDue.get() ? 0 : (sql.nextDue.get()?.at ?? null);
-    },
-
-    doubtful({ limit }) {
-      return sql.doubtful.all(clock.now(), limit).map((row) => ({
+    doubtful({ limit, held }) {
+      return sql.doubtful.all({ ...heldDoubts(held), now: clock.now(), limit }).map((row) => ({
         ...dueDelivery(row),
         path: row.path ?? '',
         body: row.body,

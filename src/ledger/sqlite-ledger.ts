@@ -7,6 +7,7 @@ import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { createDeliveries } from './deliveries.ts';
+import { createDue } from './due.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
@@ -116,6 +117,7 @@ function compose(
   const intake = createIntake(context);
   const staging = createStaging(context, items);
   const imports = createImports(context, options.encodeImport);
+  const due = createDue(context);
   const passports = createPassports(context, items);
   const deliveries = createDeliveries(context, { items, imports, passports }, options.encode);
   const replay = createReplay(context, { items, imports }, staging);
@@ -132,9 +134,10 @@ function compose(
     endRun: (end) => commit.run(() => intake.endRun(end)),
     pendingRecords: async (request) => intake.pendingRecords(request),
     stage: (records) => commit.run(() => staging.stage(records)),
-    dueDeliveries: async (request) => deliveries.due(request),
-    nextDueAt: async () => deliveries.nextDueAt(),
-    isDue: async (deliveryId) => deliveries.isDue(deliveryId),
+    dueDeliveries: async (request) => due.list(request),
+    nextDueAt: async (request) => due.nextAt(request),
+    dueOperation: async (deliveryId) => due.operationOf(deliveryId),
+    countHeld: async (held) => due.countHeld(held),
     claim: (deliveryId) => commit.run(() => deliveries.claim(deliveryId)),
     settle: (settlement) => commit.run(() => deliveries.settle(settlement)),
     settleImport: (settlement) => commit.run(() => deliveries.settleImport(settlement)),
