@@ -109,10 +109,11 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
         : `All is kept in ${settings.storage}. Ctrl-C ends it.`,
     );
     await untilAborted(signal);
-    return tellEnd(sandbox, context);
   } finally {
     await sandbox.close();
   }
+  // Requests that were under way are answered while it closes, and belong to what it was asked.
+  return tellEnd(sandbox, context);
 }
 
 /** Says what the sandbox was asked. A fault that was wanted and never happened ends it with 4. */

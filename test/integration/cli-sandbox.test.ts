@@ -77,7 +77,8 @@ describe('the verbs of a sandbox', () => {
 
 describe('a sandbox with faults', () => {
   it('says at its end what happened, and ends with 4 where one never did', async () => {
-    const faults = ['--fault', 'product.list:status=503,count=1', '--fault', 'report.list:reset-before'];
+    const rules = ['product.list:status=503,count=1', 'report.list:reset-before', 'material.list:latency=600000'];
+    const faults = rules.flatMap((rule) => ['--fault', rule]);
     const child = startCli(['sandbox', '--port', '0', '--control-port', '0', '--gates', 'none', ...faults, '--json']);
     onTestFinished(() => child.signal('SIGKILL'));
     await child.said('\n');
@@ -88,11 +89,14 @@ describe('a sandbox with faults', () => {
       keys: { key: string }[];
     };
     const key = keys[0]?.key ?? '';
-    const list = () =>
-      fetch(`${baseUrl}/api/products/`, { headers: { 'x-api-key': key } }).then(({ status }) => status);
+    const list = (path = '/api/products/') =>
+      fetch(`${baseUrl}${path}`, { headers: { 'x-api-key': key } }).then(({ status }) => status);
     expect([await list(), await list()]).toEqual([503, 200]);
-    expect((await fetch(`${controlUrl}/stats`)).status).toBe(200);
+    const underWay = list('/api/materials/');
+    const stats = async () => (await fetch(`${controlUrl}/stats`)).json();
+    await expect.poll(stats).toMatchObject({ faults: [{ used: 1 }, { used: 0 }, { used: 1 }] });
     child.signal('SIGTERM');
+    expect(await underWay).toBe(200);
     const { exitCode, stdout, stderr } = await child.ended;
     expect(exitCode).toBe(4);
     const [, second = '', ...rest] = stdout.split('\n');
@@ -100,7 +104,7 @@ describe('a sandbox with faults', () => {
     expect(JSON.parse(second)).toMatchObject({
       ok: false,
       statistics: {
-        requests: { 'product.list': { '200': 1, '503': 1 } },
+        requests: { 'product.list': { '200': 1, '503': 1 }, 'material.list': { '200': 1 } },
         unusedFaults: [{ operation: 'report.list', kind: 'reset-before' }],
       },
     });
