@@ -201,24 +201,35 @@ describe('dpp-sync check --openapi', () => {
     return join(world.folder, 'schema.json');
   }
 
-  it('ends with 0 where nothing is to be set, and asks neither API nor sources', async () => {
+  it('has nothing to say of the sandbox as it comes, and asks neither API nor sources', async () => {
     const file = await schemaOf({});
     rmSync(join(world.folder, 'products.csv'));
     world.requests();
     const { exitCode, stdout } = await compare(file);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('Worth knowing (1)');
-    expect(stdout).not.toContain('To be set');
+    expect(stdout).toBe(`${file} against the profile of ${world.configFile}: no differences\n`);
     expect((await compare(file, '--json')).json()).toMatchObject({
       ok: true,
       config: { file: world.configFile },
-      openapi: {
-        file,
-        differences: [{ weight: 'note', setting: 'idempotency' }],
-        settings: { profile: {}, target: {} },
-      },
+      openapi: { file, differences: [], settings: { profile: {}, target: {} } },
     });
     expect(world.requests()).toEqual({});
+  });
+
+  it('says of every style of the sandbox what is different there, and of keys only what is so', async () => {
+    const differencesOf = async (options: SandboxOptions) => {
+      const { openapi } = (await compare(await schemaOf(options), '--json')).json();
+      return (openapi as { differences: object[] }).differences;
+    };
+    const obeyed = { weight: 'note', setting: 'idempotency', found: expect.stringContaining('used again') };
+    expect(await differencesOf({ idempotency: 'honoured' })).toMatchObject([obeyed]);
+    expect(await differencesOf({ idempotency: 'ignored' })).toMatchObject([{ setting: 'idempotency', value: 'none' }]);
+    expect(await differencesOf({ ids: 'uuid', paging: 'link-header', errors: 'problem' })).toEqual([]);
+    expect(await differencesOf({ listFilters: true, envelope: 'items', idAt: 'data.id' })).toEqual([]);
+    const { exitCode, stdout } = await compare(await schemaOf({ idempotency: 'honoured' }));
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('Worth knowing (1)');
+    expect(stdout).not.toContain('To be set');
   });
 
   it('ends with 4 and the profile that makes up for the differences, ready to be pasted', async () => {

@@ -267,18 +267,6 @@ describe('a difference', () => {
       { path: 'POST /api/imports/products/', what: 'success', found: '202: it may not be done yet', weight: 'note' },
     ],
     [
-      'of the idempotency header',
-      (document) => {
-        for (const item of Object.values(document.paths)) {
-          for (const method of ['post', 'patch']) {
-            const one = item[method];
-            if (one) one['parameters'] = [{ name: 'idempotency-key', in: 'header' }];
-          }
-        }
-      },
-      { what: 'Idempotency-Key', found: 'on every write', weight: 'note', setting: 'idempotency' },
-    ],
-    [
       'of the body of an import',
       (document) => {
         const list = { type: 'array', maxItems: 20, items: { $ref: '#/components/schemas/product' } };
@@ -322,6 +310,52 @@ describe('a difference', () => {
     ],
   ])('%s is found, with what to set', (_name, change, expected) => {
     expect(after(change)).toContainEqual(expect.objectContaining(expected));
+  });
+
+  describe('of the idempotency header', () => {
+    const WRITES = ['post', 'patch'];
+    /** What the comparison says of a document that lists the header on every write. */
+    const noted = (refusals: JsonObject, own = profile) => {
+      const differences = after((document) => {
+        for (const item of Object.values(document.paths)) {
+          for (const [method, one] of Object.entries(item)) {
+            if (!WRITES.includes(method)) continue;
+            one['parameters'] = [{ name: 'idempotency-key', in: 'header' }];
+            one['responses'] = { ...(one['responses'] as JsonObject), ...refusals };
+          }
+        }
+      }, own);
+      return differences.filter(({ what }) => what === 'Idempotency-Key');
+    };
+
+    it('is a note without advice where no answer shows that it is obeyed', () => {
+      for (const refusals of [{}, { 409: { description: 'A gate.' }, 422: { description: 'Validation Error' } }]) {
+        const [difference, ...others] = noted(refusals);
+        expect(others).toEqual([]);
+        expect(difference).toMatchObject({ weight: 'note', expected: 'on publishing' });
+        expect(difference?.found).toBe('on every write, which does not tell whether it is obeyed');
+        expect(difference).not.toHaveProperty('setting');
+        expect(difference).not.toHaveProperty('value');
+      }
+    });
+
+    it('names the setting, and leaves it to the operator, where answers show that it is obeyed', () => {
+      const [difference] = noted({ 422: { description: 'The idempotency key was used for another request.' } });
+      expect(difference).toMatchObject({ weight: 'note', setting: 'idempotency' });
+      expect(difference?.found).toContain('used again');
+      expect(difference).not.toHaveProperty('value');
+    });
+
+    it('is none where the profile has it so already', () => {
+      expect(noted({}, Profile.parse({ idempotency: 'honoured' }))).toEqual([]);
+    });
+
+    it('has a value to be set where it is missing', () => {
+      const differences = after(({ paths }) => {
+        for (const item of Object.values(paths)) for (const one of Object.values(item)) delete one['parameters'];
+      });
+      expect(differences).toMatchObject([{ what: 'Idempotency-Key', setting: 'idempotency', value: 'none' }]);
+    });
   });
 
   it('is gone once everything is set that it names', () => {

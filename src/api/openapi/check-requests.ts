@@ -22,7 +22,7 @@ export function checkRequests(document: ApiDocument, matches: Matches, profile: 
     checkStatuses(operation, { document, name, report: at });
     checkScope(operation, { name, profile, report: at });
   }
-  checkIdempotency(matches, profile, report);
+  checkIdempotency(matches, { document, profile, report });
 }
 
 function checkSchemes({ securitySchemes, hasSecuritySchemes }: ApiDocument, report: Report): void {
@@ -142,28 +142,46 @@ function scopesOf({ raw }: ApiOperation): string[] {
   return [...new Set(words.flatMap((word) => KNOWN_SCOPES.exec(word)?.[1]?.toLowerCase() ?? []))];
 }
 
-/** Which writes name the idempotency header tells how far it can be trusted, though not for sure. */
-function checkIdempotency(matches: Matches, profile: Profile, report: Report): void {
+interface IdempotencyCheck {
+  document: ApiDocument;
+  profile: Profile;
+  report: Report;
+}
+
+/** Which writes list the idempotency header, and which of them say what becomes of a key that is used again. */
+function checkIdempotency(matches: Matches, { document, profile, report }: IdempotencyCheck): void {
   const writes = [...matches].filter(([name]) => ENDPOINTS[name].method !== 'GET' && name !== 'api_key.revoke');
-  const naming = writes.filter(([, { parameters }]) =>
+  const listing = writes.filter(([, { parameters }]) =>
     parameters.some(({ name, in: place }) => place === 'header' && name.toLowerCase() === IDEMPOTENCY_HEADER),
   );
   if (writes.length === 0) return;
-  const names = naming.map(([name]) => name);
-  const suggested =
-    naming.length === writes.length ? 'honoured' : names.includes('passport.publish') ? 'publish' : 'none';
+  const names = listing.map(([name]) => name);
+  const isEverywhere = listing.length === writes.length;
+  const suggested = isEverywhere ? 'honoured' : names.includes('passport.publish') ? 'publish' : 'none';
   if (suggested === profile.idempotency) return;
-  const found =
-    naming.length === writes.length ? 'on every write' : naming.length === 0 ? 'on no write' : listed(names);
+  const isObeyed = isEverywhere && writes.every(([, operation]) => tellsOfReuse(operation, document));
+  const evidence = isObeyed
+    ? ', with answers for a key that is used again'
+    : ', which does not tell whether it is obeyed';
+  const found = isEverywhere ? `on every write${evidence}` : listing.length === 0 ? 'on no write' : listed(names);
   report({
     path: 'parameters',
     what: 'Idempotency-Key',
     found,
     expected: { honoured: 'on every write', publish: 'on publishing', none: 'on no write' }[profile.idempotency],
     weight: 'note',
-    setting: 'idempotency',
-    // A header that is mentioned is not yet obeyed, and trust in one that is not would double writes (I6): whether it is
-    // obeyed on every write is for the operator to say.
-    ...(suggested !== 'honoured' && { value: suggested }),
+    // A header that is listed is not yet obeyed, and trust in one that is not would double writes (I6). So nothing is to be
+    // set without evidence, and with it the operator is still to be asked.
+    ...((!isEverywhere || isObeyed) && { setting: 'idempotency' }),
+    ...(!isEverywhere && { value: suggested }),
+  });
+}
+
+/** Whether one of the refusals that the IETF draft has for a key, 409 or 422, says that it is about such a key. */
+function tellsOfReuse({ raw }: ApiOperation, { resolve }: ApiDocument): boolean {
+  const responses = resolve(raw['responses']) ?? {};
+  return ['409', '422'].some((status) => {
+    const description = resolve(responses[status])?.['description'];
+    return typeof description === 'string' && /idempoten/i.test(description);
   });
 }
