@@ -252,6 +252,21 @@ describe('dpp-sync check --openapi', () => {
     expect(JSON.stringify(after)).not.toContain('scopes.reportCreate');
   });
 
+  it('ends with 4 where a part cannot be read, and shows it', async () => {
+    const file = await schemaOf({});
+    const text = readFileSync(file, 'utf8');
+    const document = JSON.parse(text) as { paths: Record<string, { post: { requestBody: object } }> };
+    const { post } = document.paths['/api/products/'] ?? { post: { requestBody: {} } };
+    post.requestBody = { content: { 'application/json': { schema: { $ref: 'product.yaml' } } } };
+    world.write('schema.json', JSON.stringify(document));
+    const { exitCode, stdout } = await compare(file);
+    expect(exitCode).toBe(4);
+    expect(stdout).toMatch(
+      /Cannot be read, and is not compared \(1\)\n {2}POST \/api\/products\/\n {4}request body: found a ref/,
+    );
+    expect((await compare(file, '--json')).json()).toMatchObject({ ok: false });
+  });
+
   it('ends with 4 for a mere note too, where it has a value to be set', async () => {
     const { exitCode, stdout } = await compare(await schemaOf({ reportCreateScope: 'write' }));
     expect(exitCode).toBe(4);

@@ -398,6 +398,157 @@ describe('a difference', () => {
   });
 });
 
+describe('what cannot be read', () => {
+  const bodyOf = (schema: JsonValue): JsonObject => ({ content: { 'application/json': { schema } } });
+  const nested = (depth: number): JsonObject => {
+    let schema: JsonObject = { properties: { sku: {} } };
+    for (let at = 0; at < depth; at += 1) schema = { allOf: [schema] };
+    return schema;
+  };
+
+  it.each<[string, (document: OpenApi) => void, Partial<Difference>]>([
+    [
+      'a body in another file',
+      (document) => {
+        const external = bodyOf({ $ref: 'schemas.yaml#/Product' });
+        operation(document, '/api/products/', 'post')['requestBody'] = external;
+      },
+      {
+        path: 'POST /api/products/',
+        what: 'request body',
+        found: 'a reference out of the document, "schemas.yaml#/Product"',
+      },
+    ],
+    [
+      'a part of a body in another file',
+      ({ components }) => {
+        components.schemas['material'] = {
+          allOf: [components.schemas['material'] ?? {}, { $ref: 'https://x.example/y' }],
+        };
+      },
+      { path: 'PATCH /api/materials/{id}/', what: 'request body' },
+    ],
+    [
+      'a whole request body in another file',
+      (document) => {
+        operation(document, '/api/imports/products/', 'post')['requestBody'] = { $ref: 'import.yaml' };
+      },
+      { path: 'POST /api/imports/products/', what: 'request body' },
+    ],
+    [
+      'references in a circle',
+      ({ components }) => {
+        components.schemas['bom_item'] = { $ref: '#/components/schemas/part' };
+        components.schemas['part'] = { $ref: '#/components/schemas/bom_item' };
+      },
+      { path: 'POST /api/bom-items/', what: 'request body', found: 'references that go round in a circle' },
+    ],
+    [
+      'a schema that is part of itself',
+      ({ components }) => {
+        components.schemas['bom_item'] = { allOf: [{ $ref: '#/components/schemas/bom_item' }] };
+      },
+      { path: 'POST /api/bom-items/', what: 'request body' },
+    ],
+    [
+      'a schema nested beyond measure',
+      (document) => {
+        operation(document, '/api/products/', 'post')['requestBody'] = bodyOf(nested(1_000));
+      },
+      { path: 'POST /api/products/', what: 'request body' },
+    ],
+    [
+      'a reference to nothing in an answer',
+      (document) => {
+        const responses = { '200': bodyOf({ $ref: '#/components/schemas/none' }) };
+        operation(document, '/api/dpp/publications/', 'get')['responses'] = responses;
+      },
+      { path: 'GET /api/dpp/publications/', what: 'answer', found: expect.stringContaining('schemas/none') },
+    ],
+    [
+      'an answer in another file',
+      (document) => {
+        operation(document, '/api/reports/', 'get')['responses'] = { '200': { $ref: 'answers.yaml#/list' } };
+      },
+      { path: 'GET /api/reports/', what: 'answer 200' },
+    ],
+    [
+      'a parameter in another file',
+      (document) => {
+        operation(document, '/api/products/', 'get')['parameters'] = [{ $ref: 'parameters.yaml#/page' }];
+      },
+      { path: 'GET /api/products/', what: 'parameter' },
+    ],
+  ])('is told and not passed over: %s', (_what, change, expected) => {
+    expect(after(change)).toContainEqual(expect.objectContaining({ weight: 'unread', ...expected }));
+  });
+
+  it('is told of a document that is made to explode', () => {
+    const differences = after(({ components }) => {
+      const parts = Array.from({ length: 50 }, () => ({ $ref: '#/components/schemas/bom_item' }));
+      components.schemas['bom_item'] = { anyOf: parts, allOf: parts };
+    });
+    expect(differences.filter(({ weight }) => weight === 'unread').map(({ path }) => path)).toContain(
+      'POST /api/bom-items/',
+    );
+  });
+
+  it('is not what nothing is compared with', () => {
+    expect(
+      after((document) => {
+        operation(document, '/api/dpp/{product_id}/init/', 'post')['responses'] = {
+          '201': bodyOf({ $ref: 'passport.yaml' }),
+        };
+      }),
+    ).toEqual([]);
+  });
+});
+
+describe('values that cannot be sent', () => {
+  const withProperty = (kind: string, name: string, property: JsonObject) =>
+    after(({ components }) => {
+      const properties = propertiesOf(components.schemas[kind]);
+      components.schemas[kind] = { type: 'object', properties: { ...properties, [name]: property } };
+    });
+
+  it.each<[string, string, JsonObject, Partial<Difference>]>([
+    [
+      'product',
+      'status',
+      { enum: ['ACTIVE', 'RETIRED'] },
+      { what: 'values of "status"', found: '"ACTIVE", "RETIRED"', expected: '"DRAFT" or its like', weight: 'breaks' },
+    ],
+    [
+      'product',
+      'status',
+      { oneOf: [{ enum: ['LIVE'] }, { enum: [''] }, { type: 'null' }] },
+      { what: 'values of "status"', found: '"LIVE", ""' },
+    ],
+    ['bom_item', 'unit', { enum: ['kg', 'm', 'pieces'] }, { what: 'values of "unit"', expected: '"KGM" or its like' }],
+    ['material', 'origin_country', { enum: ['DEU', 'FRA'] }, { what: 'values of "origin_country"', weight: 'breaks' }],
+    [
+      'product',
+      'sku',
+      { type: 'string', maxLength: 5 },
+      { what: 'length of "sku"', found: 'at most 5', expected: 'up to 255', weight: 'note' },
+    ],
+    ['product', 'gtin', { maxLength: 13 }, { what: 'length of "gtin"', found: 'at most 13', weight: 'breaks' }],
+  ])('are told: of a %s, %s as %j', (kind, name, property, expected) => {
+    expect(withProperty(kind, name, property)).toContainEqual(expect.objectContaining(expected));
+  });
+
+  it.each<[string, string, JsonObject]>([
+    ['product', 'status', { enum: ['DRAFT', 'ACTIVE'] }],
+    ['product', 'status', { anyOf: [{ enum: ['ACTIVE'] }, { type: 'string' }] }],
+    ['product', 'status', { allOf: [{ enum: ['DRAFT'] }], maxLength: 64 }],
+    ['product', 'country_of_origin', { oneOf: [{ enum: ['DE', 'FR'] }, { enum: [null] }], maxLength: 2 }],
+    ['bom_item', 'unit', { enum: ['KGM', 'H87'] }],
+    ['product', 'sku', { anyOf: [{ maxLength: 5 }, { maxLength: 300 }] }],
+  ])('are not told where there are others: of a %s, %s as %j', (kind, name, property) => {
+    expect(withProperty(kind, name, property)).toEqual([]);
+  });
+});
+
 describe('a text', () => {
   it.each([
     ['', /neither JSON nor YAML/],

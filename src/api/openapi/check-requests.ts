@@ -2,7 +2,7 @@ import type { Profile } from '../../domain/profile.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { ENDPOINTS, type Endpoint, type EndpointName, scopeOf } from '../endpoints.ts';
 import { isJsonType, requestBodyOf, successesOf } from './content.ts';
-import { listed, type Report } from './difference.ts';
+import { listed, type Report, reportUnread } from './difference.ts';
 import type { ApiDocument, ApiOperation } from './document.ts';
 import type { Matches } from './match.ts';
 
@@ -43,7 +43,8 @@ function checkSchemes({ securitySchemes, hasSecuritySchemes }: ApiDocument, repo
   });
 }
 
-function checkParameters({ parameters }: ApiOperation, report: Report): void {
+function checkParameters({ parameters, unreadParameters }: ApiOperation, report: Report): void {
+  for (const why of unreadParameters) reportUnread(report, { what: 'parameter', why });
   for (const { name, in: place, required } of parameters) {
     const sent = place === 'path' || (place === 'header' && SENT_HEADERS.has(name.toLowerCase()));
     if (!required || sent) continue;
@@ -64,7 +65,8 @@ interface BodyCheck {
 }
 
 function checkBody(operation: ApiOperation, { document, endpoint, report }: BodyCheck): void {
-  const { types, required } = requestBodyOf(operation, document);
+  const { types, required, unread } = requestBodyOf(operation, document);
+  if (unread !== null) reportUnread(report, { what: 'request body', why: unread });
   if (endpoint.body === 'none') {
     if (required) {
       report({ path: '', what: 'request body', found: 'a required one', expected: 'none', weight: 'breaks' });
@@ -91,7 +93,11 @@ function checkStatuses(
     report({ path: '', what: 'success', found, expected: 'an answer with a 2xx status', weight: 'note' });
   }
   const needsId = name === 'product.create' || name === 'material.create';
-  for (const [status, { types }] of successes) {
+  for (const [status, { types, unread }] of successes) {
+    if (unread !== null) {
+      reportUnread(report, { what: `answer ${status}`, why: unread });
+      continue;
+    }
     if (status === '202' && name !== 'report.create') {
       const expected = 'an answer once the work is done';
       report({ path: '', what: 'success', found: '202: it may not be done yet', expected, weight: 'note' });
