@@ -184,7 +184,7 @@ function checkIdempotency(matches: Matches, { document, profile, report }: Idemp
 }
 
 /** Whether one of the refusals that the IETF draft has for a key, 409 or 422, says that it is about such a key. */
-function tellsOfReuse({ raw }: ApiOperation, { resolve }: ApiDocument): boolean {
+function tellsOfReuse({ raw }: ApiOperation, { resolve }: Pick<ApiDocument, 'resolve'>): boolean {
   const responses = resolve(raw['responses']) ?? {};
   return ['409', '422'].some((status) => {
     const description = resolve(responses[status])?.['description'];
