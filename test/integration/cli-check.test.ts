@@ -170,6 +170,18 @@ describe('dpp-sync check', () => {
     expect(json()).toMatchObject({ api: { scopes: { read: 'yes', write: 'no' } }, error: { code: 'api.key' } });
   });
 
+  it('says of publishing no more than what is so', async () => {
+    const told = async (scopes: ('read' | 'write')[]) => {
+      const { key } = world.sandbox.issueKey({ organization: 'acme', name: 'k', scopes });
+      writeConfig({ target: { baseUrl: world.baseUrl, apiKey: key } });
+      return (await check()).stdout;
+    };
+    expect(await told([])).toMatch(
+      /read ✗ no {2}write ✗ no {2}publish ✗ no\n +Passports cannot be published with this key\.\n/,
+    );
+    expect(await told(['read', 'write'])).toContain('with this key; all else can be done.\n');
+  });
+
   it('ends with 3 when the plan does not allow the API', async () => {
     world.sandbox.setPlan('acme', 'standard');
     expect((await check('--json')).json()).toMatchObject({
