@@ -63,6 +63,24 @@ describe('the verbs of a sandbox', () => {
     expect((await verb('stats', '--json')).json()).toMatchObject({ statistics: { requests: { 'passport.init': {} } } });
   });
 
+  it('show what was created twice', async () => {
+    const { call, sandbox, verb } = await started();
+    expect((await verb('stats')).stdout).not.toContain('write');
+    await call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
+    await call('POST', '/api/materials/', { body: { name: 'Wood' } });
+    await call('PATCH', '/api/materials/1/', { body: { category: 'a' } });
+    await call('PATCH', '/api/materials/1/', { body: { category: 'b' } });
+    expect((await verb('stats')).stdout).not.toContain('more than once');
+    sandbox.faults.add({ operation: 'bom_item.create', kind: 'duplicate', count: 1 });
+    await call('POST', '/api/bom-items/', { body: { product: 1, material: 1, quantity: 1, unit: 'kg' } });
+    const { stdout } = await verb('stats');
+    expect(stdout).toContain('6 writes\n  created more than once: 1 thing\n');
+    expect(stdout).toContain('    bom_item.create ["A","material","Wood",null,"1","kg",null] ×2 (acme)\n');
+    expect((await verb('stats', '--json')).json()).toMatchObject({
+      statistics: { duplicates: [{ organization: 'acme', operation: 'bom_item.create', count: 2 }] },
+    });
+  });
+
   it('end with 3 where no sandbox answers, and with 2 for what they do not take', async () => {
     const { control, sandbox, verb } = await started();
     expect((await verb('key', 'x', '--scopes', 'admin')).exitCode).toBe(2);
@@ -72,6 +90,22 @@ describe('the verbs of a sandbox', () => {
     const { exitCode, json } = await runHere(['sandbox', 'stats', '--json', '--control', control]);
     expect(exitCode).toBe(3);
     expect(json()).toMatchObject({ error: { code: 'sandbox.control' } });
+  });
+});
+
+describe('a sandbox', () => {
+  it('does not start with one key for two sets of scopes, or with flags that do nothing', async () => {
+    const key = 'dpp_one-and-the-same-key';
+    for (const args of [
+      ['--key', key, '--key-read', key],
+      ['--key-data', key, '--key-read', key],
+      ['--burst', '5'],
+      ['--fault', 'product.create:boom=1'],
+    ]) {
+      const { exitCode, stderr, stdout } = await runHere(['sandbox', '--port', '0', ...args]);
+      expect({ args, exitCode, stdout }).toEqual({ args, exitCode: 2, stdout: '' });
+      expect(stderr).not.toContain(key);
+    }
   });
 });
 
