@@ -54,7 +54,7 @@ export interface Sandbox {
   /** Lets a passport through the review gate. False where the organisation has no passport for that SKU. */
   approvePassport(organization: string, sku: string): boolean;
   faults: Faults;
-  /** What happened, without the contents. */
+  /** What happened, without the contents. Once the sandbox is closed, that is all that ever happened. */
   statistics(): SandboxStatistics;
   /** What is stored and what happened. It reads everything: not for a hot path. */
   inspect(): SandboxSnapshot;
@@ -126,10 +126,15 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
       await Promise.all([server.close(), control.close()]);
     } finally {
       clearTimeout(grace);
-      database.close();
+      try {
+        atTheEnd = inspection.statistics();
+      } finally {
+        database.close();
+      }
     }
   };
   let closed: Promise<void> | undefined;
+  let atTheEnd: SandboxStatistics | undefined;
 
   return {
     async listen({ port = 0, host = '127.0.0.1' } = {}) {
@@ -151,7 +156,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     ...steering,
     approvePassport: approve,
     faults,
-    statistics: () => inspection.statistics(),
+    statistics: () => atTheEnd ?? inspection.statistics(),
     inspect: () => inspection.snapshot(),
   };
 }

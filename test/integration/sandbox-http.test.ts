@@ -171,6 +171,10 @@ test('cuts delays short when it closes, and answers what was in progress', async
   const [answer] = await Promise.all([slow, sandbox.close()]);
   expect(answer).toMatchObject({ status: 201, headers: { connection: 'close' } });
   expect(performance.now() - begun).toBeLessThan(1000);
+  expect(sandbox.statistics()).toMatchObject({
+    requests: { 'product.create': { 201: 1 } },
+    writes: [{ naturalKey: 'A', count: 1 }],
+  });
 });
 
 test('closes although a client never finishes its request', async () => {
