@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
@@ -96,6 +97,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     style: createStyle(settings),
     pages: createSchemaPages(operations, settings),
     journal,
+    refusesConnection: (now) => faults.refusesConnection(now),
     clock,
     bodyBytesMax: settings.bodyBytesMax,
     closing: closing.signal,
@@ -134,7 +136,9 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
   return {
     async listen({ port = 0, host = '127.0.0.1' } = {}) {
       try {
-        await server.listen({ port, host });
+        // For a name with several addresses Fastify would open servers of its own, which no outage would reach.
+        const { address } = await lookup(host);
+        await server.listen({ port, host: address });
       } catch (error) {
         throw listenFault(`${host}:${port}`, error);
       }
