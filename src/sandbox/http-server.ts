@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { METHODS, type OutgoingHttpHeaders } from 'node:http';
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type HTTPMethods } from 'fastify';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Admission, Caller } from './admission.ts';
+import { createAllowedMethods } from './allowed-methods.ts';
 import { type Answer, type Document, NOT_FOUND, refusal } from './answer.ts';
 import { sendBadly } from './bad-body.ts';
 import { watchConnections } from './connections.ts';
@@ -89,21 +90,18 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     return reply;
   };
 
-  /** Runs before the body is read. What it does not answer goes on, with the caller at the request. */
-  const admit = (operation: OperationName | null, otherwise?: Answer) => {
-    return (request: FastifyRequest, reply: FastifyReply, goOn: () => void): void => {
-      const scope = operation === null ? null : parts.scopeOf(operation);
-      const { authorization } = request.headers;
-      const admitted = admission.admit({ apiKey: headerOf(request, 'x-api-key'), authorization }, scope, clock.now());
-      if (admitted.ok) reply.headers(admitted.value.headers);
-      const refused = admitted.ok ? otherwise : admitted.error;
-      if (refused) {
-        finish(reply, refused, { operation });
-        return;
-      }
-      if (admitted.ok) request.setDecorator('caller', admitted.value);
-      goOn();
-    };
+  /** Answers a caller who is refused, and puts one who is admitted at the request. */
+  const isAdmitted = (request: FastifyRequest, reply: FastifyReply, operation: OperationName | null): boolean => {
+    const scope = operation === null ? null : parts.scopeOf(operation);
+    const { authorization } = request.headers;
+    const admitted = admission.admit({ apiKey: headerOf(request, 'x-api-key'), authorization }, scope, clock.now());
+    if (!admitted.ok) {
+      finish(reply, admitted.error, { operation });
+      return false;
+    }
+    reply.headers(admitted.value.headers);
+    request.setDecorator('caller', admitted.value);
+    return true;
   };
 
   const handle = (operation: OperationName) => {
@@ -174,11 +172,21 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     else done(encodedBody());
   });
   app.setErrorHandler(fail(null));
-  // The 404 is given in the hook, so that an unknown path is no way around the key.
-  const unknownPath = admit(null, NOT_FOUND);
+  const pages = Object.keys(parts.pages);
+  const allowedAt = createAllowedMethods(pages);
+  // What no route takes is answered in the hook, before a body is read, and is no way around the key.
+  const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): void => {
+    const path = request.url.replace(/[?#].*$/s, '');
+    const allowed = allowedAt(path);
+    const isOpen = allowed !== undefined && pages.includes(path);
+    if (!isOpen && !isAdmitted(request, reply, null)) return;
+    // A path whose parameter is too long has the right method, and is there no more than any other.
+    const isOther = allowed !== undefined && !allowed.includes(request.method);
+    finish(reply, isOther ? refusal(405, 'Method not allowed.', { allow: allowed.join(', ') }) : NOT_FOUND, {});
+  };
   app.addHook('onRequest', (request, reply, done) => {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') finish(reply, NO_HOST, {});
-    else if (request.is404) unknownPath(request, reply, done);
+    else if (request.is404) refuseUnknown(request, reply);
     else done();
   });
   app.setNotFoundHandler((_request, reply) => finish(reply, NOT_FOUND, {}));
@@ -192,25 +200,14 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     app.route({
       method,
       url: routeOf(path),
-      onRequest: admit(operation),
+      // It runs before the body is read.
+      onRequest: (request, reply, done) => {
+        if (isAdmitted(request, reply, operation)) done();
+      },
       errorHandler: fail(operation),
       handler: handle(operation),
     });
   }
-  for (const method of METHODS) {
-    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  }
-  const refuseOthers = (url: string, allowed: string[], forKeysAlone: boolean): void => {
-    const answer = refusal(405, 'Method not allowed.', { allow: allowed.join(', ') });
-    app.route({
-      method: METHODS.filter((method) => !allowed.includes(method)) as HTTPMethods[],
-      url,
-      onRequest: forKeysAlone ? admit(null, answer) : (_request, reply) => void finish(reply, answer, {}),
-      handler: (_request, reply) => finish(reply, answer, {}),
-    });
-  };
-  for (const url of Object.keys(parts.pages)) refuseOthers(url, ['GET', 'HEAD'], false);
-  for (const [path, allowed] of methodsByPath()) refuseOthers(routeOf(path), allowed, true);
   return app;
 }
 
@@ -226,15 +223,6 @@ const NO_HOST = refusal(400, 'The request has no Host header.');
 /** `{id}` in the document is `:id` in a route. */
 function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
-
-function methodsByPath(): Map<string, string[]> {
-  const byPath = new Map<string, string[]>();
-  for (const operation of OPERATION_NAMES) {
-    const { method, path } = ENDPOINTS[operation];
-    byPath.set(path, [...(byPath.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
-  }
-  return byPath;
 }
 
 function headerOf(request: FastifyRequest, name: string): string | undefined {

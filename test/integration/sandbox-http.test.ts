@@ -44,6 +44,9 @@ test.each([
   const answer = await call(method, path);
   expect(answer).toMatchObject({ status: 405, headers: { allow } });
   if (method !== 'HEAD') expect(answer.body).toEqual({ detail: 'Method not allowed.' });
+  // The pages that are open to all are so with every method.
+  const isOpen = path.startsWith('/api/docs') || path.startsWith('/api/schema');
+  expect((await call(method, `${path}?a=b`, { key: null })).status).toBe(isOpen ? 405 : 401);
 });
 
 test('judges the method before the body', async () => {
