@@ -19,7 +19,8 @@ import { createProcessor } from './processor.ts';
 import { createSchemaPages } from './schema-pages.ts';
 import { createSessionStore, type SessionRequest } from './sessions.ts';
 import { type RateLimit, type SandboxOptions, SandboxSettings } from './settings.ts';
-import { openStorage } from './storage.ts';
+import { openStorage, type Storage } from './storage.ts';
+import { lockStorage, type StorageLock } from './storage-lock.ts';
 import { createStyle } from './style.ts';
 
 /** A server of the Enterprise Passport Integration API, to develop, try and test against. */
@@ -73,6 +74,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
   const settings = SandboxSettings.parse(options);
   const storage = openStorage(settings);
   const { database, ids, organizations, collections, writeCounts } = storage;
+  const lock = lockOrClose(storage, settings);
   const keys = createKeyStore(database, organizations, ids);
   const sessions = createSessionStore(database, organizations);
   const operations = createOperations({ collections, ids, keys, settings });
@@ -129,6 +131,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     } finally {
       clearTimeout(grace);
       database.close();
+      lock.release();
     }
   };
   let closed: Promise<void> | undefined;
@@ -158,6 +161,16 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     statistics: () => inspection.statistics(),
     inspect: () => inspection.snapshot(),
   };
+}
+
+/** A file is locked once it is known to be a sandbox's, so that nothing is laid beside any other. */
+function lockOrClose({ database }: Storage, { storage }: SandboxSettings): StorageLock {
+  try {
+    return lockStorage(storage);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 function listenFault(address: string, error: unknown): Fault {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
@@ -123,6 +123,23 @@ test('refuses a file whose ids are of another kind, and one that is no database'
     code: 'sandbox.storage',
     exitCode: 3,
   });
+});
+
+test('lets no second sandbox on its file, by whatever name, until it is closed', async () => {
+  const storage = temporaryFile();
+  const alias = join(dirname(storage), 'alias.db');
+  const clock = createManualClock();
+  const first = await createSandbox({ storage }, { clock });
+  symlinkSync(storage, alias);
+  for (const name of [storage, alias]) {
+    await expect(createSandbox({ storage: name }, { clock })).rejects.toMatchObject({
+      code: 'sandbox.storage',
+      message: `The sandbox cannot use ${name}: another sandbox is serving from it.`,
+      suggestion: 'Stop the other one, or name another file.',
+    });
+  }
+  await first.close();
+  await (await createSandbox({ storage: alias }, { clock })).close();
 });
 
 test('says which address it cannot have', async () => {
