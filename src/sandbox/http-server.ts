@@ -154,9 +154,12 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   };
 
   const fail = (operation: OperationName | null) => {
-    return (error: RequestError, _request: FastifyRequest, reply: FastifyReply): void => {
+    return (error: RequestError, request: FastifyRequest, reply: FastifyReply): void => {
       const { statusCode: status = 500 } = error;
-      if (status < 500) {
+      if (connections.wasReset(request.raw.socket)) {
+        journal.request({ at: clock.now(), operation, naturalKey: null, ending: 'reset' });
+        reply.hijack();
+      } else if (status < 500) {
         finish(reply, refusal(status, error.message, error.answerHeaders), { operation });
       } else {
         finish(reply, refusal(500, 'Internal server error.'), { operation, error: messageOf(error) });

@@ -205,6 +205,20 @@ test('resets every connection while an outage lasts, whatever is asked and by wh
   });
 });
 
+test('enters a request that an outage broke off amid its body as reset', async () => {
+  const { baseUrl, call, key, sandbox } = await startSandbox();
+  sandbox.faults.add({ operation: 'product.list', kind: 'outage', ms: 1000 });
+  const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
+  const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nExpect: 100-continue\r\n`;
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n`);
+  // The interim answer tells that the server has begun to wait for the body.
+  await once(socket, 'data');
+  const reset = once(socket, 'error');
+  await expect(call('GET', PATH)).rejects.toThrow();
+  await reset;
+  expect(sandbox.statistics().requests).toEqual({ 'product.list': { reset: 1 }, 'product.create': { reset: 1 } });
+});
+
 test('ends an outage early when it has hit as many as it was told, or when it is dropped', async () => {
   const { call, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: '*', kind: 'outage', ms: 1000, count: 2 });
