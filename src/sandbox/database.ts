@@ -92,8 +92,13 @@ const PASSPORTS_REPORTS_AND_USERS = `
   );
 `;
 
+const REPLAYED_HEADERS_AND_DOCUMENTS = `
+  ALTER TABLE idempotency_record ADD COLUMN headers TEXT;
+  ALTER TABLE idempotency_record ADD COLUMN type TEXT;
+`;
+
 /** What each format adds to the one before; a file of an older format is brought up to date when it is opened. */
-const FORMATS = [FIRST, PASSPORTS_REPORTS_AND_USERS];
+const FORMATS = [FIRST, PASSPORTS_REPORTS_AND_USERS, REPLAYED_HEADERS_AND_DOCUMENTS];
 
 /** Marks a file as a sandbox's, in the header of the file: "DPPS". */
 const APPLICATION_ID = 0x44505053;

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
@@ -167,6 +167,23 @@ test('takes an empty file, and one of the time before sandboxes marked theirs', 
   unmarked.close();
   const second = await startSandbox({ storage });
   expect((await second.call('GET', '/api/products/', { key: first.key })).body.count).toBe(1);
+});
+
+test('lets no second sandbox on its file, by whatever name, until it is closed', async () => {
+  const storage = temporaryFile();
+  const alias = join(dirname(storage), 'alias.db');
+  const clock = createManualClock();
+  const first = await createSandbox({ storage }, { clock });
+  symlinkSync(storage, alias);
+  for (const name of [storage, alias]) {
+    await expect(createSandbox({ storage: name }, { clock })).rejects.toMatchObject({
+      code: 'sandbox.storage',
+      message: `The sandbox cannot use ${name}: another sandbox is serving from it.`,
+      suggestion: 'Stop the other one, or name another file.',
+    });
+  }
+  await first.close();
+  await (await createSandbox({ storage: alias }, { clock })).close();
 });
 
 test('says which address it cannot have', async () => {

@@ -29,7 +29,7 @@ const STATUS_MEANINGS = [
     'A gate with what is `missing`, a transition that makes no sense, or the same Idempotency-Key still in progress (where the operation obeys it).',
   ],
   [413, 'The body is larger than `bodyBytesMax`.'],
-  [415, 'The body is of another type than `application/json`.'],
+  [415, 'The body is of another type than `application/json`, or compressed.'],
   [422, 'The Idempotency-Key was used for another request (where the operation obeys it).'],
   [429, 'The rate limit is reached.'],
 ] as const;
