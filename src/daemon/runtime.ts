@@ -108,7 +108,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock });
 
     const mapperOf = (source: string) => mappers.of(source);
-    const gate = createTargetGate(clock);
+    const gate = createTargetGate(clock, { ownPublishKey: publishKey !== null });
     const controller = createRateController(maxRate, random);
     const pacer = createPacer({ controller, concurrency: CONCURRENCY.requests, clock });
     const held = () => heldBy(gate.refused().keys(), profile);

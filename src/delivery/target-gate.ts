@@ -10,8 +10,9 @@ export type GateState =
   | { open: false; by: 'key' | 'plan'; reason: Reason };
 
 /**
- * Knows what the API takes from us: it closes for everything on 401 and 402 and for one scope on 403, and it counts how
- * long no request has been answered. It decides nothing by itself; whoever runs the engine does.
+ * Knows what the API takes from us: it closes for everything on 401 and 402, and for one scope on 403 and on a 401 to the
+ * scope's own key. It counts how long no request has been answered. It decides nothing by itself; whoever runs the engine
+ * does.
  */
 export interface TargetGate {
   /** Whether anything can be sent at all. */
@@ -32,7 +33,8 @@ export interface TargetGate {
   reopenScope(scope: Scope): void;
 }
 
-export function createTargetGate(clock: Clock): TargetGate {
+/** @param ownPublishKey whether publishing has a key of its own, so that one that is not valid says nothing of the other */
+export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): TargetGate {
   let state: GateState = { open: true };
   let failingSince: number | null = null;
   const refused = new Map<Scope, Reason>();
@@ -41,7 +43,8 @@ export function createTargetGate(clock: Clock): TargetGate {
   function close({ by, detail }: Outcome & { kind: 'denied' }, scope: Scope): void {
     const status = detail.status === null ? {} : { status: detail.status };
     const reason: Reason = { code: `denied_${by}`, message: detail.message, ...status };
-    if (by === 'scope') refused.set(scope, reason);
+    const isOther = by === 'key' && scope === 'publish' && ownPublishKey;
+    if (by === 'scope' || isOther) refused.set(scope, reason);
     else state = { open: false, by, reason };
   }
 

@@ -230,6 +230,18 @@ describe('a product that is not complete', () => {
     }
   });
 
+  it('is published in the first sync though it has no parts, in whatever order the sources stand', async () => {
+    const [erp] = SMALL_SOURCES;
+    const sources = ['boms', 'materials', 'products'].map((stream) => ({
+      ...erp,
+      id: stream,
+      streams: { [stream]: erp?.streams[stream as keyof typeof erp.streams] },
+      mappings: erp?.mappings.filter((mapping) => mapping.stream === stream),
+    }));
+    await given({ sources, export: withLines((lines) => lines.filter(({ product }) => product === 'P1')) });
+    expect((await world.sync()).passports).toEqual({ published: 3 });
+  });
+
   it('has its passport withdrawn when it goes missing, and published again when it is back', async () => {
     const [erp] = SMALL_SOURCES;
     await given({ sources: [{ ...erp, onMissing: 'unpublish', guard: { maxMissing: '90%', maxDrop: '90%' } }] });
@@ -290,6 +302,14 @@ describe('a passport in doubt', () => {
     world.sandbox.faults.add({ operation, kind: 'reset-after', count: 2 });
     const report = await world.sync();
     expect(report.passports).toEqual({ published: 3 });
+    expect(publications()).toEqual(['SKU-P1', 'SKU-P2', 'SKU-P3']);
+    expect(world.sandbox.faults.unused()).toEqual([]);
+  });
+
+  it('is looked up among the publications when every attempt was lost', async () => {
+    await given({});
+    world.sandbox.faults.add({ operation: 'passport.publish', kind: 'truncate', count: 3 * QUICK.retry.attemptsMax });
+    expect((await world.sync()).passports).toEqual({ published: 3 });
     expect(publications()).toEqual(['SKU-P1', 'SKU-P2', 'SKU-P3']);
     expect(world.sandbox.faults.unused()).toEqual([]);
   });

@@ -39,6 +39,14 @@ describe('the target gate', () => {
     expect(allowed()).toEqual(['write', 'publish']);
   });
 
+  it('goes on with the other key when the one for publishing is not valid', () => {
+    gate = createTargetGate(clock, { ownPublishKey: true });
+    gate.observe(denied('key', 401), 'publish');
+    expect([gate.state(), allowed()]).toEqual([{ open: true }, ['read', 'write']]);
+    gate.observe(denied('key', 401), 'write');
+    expect(allowed()).toEqual([]);
+  });
+
   it.each([
     ['key', 401],
     ['plan', 402],
