@@ -25,7 +25,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     world = await createWorld({
       config: {
         web: { port: 0, token: WEB_TOKEN },
-        sources: [{ ...PRODUCTS.source, schedule: inTwoSeconds() }],
+        sources: [{ ...PRODUCTS.source, schedule: inSeconds(queue === 'embedded' ? 20 : 6) }],
       },
       queue: redis?.url ?? 'embedded',
       files: PRODUCTS.files,
@@ -33,6 +33,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     ({ daemon, url } = await startDaemon(world));
     browser = await startBrowser();
     page = await browser.context.newPage();
+    page.setDefaultTimeout(60_000);
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {
       if (message.type() === 'error') complaints.push(message.text());
@@ -112,8 +113,8 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
 });
 
 /** A schedule for one moment that is about to come, and not again for a year. */
-function inTwoSeconds(): string {
-  const at = new Date(Date.now() + 4000);
+function inSeconds(seconds: number): string {
+  const at = new Date(Date.now() + seconds * 1000);
   return [at.getUTCSeconds(), at.getUTCMinutes(), at.getUTCHours(), at.getUTCDate(), at.getUTCMonth() + 1, '*'].join(
     ' ',
   );
