@@ -116,7 +116,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const delivering = { ledger, target, gate, profile, clock, random, emit };
     const deliverer = createDeliverer({ ...delivering, pacer });
     const doubts = createDoubts({ ...delivering, reader });
-    const passports = createPassports({ ledger, now: () => clock.now() });
+    const passports = createPassports({ ledger, now: () => clock.ticks() });
     bus.subscribe(({ type }) => {
       if (type === 'settled' || type === 'mapped') passports.stir();
     });

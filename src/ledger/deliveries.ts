@@ -69,7 +69,7 @@ export function createDeliveries(
   { items, imports, passports }: { items: Items; imports: Imports; passports: Passports },
   encode: Encode,
 ): Deliveries {
-  const { db, clock, profile } = context;
+  const { db, clock, followClock, profile } = context;
   const followProfile = createFollowProfile(context, items);
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
@@ -252,6 +252,7 @@ export function createDeliveries(
     settleImport,
 
     recover(settlingDelayMs) {
+      followClock.atStart();
       const now = clock.now();
       const reason: Reason = {
         code: 'crash',
@@ -267,6 +268,7 @@ export function createDeliveries(
     },
 
     doubtful({ limit, held }) {
+      followClock.notice();
       return sql.doubtful.all({ ...heldDoubts(held), now: clock.now(), limit }).map((row) => ({
         ...dueDelivery(row),
         path: row.path ?? '',
