@@ -20,7 +20,7 @@ export function createFollowClock({ db, clock }: { db: Sqlite; clock: Clock }): 
   const sql = {
     // What was decided before the clock was set forward has that much longer to wait, on the new clock.
     setForward: db.prepare<[{ ms: number; before: number }]>(
-      `UPDATE deliveries SET due_at = due_at + @ms
+      `UPDATE deliveries SET due_at = due_at + @ms, settled_at = settled_at + @ms
        WHERE state IN ('due', 'in_doubt') AND due_at > 0 AND settled_at <= @before`,
     ),
     // What was decided later than now waits anew: nobody knows how much of its wait is over, and a doubt that is looked at
@@ -38,7 +38,7 @@ export function createFollowClock({ db, clock }: { db: Sqlite; clock: Clock }): 
       'UPDATE items SET appeared_at = appeared_at + @ms WHERE appeared_at > @now',
     ),
   };
-  const offset = (): number => clock.now() - clock.ticks();
+  const offset = (): number => Math.round(clock.now() - clock.ticks());
   let known = offset();
 
   return {
@@ -47,7 +47,7 @@ export function createFollowClock({ db, clock }: { db: Sqlite; clock: Clock }): 
       if (Math.abs(ms) < JUMP_MS) return;
       const now = clock.now();
       db.transaction(() => {
-        if (ms > 0) sql.setForward.run({ ms, before: now - ms / 2 });
+        if (ms > 0) sql.setForward.run({ ms, before: now - Math.round(ms / 2) });
         else bringBack(now, ms);
       }).immediate();
       known += ms;
