@@ -39,7 +39,9 @@ export function createScheduler(options: {
 }): Scheduler {
   const { schedules, ring, clock, log } = options;
   const abort = new AbortController();
-  const crons = new Map<string, Cron>(schedules.map(({ source, ...one }) => [source, createCron(one.cron, one.timezone)]));
+  const crons = new Map<string, Cron>(
+    schedules.map(({ source, ...one }) => [source, createCron(one.cron, one.timezone)]),
+  );
   const next = new Map<string, number | null>();
   const ringing = new Set<string>();
   let running: Promise<void> = Promise.resolve();

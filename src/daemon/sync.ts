@@ -122,7 +122,8 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
       return fault(gate.by === 'plan' ? 'api.plan' : 'api.key', gate.reason.message, GATE_ADVICE[gate.by]);
     }
     const unreachable = runtime.gate.unreachableSince();
-    if (unreachable !== null && clock.ticks() - unreachable >= request.waitMs) return unreachableFault(runtime, request);
+    if (unreachable !== null && clock.ticks() - unreachable >= request.waitMs)
+      return unreachableFault(runtime, request);
     troubleSince = trouble === null ? null : (troubleSince ?? clock.ticks());
     if (trouble !== null && troubleSince !== null && clock.ticks() - troubleSince >= request.waitMs) {
       return trouble instanceof Fault ? trouble : fault('internal', trouble.message, { cause: trouble });

@@ -29,7 +29,9 @@ export function createFollowClock({ db, clock }: { db: Sqlite; clock: Clock }): 
       `UPDATE deliveries SET due_at = @now + max(0, due_at - settled_at), settled_at = @now
        WHERE state IN ('due', 'in_doubt') AND due_at > 0 AND settled_at > @now`,
     ),
-    latestRun: db.prepare<[], { at: number | null }>('SELECT max(max(started_at, ifnull(ended_at, 0))) AS at FROM runs'),
+    latestRun: db.prepare<[], { at: number | null }>(
+      'SELECT max(max(started_at, ifnull(ended_at, 0))) AS at FROM runs',
+    ),
     moveRuns: db.prepare<[{ ms: number; now: number }]>(
       `UPDATE runs SET started_at = started_at + iif(started_at > @now, @ms, 0),
          ended_at = ended_at + iif(ended_at > @now, @ms, 0) WHERE started_at > @now OR ended_at > @now`,

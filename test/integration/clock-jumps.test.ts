@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { createPacer } from '../../src/delivery/pacer.ts';
 import { createRateController } from '../../src/delivery/rate-controller.ts';
-import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import type { Verdict } from '../../src/domain/ports/ledger.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createHealth } from '../../src/observe/health.ts';
@@ -37,9 +37,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     const at = clock.now() + MINUTE / 2;
     const reason = { code: 'timeout', message: 'No answer came.' };
     const verdict: Verdict =
-      kind === 'retry'
-        ? { kind, dueAt: at, spend: true, reason }
-        : { kind, nextLookAt: at, spend: true, reason };
+      kind === 'retry' ? { kind, dueAt: at, spend: true, reason } : { kind, nextLookAt: at, spend: true, reason };
     await ledger.settle({ deliveryId, verdict });
   }
   const due = async () => (await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 })).length;
@@ -55,15 +53,19 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     expect(await due()).toBe(1);
   });
 
-  it('looks at a doubt neither before its delay is over nor a day later', covers('clock-jump', 'I5', 'I6'), async () => {
-    await waiting('doubt');
-    fixture.clock.jump(ms);
-    expect(await doubtful()).toBe(0);
-    fixture.clock.advance(MINUTE / 2 - 1);
-    expect(await doubtful()).toBe(0);
-    fixture.clock.advance(1);
-    expect(await doubtful()).toBe(1);
-  });
+  it(
+    'looks at a doubt neither before its delay is over nor a day later',
+    covers('clock-jump', 'I5', 'I6'),
+    async () => {
+      await waiting('doubt');
+      fixture.clock.jump(ms);
+      expect(await doubtful()).toBe(0);
+      fixture.clock.advance(MINUTE / 2 - 1);
+      expect(await doubtful()).toBe(0);
+      fixture.clock.advance(1);
+      expect(await doubtful()).toBe(1);
+    },
+  );
 
   it('has forgotten it once the clock is set right again', covers('clock-jump', 'I5', 'I6'), async () => {
     await waiting('doubt');
