@@ -119,12 +119,8 @@ describeRedis('over a bad network to Redis, a sync loses and doubles nothing', (
     },
   );
 
-  it.runIf(IS_FULL).each(SILENT)(
-    'when $what',
-    covers('network-reset', 'I3', 'I5', 'I6'),
-    async (weather) => {
-      await staysWhole(weather, 2);
-      expect(proxy.harmed()).toBeGreaterThan(0);
-    },
-  );
+  it.runIf(IS_FULL).each(SILENT)('when $what', covers('network-reset', 'I3', 'I5', 'I6'), async (weather) => {
+    await staysWhole(weather, 2);
+    expect(proxy.harmed()).toBeGreaterThan(0);
+  });
 });

@@ -136,14 +136,12 @@ describe('a sync', () => {
   afterEach(() => world.remove());
 
   /** The machine's clock, wrong by as much as a test says. */
-  function wrongClock(): { clock: Clock; setBy(ms: number): void } {
+  function wrongClock(): { clock: Clock; setBy: (ms: number) => void } {
     let wrongMs = 0;
-    return {
-      clock: { ...systemClock, now: () => systemClock.now() + wrongMs },
-      setBy(ms) {
-        wrongMs += ms;
-      },
+    const setBy = (ms: number): void => {
+      wrongMs += ms;
     };
+    return { clock: { ...systemClock, now: () => systemClock.now() + wrongMs }, setBy };
   }
 
   const QUICK = {
