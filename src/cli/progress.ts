@@ -32,7 +32,7 @@ const SETTLED: ReadonlySet<DeliveryState> = new Set(['delivered', 'blocked', 're
 
 /** What has happened since the beginning, and what is left. */
 function createTally({ views, clock }: ProgressOptions) {
-  const startedAt = clock.now();
+  const startedAt = clock.ticks();
   let settled = 0;
   let left = 0;
   let lookAt = 0;
@@ -45,7 +45,7 @@ function createTally({ views, clock }: ProgressOptions) {
     },
     /** Counting goes over the whole ledger, so it may take no more than a hundredth of the time. */
     look(): { settled: number; left: number; perSecond: number } {
-      const now = clock.now();
+      const now = clock.ticks();
       if (now >= lookAt) {
         const begin = performance.now();
         left = Object.values(views.itemCounts()).reduce(

@@ -50,7 +50,7 @@ interface Found {
 async function status(context: CommandContext): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig();
-  const next = nextRunsOf(config);
+  const next = nextRunsOf(config, context.clock.now());
   const opened = await context.withViews(config, async (ledger) => ledger && look(ledger));
 
   async function look(ledger: OpenedViews): Promise<Found> {

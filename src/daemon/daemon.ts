@@ -93,6 +93,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       cron === null ? [] : [{ source, cron, timezone }],
     ),
     ring: (source) => pulls.ring(source, 'schedule'),
+    clock,
     log,
   });
   const gateWatch = createGateWatch({

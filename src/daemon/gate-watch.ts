@@ -55,7 +55,7 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
   async function watch(): Promise<void> {
     while (!abort.signal.aborted) {
       await look();
-      const untilAsked = known.size === 0 ? LOOK_MS : Math.max(1, askAt - clock.now());
+      const untilAsked = known.size === 0 ? LOOK_MS : Math.max(1, askAt - clock.ticks());
       await clock.sleep(Math.min(LOOK_MS, untilAsked), abort.signal);
     }
   }
@@ -63,16 +63,14 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
   async function look(): Promise<void> {
     const refusals = refusalsOf(gate);
     const fresh = refusals.filter(({ scope }) => !known.has(scope));
-    // However the clock is set meanwhile, the next question is no further away than this.
-    const latest = clock.now() + intervalMs;
-    askAt = known.size === 0 ? latest : Math.min(askAt, latest);
+    if (known.size === 0) askAt = clock.ticks() + intervalMs;
     for (const refusal of fresh) begin(refusal);
-    const isTime = refusals.length > 0 && clock.now() >= askAt;
+    const isTime = refusals.length > 0 && clock.ticks() >= askAt;
     if (fresh.length === 0 && !isTime) return;
     // A rotated key is used at once. Otherwise nothing can have changed before it is time to ask.
     if (!(await rereadKey()) && !isTime) return;
     const probe = await ask();
-    askAt = clock.now() + intervalMs;
+    askAt = clock.ticks() + intervalMs;
     if (probe === null) return;
     for (const refusal of refusals) if (isMended(refusal.scope, probe)) end(refusal);
   }
@@ -80,7 +78,7 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
   function begin({ scope, by, reason }: Refusal): void {
     // Where only sending can tell, it is let out on trial. That it is refused again for the same reason is no news.
     const last = lastEnds.get(scope);
-    const onTrial = reason.message === last?.message && clock.now() - last.at < intervalMs;
+    const onTrial = reason.message === last?.message && clock.ticks() - last.at < intervalMs;
     known.set(scope, { onTrial });
     emit({ type: 'paused', scope, reason });
     const extent =
@@ -98,7 +96,7 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
     else gate.reopenScope(scope);
     const onTrial = known.get(scope)?.onTrial ?? false;
     known.delete(scope);
-    lastEnds.set(scope, { message: reason.message, at: clock.now() });
+    lastEnds.set(scope, { message: reason.message, at: clock.ticks() });
     emit({ type: 'resumed', scope });
     const what = scope === null ? '' : ` the scope ${scope}`;
     log[onTrial ? 'debug' : 'info']({ by, scope }, `Deliveries go on, as the API no longer refuses${what}.`);

@@ -15,6 +15,7 @@ import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Target } from '../domain/ports/target.ts';
 import { openSqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
@@ -116,7 +117,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const delivering = { ledger, target, gate, profile, clock, random, emit };
     const deliverer = createDeliverer({ ...delivering, pacer });
     const doubts = createDoubts({ ...delivering, reader });
-    const passports = createPassports({ ledger, now: () => clock.now() });
+    const passports = createPassports({ ledger, now: () => clock.ticks() });
     bus.subscribe(({ type }) => {
       if (type === 'settled' || type === 'mapped') passports.stir();
     });
@@ -199,7 +200,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
           const onChanged = async (changed: string) => {
             if (!views.pendingSources().includes(changed)) return;
             await startWorkers();
-            await mapQueue.ring(changed);
+            try {
+              await mapQueue.ring(changed);
+            } catch (error) {
+              // The ledger has the page, and each round of the engine rings for what waits: the pull need not fail for it.
+              log.warn({ source: changed, error: messageOf(error) }, 'Mapping waits until the queue can be reached.');
+            }
           };
           return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ledger, emit, onChanged }, abort);
         } finally {

@@ -1,6 +1,7 @@
-import { createTask, type ScheduledTask } from 'node-cron';
+import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
+import { type Cron, createCron } from './cron.ts';
 
 export interface Schedule {
   source: string;
@@ -18,20 +19,32 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
+/** However the clock is set and however long the machine sleeps, that is noticed within this time. */
+const LOOK_MS = 30_000;
+/** A clock that is set back by less than this has been corrected: its times do not come again. */
+const CORRECTION_MS = 600_000;
+
 /**
- * A time that passed while this process was busy or the machine slept is rung late rather than left out, once for however
- * many times were missed. Times that pass while no daemon runs are not made up for.
+ * A time that passed while this process was busy, while the machine slept or because the clock was set forward is rung late
+ * rather than left out, once for however many times were missed. Times that come again because the clock was set back are
+ * rung again: those before may have been of a wrong day. Times that pass while no daemon runs are not made up for.
  *
  * @param ring called at each due time; while one ring of a source is being answered, further ones are left out
  */
 export function createScheduler(options: {
   schedules: readonly Schedule[];
   ring: (source: string) => Promise<void>;
+  clock: Clock;
   log: Logger;
 }): Scheduler {
-  const { schedules, ring, log } = options;
-  const tasks = new Map<string, ScheduledTask>();
+  const { schedules, ring, clock, log } = options;
+  const abort = new AbortController();
+  const crons = new Map<string, Cron>(
+    schedules.map(({ source, ...one }) => [source, createCron(one.cron, one.timezone)]),
+  );
+  const next = new Map<string, number | null>();
   const ringing = new Set<string>();
+  let running: Promise<void> = Promise.resolve();
 
   async function ringOnce(source: string): Promise<void> {
     if (ringing.has(source)) return;
@@ -46,33 +59,45 @@ export function createScheduler(options: {
     }
   }
 
-  for (const { source, cron, timezone } of schedules) {
-    const task = createTask(cron, () => ringOnce(source), {
-      timezone,
-      noOverlap: true,
-      name: `pull ${source}`,
-      // Its own logger writes to stdout, which belongs to results.
-      logger: cronLogger(source, log),
-    });
-    task.on('execution:missed', () => ringOnce(source));
-    tasks.set(source, task);
+  function plan(from: number): void {
+    for (const [source, cron] of crons) next.set(source, cron.nextAfter(from));
+  }
+
+  function ringFor(now: number): void {
+    for (const [source, cron] of crons) {
+      const at = next.get(source) ?? null;
+      if (at === null || at > now) continue;
+      next.set(source, cron.nextAfter(now));
+      void ringOnce(source);
+    }
+  }
+
+  async function watch(): Promise<void> {
+    let latest = clock.now();
+    while (!abort.signal.aborted) {
+      const now = clock.now();
+      if (now < latest - CORRECTION_MS) {
+        log.warn({ byMs: latest - now }, 'The clock was set back: the scheduled times since then come again.');
+        latest = now;
+        plan(now);
+      }
+      latest = Math.max(latest, now);
+      ringFor(now);
+      const soonest = Math.min(...[...next.values()].filter((at) => at !== null));
+      await clock.sleep(Math.min(LOOK_MS, Math.max(1, soonest - now)), abort.signal);
+    }
   }
 
   return {
     start() {
-      for (const task of tasks.values()) void task.start();
+      if (crons.size === 0) return;
+      plan(clock.now());
+      running = watch();
     },
-    nextRun: (source) => tasks.get(source)?.getNextRun()?.getTime() ?? null,
+    nextRun: (source) => next.get(source) ?? null,
     async stop() {
-      for (const task of tasks.values()) await task.destroy();
+      abort.abort();
+      await running;
     },
   };
-}
-
-function cronLogger(source: string, log: Logger) {
-  const say = (level: 'debug' | 'warn' | 'error') => (message: string | Error, error?: Error) => {
-    const cause = error === undefined ? {} : { error: error.message };
-    log[level]({ source, ...cause }, `The schedule of ${source} reports: ${messageOf(message)}`);
-  };
-  return { debug: say('debug'), info: say('debug'), warn: say('warn'), error: say('error') };
 }

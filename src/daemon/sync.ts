@@ -54,7 +54,7 @@ const LOOK_MS = 40;
  */
 export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock): Promise<SyncReport> {
   const { config, views, bus } = runtime;
-  const startedAt = clock.now();
+  const startedAt = clock.ticks();
   const requests = createRequestCounts();
   const unsubscribe = bus.subscribe(requests.observe);
   const selected = request.sources.length > 0 ? [...request.sources] : config.sources.map(({ id }) => id);
@@ -85,7 +85,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     items,
     passports: views.passportCounts(selected),
     requests: requests.counts,
-    durationMs: clock.now() - startedAt,
+    durationMs: clock.ticks() - startedAt,
     fault: problem,
     warnings: warningsOf(runtime, latest),
     quarantined: views.quarantinedCount(selected),
@@ -122,9 +122,10 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
       return fault(gate.by === 'plan' ? 'api.plan' : 'api.key', gate.reason.message, GATE_ADVICE[gate.by]);
     }
     const unreachable = runtime.gate.unreachableSince();
-    if (unreachable !== null && clock.now() - unreachable >= request.waitMs) return unreachableFault(runtime, request);
-    troubleSince = trouble === null ? null : (troubleSince ?? clock.now());
-    if (trouble !== null && troubleSince !== null && clock.now() - troubleSince >= request.waitMs) {
+    if (unreachable !== null && clock.ticks() - unreachable >= request.waitMs)
+      return unreachableFault(runtime, request);
+    troubleSince = trouble === null ? null : (troubleSince ?? clock.ticks());
+    if (trouble !== null && troubleSince !== null && clock.ticks() - troubleSince >= request.waitMs) {
       return trouble instanceof Fault ? trouble : fault('internal', trouble.message, { cause: trouble });
     }
     await clock.sleep(LOOK_MS, request.abort);

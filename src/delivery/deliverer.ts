@@ -106,8 +106,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   async function settleOne(sent: Sent, abort: AbortSignal): Promise<Attempt> {
     const { delivery, outcome } = sent;
     const { id: deliveryId, operation, attempts, uncertain } = delivery;
-    const verdict = judge(outcome, { operation, attempts, uncertain, profile, now: clock.now(), random: random() });
-    await surely(() => ledger.settle({ deliveryId, verdict }), abort);
+    const now = clock.now();
+    const verdict = judge(outcome, { operation, attempts, uncertain, profile, now, random: random() });
+    await surely(() => ledger.settle({ deliveryId, verdict, judgedAt: now }), abort);
     return tell(delivery, verdict, sent);
   }
 
@@ -119,7 +120,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const verdict = verdicts[index];
       return verdict === undefined ? [] : [{ member, verdict }];
     });
-    const settlements = judged.map(({ member, verdict }) => ({ deliveryId: member.id, verdict }));
+    const settlements = judged.map(({ member, verdict }) => ({
+      deliveryId: member.id,
+      verdict,
+      judgedAt: context.now,
+    }));
     await surely(() => ledger.settleImport({ settlements, ...company }), abort);
     let own: Attempt = { result: 'gone' };
     for (const { member, verdict } of judged) {

@@ -48,7 +48,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   async function settle(delivery: DoubtfulDelivery, verdict: Verdict): Promise<void> {
     const { id, kind, key, operation } = delivery;
-    await ledger.settle({ deliveryId: id, verdict });
+    await ledger.settle({ deliveryId: id, verdict, judgedAt: clock.now() });
     const reason = 'reason' in verdict ? verdict.reason : null;
     emit({
       type: 'settled',

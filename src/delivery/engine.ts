@@ -62,7 +62,7 @@ export function createEngine(options: EngineOptions): Engine {
   let alarm = new AbortController();
   let trouble: Error | null = null;
   let hearing = 0;
-  let reconcileAt = 0;
+  let reconcileAt = Number.NEGATIVE_INFINITY;
 
   async function hear(bell: HeardDoorbell): Promise<Hearing> {
     if (bell.data['type'] === 'failed' && failedJobs) {
@@ -96,8 +96,8 @@ export function createEngine(options: EngineOptions): Engine {
       await feeder.fill();
     }
     await noticeLostQueue();
-    if (clock.now() < reconcileAt) return;
-    reconcileAt = clock.now() + RECONCILE_MS;
+    if (clock.ticks() < reconcileAt) return;
+    reconcileAt = clock.ticks() + RECONCILE_MS;
     await options.eachRound();
     await failedJobs?.reconcile();
   }
@@ -120,7 +120,7 @@ export function createEngine(options: EngineOptions): Engine {
   async function restMs(begunAt: number): Promise<number> {
     const next = await ledger.nextDueAt({ after: begunAt, held: held() });
     const dueIn = next === null ? RECONCILE_MS : Math.max(0, next - clock.now());
-    return Math.min(dueIn, Math.max(1, reconcileAt - clock.now()));
+    return Math.min(dueIn, Math.max(1, reconcileAt - clock.ticks()));
   }
 
   async function loop(): Promise<void> {

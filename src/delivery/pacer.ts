@@ -21,7 +21,7 @@ export function createPacer(options: { controller: RateController; concurrency: 
 
   async function admitted(abort: AbortSignal, wanted: () => Promise<boolean>): Promise<boolean> {
     while (!abort.aborted && (await wanted())) {
-      const waitMs = controller.admit(clock.now());
+      const waitMs = controller.admit(clock.ticks());
       if (waitMs === 0) return true;
       await clock.sleep(waitMs, abort);
     }
@@ -38,7 +38,7 @@ export function createPacer(options: { controller: RateController; concurrency: 
           heard = signal;
           return value;
         } finally {
-          controller.observe(heard, clock.now());
+          controller.observe(heard, clock.ticks());
         }
       }),
   };

@@ -7,7 +7,7 @@ export type RateSignal =
   /** The request was admitted and then not sent. */
   | { kind: 'unused' };
 
-/** Decides when the next request may go out. Pure: time comes in, a wait goes out, nothing sleeps. */
+/** Decides when the next request may go out. Pure: time comes in as `ticks` of a clock, a wait goes out, nothing sleeps. */
 export interface RateController {
   /** Milliseconds to wait before asking again; 0 admits the request. */
   admit(now: number): number;
@@ -26,8 +26,8 @@ const BACKOFF: BackoffLimits = { baseMs: 1000, capMs: 60_000 };
  */
 export function createRateController(maxRate: number | null, random: () => number): RateController {
   const intervalMs = maxRate === null ? 0 : 1000 / maxRate;
-  let nextSlotAt = 0;
-  let closedUntil = 0;
+  let nextSlotAt = Number.NEGATIVE_INFINITY;
+  let closedUntil = Number.NEGATIVE_INFINITY;
   let refusals = 0;
   let canaryOut = false;
 

@@ -23,7 +23,7 @@ export interface TargetGate {
   allows(scope: Scope): boolean;
   /** True once an answer has shown that the API takes this scope from us; false again after it was reopened. */
   isTried(scope: Scope): boolean;
-  /** Since when every attempt has failed to reach the API, or null. */
+  /** Since when every attempt has failed to reach the API, in `ticks` of the clock, or null. */
   unreachableSince(): number | null;
   /** @param scope what the request took */
   observe(outcome: Outcome, scope: Scope): void;
@@ -56,7 +56,7 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
     unreachableSince: () => failingSince,
     observe(outcome, scope) {
       const silent = outcome.kind === 'unavailable' || (outcome.kind === 'ambiguous' && outcome.detail.status === null);
-      if (silent) failingSince ??= clock.now();
+      if (silent) failingSince ??= clock.ticks();
       else failingSince = null;
       if (outcome.kind === 'denied') close(outcome, scope);
       // Whoever asks to wait has looked at neither key nor scope.

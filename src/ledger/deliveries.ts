@@ -69,7 +69,7 @@ export function createDeliveries(
   { items, imports, passports }: { items: Items; imports: Imports; passports: Passports },
   encode: Encode,
 ): Deliveries {
-  const { db, clock, profile } = context;
+  const { db, clock, followClock, profile } = context;
   const followProfile = createFollowProfile(context, items);
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
@@ -191,17 +191,17 @@ export function createDeliveries(
     return released;
   }
 
-  function settle({ deliveryId, verdict }: Settlement): Settled {
+  function settle({ deliveryId, verdict, judgedAt }: Settlement): Settled {
     const row = sql.byId.get(deliveryId);
     const gone = { deliveryId, released: 0, applied: false };
     if (!row || !isUnsettled(row)) return gone;
     // A member that moves on by itself leaves bytes behind that may not go out again.
     if (row.importId !== null) imports.dissolve(row.importId);
-    return settleRow(row, verdict);
+    return settleRow(row, verdict, judgedAt);
   }
 
   function settleImport({ settlements, keep, groupMax }: ImportSettlement): Settled[] {
-    const told = settlements.map(({ deliveryId, verdict }) => ({ deliveryId, verdict, row: sql.byId.get(deliveryId) }));
+    const told = settlements.map((one) => ({ ...one, row: sql.byId.get(one.deliveryId) }));
     const importId = told.find(({ row }) => row?.importId)?.row?.importId ?? null;
     if (importId !== null) {
       if (groupMax !== null) imports.limitGroup(importId, groupMax);
@@ -209,12 +209,12 @@ export function createDeliveries(
       // It is kept as a whole or not at all.
       if (!keep || staying.length < imports.members(importId).length) imports.dissolve(importId);
     }
-    return told.map(({ deliveryId, verdict, row }) =>
-      row && isUnsettled(row) ? settleRow(row, verdict) : { deliveryId, released: 0, applied: false },
+    return told.map(({ deliveryId, verdict, judgedAt, row }) =>
+      row && isUnsettled(row) ? settleRow(row, verdict, judgedAt) : { deliveryId, released: 0, applied: false },
     );
   }
 
-  function settleRow(row: DeliveryRow, verdict: Verdict): Settled {
+  function settleRow(row: DeliveryRow, verdict: Verdict, judgedAt: number | undefined): Settled {
     const deliveryId = row.id;
     if (verdict.kind === 'delivered') {
       if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, null);
@@ -222,7 +222,9 @@ export function createDeliveries(
     }
     const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[verdict.kind](verdict as never);
     const reason = JSON.stringify(verdict.reason);
-    sql.move.run(transition(row.state, event), dueAt, spent, uncertain, reason, clock.now(), row.id);
+    const now = clock.now();
+    const sinceMs = dueAt === 0 || judgedAt === undefined ? 0 : now - judgedAt;
+    sql.move.run(transition(row.state, event), dueAt + sinceMs, spent, uncertain, reason, now, row.id);
     // Waiting out a limit is no event: it would bury the others. The delivery's reason tells it while it lasts.
     if (verdict.kind !== 'retry' || verdict.spend) items.note(row.itemId, row.id, verdict.kind, verdict.reason);
     // A verdict that ends the revision may leave a newer desire behind, which is staged now.
@@ -252,6 +254,7 @@ export function createDeliveries(
     settleImport,
 
     recover(settlingDelayMs) {
+      followClock.atStart();
       const now = clock.now();
       const reason: Reason = {
         code: 'crash',
@@ -267,6 +270,7 @@ export function createDeliveries(
     },
 
     doubtful({ limit, held }) {
+      followClock.notice();
       return sql.doubtful.all({ ...heldDoubts(held), now: clock.now(), limit }).map((row) => ({
         ...dueDelivery(row),
         path: row.path ?? '',

@@ -8,6 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createDue } from './due.ts';
+import { createFollowClock } from './follow-clock.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
@@ -112,7 +113,8 @@ function compose(
   release: () => void,
 ): SqliteLedger {
   const { clock, profile, passportRules, epoch, target } = options;
-  const context = { db, clock, profile, passportRules, epoch, target };
+  const followClock = createFollowClock({ db, clock });
+  const context = { db, clock, followClock, profile, passportRules, epoch, target };
   const items = createItems(context);
   const intake = createIntake(context);
   const staging = createStaging(context, items);

@@ -4,6 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
+  /**
+   * Milliseconds since some instant, on a clock that nobody sets: for waits, limits and ages that stay in this process. It
+   * stands still while the machine sleeps.
+   */
+  ticks(): number;
   /** Resolves after `ms` milliseconds, or as soon as the signal aborts: the caller looks at the signal itself. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -11,6 +16,7 @@ export interface Clock {
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  ticks: () => performance.now(),
   async sleep(ms, signal) {
     try {
       await delay(ms, undefined, signal ? { signal } : {});

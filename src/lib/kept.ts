@@ -12,10 +12,10 @@ const SHARE = 20;
 export function kept<T>(compute: () => T, keptMs: number, clock: Clock): () => T {
   let last: { value: T; until: number } | null = null;
   return () => {
-    const startedAt = clock.now();
+    const startedAt = clock.ticks();
     if (last !== null && startedAt < last.until) return last.value;
     const value = compute();
-    const tookMs = clock.now() - startedAt;
+    const tookMs = clock.ticks() - startedAt;
     last = { value, until: startedAt + tookMs + Math.max(keptMs, tookMs * SHARE) };
     return value;
   };

@@ -58,7 +58,7 @@ export function createHealth(options: {
 
   return {
     async check() {
-      const now = clock.now();
+      const now = clock.ticks();
       if (last === null || now - last.askedAt >= KEPT_MS) last = { askedAt: now, parts: ask() };
       const { ledger, queue } = await last.parts;
       const parts = { ledger, queue, api: api() };

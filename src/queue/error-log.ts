@@ -17,7 +17,7 @@ export function createErrorLog(log: Logger, clock: Clock): ErrorSink {
   return (origin, error) => {
     const message = messageOf(error);
     const kind = `${origin}: ${message}`;
-    const now = clock.now();
+    const now = clock.ticks();
     const seen = kinds.get(kind);
     if (seen !== undefined && now - seen.loggedAt < QUIET_MS) {
       seen.leftOut += 1;

@@ -10,6 +10,7 @@ import type { ErrorSink } from './error-log.ts';
 import { QUEUE_OPTIONS, workerOptions } from './job-options.ts';
 import { warnOfRedisSettings } from './redis-settings.ts';
 import { startRedisWorker } from './redis-worker.ts';
+import { SILENCE_MS } from './silence.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
 const ANSWER_WITHIN_MS = 10_000;
@@ -43,6 +44,7 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
     maxRetriesPerRequest: 1,
     commandTimeout: ANSWER_WITHIN_MS,
     connectTimeout: CONNECT_WITHIN_MS,
+    socketTimeout: SILENCE_MS,
   });
   let started = false;
   producer.on('error', (error) => {

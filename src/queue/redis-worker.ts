@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { BackendWorker } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
+import { SILENCE_MS } from './silence.ts';
 
 const RECONNECT_CAP_MS = 2_000;
 /** How long a worker may take to write its last results once its hearings have ended. */
@@ -38,6 +39,7 @@ export function startRedisWorker({
   let abandoned = false;
   const connection = new Redis(url, {
     maxRetriesPerRequest: null,
+    socketTimeout: SILENCE_MS,
     // Copies share it. Null ends a connection, and rejects the commands that wait for it.
     retryStrategy: (attempt) => (abandoned ? null : Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_CAP_MS)),
   });

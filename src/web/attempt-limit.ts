@@ -20,11 +20,11 @@ export function createAttemptLimit(clock: Clock): AttemptLimit {
 
   return {
     waitMs(address) {
-      const debtMs = (clearAt.get(address) ?? 0) - clock.now();
+      const debtMs = (clearAt.get(address) ?? 0) - clock.ticks();
       return Math.max(0, debtMs - (FREE - 1) * REGAIN_MS);
     },
     failed(address) {
-      const now = clock.now();
+      const now = clock.ticks();
       const from = Math.max(now, clearAt.get(address) ?? 0);
       // Added anew, so that the oldest address is the first one in the map.
       clearAt.delete(address);

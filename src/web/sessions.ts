@@ -21,14 +21,14 @@ export function createSessions(clock: Clock): Sessions {
   return {
     open() {
       const id = randomBytes(32).toString('base64url');
-      const now = clock.now();
+      const now = clock.ticks();
       for (const [name, end] of endsAt) if (end <= now) endsAt.delete(name);
       const oldest = endsAt.keys().next().value;
       if (endsAt.size >= SESSIONS_MAX && oldest !== undefined) endsAt.delete(oldest);
       endsAt.set(nameOf(id), now + SESSION_MS);
       return id;
     },
-    isOpen: (id) => (endsAt.get(nameOf(id)) ?? 0) > clock.now(),
+    isOpen: (id) => (endsAt.get(nameOf(id)) ?? 0) > clock.ticks(),
     close: (id) => void endsAt.delete(nameOf(id)),
   };
 }

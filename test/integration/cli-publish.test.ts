@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli } from '../support/cli.ts';
 import { text } from '../support/ledger.ts';
+import { covers } from '../support/reliability.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
@@ -71,12 +72,24 @@ describe('dpp-sync publish', () => {
       passport: { state: 'blocked', acknowledged: 'initialized', desired: { status: 'published', because: 'person' } },
     });
   });
+
+  it(
+    'publishes once the gate is open, though the API repeats its refusal for the key that it was given',
+    covers(['cached-refusal', 'gate'], 'I6'),
+    async () => {
+      world.sandbox.approvePassport('acme', 'SKU-P3');
+      const { exitCode, json } = await run('publish', 'P3', '--json');
+      expect(exitCode).toBe(0);
+      expect(json()).toMatchObject({ ok: true, passports: [{ asked: 'P3', state: 'published' }] });
+      expect(published()).toEqual(['SKU-P1', 'SKU-P3']);
+    },
+  );
 });
 
 describe('dpp-sync unpublish', () => {
   it('withdraws what is public, once', async () => {
     expect((await run('unpublish', 'SKU-P1')).stdout).toContain('SKU-P1 is not public any more.');
-    expect(published()).toEqual([]);
+    expect(published()).toEqual(['SKU-P3']);
     const again = await run('unpublish', 'P1', 'P2', '--json');
     expect(again.exitCode).toBe(0);
     expect(again.json()).toMatchObject({ passports: [{ state: 'unpublished' }, { state: 'none' }] });

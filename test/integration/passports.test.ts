@@ -4,6 +4,7 @@ import type { PassportView } from '../../src/domain/ports/ledger-views.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { text } from '../support/ledger.ts';
+import { covers } from '../support/reliability.ts';
 import { SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
 
@@ -129,7 +130,7 @@ describe('passports in a sync', () => {
     expect(world.requests()).toEqual({ 'bom_item.create': 1, 'passport.publish': 1 });
   });
 
-  it('are asked for again by a replay', async () => {
+  it('are asked for again by a replay', covers(['cached-refusal', 'gate'], 'I5', 'I6'), async () => {
     await given({ sandbox: { gates: { ...OPEN_GATES, review: { enabled: true, match: 'SKU-P1' } } } });
     expect((await world.sync()).passports).toEqual({ published: 2, blocked: 1 });
     world.sandbox.approvePassport('acme', 'SKU-P1');

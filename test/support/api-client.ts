@@ -30,6 +30,7 @@ export async function setUpClient(
   const secrets = createSecretStore();
   const clock: Clock = {
     now: () => systemClock.now(),
+    ticks: () => systemClock.ticks(),
     sleep(ms) {
       waits.push(ms);
       return Promise.resolve();

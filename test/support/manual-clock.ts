@@ -4,20 +4,24 @@ import type { Clock } from '../../src/lib/clock.ts';
 export interface ManualClock extends Clock {
   /** Moves time on and wakes the sleepers whose time has come. */
   advance(ms: number): void;
+  /** Sets the wall clock by so much, forwards or back. Waits take no notice. */
+  jump(ms: number): void;
   /** Resolves as soon as this many calls of `sleep` have been waiting at once. */
   sleepers(count: number): Promise<void>;
 }
 
 export function createManualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
-  let now = startMs;
+  let passedMs = 1_000_000;
+  let wallMs = startMs - passedMs;
   const sleeping = new Set<{ until: number; wake: () => void }>();
   const watchers = new Set<{ count: number; notify: () => void }>();
   return {
-    now: () => now,
+    now: () => wallMs + passedMs,
+    ticks: () => passedMs,
     sleep(ms, signal) {
       return new Promise((resolve) => {
         const sleeper = {
-          until: now + ms,
+          until: passedMs + ms,
           wake: () => {
             sleeping.delete(sleeper);
             resolve();
@@ -33,8 +37,11 @@ export function createManualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
       });
     },
     advance(ms) {
-      now += ms;
-      for (const sleeper of sleeping) if (sleeper.until <= now) sleeper.wake();
+      passedMs += ms;
+      for (const sleeper of sleeping) if (sleeper.until <= passedMs) sleeper.wake();
+    },
+    jump(ms) {
+      wallMs += ms;
     },
     sleepers(count) {
       return new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { connectors } from '../../connectors/index.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openRuntime, type Runtime } from '../../src/daemon/runtime.ts';
 import { type SyncReport, sync } from '../../src/daemon/sync.ts';
-import { systemClock } from '../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createLogger, type LogLevel } from '../../src/lib/logging.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import type { OrganizationSnapshot } from '../../src/sandbox/inspection.ts';
@@ -22,6 +22,8 @@ export interface WorldOptions {
   config: Record<string, unknown>;
   sandbox?: SandboxOptions;
   queue?: string;
+  /** What the clock of this side shows; that of the sandbox is the machine's. */
+  clock?: Clock;
   /** Files of the folder by relative path. */
   files?: Record<string, string | Uint8Array>;
   /** A profile in a file of its own, which extends the default one. */
@@ -49,6 +51,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const sandbox = await createSandbox(options.sandbox ?? {}, { clock: systemClock });
   sandbox.ensureKey({ organization: 'acme', name: 'test', scopes: ['read', 'write', 'publish'], key: API_KEY });
   const baseUrl = await sandbox.listen();
+  const clock = options.clock ?? systemClock;
   const configFile = join(folder, 'dpp-sync.yaml');
 
   const write = (path: string, content: string | Uint8Array): void => {
@@ -82,7 +85,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
         command: 'sync',
         showFailedJobs: false,
         secrets,
-        clock: systemClock,
+        clock,
         log,
         version: '0.0.0',
       });
@@ -90,7 +93,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     async sync({ waitMs = 10_000, abort = new AbortController().signal } = {}) {
       const runtime = await world.open();
       try {
-        return await sync(runtime, { sources: [], waitMs, abort }, systemClock);
+        return await sync(runtime, { sources: [], waitMs, abort }, clock);
       } finally {
         await runtime.close();
       }

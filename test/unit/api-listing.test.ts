@@ -27,6 +27,7 @@ async function list(serve: (path: string, url: URL) => Page, options: { prefix?:
   const waits: number[] = [];
   const clock: Clock = {
     now: () => 0,
+    ticks: () => 0,
     sleep: (ms) => {
       waits.push(ms);
       return Promise.resolve();

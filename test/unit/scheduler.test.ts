@@ -1,72 +1,125 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createScheduler, type Scheduler } from '../../src/daemon/scheduler.ts';
+import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';
+import { covers } from '../support/reliability.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 describe('the scheduler', () => {
   let scheduler: Scheduler;
+  let clock: ManualClock;
   let log: RecordingLog;
   let rings: string[];
   let ring: (source: string) => Promise<void>;
 
-  beforeEach(() => {
-    vi.useFakeTimers({ now: Date.UTC(2026, 2, 29, 0, 0) });
-    rings = [];
+  afterEach(() => scheduler.stop());
+
+  async function start(cron: string, { timezone = 'UTC', at = '2027-03-29T00:00Z' } = {}): Promise<void> {
+    clock = createManualClock(Date.parse(at));
     log = createRecordingLog();
+    rings = [];
     ring = async (source) => {
-      rings.push(`${source} ${new Date().toISOString()}`);
+      rings.push(`${source} ${new Date(clock.now()).toISOString().slice(0, 19)}`);
     };
-  });
-  afterEach(async () => {
-    await scheduler.stop();
-    vi.useRealTimers();
-  });
-  function start(cron: string, timezone = 'UTC'): void {
     scheduler = createScheduler({
       schedules: [{ source: 'erp', cron, timezone }],
       ring: (source) => ring(source),
+      clock,
       log,
     });
     scheduler.start();
+    await clock.sleepers(1);
+  }
+
+  /** Lets time pass as it does, in steps of half a minute. */
+  async function pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += MINUTE / 2) {
+      clock.advance(MINUTE / 2);
+      await clock.sleepers(1);
+      await setImmediate();
+    }
   }
 
   it('rings at the time of the source, in its time zone', async () => {
-    start('30 4 * * *', 'Europe/Berlin');
-    expect(scheduler.nextRun('erp')).toBe(Date.UTC(2026, 2, 29, 2, 30));
+    await start('30 4 * * *', { timezone: 'Europe/Berlin' });
+    expect(scheduler.nextRun('erp')).toBe(Date.parse('2027-03-29T02:30Z'));
     expect(scheduler.nextRun('pim')).toBeNull();
-    await vi.advanceTimersByTimeAsync(26 * 3_600_000);
-    expect(rings).toEqual(['erp 2026-03-29T02:30:00.000Z']);
-    expect(scheduler.nextRun('erp')).toBe(Date.UTC(2026, 2, 30, 2, 30));
-  });
-
-  it('rings late, and once, for times that passed while nothing could run', async () => {
-    start('*/10 * * * *');
-    await vi.advanceTimersByTimeAsync(60_000);
-    vi.setSystemTime(Date.UTC(2026, 2, 29, 5, 5));
-    await vi.advanceTimersByTimeAsync(16 * 60_000);
-    expect(rings).toEqual(['erp 2026-03-29T05:14:00.000Z', 'erp 2026-03-29T05:20:00.000Z']);
+    await pass(26 * HOUR);
+    expect(rings).toEqual(['erp 2027-03-29T02:30:00']);
+    expect(scheduler.nextRun('erp')).toBe(Date.parse('2027-03-30T02:30Z'));
   });
 
   it('tells of a ring that failed, and rings again at the next time', async () => {
+    await start('*/10 * * * *');
     let failures = 1;
     const ok = ring;
     ring = (source) => (failures-- > 0 ? Promise.reject(new Error('The queue is away.')) : ok(source));
-    start('*/10 * * * *');
-    await vi.advanceTimersByTimeAsync(20 * 60_000);
-    expect(rings).toEqual(['erp 2026-03-29T00:20:00.000Z']);
+    await pass(20 * MINUTE);
+    expect(rings).toEqual(['erp 2027-03-29T00:20:00']);
     expect(log.lines).toMatchObject([{ level: 'error', fields: { source: 'erp', error: 'The queue is away.' } }]);
   });
 
-  it('writes nothing to stdout, whatever happens', async () => {
+  it('leaves times out while a ring is being answered, and writes nothing to the console', async () => {
     const written = vi.spyOn(process.stdout, 'write');
-    const consoles = (['log', 'info', 'warn', 'error', 'debug'] as const).map((name) => vi.spyOn(console, name));
-    // It never ends, so that every further time overlaps.
-    ring = () => new Promise(() => undefined);
-    start('* * * * *');
-    await vi.advanceTimersByTimeAsync(5 * 60_000);
-    vi.setSystemTime(Date.UTC(2026, 2, 29, 9, 0));
-    await vi.advanceTimersByTimeAsync(5 * 60_000);
+    await start('* * * * *');
+    let rung = 0;
+    ring = () => {
+      rung += 1;
+      return new Promise(() => undefined);
+    };
+    await pass(5 * MINUTE);
+    expect(rung).toBe(1);
     expect(written).not.toHaveBeenCalled();
-    for (const one of consoles) expect(one).not.toHaveBeenCalled();
-    expect(log.lines.length).toBeGreaterThan(0);
+    written.mockRestore();
+  });
+
+  it.each([HOUR, DAY])(
+    'rings late, and once, for the times that a clock set forward by %i ms has jumped over',
+    covers('clock-jump', 'I5'),
+    async (ms) => {
+      await start('*/10 * * * *');
+      await pass(MINUTE);
+      clock.jump(ms);
+      await pass(15 * MINUTE);
+      expect(rings).toHaveLength(2);
+      const [late = '', next = ''] = rings.map((one) => one.slice(4));
+      expect(Date.parse(`${late}Z`)).toBeLessThanOrEqual(Date.parse('2027-03-29T00:02Z') + ms);
+      expect(Date.parse(`${next}Z`)).toBe(Date.parse('2027-03-29T00:10Z') + ms);
+    },
+  );
+
+  it.each([HOUR, DAY])(
+    'rings at the next time that the clock shows after it was set back by %i ms',
+    covers('clock-jump', 'I5'),
+    async (ms) => {
+      await start('0 2,3 * * *', { at: '2027-03-29T02:30Z' });
+      await pass(MINUTE);
+      clock.jump(-ms);
+      await pass(2 * HOUR);
+      const day = new Date(Date.parse('2027-03-29T02:30Z') - ms).toISOString().slice(0, 10);
+      expect(rings).toEqual(ms === HOUR ? [`erp ${day}T02:00:00`, `erp ${day}T03:00:00`] : [`erp ${day}T03:00:00`]);
+    },
+  );
+
+  it('does not ring twice where the clock is corrected by a little', covers('clock-jump', 'I5'), async () => {
+    await start('0 2 * * *', { at: '2027-03-29T01:59:30Z' });
+    await pass(MINUTE);
+    clock.jump(-2 * MINUTE);
+    await pass(10 * MINUTE);
+    expect(rings).toEqual(['erp 2027-03-29T02:00:00']);
+  });
+
+  const nights = [
+    { night: 'when it does not exist', at: '2027-03-27T22:00Z', rung: '2027-03-28T01:30:00' },
+    { night: 'when it comes twice', at: '2027-10-30T22:00Z', rung: '2027-10-31T00:30:00' },
+  ];
+  it.each(nights)('rings once for half past two on the night $night', covers('summer-time', 'I5'), async (one) => {
+    await start('30 2 * * *', { timezone: 'Europe/Berlin', at: one.at });
+    await pass(12 * HOUR);
+    expect(rings).toEqual([`erp ${one.rung}`]);
   });
 });

@@ -177,6 +177,8 @@ export type Verdict =
 export interface Settlement {
   deliveryId: number;
   verdict: Verdict;
+  /** What the clock showed when the verdict was reached. It may be set before the verdict is stored, and waits go by this. */
+  judgedAt?: number;
 }
 
 /** What becomes of all members of an import, in one transaction: none of them may move on without the others. */

@@ -1,0 +1,91 @@
+import { createTask, parse } from 'node-cron';
+import { createZone } from '../lib/zone.ts';
+
+/** The times that a cron expression names in a time zone. */
+export interface Cron {
+  /** The first of them after this instant, both in milliseconds since the epoch; null where there is none for years. */
+  nextAfter(at: number): number | null;
+}
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** The 29th of February may be eight years away, and forty where it is to be a certain day of the week. */
+const DAYS_MAX = 41 * 366;
+/** No clock change is longer, and none is nearer to the next one. */
+const CHANGE_MS = 3 * HOUR_MS;
+
+/**
+ * A time that does not exist on the night when clocks are set forward comes as much later: 2:30 at 3:30. One that exists
+ * twice when they are set back comes once, the first time. Only an expression for every hour goes by the hours that pass
+ * rather than by those that clocks show.
+ *
+ * @param expression a valid cron expression, with or without a field for seconds
+ * @param timezone an IANA time zone
+ */
+export function createCron(expression: string, timezone: string): Cron {
+  const zone = createZone(timezone);
+  const fields = parse(expression);
+  const seconds = ascending(fields.second);
+  const minutes = ascending(fields.minute);
+  const hours = ascending(fields.hour);
+  const everyHour = hours.length === 24;
+  // Local times are counted as if they were UTC, so days are asked for in UTC.
+  const days = createTask(expression, () => undefined, { timezone: 'UTC' });
+  // It is asked and never started; the library need not keep it among its tasks.
+  void days.destroy();
+  const [firstSecond = 0, firstMinute = 0, firstHour = 0] = [seconds[0], minutes[0], hours[0]];
+  const firstOfDayMs = ((firstHour * 60 + firstMinute) * 60 + firstSecond) * 1000;
+  const timeMs = (hour: number, minute: number, second: number) => ((hour * 60 + minute) * 60 + second) * 1000;
+
+  function nextLocal(after: number): number | null {
+    let day = Math.floor(after / DAY_MS) * DAY_MS;
+    for (let count = 0; count < DAYS_MAX; count += 1, day += DAY_MS) {
+      if (!days.match(new Date(day + firstOfDayMs))) continue;
+      const found = firstOnDay(day, after);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  function firstOnDay(day: number, after: number): number | null {
+    for (const hour of hours) {
+      if (day + (hour + 1) * HOUR_MS <= after) continue;
+      for (const minute of minutes) {
+        for (const second of seconds) {
+          const local = day + timeMs(hour, minute, second);
+          if (local > after) return local;
+        }
+      }
+    }
+    return null;
+  }
+
+  /** By the hours that pass, where clocks are changed about now: each instant is asked what clocks show then. */
+  function nextInstant(at: number): number | null {
+    for (let minute = Math.floor(at / 60_000) * 60_000; minute <= at + CHANGE_MS; minute += 60_000) {
+      for (const second of seconds) {
+        const candidate = minute + second * 1000;
+        if (candidate > at && days.match(new Date(zone.toLocal(candidate)))) return candidate;
+      }
+    }
+    return null;
+  }
+
+  return {
+    nextAfter(at) {
+      const changes = zone.toLocal(at + CHANGE_MS) - zone.toLocal(at - CHANGE_MS) !== 2 * CHANGE_MS;
+      const instant = changes && everyHour ? nextInstant(at) : null;
+      if (instant !== null) return instant;
+      // A time that clocks were set forward past comes later than the next ones that they show.
+      let local = nextLocal(zone.toLocal(at) - (changes ? CHANGE_MS : 0));
+      while (local !== null) {
+        const first = zone.firstInstantOf(local);
+        if (first > at) return first;
+        local = nextLocal(local);
+      }
+      return null;
+    },
+  };
+}
+
+const ascending = (values: readonly number[]): number[] => values.toSorted((a, b) => a - b);

@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
+import { text } from '../support/ledger.ts';
+import { covers } from '../support/reliability.ts';
+import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
+import { startTcpProxy, type TcpProxy, type Toxic } from '../support/tcp-proxy.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+let world: World;
+let proxy: TcpProxy;
+afterEach(async () => {
+  await proxy.close();
+  await world.remove();
+});
+
+const COUNT = scaled(12, 150);
+const BOUTS = scaled(2, 8);
+const seed = chaosSeed();
+
+/** Short limits, so that what never answers is given up within the test's time. */
+const IMPATIENT = {
+  timeouts: { connectMs: 500, headersMs: 1_000, bodyMs: 1_000, totalMs: 2_500 },
+  settlingDelayMs: { reset: 100, timeout: 300 },
+  retry: { attemptsMax: 20, backoff: { baseMs: 20, capMs: 200 } },
+};
+
+/** What the platform takes for a request, so that there is something to harm. */
+const WORK = { operation: '*', kind: 'latency', ms: 40 } as const;
+
+async function given({ keys }: { keys: 'honoured' | 'ignored' }): Promise<void> {
+  world = await createWorld({
+    config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'auto' } },
+    files: smallFiles(largeExport(COUNT)),
+    sandbox: { idempotency: keys, gates: { materialData: { enabled: false } }, faults: [WORK] },
+    profile: { ...IMPATIENT, ...(keys === 'honoured' ? { idempotency: 'honoured' } : {}) },
+  });
+  proxy = await startTcpProxy(Number(new URL(world.baseUrl).port), seed);
+  const config = readFileSync(world.configFile, 'utf8');
+  world.write('dpp-sync.yaml', config.replace(world.baseUrl, `http://127.0.0.1:${proxy.port}`));
+}
+
+/** Syncs while the network fails in this way a few times, from the first connection on. */
+async function syncThrough(toxic: Toxic, { onMs, offMs }: { onMs: number; offMs: number }): Promise<SyncReport> {
+  const random = seededRandom(seed);
+  const over = new AbortController();
+  const weather = (async () => {
+    await vi.waitUntil(() => proxy.accepted() > 0 || over.signal.aborted, { timeout: 60_000, interval: 2 });
+    for (let bout = 0; bout < BOUTS && !over.signal.aborted; bout += 1) {
+      await proxy.set(toxic);
+      await systemClock.sleep(onMs * (0.5 + random()), over.signal);
+      await proxy.set();
+      await systemClock.sleep(offMs * (0.5 + random()), over.signal);
+    }
+  })();
+  try {
+    return await world.sync({ waitMs: 120_000 });
+  } finally {
+    over.abort();
+    await weather;
+  }
+}
+
+const sorted = (values: unknown[]) => values.map(text).toSorted();
+const numbered = (prefix: string) => sorted(Array.from({ length: COUNT }, (_, index) => `${prefix}${index + 1}`));
+
+/** Nothing is missing and nothing is there twice; of BOM items, none is there twice and none is missing unsaid. */
+function expectAllOnce(report: SyncReport, keys: 'honoured' | 'ignored'): void {
+  const { products, materials, bomItems, publications } = world.contents();
+  const why = `seed ${seed}`;
+  expect(report.fault, why).toBeNull();
+  expect(sorted(products.map(({ sku }) => sku)), why).toEqual(numbered('SKU-P'));
+  expect(sorted(materials.map(({ code }) => code)), why).toEqual(numbered('M'));
+  expect(report.items, why).toMatchObject({ product: { delivered: COUNT }, material: { delivered: COUNT } });
+  const owners = bomItems.map(({ product }) => JSON.stringify(product));
+  expect(new Set(owners).size, why).toBe(owners.length);
+  const { delivered = 0, in_doubt: inDoubt = 0 } = report.items.bom_item ?? {};
+  expect(delivered + inDoubt, why).toBe(COUNT);
+  expect(owners.length, why).toBeGreaterThanOrEqual(delivered);
+  const published = publications.map(({ sku }) => text(sku));
+  expect(new Set(published).size, why).toBe(published.length);
+  expect(publications.every(({ status }) => status === 'published')).toBe(true);
+  // A product with a part in doubt is not complete, and waits for a person as that part does.
+  expect(report.passports, why).toEqual({
+    ...(delivered > 0 ? { published: delivered } : {}),
+    ...(inDoubt > 0 ? { incomplete: inDoubt } : {}),
+  });
+  expect(published.length, why).toBe(delivered);
+  if (keys === 'honoured') expect(inDoubt, why).toBe(0);
+  expect(exitCodeOf(report), why).toBe(inDoubt > 0 ? 4 : 0);
+}
+
+interface Weather {
+  what: string;
+  toxic: Toxic;
+  onMs: number;
+  offMs: number;
+}
+
+/** What makes a request late and does no harm. */
+const SLOW: Weather[] = [
+  { what: 'each piece is late', toxic: { kind: 'latency', ms: 20, jitterMs: 60 }, onMs: 2_000, offMs: 200 },
+  { what: 'data come in slices', toxic: { kind: 'slicer', bytes: 40, delayMs: 2 }, onMs: 2_000, offMs: 200 },
+  { what: 'there is little bandwidth', toxic: { kind: 'bandwidth', bytesPerSecond: 20_000 }, onMs: 2_000, offMs: 200 },
+  { what: 'connections are closed late', toxic: { kind: 'slow-close', ms: 400 }, onMs: 2_000, offMs: 200 },
+];
+
+/** What loses requests and answers. */
+const LOSSY: Weather[] = [
+  {
+    what: 'connections are reset amid a request',
+    toxic: { kind: 'reset', toward: 'server', afterBytes: 2_000 },
+    onMs: 300,
+    offMs: 300,
+  },
+  {
+    what: 'connections are reset amid an answer',
+    toxic: { kind: 'reset', toward: 'client', afterBytes: 1_500 },
+    onMs: 300,
+    offMs: 300,
+  },
+  { what: 'connections are reset after a while', toxic: { kind: 'expire', afterMs: 80 }, onMs: 300, offMs: 300 },
+  { what: 'new connections lead nowhere', toxic: { kind: 'half-open' }, onMs: 1_200, offMs: 500 },
+  { what: 'the platform vanishes', toxic: { kind: 'vanished', toward: 'both' }, onMs: 100, offMs: 2_000 },
+  { what: 'requests get lost', toxic: { kind: 'vanished', toward: 'server' }, onMs: 100, offMs: 2_000 },
+  { what: 'answers get lost', toxic: { kind: 'vanished', toward: 'client' }, onMs: 100, offMs: 2_000 },
+];
+
+const DOWN: Weather[] = [{ what: 'nobody listens', toxic: { kind: 'down' }, onMs: 400, offMs: 300 }];
+
+/** All of them, or in `npm test` one that the seed chooses. */
+function some(weathers: Weather[]): Weather[] {
+  const one = weathers[Math.floor(seededRandom(seed)() * weathers.length)];
+  return IS_FULL || one === undefined ? weathers : [one];
+}
+
+async function staysWhole({ toxic, onMs, offMs }: Weather, keys: 'honoured' | 'ignored'): Promise<void> {
+  await given({ keys });
+  expectAllOnce(await syncThrough(toxic, { onMs, offMs }), keys);
+  if (toxic.kind !== 'latency' && toxic.kind !== 'slicer' && toxic.kind !== 'bandwidth' && toxic.kind !== 'slow-close')
+    expect(proxy.harmed()).toBeGreaterThan(0);
+}
+
+const LIMIT = { timeout: 600_000 };
+
+describe('over a bad network to the platform, a sync loses and doubles nothing', LIMIT, () => {
+  it.each(some(SLOW))('when $what', covers('network-slow', 'I4', 'I5', 'I6'), async (weather) => {
+    await staysWhole(weather, 'ignored');
+  });
+
+  it.each(some(LOSSY))('when $what', covers(['network-reset', 'answer-lost'], 'I4', 'I5', 'I6'), async (weather) => {
+    await staysWhole(weather, 'ignored');
+  });
+
+  it.each(some(DOWN))('when $what', covers('network-down', 'I4', 'I5', 'I6'), async (weather) => {
+    await staysWhole(weather, 'ignored');
+  });
+
+  it.runIf(IS_FULL).each([...LOSSY, ...DOWN])(
+    'and delivers every BOM item where keys are honoured, when $what',
+    covers(['network-reset', 'network-down'], 'I4', 'I5', 'I6'),
+    async (weather) => {
+      await staysWhole(weather, 'honoured');
+    },
+  );
+});

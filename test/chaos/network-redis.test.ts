@@ -1,0 +1,126 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
+import { text } from '../support/ledger.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
+import { covers } from '../support/reliability.ts';
+import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
+import { startTcpProxy, type TcpProxy, type Toxic } from '../support/tcp-proxy.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+// What is lost with a worker's connection is heard again after a minute at most, several times where it is lost again.
+vi.setConfig({ testTimeout: 600_000 });
+
+const COUNT = scaled(20, 300);
+const seed = chaosSeed();
+
+interface Weather {
+  what: string;
+  toxic: Toxic;
+  onMs: number;
+  offMs: number;
+}
+
+const WEATHERS: Weather[] = [
+  { what: 'each piece is late', toxic: { kind: 'latency', ms: 5, jitterMs: 30 }, onMs: 2_000, offMs: 200 },
+  { what: 'data come in slices', toxic: { kind: 'slicer', bytes: 64, delayMs: 1 }, onMs: 1_000, offMs: 200 },
+  { what: 'there is little bandwidth', toxic: { kind: 'bandwidth', bytesPerSecond: 50_000 }, onMs: 2_000, offMs: 200 },
+  { what: 'connections are closed late', toxic: { kind: 'slow-close', ms: 500 }, onMs: 2_000, offMs: 200 },
+  {
+    what: 'connections are reset amid a command',
+    toxic: { kind: 'reset', toward: 'server', afterBytes: 3_000 },
+    onMs: 400,
+    offMs: 600,
+  },
+  {
+    what: 'connections are reset amid a reply',
+    toxic: { kind: 'reset', toward: 'client', afterBytes: 2_000 },
+    onMs: 400,
+    offMs: 600,
+  },
+  { what: 'nobody listens', toxic: { kind: 'down' }, onMs: 1_000, offMs: 2_000 },
+];
+
+/** What shows only when nothing has come for a while: a quarter of a minute, and half a minute more for what was locked. */
+const SILENT: Weather[] = [
+  { what: 'Redis vanishes', toxic: { kind: 'vanished', toward: 'both' }, onMs: 1_000, offMs: 30_000 },
+  { what: 'commands get lost', toxic: { kind: 'vanished', toward: 'server' }, onMs: 1_000, offMs: 30_000 },
+  { what: 'replies get lost', toxic: { kind: 'vanished', toward: 'client' }, onMs: 1_000, offMs: 30_000 },
+];
+
+describeRedis('over a bad network to Redis, a sync loses and doubles nothing', () => {
+  let world: World;
+  let redis: RedisServer;
+  let proxy: TcpProxy;
+  afterEach(async () => {
+    await proxy.close();
+    await world.remove();
+    await redis.stop();
+  });
+
+  async function syncThrough({ toxic, onMs, offMs }: Weather, bouts: number): Promise<SyncReport> {
+    redis = await startRedis();
+    proxy = await startTcpProxy(redis.port, seed);
+    world = await createWorld({
+      config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'auto' } },
+      files: smallFiles(largeExport(COUNT)),
+      queue: `redis://127.0.0.1:${proxy.port}`,
+      sandbox: {
+        idempotency: 'ignored',
+        gates: { materialData: { enabled: false } },
+        faults: [{ operation: '*', kind: 'latency', ms: 40 }],
+      },
+    });
+    const random = seededRandom(seed);
+    const over = new AbortController();
+    const weather = (async () => {
+      const isAtWork = () => world.contents().products.length > 0 || over.signal.aborted;
+      await vi.waitUntil(isAtWork, { timeout: 60_000, interval: 2 });
+      for (let bout = 0; bout < bouts && !over.signal.aborted; bout += 1) {
+        await proxy.set(toxic);
+        await systemClock.sleep(onMs * (0.5 + random()), over.signal);
+        await proxy.set();
+        await systemClock.sleep(offMs * (0.5 + random()), over.signal);
+      }
+    })();
+    try {
+      return await world.sync({ waitMs: 300_000 });
+    } finally {
+      over.abort();
+      await weather;
+    }
+  }
+
+  async function staysWhole(weather: Weather, bouts: number): Promise<void> {
+    const report = await syncThrough(weather, bouts);
+    const why = `seed ${seed}`;
+    const numbered = (prefix: string) => Array.from({ length: COUNT }, (_, at) => `${prefix}${at + 1}`).toSorted();
+    const { products, materials, bomItems, publications } = world.contents();
+    expect(report.fault, why).toBeNull();
+    expect(products.map(({ sku }) => text(sku)).toSorted(), why).toEqual(numbered('SKU-P'));
+    expect(materials.map(({ code }) => text(code)).toSorted(), why).toEqual(numbered('M'));
+    expect(publications.map(({ sku }) => text(sku)).toSorted(), why).toEqual(numbered('SKU-P'));
+    expect(new Set(bomItems.map(({ product }) => JSON.stringify(product))).size, why).toBe(COUNT);
+    expect(bomItems.length, why).toBe(COUNT);
+    // Each request once: whatever Redis loses, nothing is sent twice for it.
+    expect(report.requests, why).toEqual({ sent: 5 * COUNT, throttled: 0, retried: 0 });
+    expect(exitCodeOf(report), why).toBe(0);
+  }
+
+  const chosen = WEATHERS[Math.floor(seededRandom(seed + 1)() * WEATHERS.length)];
+  const some = IS_FULL || chosen === undefined ? WEATHERS : [chosen];
+
+  it.each(some)(
+    'when $what',
+    covers(['network-slow', 'network-reset', 'network-down'], 'I3', 'I5', 'I6'),
+    async (weather) => {
+      await staysWhole(weather, scaled(2, 6));
+    },
+  );
+
+  it.runIf(IS_FULL).each(SILENT)('when $what', covers('network-reset', 'I3', 'I5', 'I6'), async (weather) => {
+    await staysWhole(weather, 2);
+    expect(proxy.harmed()).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,224 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
+import { createPacer } from '../../src/delivery/pacer.ts';
+import { createRateController } from '../../src/delivery/rate-controller.ts';
+import type { Verdict } from '../../src/domain/ports/ledger.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
+import { createHealth } from '../../src/observe/health.ts';
+import { createLedgerFixture, items, type LedgerFixture, mapRows, product, pullRows, row } from '../support/ledger.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+import { covers } from '../support/reliability.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const JUMPS = [
+  { jump: 'an hour back', ms: -HOUR },
+  { jump: 'a day back', ms: -DAY },
+  { jump: 'an hour forwards', ms: HOUR },
+  { jump: 'a day forwards', ms: DAY },
+];
+
+describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
+  let fixture: LedgerFixture;
+  afterEach(() => fixture.remove());
+
+  /** One delivery that was attempted, with a verdict that has it wait for half a minute. */
+  async function waiting(kind: 'retry' | 'doubt'): Promise<void> {
+    fixture = createLedgerFixture();
+    const { ledger, clock } = fixture;
+    await pullRows(ledger, { rows: [row('A')] });
+    await mapRows(ledger, () => items(product('A')));
+    const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 10 });
+    const deliveryId = due?.id ?? 0;
+    await ledger.claim(deliveryId);
+    const at = clock.now() + MINUTE / 2;
+    const reason = { code: 'timeout', message: 'No answer came.' };
+    const verdict: Verdict =
+      kind === 'retry' ? { kind, dueAt: at, spend: true, reason } : { kind, nextLookAt: at, spend: true, reason };
+    await ledger.settle({ deliveryId, verdict });
+  }
+  const due = async () => (await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 })).length;
+  const doubtful = async () => (await fixture.ledger.doubtfulDeliveries({ limit: 10 })).length;
+  const waitMs = async () => ((await fixture.ledger.nextDueAt()) ?? Number.NaN) - fixture.clock.now();
+
+  it('lets a retry wait as long as it was to', covers('clock-jump', 'I5'), async () => {
+    await waiting('retry');
+    fixture.clock.jump(ms);
+    expect(await due()).toBe(0);
+    expect(await waitMs()).toBe(MINUTE / 2);
+    fixture.clock.advance(MINUTE / 2);
+    expect(await due()).toBe(1);
+  });
+
+  it(
+    'looks at a doubt neither before its delay is over nor a day later',
+    covers('clock-jump', 'I5', 'I6'),
+    async () => {
+      await waiting('doubt');
+      fixture.clock.jump(ms);
+      expect(await doubtful()).toBe(0);
+      fixture.clock.advance(MINUTE / 2 - 1);
+      expect(await doubtful()).toBe(0);
+      fixture.clock.advance(1);
+      expect(await doubtful()).toBe(1);
+    },
+  );
+
+  it('has forgotten it once the clock is set right again', covers('clock-jump', 'I5', 'I6'), async () => {
+    await waiting('doubt');
+    for (const jump of [ms, -ms]) {
+      fixture.clock.jump(jump);
+      expect(await doubtful()).toBe(0);
+    }
+    expect(await waitMs()).toBe(MINUTE / 2);
+  });
+
+  it('notices it as well when no process was there', covers('clock-jump', 'I5'), async () => {
+    await waiting('doubt');
+    // The present clock is a new one to whoever opens the file.
+    fixture.clock.jump(ms);
+    const ledger = await fixture.reopen();
+    await ledger.recover(0);
+    fixture.clock.advance(MINUTE / 2);
+    expect(await doubtful()).toBe(1);
+  });
+});
+
+describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
+  it('waits as long as the API has asked for', covers('clock-jump', 'I5'), async () => {
+    const clock = createManualClock();
+    const controller = createRateController(null, () => 0);
+    const pacer = createPacer({ controller, concurrency: 1, clock });
+    const sent: string[] = [];
+    const send = (name: string, signal: { kind: 'throttled'; retryAfterMs: number } | { kind: 'ok' }) =>
+      pacer.run(
+        async () => {
+          sent.push(name);
+          return { value: name, signal };
+        },
+        { abort: new AbortController().signal, wanted: async () => true },
+      );
+    await send('first', { kind: 'throttled', retryAfterMs: MINUTE });
+    const second = send('second', { kind: 'ok' });
+    await clock.sleepers(1);
+    clock.jump(ms);
+    clock.advance(MINUTE - 1);
+    await clock.sleepers(1);
+    expect(sent).toEqual(['first']);
+    clock.advance(1);
+    await second;
+    expect(sent).toEqual(['first', 'second']);
+  });
+
+  it('does not answer with what it knew before', covers('clock-jump', 'I5'), async () => {
+    const clock = createManualClock();
+    let works = true;
+    const health = createHealth({
+      touchLedger: () => (works ? Promise.resolve() : Promise.reject(new Error('The disk is full.'))),
+      askQueue: () => Promise.resolve(),
+      api: () => 'ok',
+      stopping: () => false,
+      clock,
+    });
+    expect(await health.check()).toMatchObject({ ledger: 'ok' });
+    works = false;
+    clock.jump(ms);
+    clock.advance(MINUTE);
+    expect(await health.check()).toMatchObject({ ledger: 'unwritable' });
+  });
+});
+
+describe('a sync', () => {
+  let world: World;
+  afterEach(() => world.remove());
+
+  /** The machine's clock, wrong by as much as a test says. */
+  function wrongClock(): { clock: Clock; setBy: (ms: number) => void } {
+    let wrongMs = 0;
+    const setBy = (ms: number): void => {
+      wrongMs += ms;
+    };
+    return { clock: { ...systemClock, now: () => systemClock.now() + wrongMs }, setBy };
+  }
+
+  const QUICK = {
+    settlingDelayMs: { reset: 20, timeout: 20 },
+    retry: { attemptsMax: 10, backoff: { baseMs: 5, capMs: 20 } },
+  };
+  const LOSSES = ['product.create', 'material.create', 'passport.init', 'passport.publish'] as const;
+
+  it(
+    'loses and doubles nothing while the clock is set to and fro, with answers that get lost',
+    covers(['clock-jump', 'answer-lost'], 'I4', 'I5', 'I6'),
+    async () => {
+      const { clock, setBy } = wrongClock();
+      world = await createWorld({
+        config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'auto' } },
+        files: smallFiles(SMALL),
+        profile: QUICK,
+        clock,
+        sandbox: {
+          gates: { materialData: { enabled: false } },
+          idempotency: 'ignored',
+          faults: [
+            ...LOSSES.map((operation) => ({ operation, kind: 'reset-after' as const, count: 2 })),
+            { operation: '*', kind: 'latency', ms: 50 },
+          ],
+        },
+      });
+      const syncing = world.sync({ waitMs: 60_000 });
+      let done = false;
+      const ended = syncing.finally(() => {
+        done = true;
+      });
+      await vi.waitUntil(() => world.contents().products.length > 0, { timeout: 60_000, interval: 5 });
+      for (const ms of [-DAY, DAY, HOUR, -HOUR, DAY, -DAY, -HOUR]) {
+        if (done) break;
+        setBy(ms);
+        await systemClock.sleep(120);
+      }
+      const report = await ended;
+      expect(exitCodeOf(report)).toBe(0);
+      const { products, materials, bomItems, publications } = world.contents();
+      expect([products, materials, bomItems, publications].map((list) => list.length)).toEqual([3, 2, 4, 3]);
+      expect(report.durationMs).toBeLessThan(HOUR / 2);
+    },
+  );
+
+  it('publishes what came while the clock was a day ahead', covers('clock-jump', 'I5'), async () => {
+    const { clock, setBy } = wrongClock();
+    const [erp] = SMALL_SOURCES;
+    const of = (stream: 'products' | 'boms') => ({
+      ...erp,
+      id: stream,
+      streams: { [stream]: erp?.streams[stream] },
+      mappings: erp?.mappings.filter((mapping) => mapping.stream === stream),
+    });
+    // No product has a part, so that nothing but the time of the last read tells whether all of its parts are known.
+    world = await createWorld({
+      config: {
+        sources: [of('products'), of('boms')],
+        passports: { init: 'when-complete', publish: 'auto' },
+      },
+      files: smallFiles({ ...SMALL, lines: [] }),
+      profile: QUICK,
+      sandbox: { gates: { bomPresent: { enabled: false } } },
+      clock,
+    });
+    const runtime = await world.open();
+    const { signal: abort } = new AbortController();
+    try {
+      setBy(DAY);
+      const first = await sync(runtime, { sources: ['products'], waitMs: 10_000, abort }, clock);
+      expect(first.passports).toEqual({ incomplete: 3 });
+      setBy(-DAY);
+      const second = await sync(runtime, { sources: [], waitMs: 10_000, abort }, clock);
+      expect(second.passports).toEqual({ published: 3 });
+    } finally {
+      await runtime.close();
+    }
+  });
+});
