@@ -18,6 +18,8 @@ export interface Breaker {
   /** Milliseconds to wait before asking again; 0 admits the request, as the canary while the breaker is open. */
   admit(now: number): number;
   observe(signal: Signal, now: number): void;
+  /** Whether requests go out freely: it is neither open nor about to open. */
+  isWell(): boolean;
   /** Since when the API has failed, or null while the breaker is not open. */
   openSince(): number | null;
   /** Whether what failed at this time fell into the present outage or the last one. */
@@ -60,7 +62,7 @@ export function createBreaker(random: () => number): Breaker {
 
   function delayCanary(now: number): void {
     canaryOut = false;
-    nextAt = now + intervalMs * (0.8 + 0.2 * random());
+    nextAt = now + Math.ceil(intervalMs * (0.8 + 0.2 * random()));
   }
 
   function openIfDue(now: number): void {
@@ -135,6 +137,7 @@ export function createBreaker(random: () => number): Breaker {
       }
     },
 
+    isWell: () => !isFailing(),
     openSince: () => (open ? (outage?.from ?? null) : null),
     wasOut: (at) => outage !== null && at >= outage.from && (outage.to === null || at <= outage.to),
     hasAnsweredSince: (at) => answeredAt !== null && answeredAt >= at,

@@ -37,6 +37,8 @@ export interface PacerOptions {
 
 export function createPacer({ controller, breaker, ping, concurrency, clock }: PacerOptions): Pacer {
   const limit = pLimit(concurrency);
+  /** One after the other: the first in line asks, and the others need not. */
+  const door = pLimit(1);
 
   function admit(): number {
     const now = clock.now();
@@ -76,7 +78,7 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
   return {
     run: (send, { abort, wanted }) =>
       limit(async () => {
-        if (!(await admitted(abort, wanted))) return null;
+        if (!(await door(() => admitted(abort, wanted)))) return null;
         let heard: Signal = { kind: 'unused' };
         try {
           const { value, signal } = await send();
@@ -88,7 +90,7 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
       }),
 
     async answers(since, abort) {
-      if (breaker.openSince() === null && (since === null || breaker.hasAnsweredSince(since))) return true;
+      if (breaker.isWell() && (since === null || breaker.hasAnsweredSince(since))) return true;
       if (admit() > 0 || !(await asks(abort))) return false;
       // It was admitted to find out, and nothing else follows from here.
       breaker.observe({ kind: 'unused' }, clock.now());

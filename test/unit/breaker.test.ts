@@ -84,14 +84,18 @@ describe('the breaker', () => {
     expect(canaries(1, AWAY)).toEqual([1000]);
   });
 
-  it('counts a delivery once, however often it fails, since it may be at fault by itself', covers('bad-row', 'I5'), () => {
-    for (let round = 0; round < 100; round += 1) {
-      observe(...different(9));
-      now += 1000;
-      expect(admit()).toBe(0);
-    }
-    expect(breaker.openSince()).toBeNull();
-  });
+  it(
+    'counts a delivery once, however often it fails, since it may be at fault by itself',
+    covers('bad-row', 'I5'),
+    () => {
+      for (let round = 0; round < 100; round += 1) {
+        observe(...different(9));
+        now += 1000;
+        expect(admit()).toBe(0);
+      }
+      expect(breaker.openSince()).toBeNull();
+    },
+  );
 
   it('does not take a platform that can be read for one that takes writes', () => {
     observe(...different(10));
@@ -148,7 +152,12 @@ describe('the breaker', () => {
 
 describe('the end of a request', () => {
   const detail = (status: number | null) => ({ detail: { status, message: '' } });
-  const away = (sent: boolean): Outcome => ({ kind: 'unavailable', sent, retryAfterMs: 7, ...detail(sent ? 503 : null) });
+  const away = (sent: boolean): Outcome => ({
+    kind: 'unavailable',
+    sent,
+    retryAfterMs: 7,
+    ...detail(sent ? 503 : null),
+  });
 
   it.each<[string, Outcome, Signal]>([
     ['never sent', away(false), { kind: 'failed', delivery: null, retryAfterMs: 7 }],

@@ -23,7 +23,7 @@ it('keeps no request waiting its turn that nobody wants any more, and spends no 
   claimed = false;
   const together = ['a', 'b', 'c', 'd'].map((name) => pacer.run(send(name), { abort, wanted: async () => !claimed }));
   const other = pacer.run(send('other'), { abort, wanted: always });
-  await clock.sleepers(4);
+  await clock.sleepers(1);
   clock.advance(1000);
   expect(await Promise.all(together)).toEqual(['a', null, null, null]);
   expect(await other).toBe('other');

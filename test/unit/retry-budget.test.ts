@@ -28,14 +28,18 @@ it('gives a tenth of the requests where many go out', () => {
   expect(waits[30]).toBe(2000);
 });
 
-it('never turns a retry away, and keeps nobody waiting for a clock that was set back', covers('clock-jump', 'I5'), () => {
-  const budget = createRetryBudget();
-  for (let count = 0; count < 5000; count += 1) budget.reserve(START);
-  expect(budget.reserve(START)).toBeGreaterThan(490_000);
-  const other = createRetryBudget();
-  for (let count = 0; count < 21; count += 1) other.reserve(START);
-  expect(other.reserve(START - 86_400_000)).toBe(1100);
-});
+it(
+  'never turns a retry away, and keeps nobody waiting for a clock that was set back',
+  covers('clock-jump', 'I5'),
+  () => {
+    const budget = createRetryBudget();
+    for (let count = 0; count < 5000; count += 1) budget.reserve(START);
+    expect(budget.reserve(START)).toBeGreaterThan(490_000);
+    const other = createRetryBudget();
+    for (let count = 0; count < 21; count += 1) other.reserve(START);
+    expect(other.reserve(START - 86_400_000)).toBe(1100);
+  },
+);
 
 it('rests from reading for as long as the reading took, and for each list by itself', () => {
   const budget = createReadBudget();
