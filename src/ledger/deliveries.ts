@@ -90,9 +90,10 @@ export function createDeliveries(
       `UPDATE deliveries SET state = ?, due_at = ?, attempts = max(0, attempts + ?), uncertain = ?, reason = ?, settled_at = ?
        WHERE id = ?`,
     ),
-    deliver: db.prepare<[string, number, number]>(
+    // Where it was read back, the attempt that did it was counted when it came into doubt.
+    deliver: db.prepare<[string, number, 0 | 1, number]>(
       `UPDATE deliveries SET state = ?, settled_at = ?, due_at = 0, uncertain = 0, reason = NULL, desired = NULL, body = NULL,
-       attempts = attempts + 1 WHERE id = ?`,
+       attempts = max(1, attempts + ?) WHERE id = ?`,
     ),
     baseline: db.prepare<[string, string, string, number]>(
       'UPDATE items SET baseline = ?, baseline_hash = ?, remote_id = ? WHERE id = ?',
@@ -160,7 +161,8 @@ export function createDeliveries(
   }
 
   function deliver(row: DeliveryRow, verdict: Extract<Verdict, { kind: 'delivered' }>): number {
-    sql.deliver.run(transition(row.state, 'accept'), clock.now(), row.id);
+    const attempts = verdict.by === 'answer' ? 1 : 0;
+    sql.deliver.run(transition(row.state, 'accept'), clock.now(), attempts, row.id);
     const isNew = row.remoteId === null;
     const remoteId = verdict.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(verdict.remoteId);
     // I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is.

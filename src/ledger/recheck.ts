@@ -28,7 +28,8 @@ export function createRecheck(
     postpone: db.prepare<[number, number]>('UPDATE deliveries SET due_at = ? WHERE id = ?'),
     // True of a superseded delivery whose predecessor asked for the same and met a gate as well.
     repeats: db.prepare<[number], { id: number }>(
-      `SELECT d.id FROM deliveries d JOIN deliveries p ON p.item_id = d.item_id AND p.revision = d.revision - 1
+      `SELECT d.id FROM deliveries d JOIN deliveries p ON p.item_id = d.item_id AND p.revision =
+         (SELECT max(revision) FROM deliveries WHERE item_id = d.item_id AND revision < d.revision)
        WHERE d.id = ? AND d.state = 'superseded' AND p.state = 'superseded' AND p.operation = d.operation
          AND p.desired_hash = d.desired_hash AND p.reason ->> '$.code' = 'gate'`,
     ),
