@@ -1,4 +1,4 @@
-import { type DeliveryEvent, type DeliveryState, type Operation, type Reason, transition } from '../domain/delivery.ts';
+import { type DeliveryState, type Operation, type Reason, transition } from '../domain/delivery.ts';
 import type { RefRole, SubjectKind } from '../domain/item.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
 import type {
@@ -21,6 +21,7 @@ import { createFollowProfile } from './follow-profile.ts';
 import type { Imports } from './imports.ts';
 import type { Items } from './items.ts';
 import { presenceOf, sentProduct } from './known-content.ts';
+import { MOVES } from './moves.ts';
 import type { Passports } from './passports.ts';
 
 interface DeliveryRow {
@@ -306,36 +307,3 @@ const STAYS_OPEN: ReadonlySet<Verdict['kind']> = new Set(['doubt', 'resend', 're
 function dueDelivery(row: DeliveryRow): DueDelivery {
   return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source };
 }
-
-interface Move {
-  event: DeliveryEvent;
-  dueAt: number;
-  spent: -1 | 0 | 1;
-  /** Left out where the verdict leaves open what was open before. */
-  uncertain?: 0 | 1;
-}
-
-/** What each verdict but success does to a delivery. */
-const MOVES: { [K in Exclude<Verdict['kind'], 'delivered'>]: (verdict: Extract<Verdict, { kind: K }>) => Move } = {
-  retry: ({ dueAt, spend, uncertain }) => ({
-    event: 'retry',
-    dueAt,
-    spent: spend ? 1 : 0,
-    ...(uncertain ? { uncertain: 1 } : {}),
-  }),
-  doubt: ({ nextLookAt, spend }) => ({
-    event: 'doubt',
-    dueAt: nextLookAt ?? 0,
-    spent: spend ? 1 : 0,
-    uncertain: 1,
-  }),
-  resend: ({ dueAt, absent, refund }) => ({
-    event: 'resend',
-    dueAt,
-    spent: refund ? -1 : 0,
-    ...(absent ? { uncertain: 0 } : {}),
-  }),
-  blocked: ({ recheckAt }) => ({ event: 'block', dueAt: recheckAt ?? 0, spent: 0, uncertain: 0 }),
-  rejected: () => ({ event: 'reject', dueAt: 0, spent: 0, uncertain: 0 }),
-  parked: () => ({ event: 'exhaust', dueAt: 0, spent: 0, uncertain: 0 }),
-};

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { scaled } from '../support/chaos.ts';
 import { covers } from '../support/reliability.ts';
@@ -14,6 +14,9 @@ const SERVER_ERROR: Outcome = { kind: 'ambiguous', doubt: 'server_error', ...det
 const HOUR_MS = 3_600_000;
 /** What a delivery takes by itself. */
 const OWN_MS = 100;
+
+// A day of virtual time takes its minutes.
+vi.setConfig({ testTimeout: scaled(90_000, 900_000) });
 
 let world: VirtualWorld;
 afterEach(() => world.remove());
@@ -67,26 +70,20 @@ describe('an outage', () => {
       expect(spent()).toEqual([]);
       expect(keys(count).filter((key) => world.created.get(key) !== 1)).toEqual([]);
     },
-    120_000,
   );
 
-  it(
-    'of an hour costs a tenth more requests at most',
-    covers('api-down', 'I5'),
-    async () => {
-      world = await createVirtualWorld({});
-      awayAfter(100, { outcome: BAD_GATEWAY });
-      const count = scaled(1100, 2100);
-      await world.stage(keys(count));
-      const begun = world.time.now();
-      await world.time.pass(scaled(1 / 6, 1) * HOUR_MS);
-      world.failing = () => null;
-      await world.time.pass(HOUR_MS, deliveredAll(count));
-      expect(world.states()).toEqual({ delivered: count });
-      expect(since(begun, 'write') + since(begun, 'ping') + since(begun, 'list')).toBeLessThanOrEqual(count * 1.1);
-    },
-    120_000,
-  );
+  it('of an hour costs a tenth more requests at most', covers('api-down', 'I5'), async () => {
+    world = await createVirtualWorld({});
+    awayAfter(100, { outcome: BAD_GATEWAY });
+    const count = scaled(1100, 2100);
+    await world.stage(keys(count));
+    const begun = world.time.now();
+    await world.time.pass(scaled(1 / 6, 1) * HOUR_MS);
+    world.failing = () => null;
+    await world.time.pass(HOUR_MS, deliveredAll(count));
+    expect(world.states()).toEqual({ delivered: count });
+    expect(since(begun, 'write') + since(begun, 'ping') + since(begun, 'list')).toBeLessThanOrEqual(count * 1.1);
+  });
 
   it(
     'of writes alone is told from deliveries that are at fault, and spends no attempt either',
@@ -105,25 +102,19 @@ describe('an outage', () => {
       expect(world.states()).toEqual({ delivered: 100 });
       expect(spent()).toEqual([]);
     },
-    120_000,
   );
 
-  it(
-    'does not use up the attempts of a single delivery',
-    covers('api-down', 'I5', 'I6'),
-    async () => {
-      world = await createVirtualWorld({ profile: { idempotency: 'honoured' } });
-      world.failing = () => ({ outcome: RESET });
-      await world.stage(['P1']);
-      await world.time.pass(scaled(1 / 6, 24) * HOUR_MS);
-      expect(world.states()).toEqual({ in_doubt: 1 });
-      expect(since(0, 'write')).toBe(1);
-      world.failing = () => null;
-      await world.time.pass(HOUR_MS, deliveredAll(1));
-      expect([attemptsOf('P1'), world.created.get('P1')]).toEqual([1, 1]);
-    },
-    60_000,
-  );
+  it('does not use up the attempts of a single delivery', covers('api-down', 'I5', 'I6'), async () => {
+    world = await createVirtualWorld({ profile: { idempotency: 'honoured' } });
+    world.failing = () => ({ outcome: RESET });
+    await world.stage(['P1']);
+    await world.time.pass(scaled(1 / 6, 24) * HOUR_MS);
+    expect(world.states()).toEqual({ in_doubt: 1 });
+    expect(since(0, 'write')).toBe(1);
+    world.failing = () => null;
+    await world.time.pass(HOUR_MS, deliveredAll(1));
+    expect([attemptsOf('P1'), world.created.get('P1')]).toEqual([1, 1]);
+  });
 });
 
 describe('a poison item', () => {
@@ -150,55 +141,44 @@ describe('a poison item', () => {
       expect(attemptsOf('poison')).toBe(8);
       expect(world.requests.filter(({ sku }) => sku === 'poison')).toHaveLength(8);
     },
-    120_000,
   );
 
-  it(
-    'is parked by its own limit also where nothing else goes on',
-    covers('server-error', 'I5', 'I6'),
-    async () => {
-      world = await createVirtualWorld({ profile: { idempotency: 'honoured' } });
-      world.failing = ({ sku }) => (sku === 'poison' ? { outcome: SERVER_ERROR } : null);
-      await world.stage(['poison']);
-      await world.time.pass(HOUR_MS);
-      expect(attemptsOf('poison')).toBe(8);
-      expect(world.ledger.views.item('product', 'poison')).toMatchObject({
-        state: 'in_doubt',
-        reason: { code: 'exhausted' },
-      });
-      expect(world.breaker.openSince()).toBeNull();
-    },
-    60_000,
-  );
+  it('is parked by its own limit also where nothing else goes on', covers('server-error', 'I5', 'I6'), async () => {
+    world = await createVirtualWorld({ profile: { idempotency: 'honoured' } });
+    world.failing = ({ sku }) => (sku === 'poison' ? { outcome: SERVER_ERROR } : null);
+    await world.stage(['poison']);
+    await world.time.pass(HOUR_MS);
+    expect(attemptsOf('poison')).toBe(8);
+    expect(world.ledger.views.item('product', 'poison')).toMatchObject({
+      state: 'in_doubt',
+      reason: { code: 'exhausted' },
+    });
+    expect(world.breaker.openSince()).toBeNull();
+  });
 });
 
-it(
-  'lets no more retries out than the budget has, and loses none',
-  covers('server-error', 'I5', 'I6'),
-  async () => {
-    world = await createVirtualWorld({ profile: { retry: { attemptsMax: 100 } } });
-    const count = 600;
-    const failedOnce = new Set<string>();
-    // Each second one fails the first time: never ten in a row.
-    world.failing = ({ what, sku }) => {
-      if (what !== 'write' || sku === null || failedOnce.has(sku) || Number(sku.slice(1)) % 2 === 0) return null;
-      failedOnce.add(sku);
-      return { outcome: SERVER_ERROR };
-    };
-    await world.stage(keys(count));
-    await world.time.pass(HOUR_MS, deliveredAll(count));
-    expect(world.states()).toEqual({ delivered: count });
-    const firsts = new Set<string>();
-    const retriesAt = world.requests.flatMap(({ what, sku, at }) => {
-      if (what !== 'write' || sku === null) return [];
-      const isRetry = firsts.has(sku);
-      firsts.add(sku);
-      return isRetry ? [at] : [];
-    });
-    expect(retriesAt).toHaveLength(300);
-    const most = retriesAt.map((at) => retriesAt.filter((other) => other >= at && other < at + 1000).length);
-    // Ten a second, and those of one second that nobody had taken before.
-    expect(Math.max(...most)).toBeLessThanOrEqual(22);
-  },
-  60_000,
-);
+it('lets no more retries out than the budget has, and loses none', covers('server-error', 'I5', 'I6'), async () => {
+  world = await createVirtualWorld({ profile: { retry: { attemptsMax: 100 } } });
+  const count = 600;
+  const failedOnce = new Set<string>();
+  // Each second one fails the first time: never ten in a row.
+  world.failing = ({ what, sku }) => {
+    if (what !== 'write' || sku === null || failedOnce.has(sku) || Number(sku.slice(1)) % 2 === 0) return null;
+    failedOnce.add(sku);
+    return { outcome: SERVER_ERROR };
+  };
+  await world.stage(keys(count));
+  await world.time.pass(HOUR_MS, deliveredAll(count));
+  expect(world.states()).toEqual({ delivered: count });
+  const firsts = new Set<string>();
+  const retriesAt = world.requests.flatMap(({ what, sku, at }) => {
+    if (what !== 'write' || sku === null) return [];
+    const isRetry = firsts.has(sku);
+    firsts.add(sku);
+    return isRetry ? [at] : [];
+  });
+  expect(retriesAt).toHaveLength(300);
+  const most = retriesAt.map((at) => retriesAt.filter((other) => other >= at && other < at + 1000).length);
+  // Ten a second, and those of one second that nobody had taken before.
+  expect(Math.max(...most)).toBeLessThanOrEqual(22);
+});
