@@ -17,6 +17,7 @@ export type Signal =
 
 /** @param delivery the delivery that was sent, or null for a read */
 export function signalOf(outcome: Outcome, delivery: number | null): Signal {
+  const answered: Signal = { kind: 'answered', by: delivery === null ? 'read' : 'write' };
   switch (outcome.kind) {
     case 'throttled':
       return { kind: 'throttled', retryAfterMs: outcome.retryAfterMs };
@@ -25,12 +26,16 @@ export function signalOf(outcome: Outcome, delivery: number | null): Signal {
     case 'ambiguous': {
       const { status } = outcome.detail;
       // A success that cannot be read, or a 408, comes from a server that is at work.
-      if (status !== null && status < 500) break;
-      return { kind: 'failed', delivery, retryAfterMs: null };
+      return status !== null && status < 500 ? answered : { kind: 'failed', delivery, retryAfterMs: null };
     }
-    default:
+    case 'accepted':
+    case 'exists':
+    case 'gated':
+    case 'in_flight':
+    case 'refused':
+    case 'denied':
+      return answered;
   }
-  return { kind: 'answered', by: delivery === null ? 'read' : 'write' };
 }
 
 /** The part of a signal that is about the rate: a server that is away tells its capacity only where it names a time. */

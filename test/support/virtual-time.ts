@@ -50,7 +50,7 @@ export function createVirtualTime(startMs = Date.UTC(2027, 0, 15)): VirtualTime 
         await settle();
         if (done() || now >= end) return;
         now = Math.max(now, Math.min(end, next()));
-        for (const sleeper of [...sleeping]) if (sleeper.until <= now) sleeper.wake();
+        for (const sleeper of sleeping) if (sleeper.until <= now) sleeper.wake();
       }
     },
   };
