@@ -2,7 +2,7 @@ import { kindOf } from '../domain/delivery.ts';
 import { fault } from '../domain/faults.ts';
 import type { ListableKind, SentWrite, Target } from '../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../domain/profile.ts';
-import { type Expectation, NOTHING_EXPECTED } from './classify.ts';
+import { type Expectation, meaningOf, NOTHING_EXPECTED } from './classify.ts';
 import type { Credentials } from './credentials.ts';
 import { encodeImport, encodeWrite, wireNameOf } from './encode.ts';
 import { ENDPOINTS, type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOperation } from './endpoints.ts';
@@ -13,7 +13,7 @@ import { type ApiOptions, createSession, type Session } from './session.ts';
 
 export type TargetOptions = ApiOptions;
 
-/** Somebody is waiting for the answer to a probe. */
+/** Somebody is waiting for the answer to a probe or a ping. */
 const PROBE_TOTAL_MS = 10_000;
 
 /**
@@ -84,6 +84,15 @@ export function targetOver(session: Session): Target {
 
     list: (kind, onPage, signal) =>
       session.list({ endpoint: LIST_ENDPOINTS[kind], shape: shapes[kind], onPage, signal }),
+
+    async ping(signal) {
+      const path = prefix + LIST_ENDPOINTS.product.path + (listQuery === '' ? '' : `?${listQuery}`);
+      const request = { method: 'GET', path, body: null, bytesMax: answerBytesMax, totalMs: PROBE_TOTAL_MS } as const;
+      const exchange = await session.ask(key, { ...request, signal });
+      // The page may be longer than what is read of it here: the status is enough.
+      const isThere = exchange.kind === 'answer' && meaningOf(exchange.status) === 'done';
+      return isThere ? { kind: 'accepted', remoteId: null } : judge.outcomeOf(exchange, NOTHING_EXPECTED);
+    },
 
     async probe(signal) {
       const asker = (credentials: Credentials) => (method: Endpoint['method'], path: string, body: string | null) =>

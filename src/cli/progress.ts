@@ -101,6 +101,7 @@ function createBars(options: ProgressOptions): Progress {
       tally.observe(event);
       if (event.type === 'paused') paused = shorten(`paused: ${printable(event.reason.message)}`, 60);
       if (event.type === 'resumed') paused = '';
+      if (event.type === 'outage') paused = event.away ? AWAY : '';
       if (event.type !== 'page') return;
       const name = `${event.source}/${event.stream}`;
       const detail = `${formatCount(event.read)} rows`;
@@ -119,6 +120,7 @@ function createBars(options: ProgressOptions): Progress {
 }
 
 const LINE_EVERY_MS = 5000;
+const AWAY = 'the API is away';
 
 function createLines(options: ProgressOptions): Progress {
   const { output } = options;
@@ -135,6 +137,7 @@ function createLines(options: ProgressOptions): Progress {
       if (event.type === 'page') read.set(`${event.source}/${event.stream}`, event.read);
       if (event.type === 'paused') output.note(`paused: ${printable(event.reason.message)}`);
       if (event.type === 'resumed') output.note('resumed');
+      if (event.type === 'outage') output.note(event.away ? AWAY : 'the API is back');
     },
     stop: () => clearInterval(timer),
   };

@@ -35,7 +35,7 @@ export function createObservation(options: {
   function api(): ApiStanding {
     const state = gate.state();
     if (!state.open) return `denied_${state.by}`;
-    if (gate.unreachableSince() !== null) return 'unreachable';
+    if (runtime.unreachableSince() !== null) return 'unreachable';
     return gate.refused().size === 0 ? 'ok' : 'denied_scope';
   }
 

@@ -1,4 +1,5 @@
 import { createApiClient } from '../api/api-client.ts';
+import { createBreaker } from '../delivery/breaker.ts';
 import { createDeliverer } from '../delivery/deliverer.ts';
 import { createDoubts } from '../delivery/doubts.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
@@ -7,7 +8,10 @@ import { createFeeder } from '../delivery/feeder.ts';
 import { heldBy } from '../delivery/held.ts';
 import { createPacer } from '../delivery/pacer.ts';
 import { createPassports, type Passports } from '../delivery/passports.ts';
+import { createPing } from '../delivery/ping.ts';
 import { createRateController } from '../delivery/rate-controller.ts';
+import { createRecheck, type Recheck } from '../delivery/recheck.ts';
+import { createRetryBudget } from '../delivery/retry-budget.ts';
 import { createTargetGate, type TargetGate } from '../delivery/target-gate.ts';
 import { fault } from '../domain/faults.ts';
 import type { Ledger, RunTrigger } from '../domain/ports/ledger.ts';
@@ -28,6 +32,7 @@ import { createQueues } from '../queue/create-queues.ts';
 import { createMappers, type Mappers } from './mappers.ts';
 import { openSource, type RuntimeConfig } from './open-source.ts';
 import { queuePrefix } from './open-views.ts';
+import { createOutageWatch } from './outage-watch.ts';
 import { passportRulesOf } from './passport-rules.ts';
 
 export interface RuntimeOptions {
@@ -57,6 +62,10 @@ export interface Runtime {
   engine: Engine;
   mapQueue: MapQueue;
   passports: Passports;
+  recheck: Recheck;
+  /** Since when no request has been answered, or only writes have failed that ought not to, by `Clock.ticks`; null while all
+   * is well. */
+  unreachableSince(): number | null;
   /** Deliveries that were in the air when the last process ended. */
   voided: number;
   /** Opens the queue and begins to map and deliver; further calls change nothing. */
@@ -111,12 +120,17 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const mapperOf = (source: string) => mappers.of(source);
     const gate = createTargetGate(clock, { ownPublishKey: publishKey !== null });
     const controller = createRateController(maxRate, random);
-    const pacer = createPacer({ controller, concurrency: CONCURRENCY.requests, clock });
+    const breaker = createBreaker(random);
+    const retries = createRetryBudget();
+    const ping = createPing({ target, gate, emit });
+    const pacer = createPacer({ controller, breaker, ping, concurrency: CONCURRENCY.requests, clock });
     const held = () => heldBy(gate.refused().keys(), profile);
     const feeder = createFeeder({ ledger, queues, held });
-    const delivering = { ledger, target, gate, profile, clock, random, emit };
-    const deliverer = createDeliverer({ ...delivering, pacer });
+    const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit };
+    const deliverer = createDeliverer(delivering);
     const doubts = createDoubts({ ...delivering, reader });
+    const recheck = createRecheck({ ledger, now: () => clock.ticks() });
+    const outageWatch = createOutageWatch({ breaker, clock, emit, log });
     const passports = createPassports({ ledger, now: () => clock.ticks() });
     bus.subscribe(({ type }) => {
       if (type === 'settled' || type === 'mapped') passports.stir();
@@ -152,6 +166,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const mapping = (): boolean => mapQueue.busy() || views.pendingSources().length > 0;
 
     async function eachRound(): Promise<void> {
+      outageWatch.look();
+      if ((await recheck.look()) > 0) engine.wake();
       await mapQueue.watch(views.pendingSources());
       const atRest = pulling === 0 && !mapping() && feeder.outstanding() === 0;
       if ((await passports.look(atRest)) > 0) engine.wake();
@@ -183,6 +199,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       engine,
       mapQueue,
       passports,
+      recheck,
+      unreachableSince: () => gate.unreachableSince() ?? breaker.openSince(),
       voided,
       startWorkers,
       replay: replayNow,

@@ -61,6 +61,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const runIds: number[] = [];
   let problem: Fault | null = null;
   try {
+    await runtime.recheck.look();
     if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
       await runtime.startWorkers();
     const resume = runtime.passports.pause();
@@ -121,7 +122,7 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
     if (!gate.open && outstanding === 0) {
       return fault(gate.by === 'plan' ? 'api.plan' : 'api.key', gate.reason.message, GATE_ADVICE[gate.by]);
     }
-    const unreachable = runtime.gate.unreachableSince();
+    const unreachable = runtime.unreachableSince();
     if (unreachable !== null && clock.ticks() - unreachable >= request.waitMs)
       return unreachableFault(runtime, request);
     troubleSince = trouble === null ? null : (troubleSince ?? clock.ticks());

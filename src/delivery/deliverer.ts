@@ -12,13 +12,15 @@ import { createCanary } from './canary.ts';
 import { judge, VERDICT_STATES } from './judge.ts';
 import { judgeImport } from './judge-import.ts';
 import type { Pacer } from './pacer.ts';
-import type { RateSignal } from './rate-controller.ts';
+import type { RetryBudget } from './retry-budget.ts';
+import { type Signal, signalOf } from './signal.ts';
 import type { TargetGate } from './target-gate.ts';
 
 export interface DelivererOptions {
   ledger: Ledger;
   target: Target;
   pacer: Pacer;
+  retries: RetryBudget;
   gate: TargetGate;
   profile: Profile;
   clock: Clock;
@@ -47,7 +49,7 @@ const SETTLE_AGAIN_MS = 1000;
  * only once the request may really go out, so that a crash puts nothing in doubt that was merely waiting its turn.
  */
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { ledger, target, pacer, gate, profile, clock, random, emit } = options;
+  const { ledger, target, pacer, retries, gate, profile, clock, random, emit } = options;
   const canary = createCanary({ gate, clock });
 
   type Sent = { delivery: ClaimedDelivery; outcome: Outcome; latencyMs: number };
@@ -57,18 +59,19 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     deliveryId: number,
     scope: Scope,
     out: () => void,
-  ): Promise<{ value: Sent | Attempt; signal: RateSignal }> {
+  ): Promise<{ value: Sent | Attempt; signal: Signal }> {
     if (!gate.allows(scope)) return { value: { result: 'held' }, signal: { kind: 'unused' } };
     const claim = await ledger.claim(deliveryId);
     if (claim.status !== 'claimed') return { value: { result: 'gone' }, signal: { kind: 'unused' } };
     // From here on the attempt runs to its end, whatever is stopped meanwhile: an aborted request would be a doubt.
     out();
     const { import: batch, ...write } = claim.delivery;
+    retries.sent(clock.ticks());
     const members = batch && { members: batch.members.map(({ naturalKey }) => naturalKey) };
     const { outcome, latencyMs } = await target.send({ ...write, ...members });
     gate.observe(outcome, scope);
     emit({ type: 'request', operation: claim.delivery.operation, outcome: outcome.kind, retry: claim.delivery.again });
-    return { value: { delivery: claim.delivery, outcome, latencyMs }, signal: signalOf(outcome) };
+    return { value: { delivery: claim.delivery, outcome, latencyMs }, signal: signalOf(outcome, claim.delivery.id) };
   }
 
   let trouble: Fault | null = null;
@@ -105,12 +108,22 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   async function settleOne(sent: Sent, abort: AbortSignal): Promise<Attempt> {
     const { delivery, outcome } = sent;
-    const { id: deliveryId, operation, attempts, uncertain } = delivery;
+    const { id: deliveryId, operation, attempts, uncertain, busySince } = delivery;
     const now = clock.now();
-    const verdict = judge(outcome, { operation, attempts, uncertain, profile, now, random: random() });
+    const context = { operation, attempts, uncertain, busySince, profile, now, random: random() };
+    const verdict = inTurn(judge(outcome, context), outcome);
     await surely(() => ledger.settle({ deliveryId, verdict, judgedAt: now }), abort);
     return tell(delivery, verdict, sent);
   }
+
+  /** When a retry after this outcome may go out at the earliest. Waiting for a limit or a key is not the budget's matter. */
+  function turnOf({ kind }: Outcome): number {
+    const now = clock.now();
+    return kind === 'unavailable' || kind === 'in_flight' ? now + retries.reserve(clock.ticks()) : now;
+  }
+
+  const inTurn = (verdict: Verdict, outcome: Outcome): Verdict =>
+    verdict.kind === 'retry' ? notBefore(turnOf(outcome), verdict) : verdict;
 
   async function settleImport(sent: Sent, batch: ClaimedImport, abort: AbortSignal): Promise<Attempt> {
     const { delivery, outcome } = sent;
@@ -120,9 +133,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const verdict = verdicts[index];
       return verdict === undefined ? [] : [{ member, verdict }];
     });
+    // They go out again together, so that they take one place.
+    const turnAt = turnOf(outcome);
     const settlements = judged.map(({ member, verdict }) => ({
       deliveryId: member.id,
-      verdict,
+      verdict: notBefore(turnAt, verdict),
       judgedAt: context.now,
     }));
     await surely(() => ledger.settleImport({ settlements, ...company }), abort);
@@ -154,12 +169,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   };
 }
 
-function signalOf(outcome: Outcome): RateSignal {
-  if (outcome.kind === 'throttled' || outcome.kind === 'unavailable') {
-    return { kind: outcome.kind, retryAfterMs: outcome.retryAfterMs };
-  }
-  // No answer at all is no sign of capacity either: let one request find out before the others follow.
-  if (outcome.kind === 'ambiguous' && outcome.detail.status === null)
-    return { kind: 'unavailable', retryAfterMs: null };
-  return { kind: 'ok' };
+function notBefore(turnAt: number, verdict: Verdict): Verdict {
+  return verdict.kind === 'retry' ? { ...verdict, dueAt: Math.max(verdict.dueAt, turnAt) } : verdict;
 }

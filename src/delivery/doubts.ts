@@ -5,16 +5,30 @@ import type { Emit } from '../domain/ports/progress.ts';
 import type { ListableKind, RemoteItem, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Breaker } from './breaker.ts';
 import { heldBy, READ_REASONS } from './held.ts';
-import { doubtPolicy, judgeResend, VERDICT_STATES } from './judge.ts';
+import {
+  blockedByGate,
+  doubtPolicy,
+  type JudgeContext,
+  judgeResend,
+  type ResendContext,
+  VERDICT_STATES,
+} from './judge.ts';
 import { judgeReadBack } from './judge-import.ts';
+import type { Pacer } from './pacer.ts';
 import { hasTakenEffect, readPublications, showsInPublications, unclearReason } from './passport-doubts.ts';
+import { createReadBudget, type ReadBudget } from './read-budget.ts';
+import type { RetryBudget } from './retry-budget.ts';
 import type { TargetGate } from './target-gate.ts';
 
 export interface DoubtsOptions {
   ledger: Ledger;
   target: Target;
   reader: Pick<PlatformReader, 'publications'>;
+  pacer: Pick<Pacer, 'answers'>;
+  breaker: Pick<Breaker, 'wasOut'>;
+  retries: RetryBudget;
   gate: TargetGate;
   profile: Profile;
   clock: Clock;
@@ -24,7 +38,7 @@ export interface DoubtsOptions {
 
 /** Settles doubts: by sending again where that is safe, by reading back where the API can be read. */
 export interface Doubts {
-  /** Takes on what may be looked at by now. Gives the number of doubts that were looked at. */
+  /** Takes on what may be looked at by now, unless the API is away. Gives the number of doubts that were looked at. */
   resolve(abort: AbortSignal): Promise<number>;
 }
 
@@ -36,15 +50,31 @@ const SAME_KEY_MAX = 10;
 const LOOK_AGAIN_MS = 10_000;
 
 export function createDoubts(options: DoubtsOptions): Doubts {
-  const { ledger, target, reader, gate, profile, clock, random, emit } = options;
+  const { ledger, target, reader, pacer, breaker, retries, gate, profile, clock, random, emit } = options;
 
-  const context = ({ operation, attempts }: DoubtfulDelivery) => ({
+  const readBudget = createReadBudget();
+
+  /** The ledger has times of the wall clock; what goes on in this process is told by one that nobody sets. */
+  const ticksAt = (at: number): number => clock.ticks() - (clock.now() - at);
+
+  const context = ({ operation, attempts }: DoubtfulDelivery): JudgeContext => ({
     operation,
     attempts,
     profile,
     now: clock.now(),
     random: random(),
   });
+
+  /**
+   * For a delivery that is found to be safe to send again. `sharedTurnMs` is the place in the retry budget of an import
+   * that it goes out with.
+   */
+  function resendContext(delivery: DoubtfulDelivery, sharedTurnMs?: number): ResendContext {
+    const now = clock.now();
+    const turnMs = sharedTurnMs ?? retries.reserve(clock.ticks());
+    const dueAt = turnMs === 0 ? 0 : now + turnMs;
+    return { ...context(delivery), dueAt, refund: breaker.wasOut(ticksAt(delivery.since)) };
+  }
 
   async function settle(delivery: DoubtfulDelivery, verdict: Verdict): Promise<void> {
     const { id, kind, key, operation } = delivery;
@@ -69,6 +99,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   async function readBack(kind: ListableKind, doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
     const wanted = new Map<string, RemoteItem[]>();
     for (const { naturalKey } of doubts) if (naturalKey !== null) wanted.set(naturalKey, []);
+    const begunAt = clock.ticks();
     const listing = await target.list(
       kind,
       (items) => {
@@ -79,6 +110,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       },
       abort,
     );
+    readBudget.spent(kind, { begunAt, endedAt: clock.ticks() });
     emit({
       type: 'request',
       operation: 'list',
@@ -99,7 +131,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   function readBackVerdict(delivery: DoubtfulDelivery, found: readonly RemoteItem[], complete: boolean): Verdict {
     const { reason, operation, sent } = delivery;
-    if (sent !== null && complete) return judgeReadBack({ ...delivery, sent }, found, context(delivery));
+    if (sent !== null && complete) return judgeReadBack({ ...delivery, sent }, found, resendContext(delivery));
     const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
     const existed = reason.code === 'exists';
     if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown: !existed, by: 'read_back' };
@@ -108,12 +140,14 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
       return { kind: 'rejected', reason: { ...reason, message } };
     }
-    return judgeResend(context(delivery), absent(reason), true);
+    return judgeResend(resendContext(delivery), absent(reason), true);
   }
 
   /** One listing serves all passports: what is public has been published, and what is not has been withdrawn. */
   async function lookForPublications(doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
+    const begunAt = clock.ticks();
     const read = await readPublications(reader, abort);
+    readBudget.spent('publications', { begunAt, endedAt: clock.ticks() });
     const outcome = read.complete ? 'accepted' : read.outcome.kind;
     emit({ type: 'request', operation: 'publications', outcome, retry: false });
     if (!read.complete) {
@@ -133,8 +167,8 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     const { reason } = delivery;
     if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
     if (done === null) return { kind: 'doubt', nextLookAt: null, spend: false, reason: unclearReason(reason) };
-    if (reason.code === 'gate') return { kind: 'blocked', reason };
-    return judgeResend(context(delivery), absent(reason), true);
+    if (reason.code === 'gate') return blockedByGate(reason, context(delivery));
+    return judgeResend(resendContext(delivery), absent(reason), true);
   }
 
   /** Where the attempts are spent, the list of publications still tells whether one of them took effect. */
@@ -148,12 +182,50 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   /** An import that may have arrived goes out again as it is: the doubts of all its members are settled at once. */
   async function resendImport(members: readonly DoubtfulDelivery[]): Promise<void> {
+    const turnMs = retries.reserve(clock.ticks());
     const settlements = members.map((delivery) => ({
       deliveryId: delivery.id,
-      verdict: judgeResend(context(delivery), delivery.reason, false),
+      verdict: judgeResend(resendContext(delivery, turnMs), delivery.reason, false),
     }));
     const keep = settlements.every(({ verdict }) => verdict.kind === 'resend');
     await ledger.settleImport({ settlements, keep, groupMax: null });
+  }
+
+  /**
+   * Sends again what is safe to send again, once the API has answered something since: that it is away is no news of a
+   * delivery, and to send it into an outage would only spend its attempts.
+   */
+  async function resend(doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<number> {
+    if (doubts.length === 0) return 0;
+    const since = doubts.reduce((latest, delivery) => Math.max(latest, delivery.since), 0);
+    if (!(await pacer.answers(ticksAt(since), abort))) return 0;
+    const imports = new Map<number, DoubtfulDelivery[]>();
+    const settled: Promise<void>[] = [];
+    for (const delivery of doubts) {
+      if (delivery.importId === null) {
+        settled.push(settle(delivery, judgeResend(resendContext(delivery), delivery.reason, false)));
+        continue;
+      }
+      const members = imports.get(delivery.importId) ?? [];
+      members.push(delivery);
+      imports.set(delivery.importId, members);
+    }
+    for (const members of imports.values()) settled.push(resendImport(members));
+    await Promise.all(settled);
+    return doubts.length;
+  }
+
+  /** Reads what `read` reads for these doubts, where the API may be read now and it is there. */
+  async function look(
+    what: Parameters<ReadBudget['admit']>[0],
+    doubts: readonly DoubtfulDelivery[],
+    read: () => Promise<void>,
+    abort: AbortSignal,
+  ): Promise<number> {
+    if (doubts.length === 0 || abort.aborted || !gate.allows('read')) return 0;
+    if (readBudget.admit(what, clock.ticks()) > 0 || !(await pacer.answers(null, abort))) return 0;
+    await read();
+    return doubts.length;
   }
 
   return {
@@ -161,29 +233,27 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       const doubts = await ledger.doubtfulDeliveries({ limit: BATCH, held: heldBy(gate.refused().keys(), profile) });
       const toList: Record<ListableKind, DoubtfulDelivery[]> = { product: [], material: [] };
       const toLookFor: DoubtfulDelivery[] = [];
-      const imports = new Map<number, DoubtfulDelivery[]>();
-      const settled: Promise<void>[] = [];
+      const toSend: DoubtfulDelivery[] = [];
+      const toShow: DoubtfulDelivery[] = [];
       for (const delivery of doubts) {
-        const { kind, operation, reason, importId } = delivery;
+        const { kind, operation, reason } = delivery;
         const policy =
           READ_REASONS.has(reason.code) || isLastResort(delivery) ? 'read_back' : doubtPolicy(operation, profile);
         if (policy === 'read_back' && showsInPublications(operation)) toLookFor.push(delivery);
         else if (policy === 'read_back' && (kind === 'product' || kind === 'material')) toList[kind].push(delivery);
-        else if (policy === 'resend' && importId !== null) {
-          const members = imports.get(importId) ?? [];
-          members.push(delivery);
-          imports.set(importId, members);
-        } else if (policy === 'resend') settled.push(settle(delivery, judgeResend(context(delivery), reason, false)));
-        else
-          settled.push(settle(delivery, { kind: 'doubt', nextLookAt: null, spend: false, reason: unreadable(reason) }));
+        else if (policy === 'resend') toSend.push(delivery);
+        else toShow.push(delivery);
       }
-      for (const members of imports.values()) settled.push(resendImport(members));
-      await Promise.all(settled);
+      await Promise.all(
+        toShow.map((delivery) =>
+          settle(delivery, { kind: 'doubt', nextLookAt: null, spend: false, reason: unreadable(delivery.reason) }),
+        ),
+      );
+      let looked = toShow.length + (await resend(toSend, abort));
       for (const kind of ['product', 'material'] as const) {
-        if (toList[kind].length > 0 && gate.allows('read') && !abort.aborted) await readBack(kind, toList[kind], abort);
+        looked += await look(kind, toList[kind], () => readBack(kind, toList[kind], abort), abort);
       }
-      if (toLookFor.length > 0 && gate.allows('read') && !abort.aborted) await lookForPublications(toLookFor, abort);
-      return doubts.length;
+      return looked + (await look('publications', toLookFor, () => lookForPublications(toLookFor, abort), abort));
     },
   };
 }

@@ -63,6 +63,8 @@ export function createEngine(options: EngineOptions): Engine {
   let trouble: Error | null = null;
   let hearing = 0;
   let reconcileAt = Number.NEGATIVE_INFINITY;
+  let resolving: Promise<void> | null = null;
+  let doubtTrouble: Error | null = null;
 
   async function hear(bell: HeardDoorbell): Promise<Hearing> {
     if (bell.data['type'] === 'failed' && failedJobs) {
@@ -90,9 +92,25 @@ export function createEngine(options: EngineOptions): Engine {
     }
   }
 
+  /** Settles doubts; never rejects. */
+  async function resolveDoubts(): Promise<void> {
+    try {
+      const looked = await doubts.resolve(abort.signal);
+      doubtTrouble = null;
+      if (looked > 0) wake();
+    } catch (error) {
+      doubtTrouble = error instanceof Error ? error : new Error(messageOf(error));
+      log.error({ error: doubtTrouble.message }, 'Doubts cannot be settled for now; trying again.');
+      await clock.sleep(AGAIN_MS, abort.signal);
+    } finally {
+      resolving = null;
+    }
+  }
+
   async function round(): Promise<void> {
     if (gate.state().open) {
-      await doubts.resolve(abort.signal);
+      // Beside everything else: to read a large catalogue takes its time, and shall keep nothing from being sent.
+      resolving ??= resolveDoubts();
       await feeder.fill();
     }
     await noticeLostQueue();
@@ -157,13 +175,14 @@ export function createEngine(options: EngineOptions): Engine {
       return {
         outstanding: feeder.outstanding(),
         nextDueAt: await ledger.nextDueAt({ held: held() }),
-        trouble: trouble ?? deliverer.trouble(),
+        trouble: trouble ?? doubtTrouble ?? deliverer.trouble(),
       };
     },
     async stop() {
       abort.abort();
       wake();
       await running;
+      await resolving;
       await consumer?.close();
     },
   };

@@ -12,7 +12,7 @@ import type { RemoteItem } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { JsonValue } from '../lib/json.ts';
-import { backoffMs, judge, judgeResend, reasonOf } from './judge.ts';
+import { backoffMs, judge, judgeResend, type ResendContext, reasonOf } from './judge.ts';
 
 /** The code of a doubt that the list of products has to settle: the answer did not say what became of the product. */
 export const UNCLEAR = 'unclear';
@@ -49,7 +49,13 @@ export function judgeImport(
     company: Partial<Omit<ImportVerdict, 'verdicts'>> = {},
   ): ImportVerdict => ({ verdicts: members.map(verdictOf), keep: false, groupMax: null, ...company });
   const single = (member: ImportMember): Verdict =>
-    judge(outcome, { operation: 'product.import', attempts: member.attempts, uncertain: again, ...context });
+    judge(outcome, {
+      operation: 'product.import',
+      attempts: member.attempts,
+      uncertain: again,
+      busySince: null,
+      ...context,
+    });
   const told = (outcomes: readonly MemberOutcome[] = []): ImportVerdict =>
     each((member, index) => judgeMember(outcomes[index] ?? { kind: 'unknown' }, member, context));
 
@@ -58,7 +64,7 @@ export function judgeImport(
       return told(outcome.members);
     case 'refused':
       if (outcome.members) return told(outcome.members);
-      if (outcome.endpoint) return each(() => ({ kind: 'blocked', reason: noImport(outcome.detail) }));
+      if (outcome.endpoint) return each(() => blocked(noImport(outcome.detail)));
       return alone ? each(single) : each(() => together(outcome.detail, members.length, context), { groupMax: half });
     case 'gated':
     case 'exists':
@@ -69,10 +75,12 @@ export function judgeImport(
       // Without an effect the import may be taken apart, unless an earlier attempt of it may have had one.
       return each(single, { keep: again });
     case 'in_flight': {
-      // The platform is at work on this very import, so it may have arrived.
-      const nextLookAt = context.now + Math.max(waitMs(members, context), 1);
+      // The platform is at work on this very import, so it may have arrived. Each time it says so the next question comes
+      // later, and after as many times as there are attempts each costs one: it is not asked for ever.
+      const nextLookAt = context.now + Math.max(backoffMs({ attempts: sends, ...context }), 1);
       const reason = reasonOf('in_flight', outcome.detail);
-      return each(() => ({ kind: 'doubt', nextLookAt, spend: false, reason }), { keep: true });
+      const spend = sends > context.profile.retry.attemptsMax;
+      return each(() => ({ kind: 'doubt', nextLookAt, spend, reason }), { keep: true });
     }
     case 'ambiguous': {
       const keep = alone || sends < SENDS_MAX;
@@ -91,7 +99,7 @@ function judgeMember(outcome: MemberOutcome, member: ImportMember, context: Impo
       const { effect, remoteId } = outcome;
       const other = remoteId !== null && member.remoteId !== null && !sameId(remoteId, member.remoteId);
       if (effect === 'created' && other && remoteId !== null) {
-        return { kind: 'blocked', reason: notUpserted(member.remoteId, remoteId) };
+        return blocked(notUpserted(member.remoteId, remoteId));
       }
       // An update was expected: what was created under an unknown id, or stored under another one, is to be looked at.
       if ((effect === 'created' && remoteId === null) || (effect === null && other)) {
@@ -128,6 +136,11 @@ function waitMs(members: readonly ImportMember[], context: ImportContext): numbe
   return backoffMs({ attempts: Math.max(0, ...members.map(({ attempts }) => attempts)), ...context });
 }
 
+/** For good, until a person or a change of the item asks again: no time mends it. */
+function blocked(reason: Reason): Verdict {
+  return { kind: 'blocked', reason };
+}
+
 function noImport(detail: OutcomeDetail): Reason {
   const message = `The API does not take bulk imports: ${detail.message} Set \`productUpdate: none\` in the profile, or mend what the answer names and run \`dpp-sync replay\`.`;
   return { ...reasonOf('unsupported', detail), message };
@@ -150,9 +163,9 @@ function notUpserted(known: JsonValue, other: JsonValue): Reason {
 export function judgeReadBack(
   delivery: DoubtfulDelivery & { sent: SentProduct },
   found: readonly RemoteItem[],
-  context: ImportContext,
+  context: ResendContext,
 ): Verdict {
-  const { sent, attempts, reason, operation } = delivery;
+  const { sent, reason } = delivery;
   const own = found.find(({ remoteId }) => sent.remoteId === null || sameId(remoteId, sent.remoteId));
   const standing = own === undefined ? 'differs' : compare(sent, own);
   if (standing === 'equal') {
@@ -162,11 +175,11 @@ export function judgeReadBack(
     return { kind: 'doubt', nextLookAt: null, spend: false, reason: withWords(reason, HIDDEN) };
   }
   const double = found.find((one) => one !== own && compare(sent, one) === 'equal');
-  if (double) return { kind: 'blocked', reason: notUpserted(sent.remoteId, double.remoteId) };
+  if (double) return blocked(notUpserted(sent.remoteId, double.remoteId));
   const words = withWords(reason, own === undefined ? ABSENT : DIFFERS);
   // It is known to have had no effect. Settling it stages what is desired by now, by whatever way the profile leaves open.
   if (context.profile.productUpdate === 'none') return { kind: 'parked', reason: words };
-  return judgeResend({ operation, attempts, ...context }, words, true);
+  return judgeResend(context, words, true);
 }
 
 const ABSENT = 'The list of products does not show it.';

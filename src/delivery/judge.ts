@@ -64,10 +64,20 @@ export interface JudgeContext {
   random: number;
 }
 
+/** A doubt that was looked at. */
+export interface ResendContext extends JudgeContext {
+  /** When it may go out again; 0 for now. */
+  dueAt: number;
+  /** Whether the API was away for all when the attempt failed. */
+  refund: boolean;
+}
+
 /** An attempt, after which there is something to judge. */
 export interface AttemptContext extends JudgeContext {
   /** Whether an earlier attempt may have taken effect. */
   uncertain: boolean;
+  /** Since when the API has said that it is at work on it; null where that was not its last answer. */
+  busySince: number | null;
 }
 
 /** What becomes of a delivery after an attempt. Pure. */
@@ -78,14 +88,16 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       return { kind: 'delivered', remoteId: outcome.remoteId, contentKnown: true, by: 'answer' };
     case 'exists':
       return { kind: 'doubt', nextLookAt: now, spend: false, reason: reasonOf('exists', outcome.detail) };
+    // None of these three says anything about the delivery itself, so none of them uses an attempt.
     case 'throttled':
-    case 'unavailable':
-    case 'in_flight':
-    case 'denied': {
-      // None of these says anything about the delivery itself, so none of them uses an attempt.
-      const waitMs = outcome.kind === 'in_flight' ? backoffMs(context) : 0;
-      return { kind: 'retry', dueAt: now + waitMs, spend: false, reason: reasonOf(outcome.kind, outcome.detail) };
+    case 'denied':
+      return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(outcome.kind, outcome.detail) };
+    case 'unavailable': {
+      const dueAt = now + backoffMs(context);
+      return { kind: 'retry', dueAt, spend: false, reason: reasonOf(outcome.kind, outcome.detail) };
     }
+    case 'in_flight':
+      return judgeBusy(outcome.detail, context);
     case 'gated':
       return judgeGate(outcome.detail, context);
     case 'refused':
@@ -93,31 +105,69 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
     case 'ambiguous': {
       const reason = reasonOf(outcome.doubt, outcome.detail);
       const policy = doubtPolicy(operation, profile);
-      const waitMs = policy === 'read_back' ? settlingDelayMs(outcome.doubt, profile) : Math.max(backoffMs(context), 1);
-      return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
+      const settlingMs = policy === 'read_back' ? settlingDelayMs(outcome.doubt, profile) : 0;
+      const nextLookAt = now + settlingMs + Math.max(backoffMs(context), 1);
+      return { kind: 'doubt', nextLookAt, spend: true, reason };
     }
   }
+}
+
+/** A request that the platform has been working on for longer than this is taken for lost there. */
+const BUSY_MAX_MS = 600_000;
+
+/**
+ * The platform is at work on an earlier send of this very revision: asked again under the same key, it answers with what
+ * came of that. The longer it takes, the less often it is asked. It costs no attempt for as long as it may be true.
+ */
+function judgeBusy(detail: OutcomeDetail, context: AttemptContext): Verdict {
+  const { now, profile, random, operation } = context;
+  const since = Math.min(context.busySince ?? now, now);
+  const reason: Reason = { ...reasonOf('in_flight', detail), since };
+  const { baseMs, capMs } = profile.retry.backoff;
+  if (now - since < BUSY_MAX_MS) {
+    const boundMs = Math.min(capMs, Math.max(baseMs, now - since));
+    return {
+      kind: 'retry',
+      dueAt: now + Math.max(1, Math.floor(random * boundMs)),
+      spend: false,
+      uncertain: true,
+      reason,
+    };
+  }
+  const settlingMs = doubtPolicy(operation, profile) === 'read_back' ? settlingDelayMs('timeout', profile) : 0;
+  return { kind: 'doubt', nextLookAt: now + settlingMs + Math.max(backoffMs(context), 1), spend: true, reason };
 }
 
 /** How a 409 says that there is nothing left to do. It only ever leads to a look, or to a step that the API checks itself. */
 const ALREADY = /\balready\b/i;
 
 /** A passport that is where it was to go, by an earlier attempt or by hand, answers with the status of a gate. */
-function judgeGate(detail: OutcomeDetail, { operation, uncertain, now }: AttemptContext): Verdict {
+function judgeGate(detail: OutcomeDetail, context: AttemptContext): Verdict {
+  const { operation, uncertain, now } = context;
   const reason = reasonOf('gate', detail);
   const mayBeDone = uncertain || ALREADY.test(detail.message);
-  if (!mayBeDone) return { kind: 'blocked', reason };
+  if (!mayBeDone) return blockedByGate(reason, context);
   if (operation === 'passport.init') return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
   if (showsInPublications(operation)) return { kind: 'doubt', nextLookAt: now, spend: false, reason };
-  return { kind: 'blocked', reason };
+  return blockedByGate(reason, context);
+}
+
+/** A gate may open by what happens at the platform alone, so it is asked again now and then. */
+export function blockedByGate(reason: Reason, { profile, now, random }: JudgeContext): Verdict {
+  const { recheckBlockedMs } = profile;
+  if (recheckBlockedMs === 0) return { kind: 'blocked', reason };
+  return { kind: 'blocked', recheckAt: now + Math.ceil(recheckBlockedMs * (0.8 + 0.4 * random)), reason };
 }
 
 /**
  * What becomes of a delivery in doubt that may be sent again. Once its retry limit is spent it is parked when it is
- * proven `absent`, and otherwise stays in doubt for a person: a parked delivery is one that had no effect.
+ * proven `absent`, and otherwise stays in doubt for a person: a parked delivery is one that had no effect. With `refund`
+ * its last attempt does not count.
  */
-export function judgeResend(context: JudgeContext, reason: Reason, absent: boolean): Verdict {
-  if (context.attempts < context.profile.retry.attemptsMax) return { kind: 'resend', dueAt: 0, absent, reason };
+export function judgeResend(context: ResendContext, reason: Reason, absent: boolean): Verdict {
+  const { dueAt, refund } = context;
+  const attempts = context.attempts - (refund ? 1 : 0);
+  if (attempts < context.profile.retry.attemptsMax) return { kind: 'resend', dueAt, absent, refund, reason };
   const message = `${context.attempts} attempts were made and none had a clear answer. The last one: ${reason.message}`;
   const spent = { ...reason, code: 'exhausted', message };
   return absent ? { kind: 'parked', reason: spent } : { kind: 'doubt', nextLookAt: null, spend: false, reason: spent };

@@ -3,8 +3,9 @@ import { type BackoffLimits, fullJitterMs } from '../lib/backoff.ts';
 /** What a finished request tells about the API's capacity. */
 export type RateSignal =
   | { kind: 'ok' }
-  | { kind: 'throttled' | 'unavailable'; retryAfterMs: number | null }
-  /** The request was admitted and then not sent. */
+  /** A 429, or a 503 that says for how long. */
+  | { kind: 'throttled'; retryAfterMs: number | null }
+  /** Nothing: the request was admitted and then not sent, or it failed. */
   | { kind: 'unused' };
 
 /** Decides when the next request may go out. Pure: time comes in as `ticks` of a clock, a wait goes out, nothing sleeps. */
@@ -17,9 +18,9 @@ export interface RateController {
 const BACKOFF: BackoffLimits = { baseMs: 1000, capMs: 60_000 };
 
 /**
- * Admits requests evenly at a ceiling, where there is one, and stops all of them for as long as a 429 or 503 asks for, or
- * for a full-jitter backoff where it does not say. After a stop a single request goes out first; the others follow once
- * it has come back well.
+ * Admits requests evenly at a ceiling, where there is one, and stops all of them for as long as a 429 asks for, or for a
+ * full-jitter backoff where it does not say. After a stop a single request goes out first; the others follow once it has
+ * come back well.
  *
  * @param maxRate requests per second, or null for no ceiling
  * @param random numbers in [0, 1)

@@ -174,4 +174,6 @@ export interface Reason {
   status?: number;
   /** Problems by field, in the API's words. */
   fields?: Record<string, string>;
+  /** Since when this has been the answer, where that matters; milliseconds since the Unix epoch. */
+  since?: number;
 }

@@ -198,6 +198,14 @@ export const Profile = z
       .describe(
         'How often a delivery that failed for a passing reason is tried. Waiting for a rate limit costs nothing.',
       ),
+    recheckBlockedMs: z
+      .int()
+      .min(0)
+      .max(2_592_000_000)
+      .default(21_600_000)
+      .describe(
+        'How long after a gate has blocked a delivery (409) it is asked again by itself, give or take a fifth, in milliseconds; 0 for never. It is asked again sooner when its item changes.',
+      ),
     answerBytesMax: z
       .int()
       .min(1_024)

@@ -1,4 +1,4 @@
-import { type DeliveryEvent, type DeliveryState, type Operation, type Reason, transition } from '../domain/delivery.ts';
+import { type DeliveryState, type Operation, type Reason, transition } from '../domain/delivery.ts';
 import type { RefRole, SubjectKind } from '../domain/item.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
 import type {
@@ -21,6 +21,7 @@ import { createFollowProfile } from './follow-profile.ts';
 import type { Imports } from './imports.ts';
 import type { Items } from './items.ts';
 import { presenceOf, sentProduct } from './known-content.ts';
+import { MOVES } from './moves.ts';
 import type { Passports } from './passports.ts';
 
 interface DeliveryRow {
@@ -45,12 +46,14 @@ interface DeliveryRow {
   baselineHash: string | null;
   uncertain: number;
   importId: number | null;
+  settledAt: number | null;
 }
 
 const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.source,
   d.operation, d.revision, d.state, d.idempotency_key AS idempotencyKey, d.desired, d.desired_hash AS desiredHash,
   d.path, d.body, d.attempts, d.reason, i.natural_key AS naturalKey, i.remote_id AS remoteId, i.baseline,
-  i.baseline_hash AS baselineHash, d.uncertain, d.import_id AS importId FROM deliveries d JOIN items i ON i.id = d.item_id`;
+  i.baseline_hash AS baselineHash, d.uncertain, d.import_id AS importId, d.settled_at AS settledAt
+  FROM deliveries d JOIN items i ON i.id = d.item_id`;
 
 /** Steps of a passport that are taken for complete products alone. */
 const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
@@ -85,12 +88,13 @@ export function createDeliveries(
       'UPDATE deliveries SET state = ?, path = ?, body = ?, sent_at = ?, due_at = 0 WHERE id = ?',
     ),
     move: db.prepare<[string, number, number, number, string, number, number]>(
-      `UPDATE deliveries SET state = ?, due_at = ?, attempts = attempts + ?, uncertain = ?, reason = ?, settled_at = ?
+      `UPDATE deliveries SET state = ?, due_at = ?, attempts = max(0, attempts + ?), uncertain = ?, reason = ?, settled_at = ?
        WHERE id = ?`,
     ),
-    deliver: db.prepare<[string, number, number]>(
+    // Where it was read back, the attempt that did it was counted when it came into doubt.
+    deliver: db.prepare<[string, number, 0 | 1, number]>(
       `UPDATE deliveries SET state = ?, settled_at = ?, due_at = 0, uncertain = 0, reason = NULL, desired = NULL, body = NULL,
-       attempts = attempts + 1 WHERE id = ?`,
+       attempts = max(1, attempts + ?) WHERE id = ?`,
     ),
     baseline: db.prepare<[string, string, string, number]>(
       'UPDATE items SET baseline = ?, baseline_hash = ?, remote_id = ? WHERE id = ?',
@@ -137,6 +141,7 @@ export function createDeliveries(
         attempts,
         again,
         uncertain: row.uncertain === 1,
+        busySince: busySince(row),
       },
     };
   }
@@ -157,7 +162,8 @@ export function createDeliveries(
   }
 
   function deliver(row: DeliveryRow, verdict: Extract<Verdict, { kind: 'delivered' }>): number {
-    sql.deliver.run(transition(row.state, 'accept'), clock.now(), row.id);
+    const attempts = verdict.by === 'answer' ? 1 : 0;
+    sql.deliver.run(transition(row.state, 'accept'), clock.now(), attempts, row.id);
     const isNew = row.remoteId === null;
     const remoteId = verdict.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(verdict.remoteId);
     // I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is.
@@ -225,8 +231,11 @@ export function createDeliveries(
     const now = clock.now();
     const sinceMs = dueAt === 0 || judgedAt === undefined ? 0 : now - judgedAt;
     sql.move.run(transition(row.state, event), dueAt + sinceMs, spent, uncertain, reason, now, row.id);
-    // Waiting out a limit is no event: it would bury the others. The delivery's reason tells it while it lasts.
-    if (verdict.kind !== 'retry' || verdict.spend) items.note(row.itemId, row.id, verdict.kind, verdict.reason);
+    // Waiting out a limit is no event, and neither is a doubt that goes on: they would bury the others. The delivery's
+    // reason tells of it while it lasts.
+    const goesOn = verdict.kind === 'doubt' && row.state === 'in_doubt' && reason === row.reason;
+    if (!goesOn && (verdict.kind !== 'retry' || verdict.spend))
+      items.note(row.itemId, row.id, verdict.kind, verdict.reason);
     // A verdict that ends the revision may leave a newer desire behind, which is staged now.
     const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
     // What became of a passport is looked up before it ends so, and its next step depends on where it is.
@@ -278,12 +287,18 @@ export function createDeliveries(
         naturalKey: sentNaturalKey(row),
         productId: row.kind === 'passport' ? productIdOf(row.itemId) : null,
         reason: parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: '' },
+        since: row.settledAt ?? 0,
         attempts: row.attempts,
         importId: row.importId,
         sent: sentProduct(row),
       }));
     },
   };
+}
+
+function busySince({ reason }: DeliveryRow): number | null {
+  const { code, since } = parseJsonOrNull<Reason>(reason) ?? {};
+  return code === 'in_flight' && since !== undefined ? since : null;
 }
 
 function isUnsettled({ state }: DeliveryRow): boolean {
@@ -296,26 +311,3 @@ const STAYS_OPEN: ReadonlySet<Verdict['kind']> = new Set(['doubt', 'resend', 're
 function dueDelivery(row: DeliveryRow): DueDelivery {
   return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source };
 }
-
-interface Move {
-  event: DeliveryEvent;
-  dueAt: number;
-  spent: 0 | 1;
-  /** Left out where the verdict leaves open what was open before. */
-  uncertain?: 0 | 1;
-}
-
-/** What each verdict but success does to a delivery. */
-const MOVES: { [K in Exclude<Verdict['kind'], 'delivered'>]: (verdict: Extract<Verdict, { kind: K }>) => Move } = {
-  retry: ({ dueAt, spend }) => ({ event: 'retry', dueAt, spent: spend ? 1 : 0 }),
-  doubt: ({ nextLookAt, spend }) => ({
-    event: 'doubt',
-    dueAt: nextLookAt ?? 0,
-    spent: spend ? 1 : 0,
-    uncertain: 1,
-  }),
-  resend: ({ dueAt, absent }) => ({ event: 'resend', dueAt, spent: 0, ...(absent ? { uncertain: 0 } : {}) }),
-  blocked: () => ({ event: 'block', dueAt: 0, spent: 0, uncertain: 0 }),
-  rejected: () => ({ event: 'reject', dueAt: 0, spent: 0, uncertain: 0 }),
-  parked: () => ({ event: 'exhaust', dueAt: 0, spent: 0, uncertain: 0 }),
-};

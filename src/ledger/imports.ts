@@ -178,6 +178,7 @@ function claimedDelivery(
     idempotencyKey: ownKey,
     again: sends > 0,
     uncertain: sends > 0,
+    busySince: null,
     import: { members, sends: sends + 1 },
   };
 }

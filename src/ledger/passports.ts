@@ -30,6 +30,8 @@ export interface Passports {
    * judgement comes back to it. True where it did.
    */
   holdBack(passportId: number): boolean;
+  /** Asks again for a passport that got stuck, as a new revision, where its product is complete. True where it did. */
+  askAgain(passportId: number): boolean;
   stirBy: PassportItems['stirBy'];
   ask(request: { products: readonly string[]; status: 'published' | 'unpublished' }): PassportAnswer[];
   replay(request: { selection: ReplaySelection; dryRun: boolean }): PassportReplay;
@@ -174,6 +176,14 @@ export function createPassports(context: LedgerContext, items: Items): Passports
       items.takeBack(passportId);
       passports.stir(passportId);
       return true;
+    },
+
+    askAgain(passportId) {
+      const row = sql.passport.get(passportId);
+      const desire = row === undefined ? null : desireIn(row.desired);
+      // Where something else is wanted by now, the judgement comes to it.
+      if (row === undefined || desire === null || revised(row) !== null) return false;
+      return mayStep(row, desire) && items.reconcile(passportId, true) !== null;
     },
 
     stirBy: (item) => passports.stirBy(item),

@@ -144,6 +144,8 @@ export const MIGRATIONS: readonly string[] = [
     WHERE state IN ('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked');
   CREATE INDEX deliveries_due ON deliveries (operation, id) WHERE state = 'due';
   CREATE INDEX deliveries_scheduled ON deliveries (due_at) WHERE state IN ('due', 'in_doubt') AND due_at > 0;
+  -- A gate's refusal is asked again at due_at, by itself.
+  CREATE INDEX deliveries_blocked ON deliveries (due_at) WHERE state = 'blocked' AND due_at > 0;
   CREATE INDEX deliveries_sending ON deliveries (id) WHERE state = 'sending';
   CREATE INDEX deliveries_importable ON deliveries (id)
     WHERE state = 'due' AND operation = 'product.import' AND import_id IS NULL;

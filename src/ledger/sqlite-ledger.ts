@@ -17,6 +17,7 @@ import { acquireLock, type LedgerHolder } from './lock.ts';
 import { createMeta, type Meta } from './meta.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
+import { createRecheck } from './recheck.ts';
 import { createReplay } from './replay.ts';
 import { createStaging } from './staging.ts';
 import { createViews } from './views.ts';
@@ -123,6 +124,7 @@ function compose(
   const passports = createPassports(context, items);
   const deliveries = createDeliveries(context, { items, imports, passports }, options.encode);
   const replay = createReplay(context, { items, imports }, staging);
+  const recheck = createRecheck(context, { items, passports });
   const prune = createPrune(context);
   const commit = createGroupCommit(db);
 
@@ -150,6 +152,7 @@ function compose(
     judgePassports: (request) => commit.run(() => passports.judge(request)),
     askForPassports: (request) => commit.run(() => passports.ask(request)),
     replayPassports: (request) => commit.run(() => passports.replay(request)),
+    recheckBlocked: (request) => commit.run(() => recheck(request)),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {

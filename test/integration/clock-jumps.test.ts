@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
+import { createBreaker } from '../../src/delivery/breaker.ts';
 import { createPacer } from '../../src/delivery/pacer.ts';
 import { createRateController } from '../../src/delivery/rate-controller.ts';
+import type { Signal } from '../../src/delivery/signal.ts';
 import type { Verdict } from '../../src/domain/ports/ledger.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createHealth } from '../../src/observe/health.ts';
@@ -91,9 +93,11 @@ describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
   it('waits as long as the API has asked for', covers('clock-jump', 'I5'), async () => {
     const clock = createManualClock();
     const controller = createRateController(null, () => 0);
-    const pacer = createPacer({ controller, concurrency: 1, clock });
+    const breaker = createBreaker(() => 0);
+    const ping = () => Promise.reject(new Error('the breaker is closed'));
+    const pacer = createPacer({ controller, breaker, ping, concurrency: 1, clock });
     const sent: string[] = [];
-    const send = (name: string, signal: { kind: 'throttled'; retryAfterMs: number } | { kind: 'ok' }) =>
+    const send = (name: string, signal: Signal) =>
       pacer.run(
         async () => {
           sent.push(name);
@@ -102,7 +106,7 @@ describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
         { abort: new AbortController().signal, wanted: async () => true },
       );
     await send('first', { kind: 'throttled', retryAfterMs: MINUTE });
-    const second = send('second', { kind: 'ok' });
+    const second = send('second', { kind: 'answered', by: 'write' });
     await clock.sleepers(1);
     clock.jump(ms);
     clock.advance(MINUTE - 1);

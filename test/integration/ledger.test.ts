@@ -24,6 +24,7 @@ import {
   TARGET,
   text,
 } from '../support/ledger.ts';
+import { covers } from '../support/reliability.ts';
 
 let fixture: LedgerFixture;
 beforeEach(() => {
@@ -321,7 +322,7 @@ describe('deliveries', () => {
     });
   });
 
-  it('ends with A after A, B in flight, A', async () => {
+  it('ends with A after A, B in flight, A', covers('changed-amid', 'I3', 'I4'), async () => {
     await sync([row('1', { name: 'A' })], asMaterial);
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
     await mapRows(fixture.ledger, asMaterial);
@@ -367,7 +368,7 @@ describe('deliveries', () => {
     }
   });
 
-  it('supersedes a delivery that was not sent, and never one that was', async () => {
+  it('supersedes a delivery that was not sent, and never one that was', covers('changed-amid', 'I3'), async () => {
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
     await mapRows(fixture.ledger, asMaterial);
     const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });

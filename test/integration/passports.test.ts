@@ -153,6 +153,26 @@ describe('passports in a sync', () => {
     }
     expect(publications()).toEqual(['SKU-P1', 'SKU-P2', 'SKU-P3']);
   });
+
+  it(
+    'are asked for again by themselves, and published once the gate is open, by a platform that repeats its refusals',
+    covers(['gate', 'cached-refusal'], 'I5', 'I6'),
+    async () => {
+      await given({
+        sandbox: {
+          idempotency: 'honoured',
+          idempotencyReplays: 'everything',
+          gates: { ...OPEN_GATES, review: { enabled: true, match: 'SKU-P1' } },
+        },
+        profile: { recheckBlockedMs: 1 },
+      });
+      expect((await world.sync()).passports).toEqual({ published: 2, blocked: 1 });
+      world.sandbox.approvePassport('acme', 'SKU-P1');
+      world.requests();
+      expect((await world.sync()).passports).toEqual({ published: 3 });
+      expect(world.requests()).toEqual({ 'passport.publish': 1 });
+    },
+  );
 });
 
 describe('a product that is not complete', () => {

@@ -214,6 +214,10 @@ const OPEN: { open: string; settings: string[]; also?: string }[] = [
     settings: ['retry'],
     also: 'The rate is learnt from the answers; `target.maxRate` bounds it.',
   },
+  {
+    open: 'Whether a gate opens by itself',
+    settings: ['recheckBlockedMs'],
+  },
 ];
 
 /** What is named in the document and has no endpoint or no meaning for a client. */

@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { createApiClient } from '../../src/api/api-client.ts';
+import { createBreaker } from '../../src/delivery/breaker.ts';
 import { createDeliverer, type Deliverer } from '../../src/delivery/deliverer.ts';
 import { createDoubts } from '../../src/delivery/doubts.ts';
 import { createPacer } from '../../src/delivery/pacer.ts';
+import { createPing } from '../../src/delivery/ping.ts';
 import { createRateController } from '../../src/delivery/rate-controller.ts';
+import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
 import { createTargetGate } from '../../src/delivery/target-gate.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import { Profile } from '../../src/domain/profile.ts';
@@ -81,6 +84,10 @@ export async function createDeliveryWorld(options: {
     await ledger.recover(profile.settlingDelayMs.reset);
     const events: ProgressEvent[] = [];
     const controller = createRateController(null, () => 0);
+    const gate = createTargetGate(systemClock);
+    const emit = (event: ProgressEvent) => void events.push(event);
+    const breaker = createBreaker(Math.random);
+    const ping = createPing({ target, gate, emit });
     const shared = {
       ledger,
       target,
@@ -88,15 +95,17 @@ export async function createDeliveryWorld(options: {
       profile,
       clock: systemClock,
       random: Math.random,
-      gate: createTargetGate(systemClock),
-      emit: (event: ProgressEvent) => void events.push(event),
+      gate,
+      emit,
+      breaker,
+      retries: createRetryBudget(),
+      pacer: createPacer({ controller, breaker, ping, concurrency: 8, clock: systemClock }),
     };
-    const pacer = createPacer({ controller, concurrency: 8, clock: systemClock });
     return {
       ledger,
       target,
       events,
-      deliverer: createDeliverer({ ...shared, pacer }),
+      deliverer: createDeliverer(shared),
       doubts: createDoubts(shared),
     };
   }

@@ -5,6 +5,7 @@ import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Probe, ScopeAnswer } from '../../src/domain/ports/target.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
+import { covers } from '../support/reliability.ts';
 
 const LOOK_MS = 500;
 const INTERVAL_MS = 60_000;
@@ -78,7 +79,7 @@ describe('the gate watch', () => {
     expect([asked, told]).toEqual([[], []]);
   });
 
-  it('uses a rotated key at once', async () => {
+  it('uses a rotated key at once', covers('key-refused', 'I5'), async () => {
     start();
     gate.observe(denied('key'), 'write');
     answers.keyChanged = true;
@@ -88,22 +89,26 @@ describe('the gate watch', () => {
     expect(gate.state()).toEqual({ open: true });
   });
 
-  it('asks once a minute otherwise, and complains once however long it takes', async () => {
-    start();
-    gate.observe(denied('plan'), 'read');
-    answers.probe = { ...WORKS, denied: { by: 'plan', detail: { status: 402, message: 'No.' } } };
-    await pass(LOOK_MS);
-    expect(asked).toEqual(['key']);
-    for (let minute = 0; minute < 5; minute += 1) await pass(INTERVAL_MS);
-    expect(asked.filter((what) => what === 'probe')).toHaveLength(5);
-    expect([errors(), told]).toEqual([1, ['paused']]);
-    answers.probe = new Error('The API cannot be reached.');
-    await pass(INTERVAL_MS);
-    expect(gate.state().open).toBe(false);
-    answers.probe = WORKS;
-    await pass(INTERVAL_MS);
-    expect([gate.state().open, errors(), told]).toEqual([true, 1, ['paused', 'resumed', 'reopened']]);
-  });
+  it(
+    'asks once a minute otherwise, and complains once however long it takes',
+    covers('key-refused', 'I5'),
+    async () => {
+      start();
+      gate.observe(denied('plan'), 'read');
+      answers.probe = { ...WORKS, denied: { by: 'plan', detail: { status: 402, message: 'No.' } } };
+      await pass(LOOK_MS);
+      expect(asked).toEqual(['key']);
+      for (let minute = 0; minute < 5; minute += 1) await pass(INTERVAL_MS);
+      expect(asked.filter((what) => what === 'probe')).toHaveLength(5);
+      expect([errors(), told]).toEqual([1, ['paused']]);
+      answers.probe = new Error('The API cannot be reached.');
+      await pass(INTERVAL_MS);
+      expect(gate.state().open).toBe(false);
+      answers.probe = WORKS;
+      await pass(INTERVAL_MS);
+      expect([gate.state().open, errors(), told]).toEqual([true, 1, ['paused', 'resumed', 'reopened']]);
+    },
+  );
 
   const scopes = (read: ScopeAnswer, write: ScopeAnswer, publish: ScopeAnswer): Probe => ({
     ...WORKS,

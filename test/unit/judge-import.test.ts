@@ -128,12 +128,19 @@ describe('the list of products', () => {
       naturalKey: 'A',
       productId: null,
       attempts: 1,
+      since: 0,
       importId: null,
       sent,
       reason: { code: UNCLEAR, message: 'Nothing was said.' },
       ...change,
     };
-    return judgeReadBack(delivery, found, judging);
+    return judgeReadBack(delivery, found, {
+      ...judging,
+      operation: 'product.import',
+      attempts: delivery.attempts,
+      dueAt: 0,
+      refund: false,
+    });
   };
 
   it('proves a change that it shows', () => {

@@ -6,6 +6,7 @@ import type { Outcome } from '../../src/domain/outcome.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
+import { covers } from '../support/reliability.ts';
 
 const denied = (by: 'key' | 'plan' | 'scope', status: number): Outcome => ({
   kind: 'denied',
@@ -111,7 +112,7 @@ describe('the canary', () => {
     await settled();
   }
 
-  it('costs one refusal, however many wait', async () => {
+  it('costs one refusal, however many wait', covers('key-refused', 'I5'), async () => {
     const all = send(50);
     await settled();
     expect(air).toHaveLength(1);

@@ -128,6 +128,8 @@ export interface ClaimedDelivery extends DueDelivery, EncodedWrite {
   again: boolean;
   /** True when nobody knows whether an earlier attempt took effect. */
   uncertain: boolean;
+  /** Since when the API has said that it is at work on this very request; null where that was not its last answer. */
+  busySince: number | null;
   /** For a `product.import` alone: all that goes out in the same request, itself included. */
   import?: ClaimedImport;
 }
@@ -164,13 +166,20 @@ export type Verdict =
    * before): it is bound, and its content is written as an update.
    */
   | { kind: 'delivered'; remoteId: JsonValue; contentKnown: boolean; by: 'answer' | 'read_back' | 'person' }
-  /** The same revision goes out again at `dueAt`; `spend` says whether it uses an attempt. */
-  | { kind: 'retry'; dueAt: number; spend: boolean; reason: Reason }
+  /**
+   * The same revision goes out again at `dueAt`; `spend` says whether it uses an attempt. With `uncertain` an earlier send
+   * of it turns out to have arrived, so that it has to be followed to its end.
+   */
+  | { kind: 'retry'; dueAt: number; spend: boolean; uncertain?: true; reason: Reason }
   /** `nextLookAt` is when a read-back may begin; null when nothing but a person can tell. */
   | { kind: 'doubt'; nextLookAt: number | null; spend: boolean; reason: Reason }
-  /** `absent` says that the write is proven not to have taken effect; otherwise sending it again is only safe. */
-  | { kind: 'resend'; dueAt: number; absent: boolean; reason: Reason }
-  | { kind: 'blocked'; reason: Reason }
+  /**
+   * `absent` says that the write is proven not to have taken effect; otherwise sending it again is only safe. `refund`
+   * gives back the attempt that the doubt has cost: the API was away for all.
+   */
+  | { kind: 'resend'; dueAt: number; absent: boolean; refund?: boolean; reason: Reason }
+  /** `recheckAt` is when it is asked again by itself; left out for what no time can change. */
+  | { kind: 'blocked'; recheckAt?: number; reason: Reason }
   | { kind: 'rejected'; reason: Reason }
   | { kind: 'parked'; reason: Reason };
 
@@ -216,6 +225,8 @@ export interface DoubtfulDelivery extends DueDelivery, EncodedWrite {
   /** For a passport: the remote id of its product. */
   productId: JsonValue;
   reason: Reason;
+  /** When it was last sent or looked at in vain. */
+  since: number;
   attempts: number;
   /** The import that it may have arrived in, where that goes out again as it is. */
   importId: number | null;
@@ -349,6 +360,12 @@ export interface Ledger {
    * withdrawn. With `dryRun` it only tells.
    */
   replayPassports(request: { selection: ReplaySelection; dryRun: boolean }): Promise<PassportReplay>;
+
+  /**
+   * Asks again for what a gate has blocked and whose time has come, as new revisions; passports only where their products
+   * are complete. Gives how many deliveries that staged, and whether more are left to look at.
+   */
+  recheckBlocked(request: { limit: number }): Promise<{ staged: number; more: boolean }>;
 
   /** Prunes the history of items, runs and events. */
   prune(): Promise<void>;

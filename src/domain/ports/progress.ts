@@ -28,9 +28,11 @@ export type ProgressEvent =
       latencyMs: number | null;
       reason: Reason | null;
     }
-  | { type: 'request'; operation: Operation | 'list' | 'publications'; outcome: string; retry: boolean }
+  | { type: 'request'; operation: Operation | 'list' | 'publications' | 'ping'; outcome: string; retry: boolean }
   /** The API refuses what takes this scope, or with null everything. */
   | { type: 'paused'; scope: Scope | null; reason: Reason }
-  | { type: 'resumed'; scope: Scope | null };
+  | { type: 'resumed'; scope: Scope | null }
+  /** The API is away as far as its answers tell, or it is there again. */
+  | { type: 'outage'; away: boolean };
 
 export type Emit = (event: ProgressEvent) => void;

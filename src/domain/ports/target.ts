@@ -85,6 +85,8 @@ export interface Target {
    * reason, so that an absence is never concluded from half a list.
    */
   list(kind: ListableKind, onPage: (items: RemoteItem[]) => void, signal?: AbortSignal): Promise<Listing>;
+  /** Reads one page once, to find out whether the API is there. What the page holds does not matter. */
+  ping(signal?: AbortSignal): Promise<Outcome>;
   /** Asks whether the key works and which scopes it has, without writing anything. */
   probe(signal?: AbortSignal): Promise<Probe>;
   /** Reads the API key from its source again, after a 401. True when it is another one than before. */

@@ -1,0 +1,55 @@
+import type { Outcome } from '../domain/outcome.ts';
+import type { RateSignal } from './rate-controller.ts';
+
+/** What the end of a request tells of the API. */
+export type Signal =
+  /** It gave an answer that means something, a refusal included. */
+  | { kind: 'answered'; by: 'read' | 'write' }
+  /** It is there and asks to be asked less. */
+  | { kind: 'throttled'; retryAfterMs: number | null }
+  /**
+   * Never sent, 503, no answer, or a server error. `delivery` is the one that may be at fault by itself; null where the
+   * failure says nothing of what was sent.
+   */
+  | { kind: 'failed'; delivery: number | null; retryAfterMs: number | null }
+  /** The request was admitted and then not sent. */
+  | { kind: 'unused' };
+
+/** @param delivery the delivery that was sent, or null for a read */
+export function signalOf(outcome: Outcome, delivery: number | null): Signal {
+  const answered: Signal = { kind: 'answered', by: delivery === null ? 'read' : 'write' };
+  switch (outcome.kind) {
+    case 'throttled':
+      return { kind: 'throttled', retryAfterMs: outcome.retryAfterMs };
+    case 'unavailable':
+      return { kind: 'failed', delivery: null, retryAfterMs: outcome.retryAfterMs };
+    case 'ambiguous': {
+      const { status } = outcome.detail;
+      // A success that cannot be read, or a 408, comes from a server that is at work.
+      return status !== null && status < 500 ? answered : { kind: 'failed', delivery, retryAfterMs: null };
+    }
+    case 'accepted':
+    case 'exists':
+    case 'gated':
+    case 'in_flight':
+    case 'refused':
+    case 'denied':
+      return answered;
+  }
+}
+
+/** The part of a signal that is about the rate: a server that is away tells its capacity only where it names a time. */
+export function rateSignalOf(signal: Signal): RateSignal {
+  switch (signal.kind) {
+    case 'answered':
+      return { kind: 'ok' };
+    case 'throttled':
+      return signal;
+    case 'failed':
+      return signal.retryAfterMs === null
+        ? { kind: 'unused' }
+        : { kind: 'throttled', retryAfterMs: signal.retryAfterMs };
+    case 'unused':
+      return signal;
+  }
+}

@@ -1,0 +1,184 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import { scaled } from '../support/chaos.ts';
+import { covers } from '../support/reliability.ts';
+import { createVirtualWorld, type ModelFailure, type VirtualWorld } from '../support/virtual-world.ts';
+
+const detail = (status: number | null) => ({ detail: { status, message: 'Away.' } });
+const REFUSED: Outcome = { kind: 'unavailable', sent: false, retryAfterMs: null, ...detail(null) };
+const UNAVAILABLE: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
+const BAD_GATEWAY: Outcome = { kind: 'ambiguous', doubt: 'server_error', ...detail(502) };
+const GATEWAY_TIMEOUT: Outcome = { kind: 'ambiguous', doubt: 'timeout', ...detail(504) };
+const RESET: Outcome = { kind: 'ambiguous', doubt: 'reset', ...detail(null) };
+const SERVER_ERROR: Outcome = { kind: 'ambiguous', doubt: 'server_error', ...detail(500) };
+const HOUR_MS = 3_600_000;
+/** What a delivery takes by itself. */
+const OWN_MS = 100;
+
+// A day of virtual time takes its minutes.
+vi.setConfig({ testTimeout: scaled(90_000, 900_000) });
+
+let world: VirtualWorld;
+afterEach(() => world.remove());
+
+const keys = (count: number, name = 'P') => Array.from({ length: count }, (_, index) => `${name}${index}`);
+const deliveredAll = (count: number) => () => world.states()['delivered'] === count;
+const attemptsOf = (key: string) => world.attempts()[key];
+/** Keys of deliveries that took more than the one attempt that succeeded. */
+const spent = () =>
+  Object.entries(world.attempts())
+    .filter(([, attempts]) => attempts !== 1)
+    .map(([key]) => key);
+const since = (at: number, what: 'write' | 'list' | 'ping') =>
+  world.requests.filter((request) => request.at >= at && request.what === what).length;
+/** From the 100th write on everything fails. */
+function awayAfter(writes: number, failure: ModelFailure): void {
+  let left = writes;
+  world.failing = ({ what }) => {
+    if (what === 'write') left -= 1;
+    return left >= 0 ? null : failure;
+  };
+}
+
+describe('an outage', () => {
+  it.each<[string, ModelFailure]>([
+    ['refused connections', { outcome: REFUSED }],
+    ['a 503', { outcome: UNAVAILABLE }],
+    ['a 502 of a gateway', { outcome: BAD_GATEWAY }],
+    ['a 504 after a minute', { outcome: GATEWAY_TIMEOUT, tookMs: 60_000 }],
+    ['resets, after which half of the writes have landed', { outcome: RESET, landed: true }],
+  ])(
+    'of a day by %s parks nothing, spends no attempt and doubles nothing',
+    covers('api-down', 'I4', 'I5', 'I6'),
+    async (_, failure) => {
+      world = await createVirtualWorld({});
+      const count = 200;
+      awayAfter(100, failure);
+      await world.stage(keys(count));
+      const hours = scaled(1 / 6, 24);
+      const begun = world.time.now();
+      await world.time.pass(hours * HOUR_MS);
+      const states = world.states();
+      expect([states['parked'], states['rejected'], states['blocked']]).toEqual([undefined, undefined, undefined]);
+      // Those that were under way, those that found out, and then questions alone.
+      expect(since(begun, 'write')).toBeLessThanOrEqual(100 + 32 + 10 + 20);
+      expect(since(begun, 'ping')).toBeLessThanOrEqual(hours * 150 + 10);
+      expect(since(begun, 'list')).toBeLessThanOrEqual(5);
+      world.failing = () => null;
+      await world.time.pass(HOUR_MS, deliveredAll(count));
+      expect(world.states()).toEqual({ delivered: count });
+      expect(spent()).toEqual([]);
+      expect(keys(count).filter((key) => world.created.get(key) !== 1)).toEqual([]);
+    },
+  );
+
+  it('of an hour costs a tenth more requests at most', covers('api-down', 'I5'), async () => {
+    world = await createVirtualWorld({});
+    awayAfter(100, { outcome: BAD_GATEWAY });
+    const count = scaled(1100, 2100);
+    await world.stage(keys(count));
+    const begun = world.time.now();
+    await world.time.pass(scaled(1 / 6, 1) * HOUR_MS);
+    world.failing = () => null;
+    await world.time.pass(HOUR_MS, deliveredAll(count));
+    expect(world.states()).toEqual({ delivered: count });
+    expect(since(begun, 'write') + since(begun, 'ping') + since(begun, 'list')).toBeLessThanOrEqual(count * 1.1);
+  });
+
+  it(
+    'of writes alone is told from deliveries that are at fault, and spends no attempt either',
+    covers('server-error', 'I4', 'I5', 'I6'),
+    async () => {
+      world = await createVirtualWorld({});
+      let away = true;
+      world.failing = ({ what }) => (away && what === 'write' ? { outcome: SERVER_ERROR } : null);
+      await world.stage(keys(100));
+      const begun = world.time.now();
+      await world.time.pass(scaled(1 / 6, 24) * HOUR_MS);
+      expect(world.states()['parked']).toBeUndefined();
+      expect(since(begun, 'write')).toBeLessThanOrEqual(32 + 10 + 20 + scaled(1 / 6, 24) * 150 + 10);
+      away = false;
+      await world.time.pass(HOUR_MS, deliveredAll(100));
+      expect(world.states()).toEqual({ delivered: 100 });
+      expect(spent()).toEqual([]);
+    },
+  );
+
+  it('does not use up the attempts of a single delivery', covers('api-down', 'I5', 'I6'), async () => {
+    world = await createVirtualWorld({ profile: { idempotency: 'honoured' } });
+    world.failing = () => ({ outcome: RESET });
+    await world.stage(['P1']);
+    await world.time.pass(scaled(1 / 6, 24) * HOUR_MS);
+    expect(world.states()).toEqual({ in_doubt: 1 });
+    expect(since(0, 'write')).toBe(1);
+    world.failing = () => null;
+    await world.time.pass(HOUR_MS, deliveredAll(1));
+    expect([attemptsOf('P1'), world.created.get('P1')]).toEqual([1, 1]);
+  });
+});
+
+describe('a poison item', () => {
+  it.each<[string, NonNullable<ModelFailure>]>([
+    ['gets 500 each time', { outcome: SERVER_ERROR }],
+    ['times out each time', { outcome: { ...GATEWAY_TIMEOUT, ...detail(null) }, tookMs: 30_000 }],
+  ])(
+    'that %s delays no other by more than a second, and is parked by its own limit',
+    covers(['bad-row', 'server-error'], 'I5', 'I6'),
+    async (_, failure) => {
+      world = await createVirtualWorld({});
+      world.failing = ({ sku }) => (sku === 'poison' ? failure : null);
+      await world.stage(['poison']);
+      const late: string[] = [];
+      for (let count = 0; world.states()['parked'] !== 1; count += 1) {
+        expect(count).toBeLessThan(1000);
+        const key = `P${count}`;
+        const stagedAt = world.time.now();
+        await world.stage([key]);
+        await world.time.pass(5000);
+        if ((world.createdAt.get(key) ?? Number.POSITIVE_INFINITY) - stagedAt > 1000 + OWN_MS) late.push(key);
+      }
+      expect(late).toEqual([]);
+      expect(attemptsOf('poison')).toBe(8);
+      expect(world.requests.filter(({ sku }) => sku === 'poison')).toHaveLength(8);
+    },
+  );
+
+  it('is parked by its own limit also where nothing else goes on', covers('server-error', 'I5', 'I6'), async () => {
+    world = await createVirtualWorld({ profile: { idempotency: 'honoured' } });
+    world.failing = ({ sku }) => (sku === 'poison' ? { outcome: SERVER_ERROR } : null);
+    await world.stage(['poison']);
+    await world.time.pass(HOUR_MS);
+    expect(attemptsOf('poison')).toBe(8);
+    expect(world.ledger.views.item('product', 'poison')).toMatchObject({
+      state: 'in_doubt',
+      reason: { code: 'exhausted' },
+    });
+    expect(world.breaker.openSince()).toBeNull();
+  });
+});
+
+it('lets no more retries out than the budget has, and loses none', covers('server-error', 'I5', 'I6'), async () => {
+  world = await createVirtualWorld({ profile: { retry: { attemptsMax: 100 } } });
+  const count = 600;
+  const failedOnce = new Set<string>();
+  // Each second one fails the first time: never ten in a row.
+  world.failing = ({ what, sku }) => {
+    if (what !== 'write' || sku === null || failedOnce.has(sku) || Number(sku.slice(1)) % 2 === 0) return null;
+    failedOnce.add(sku);
+    return { outcome: SERVER_ERROR };
+  };
+  await world.stage(keys(count));
+  await world.time.pass(HOUR_MS, deliveredAll(count));
+  expect(world.states()).toEqual({ delivered: count });
+  const firsts = new Set<string>();
+  const retriesAt = world.requests.flatMap(({ what, sku, at }) => {
+    if (what !== 'write' || sku === null) return [];
+    const isRetry = firsts.has(sku);
+    firsts.add(sku);
+    return isRetry ? [at] : [];
+  });
+  expect(retriesAt).toHaveLength(300);
+  const most = retriesAt.map((at) => retriesAt.filter((other) => other >= at && other < at + 1000).length);
+  // Ten a second, and those of one second that nobody had taken before.
+  expect(Math.max(...most)).toBeLessThanOrEqual(22);
+});

@@ -1,0 +1,47 @@
+import type { Doorbell, HeardDoorbell, Hearing, Queues } from '../../src/domain/ports/queues.ts';
+
+/** Queues in memory, for worlds in virtual time: what they do takes none. They keep no failed jobs. */
+export function createPlainQueues(): Queues {
+  const waiting: Doorbell[] = [];
+  let active = 0;
+  let heardBy: ((bell: HeardDoorbell) => Promise<Hearing>) | null = null;
+  let concurrency = 0;
+  let jobs = 0;
+
+  function next(): void {
+    while (heardBy !== null && active < concurrency) {
+      const bell = waiting.shift();
+      if (bell === undefined) return;
+      active += 1;
+      jobs += 1;
+      void heardBy({ ...bell, id: `${jobs}`, retried: false }).finally(() => {
+        active -= 1;
+        next();
+      });
+    }
+  }
+
+  return {
+    async ring(_queue, bells) {
+      waiting.push(...bells);
+      next();
+    },
+    async consume(_queue, options, hear) {
+      heardBy = hear;
+      concurrency = options.concurrency;
+      next();
+      return {
+        async close() {
+          heardBy = null;
+        },
+      };
+    },
+    counts: async () => ({ waiting: waiting.length, active, failed: 0 }),
+    failed: async () => [],
+    forget: async () => undefined,
+    async clearWaiting() {
+      waiting.length = 0;
+    },
+    close: async () => undefined,
+  };
+}

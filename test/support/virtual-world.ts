@@ -1,0 +1,196 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { z } from 'zod';
+import { type Breaker, createBreaker } from '../../src/delivery/breaker.ts';
+import { createDeliverer } from '../../src/delivery/deliverer.ts';
+import { createDoubts } from '../../src/delivery/doubts.ts';
+import { createEngine, type Engine } from '../../src/delivery/engine.ts';
+import { createFeeder } from '../../src/delivery/feeder.ts';
+import { heldBy } from '../../src/delivery/held.ts';
+import { createPacer } from '../../src/delivery/pacer.ts';
+import { createPing } from '../../src/delivery/ping.ts';
+import { createRateController } from '../../src/delivery/rate-controller.ts';
+import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
+import { createTargetGate } from '../../src/delivery/target-gate.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import type { SentWrite, Target } from '../../src/domain/ports/target.ts';
+import { Profile } from '../../src/domain/profile.ts';
+import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
+import { seededRandom } from './chaos.ts';
+import { items, mapRows, NO_PASSPORTS, plainEncode, plainEncodeImport, pullRows, row, TARGET, text } from './ledger.ts';
+import { createPlainQueues } from './plain-queues.ts';
+import { createRecordingLog } from './recording-log.ts';
+import { createVirtualTime, type VirtualTime } from './virtual-time.ts';
+
+/** A request that the model of the API gets. */
+export interface ModelRequest {
+  what: 'write' | 'list' | 'ping';
+  sku: string | null;
+  at: number;
+}
+
+/** How the model fails; null where it does not. `landed` says whether a write takes effect all the same. */
+export type ModelFailure = { outcome: Outcome; landed?: boolean; tookMs?: number } | null;
+
+/** The real engine over a real ledger and a model of the API, in virtual time. */
+export interface VirtualWorld {
+  time: VirtualTime;
+  ledger: SqliteLedger;
+  breaker: Breaker;
+  engine: Engine;
+  /** Every request, in order. */
+  requests: ModelRequest[];
+  /** How often each product was created, by SKU. */
+  created: Map<string, number>;
+  /** When each product was created first. */
+  createdAt: Map<string, number>;
+  /** Decides what becomes of each request from now on. */
+  failing: (request: ModelRequest) => ModelFailure;
+  /** Stages one product for each key. */
+  stage(keys: readonly string[]): Promise<void>;
+  /** The attempts that each product's last delivery has used up, by key. */
+  attempts(): Record<string, number>;
+  /** Products by state. */
+  states(): Record<string, number>;
+  remove(): Promise<void>;
+}
+
+const LATENCY_MS = 20;
+
+export async function createVirtualWorld(options: {
+  profile?: z.input<typeof Profile>;
+  seed?: number;
+}): Promise<VirtualWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-virtual-'));
+  const time = createVirtualTime();
+  const profile = Profile.parse(options.profile ?? {});
+  const random = seededRandom(options.seed ?? 1);
+  const requests: ModelRequest[] = [];
+  const created = new Map<string, number>();
+  const createdAt = new Map<string, number>();
+  const ids = new Map<string, number>();
+
+  async function request(what: ModelRequest['what'], sku: string | null): Promise<ModelFailure> {
+    const one = { what, sku, at: time.now() };
+    requests.push(one);
+    const failure = world.failing(one);
+    await time.sleep(failure?.tookMs ?? LATENCY_MS);
+    return failure;
+  }
+
+  function create(sku: string): number {
+    created.set(sku, (created.get(sku) ?? 0) + 1);
+    if (!createdAt.has(sku)) createdAt.set(sku, time.now());
+    const id = ids.get(sku) ?? ids.size + 1;
+    ids.set(sku, id);
+    return id;
+  }
+
+  const target: Target = {
+    encode: plainEncode,
+    encodeImport: plainEncodeImport,
+    async send({ body }: SentWrite) {
+      const sku = text((JSON.parse(body ?? '{}') as JsonObject)['sku']);
+      const failure = await request('write', sku);
+      if (failure?.landed) create(sku);
+      const outcome: Outcome = failure?.outcome ?? { kind: 'accepted', remoteId: create(sku) };
+      return { outcome, latencyMs: LATENCY_MS };
+    },
+    async list(_kind, onPage) {
+      const failure = await request('list', null);
+      if (failure) return { complete: false, outcome: failure.outcome };
+      onPage([...ids].map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: {} })));
+      return { complete: true };
+    },
+    async ping() {
+      const failure = await request('ping', null);
+      return failure?.outcome ?? { kind: 'accepted', remoteId: null };
+    },
+    probe: () => Promise.reject(new Error('Nobody probes here.')),
+    rereadKey: async () => false,
+    close: async () => undefined,
+  };
+  const ledger = openSqliteLedger({
+    file: join(folder, 'ledger.db'),
+    target: TARGET,
+    profile,
+    passportRules: NO_PASSPORTS,
+    encode: plainEncode,
+    encodeImport: plainEncodeImport,
+    clock: time,
+    command: 'test',
+  });
+  const gate = createTargetGate(time);
+  const emit = () => undefined;
+  const breaker = createBreaker(random);
+  const pacer = createPacer({
+    controller: createRateController(null, random),
+    breaker,
+    ping: createPing({ target, gate, emit }),
+    concurrency: 32,
+    clock: time,
+  });
+  const queues = createPlainQueues();
+  const held = () => heldBy([], profile);
+  const retries = createRetryBudget();
+  const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock: time, random, emit };
+  const feeder = createFeeder({ ledger, queues, held });
+  const engine = createEngine({
+    ledger,
+    queues,
+    feeder,
+    deliverer: createDeliverer(delivering),
+    doubts: createDoubts({ ...delivering, reader: { publications: async () => ({ complete: true }) } }),
+    gate,
+    held,
+    failedJobs: null,
+    clock: time,
+    log: createRecordingLog(),
+    concurrency: 8,
+    eachRound: async () => undefined,
+  });
+  const staged: string[] = [];
+  const world: VirtualWorld = {
+    time,
+    ledger,
+    breaker,
+    engine,
+    requests,
+    created,
+    createdAt,
+    failing: () => null,
+    async stage(keys) {
+      staged.push(...keys);
+      await pullRows(ledger, { rows: staged.map((key) => row(key)) });
+      await mapRows(ledger, ({ id }) => {
+        const key = text(id);
+        return items({ kind: 'product', key, payload: { sku: key, name: key }, refs: [] });
+      });
+      engine.wake();
+    },
+    attempts() {
+      const db = new Database(join(folder, 'ledger.db'), { readonly: true });
+      const rows = db
+        .prepare<[], [string, number]>(
+          'SELECT i.key, d.attempts FROM deliveries d JOIN items i ON i.id = d.item_id ORDER BY d.revision',
+        )
+        .raw()
+        .all();
+      db.close();
+      return Object.fromEntries(rows);
+    },
+    states: () => ledger.views.itemCounts().product ?? {},
+    async remove() {
+      const stopped = engine.stop();
+      await time.pass(120_000);
+      await stopped;
+      await ledger.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+  await engine.start();
+  return world;
+}

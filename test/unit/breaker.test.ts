@@ -1,0 +1,168 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Breaker, createBreaker } from '../../src/delivery/breaker.ts';
+import { type Signal, signalOf } from '../../src/delivery/signal.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import { covers } from '../support/reliability.ts';
+
+const READ: Signal = { kind: 'answered', by: 'read' };
+const WRITTEN: Signal = { kind: 'answered', by: 'write' };
+const AWAY: Signal = { kind: 'failed', delivery: null, retryAfterMs: null };
+const failed = (delivery: number): Signal => ({ kind: 'failed', delivery, retryAfterMs: null });
+
+describe('the breaker', () => {
+  let breaker: Breaker;
+  let now: number;
+  beforeEach(() => {
+    breaker = createBreaker(() => 1);
+    now = 1_000_000;
+  });
+  const observe = (...signals: Signal[]) => {
+    for (const signal of signals) breaker.observe(signal, now);
+  };
+  const times = (count: number, signal: Signal) => Array.from({ length: count }, () => signal);
+  const different = (count: number) => Array.from({ length: count }, (_, index) => failed(index));
+  const admit = () => breaker.admit(now);
+  /** Lets it open by ten failures and five seconds. */
+  function open(failures: Signal[] = times(10, AWAY)): void {
+    observe(...failures);
+    now += 5000;
+    admit();
+    expect(breaker.openSince()).toBe(1_000_000);
+  }
+  /** Lets canaries go out as soon as they may, each with this end, and tells how far apart they were. */
+  function canaries(count: number, end: Signal): number[] {
+    return Array.from({ length: count }, () => {
+      const before = now;
+      for (let waitMs = admit(); waitMs > 0; waitMs = admit()) now += waitMs;
+      observe(end);
+      return now - before;
+    });
+  }
+
+  it('opens after ten failures in a row and five seconds without an answer, and not before', () => {
+    observe(...times(9, AWAY));
+    now += 10_000;
+    expect([admit(), admit(), breaker.openSince()]).toEqual([0, 0, null]);
+    observe(READ, ...times(10, AWAY));
+    now += 4999;
+    admit();
+    expect(breaker.openSince()).toBeNull();
+    now += 1;
+    expect([admit(), breaker.openSince()]).toEqual([1000, 1_010_000]);
+  });
+
+  it('lets no more than a trickle out between the tenth failure and its opening', () => {
+    observe(...times(10, AWAY));
+    let sent = 0;
+    for (; breaker.openSince() === null; now += admit()) if (admit() === 0) sent += 1;
+    expect(sent).toBeLessThanOrEqual(20);
+    expect(now).toBe(1_005_000 + 1000);
+  });
+
+  it('sends one canary at a time, from a second up to every half minute', () => {
+    open();
+    expect(canaries(8, AWAY)).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+    now += 30_000;
+    expect(admit()).toBe(0);
+    now += 500_000;
+    expect([admit(), admit()]).toEqual([100, 100]);
+  });
+
+  it('spreads the canaries of many processes, and none of them waits for longer', () => {
+    breaker = createBreaker(() => 0);
+    open();
+    expect(canaries(6, AWAY)).toEqual([800, 1600, 3200, 6400, 12_800, 24_000]);
+  });
+
+  it('closes with the first answer, and begins with a second again', () => {
+    open();
+    canaries(4, AWAY);
+    canaries(1, READ);
+    expect([admit(), admit(), breaker.openSince()]).toEqual([0, 0, null]);
+    now = 1_000_000;
+    open();
+    expect(canaries(1, AWAY)).toEqual([1000]);
+  });
+
+  it(
+    'counts a delivery once, however often it fails, since it may be at fault by itself',
+    covers('bad-row', 'I5'),
+    () => {
+      for (let round = 0; round < 100; round += 1) {
+        observe(...different(9));
+        now += 1000;
+        expect(admit()).toBe(0);
+      }
+      expect(breaker.openSince()).toBeNull();
+    },
+  );
+
+  it('does not take a platform that can be read for one that takes writes', () => {
+    observe(...different(10));
+    now += 3000;
+    observe(READ);
+    now += 2000;
+    admit();
+    expect(breaker.openSince()).toBe(1_000_000);
+    canaries(1, READ);
+    // It is the write behind the question that counts.
+    expect([breaker.openSince(), admit()]).toEqual([1_000_000, 100]);
+    observe(WRITTEN);
+    expect([breaker.openSince(), admit(), admit()]).toEqual([null, 0, 0]);
+  });
+
+  it('lets the next canary out where one was admitted and then not sent', () => {
+    open();
+    now += 1000;
+    expect([admit(), admit()]).toEqual([0, 100]);
+    observe({ kind: 'unused' });
+    expect(admit()).toBe(0);
+  });
+
+  it('leaves a platform that only limits the rate to the rate controller', () => {
+    open();
+    now += 1000;
+    admit();
+    observe({ kind: 'throttled', retryAfterMs: 5000 });
+    expect([breaker.openSince(), admit(), admit()]).toEqual([null, 0, 0]);
+  });
+
+  it('knows what fell into an outage, from its first failure to its end', () => {
+    now += 500;
+    observe(WRITTEN);
+    now += 500;
+    observe(...times(10, AWAY));
+    now += 6000;
+    admit();
+    expect([1_000_999, 1_001_000, 9_000_000].map((at) => breaker.wasOut(at))).toEqual([false, true, true]);
+    observe(WRITTEN);
+    expect([1_007_000, 1_007_001].map((at) => breaker.wasOut(at))).toEqual([true, false]);
+    expect([1_007_000, 1_007_001].map((at) => breaker.hasAnsweredSince(at))).toEqual([true, false]);
+  });
+});
+
+describe('the end of a request', () => {
+  const detail = (status: number | null) => ({ detail: { status, message: '' } });
+  const away = (sent: boolean): Outcome => ({
+    kind: 'unavailable',
+    sent,
+    retryAfterMs: 7,
+    ...detail(sent ? 503 : null),
+  });
+
+  it.each<[string, Outcome, Signal]>([
+    ['never sent', away(false), { kind: 'failed', delivery: null, retryAfterMs: 7 }],
+    ['a 503', away(true), { kind: 'failed', delivery: null, retryAfterMs: 7 }],
+    ['no answer', { kind: 'ambiguous', doubt: 'reset', ...detail(null) }, failed(3)],
+    ['a 502', { kind: 'ambiguous', doubt: 'server_error', ...detail(502) }, failed(3)],
+    ['a 504', { kind: 'ambiguous', doubt: 'timeout', ...detail(504) }, failed(3)],
+    ['a 408', { kind: 'ambiguous', doubt: 'timeout', ...detail(408) }, WRITTEN],
+    ['a 201 that cannot be read', { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(201) }, WRITTEN],
+    ['a 400', { kind: 'refused', ...detail(400) }, WRITTEN],
+    ['a gate', { kind: 'gated', ...detail(409) }, WRITTEN],
+    ['a 401', { kind: 'denied', by: 'key', ...detail(401) }, WRITTEN],
+    ['a 429', { kind: 'throttled', retryAfterMs: 9, ...detail(429) }, { kind: 'throttled', retryAfterMs: 9 }],
+  ])('tells of %s', (_, outcome, signal) => {
+    expect(signalOf(outcome, 3)).toEqual(signal);
+  });
+});

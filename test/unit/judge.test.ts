@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { type AttemptContext, judge, judgeResend } from '../../src/delivery/judge.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import type { Verdict } from '../../src/domain/ports/ledger.ts';
+import { Profile } from '../../src/domain/profile.ts';
+import { covers } from '../support/reliability.ts';
+
+const NOW = 1_000_000;
+const profile = Profile.parse({});
+const context: AttemptContext = {
+  operation: 'product.create',
+  attempts: 0,
+  uncertain: false,
+  busySince: null,
+  profile,
+  now: NOW,
+  random: 0.5,
+};
+const detail = (status: number | null) => ({ detail: { status, message: 'No.' } });
+
+describe('the judgement of an attempt', () => {
+  it.each<[string, Outcome]>([
+    ['429', { kind: 'throttled', retryAfterMs: null, ...detail(429) }],
+    ['503', { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) }],
+    ['never sent', { kind: 'unavailable', sent: false, retryAfterMs: null, ...detail(null) }],
+    ['401', { kind: 'denied', by: 'key', ...detail(401) }],
+    ['a key in flight', { kind: 'in_flight', ...detail(409) }],
+  ])('uses no attempt for %s', covers(['throttled', 'api-down', 'key-refused'], 'I5'), (_, outcome) => {
+    expect(judge(outcome, { ...context, attempts: 7 })).toMatchObject({ kind: 'retry', spend: false });
+  });
+
+  it('waits with full jitter for an API that is away', () => {
+    const away: Outcome = { kind: 'unavailable', sent: false, retryAfterMs: null, ...detail(null) };
+    const due = [0, 0.5, 0.99].map((random) => judge(away, { ...context, random }));
+    expect(due.map((verdict) => (verdict.kind === 'retry' ? verdict.dueAt - NOW : null))).toEqual([0, 250, 495]);
+  });
+
+  it('asks a platform that is at work on the same key ever less often, and no longer than ten minutes', () => {
+    const busy: Outcome = { kind: 'in_flight', ...detail(409) };
+    const after = (ms: number): Verdict => judge(busy, { ...context, busySince: ms === 0 ? null : NOW - ms });
+    // What was sent before has arrived, so that nothing may take its place.
+    expect(after(0)).toMatchObject({ kind: 'retry', dueAt: NOW + 250, uncertain: true, reason: { since: NOW } });
+    expect(after(10_000)).toMatchObject({ kind: 'retry', dueAt: NOW + 5000, reason: { since: NOW - 10_000 } });
+    expect(after(599_999)).toMatchObject({ kind: 'retry', dueAt: NOW + 30_000 });
+    expect(after(600_000)).toMatchObject({ kind: 'doubt', spend: true, reason: { code: 'in_flight' } });
+  });
+
+  it(
+    'has what a gate blocks asked again after about six hours, and what is refused never',
+    covers('gate', 'I5'),
+    () => {
+      const gated: Outcome = { kind: 'gated', ...detail(409) };
+      const at = [0, 0.5, 0.999].map((random) => judge(gated, { ...context, random }));
+      const hours = at.map((verdict) =>
+        verdict.kind === 'blocked' ? ((verdict.recheckAt ?? 0) - NOW) / 3_600_000 : 0,
+      );
+      expect(hours.map((value) => Math.round(value * 10) / 10)).toEqual([4.8, 6, 7.2]);
+      const never = Profile.parse({ recheckBlockedMs: 0 });
+      expect(judge(gated, { ...context, profile: never })).toEqual({
+        kind: 'blocked',
+        reason: { code: 'gate', message: 'No.', status: 409 },
+      });
+      expect(judge({ kind: 'refused', ...detail(422) }, context).kind).toBe('rejected');
+    },
+  );
+
+  it('gives back the attempt that an outage has cost, and parks only by the limit of the delivery', () => {
+    const reason = { code: 'reset', message: 'Lost.' };
+    const spent = { ...context, attempts: 8, dueAt: 0, refund: false };
+    expect(judgeResend(spent, reason, true).kind).toBe('parked');
+    expect(judgeResend({ ...spent, refund: true }, reason, true)).toMatchObject({ kind: 'resend', refund: true });
+  });
+});
