@@ -5,6 +5,7 @@ import type { Action, RunAction } from './context.ts';
 import { addDemoCommand } from './demo.ts';
 import { addItemsCommand } from './items.ts';
 import { addKeysCommand } from './keys.ts';
+import { addLedgerCommands } from './ledger.ts';
 import type { Output, Terminal } from './output.ts';
 import { addPdfCommand } from './pdf.ts';
 import { addPreviewCommand } from './preview.ts';
@@ -88,6 +89,7 @@ export function createProgram(options: {
   addPdfCommand(program, runQuietly);
   addReportCommand(program, runQuietly);
   addKeysCommand(program, runQuietly);
+  addLedgerCommands(program, runQuietly);
   addSandboxCommand(program, runQuietly);
   addDemoCommand(program, runQuietly);
   return program;

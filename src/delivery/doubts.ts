@@ -34,7 +34,7 @@ const SAME_KEY_MAX = 10;
 /** After a listing that could not be completed. */
 const LOOK_AGAIN_MS = 10_000;
 /** Answers that say that there is something already, or nothing of what became of it: what there is has to be read. */
-const LISTED_REASONS: ReadonlySet<string> = new Set(['exists', 'gate', UNCLEAR]);
+const LISTED_REASONS: ReadonlySet<string> = new Set(['exists', 'gate', 'restored', UNCLEAR]);
 
 export function createDoubts(options: DoubtsOptions): Doubts {
   const { ledger, target, reader, gate, profile, clock, random, emit } = options;
@@ -70,6 +70,8 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   async function readBack(kind: ListableKind, doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
     const wanted = new Map<string, RemoteItem[]>();
     for (const { naturalKey } of doubts) if (naturalKey !== null) wanted.set(naturalKey, []);
+    const unproven = (await ledger.unprovenKinds()).includes(kind);
+    let unknown = Promise.resolve(!unproven);
     const listing = await target.list(
       kind,
       (items) => {
@@ -77,6 +79,10 @@ export function createDoubts(options: DoubtsOptions): Doubts {
           const found = item.naturalKey === null ? undefined : wanted.get(item.naturalKey);
           if (found && found.length < SAME_KEY_MAX) found.push(item);
         }
+        const others = items.flatMap(({ naturalKey }) =>
+          naturalKey === null || wanted.has(naturalKey) ? [] : naturalKey,
+        );
+        if (unproven) unknown = unknown.then((found) => found || holdsUnknown(kind, others));
       },
       abort,
     );
@@ -87,6 +93,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       retry: false,
     });
     if (!listing.complete) gate.observe(listing.outcome);
+    else if (!(await unknown)) await ledger.endProof(kind);
     await Promise.all(
       doubts.map((delivery) => {
         const found = delivery.naturalKey === null ? [] : (wanted.get(delivery.naturalKey) ?? []);
@@ -95,12 +102,19 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     );
   }
 
+  /** Whether a restored ledger does not know some of these items. Where it cannot be asked now, the next listing tells. */
+  function holdsUnknown(kind: ListableKind, naturalKeys: readonly string[]): Promise<boolean> {
+    return ledger.hasUnbound(kind, naturalKeys).catch(() => true);
+  }
+
   function readBackVerdict(delivery: DoubtfulDelivery, found: readonly RemoteItem[], complete: boolean): Verdict {
     const { reason, operation, sent } = delivery;
     if (sent !== null && complete) return judgeReadBack({ ...delivery, sent }, found, context(delivery));
     const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
     const existed = reason.code === 'exists';
-    if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown: !existed, by: 'read_back' };
+    // What was there before, or was written in the time that a restored ledger lost, may have other content.
+    const contentKnown = !existed && reason.code !== 'restored';
+    if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
     if (!complete) return lookAgain(delivery);
     if (existed) {
       const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;

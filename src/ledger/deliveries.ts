@@ -103,8 +103,8 @@ export function createDeliveries(
       `SELECT refs.role, items.remote_id AS remoteId FROM refs
        LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key WHERE refs.item_id = ?`,
     ),
-    waiters: db.prepare<[string, string], { id: number; itemId: number }>(
-      `SELECT d.id, d.item_id AS itemId FROM refs JOIN deliveries d ON d.item_id = refs.item_id AND d.state = 'waiting'
+    waiters: db.prepare<[string, string], { id: number; itemId: number; operation: Operation }>(
+      `SELECT d.id, d.item_id AS itemId, d.operation FROM refs JOIN deliveries d ON d.item_id = refs.item_id AND d.state = 'waiting'
        WHERE refs.kind = ? AND refs.key = ?`,
     ),
   };
@@ -182,10 +182,10 @@ export function createDeliveries(
   /** Makes due what waited for this item and has all its refs now. */
   function release(kind: SubjectKind, key: string): number {
     let released = 0;
-    for (const { id, itemId } of sql.waiters.all(kind, key)) {
+    for (const { id, itemId, operation } of sql.waiters.all(kind, key)) {
       if (!items.refsArrived(itemId)) continue;
       sql.setState.run(transition('waiting', 'refs_arrived'), id);
-      released += 1;
+      if (!items.suspectWhereRestored({ id, itemId, operation })) released += 1;
     }
     return released;
   }

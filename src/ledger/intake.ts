@@ -12,6 +12,7 @@ import type {
 import { type IncomingRecord, type Place, recordKey } from '../domain/record.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import type { Restored } from './restored.ts';
 
 interface KnownRecord {
   id: number;
@@ -30,7 +31,7 @@ export interface Intake {
   pendingRecords(request: { source: string; afterId: number; limit: number }): PendingRecord[];
 }
 
-export function createIntake({ db, clock }: LedgerContext): Intake {
+export function createIntake({ db, clock }: LedgerContext, restored: Restored): Intake {
   const sql = {
     interruptRuns: db.prepare<[number, string]>(
       "UPDATE runs SET ended_at = ?, result = 'interrupted' WHERE source = ? AND result IS NULL",
@@ -224,6 +225,7 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
 
     endRun({ runId, result, error }) {
       sql.endRun.run(clock.now(), result, error ?? null, runId);
+      if (result === 'complete') restored.sourceWasRead(runId);
     },
 
     pendingRecords({ source, afterId, limit }) {

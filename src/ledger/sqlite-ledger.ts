@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { assertNotRestored, createHighWater, type HighWater } from './high-water.ts';
 import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
@@ -15,6 +16,7 @@ import { createMeta, type Meta } from './meta.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
 import { createReplay } from './replay.ts';
+import { createRestored } from './restored.ts';
 import { createStaging } from './staging.ts';
 import { createViews } from './views.ts';
 
@@ -40,7 +42,7 @@ export interface SqliteLedger extends Ledger {
 /**
  * Opens the ledger for writing, as its only writer.
  *
- * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable` or `ledger.newer`
+ * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.newer` or `ledger.restored`
  */
 export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const { file, target, clock } = options;
@@ -48,6 +50,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   let db: Sqlite | null = null;
   try {
     db = openDatabase(file);
+    assertNotRestored(db, file);
     const meta = createMeta(db);
     const id = meta.getOrCreate('id', randomUUID);
     const epoch = meta.getOrCreate('epoch', randomUUID);
@@ -60,7 +63,8 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       'holder',
       JSON.stringify({ pid: process.pid, command: options.command, since: new Date(clock.now()).toISOString() }),
     );
-    return compose(db, { id, meta }, { ...options, epoch }, () => lock.release());
+    const highWater = createHighWater(db, file, id);
+    return compose(db, { id, meta, highWater }, { ...options, epoch }, () => lock.release());
   } catch (error) {
     db?.close();
     lock.release();
@@ -78,7 +82,7 @@ export function openLedgerViews(options: {
   return { id: createMeta(db).get('id') ?? '', views: createViews(db), close: () => void db.close() };
 }
 
-function readHolder(file: string): LedgerHolder | null {
+export function readHolder(file: string): LedgerHolder | null {
   const db = openDatabaseReadOnly(file);
   if (!db) return null;
   try {
@@ -89,7 +93,8 @@ function readHolder(file: string): LedgerHolder | null {
   }
 }
 
-function bindTarget(bound: string, asked: string, file: string): void {
+/** @throws Fault `ledger.target` */
+export function bindTarget(bound: string, asked: string, file: string): void {
   if (bound === asked) return;
   throw fault('ledger.target', `The ledger ${file} belongs to ${bound}, and the config names ${asked}.`, {
     path: 'target.baseUrl',
@@ -100,21 +105,22 @@ function bindTarget(bound: string, asked: string, file: string): void {
 
 function compose(
   db: Sqlite,
-  { id, meta }: { id: string; meta: Meta },
+  { id, meta, highWater }: { id: string; meta: Meta; highWater: HighWater },
   options: SqliteLedgerOptions & { epoch: string },
   release: () => void,
 ): SqliteLedger {
   const { clock, profile, epoch, target } = options;
   const context = { db, clock, profile, epoch, target };
-  const items = createItems(context);
-  const intake = createIntake(context);
+  const restored = createRestored(context);
+  const items = createItems(context, restored);
+  const intake = createIntake(context, restored);
   const staging = createStaging(context, items);
   const imports = createImports(context, options.encodeImport);
   const deliveries = createDeliveries(context, { items, imports }, options.encode);
   const passports = createPassports(context, items);
   const replay = createReplay(context, { items, imports }, staging);
   const prune = createPrune(context);
-  const commit = createGroupCommit(db);
+  const commit = createGroupCommit(db, highWater);
 
   return {
     id,
@@ -139,10 +145,14 @@ function compose(
     judgePassports: (request) => commit.run(() => passports.judge(request)),
     askForPassports: (request) => commit.run(() => passports.ask(request)),
     replayPassports: (request) => commit.run(() => passports.replay(request)),
+    unprovenKinds: async () => restored.unprovenKinds(),
+    hasUnbound: async (kind, naturalKeys) => restored.hasUnbound(kind, naturalKeys),
+    endProof: (kind) => commit.run(() => restored.endProof(kind)),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {
       commit.close();
+      highWater.close();
       db.close();
       release();
     },

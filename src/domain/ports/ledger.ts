@@ -8,7 +8,7 @@ import type { SubjectKind } from '../item.ts';
 import type { MapResult } from '../mapping.ts';
 import type { PassportAnswer, PassportRules } from '../passport.ts';
 import type { IncomingRecord, Place } from '../record.ts';
-import type { EncodedImport, EncodedWrite, Write } from './target.ts';
+import type { EncodedImport, EncodedWrite, ListableKind, Write } from './target.ts';
 
 /** What started a run. */
 export type RunTrigger = 'cli' | 'schedule' | 'retry';
@@ -325,6 +325,13 @@ export interface Ledger {
    * `dryRun` nothing else.
    */
   replayPassports(request: { selection: ReplaySelection; rules: PassportRules; dryRun: boolean }): Promise<number>;
+
+  /** Kinds of which the API may hold items that a ledger restored from a backup does not know. */
+  unprovenKinds(): Promise<ListableKind[]>;
+  /** Whether one of these natural keys belongs to no item that has a remote id. */
+  hasUnbound(kind: ListableKind, naturalKeys: readonly string[]): Promise<boolean>;
+  /** A complete listing held nothing unknown: new items of the kind are sent without a look from now on. */
+  endProof(kind: ListableKind): Promise<void>;
 
   /** Prunes the history of items, runs and events. */
   prune(): Promise<void>;
