@@ -67,9 +67,9 @@ export function acceptRestored(
     ),
     forget: db.prepare<[string, string, number]>('UPDATE items SET baseline = ?, baseline_hash = ? WHERE id = ?'),
     readAnew: db.prepare("UPDATE records SET state = 'stale', version = version + 1 WHERE missing_since IS NULL"),
-    raise: db.prepare<[string]>(
-      `INSERT INTO meta (name, value) VALUES ('generation', ?1)
-       ON CONFLICT DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(?1 AS INTEGER)) + 1 AS TEXT)`,
+    raise: db.prepare<[{ least: string }]>(
+      `INSERT INTO meta (name, value) VALUES ('generation', @least)
+       ON CONFLICT DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@least AS INTEGER)) + 1 AS TEXT)`,
     ),
   };
 
@@ -79,7 +79,7 @@ export function acceptRestored(
       const epoch = randomUUID();
       meta.set('epoch', epoch);
       meta.remove('backup_at');
-      sql.raise.run(String(generation + 1));
+      sql.raise.run({ least: String(generation + 1) });
       beginSuspicion(db, clock.now());
       const restored = createRestored({ db, clock });
       const items = createItems({ db, clock, profile, epoch, target }, restored);

@@ -24,7 +24,7 @@ export interface HighWater {
   raise(): void;
   /** Mirrors the number in the mark, once the transaction is durable. Costs no fsync. */
   mirror(): void;
-  /** Brings the mark to the disk and lets go of it. */
+  /** Brings the mark to the disk and lets go of it; a second call changes nothing. */
   close(): void;
 }
 
@@ -46,6 +46,8 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
     .pluck();
   let generation = count.get() ?? 0;
   const handle = writable(() => openSync(markOf(file), openFlags(file), 0o600));
+
+  let closed = false;
 
   function write(): void {
     writeSync(handle, markText({ ledgerId, generation }), 0);
@@ -72,6 +74,8 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
       }
     },
     close() {
+      if (closed) return;
+      closed = true;
       try {
         fsyncSync(handle);
       } finally {

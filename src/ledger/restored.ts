@@ -60,17 +60,12 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
 
   return {
     suspicionOf(itemId, operation) {
-      switch (operation) {
-        case 'product.create':
-        case 'material.create': {
-          const kind = operation === 'product.create' ? 'product' : 'material';
-          return meta.get(proofOf(kind)) === null ? null : { reason: RESTORED, lookAt: clock.now() };
-        }
-        case 'bom_item.create':
-          return sql.suspectPart.get({ itemId }) === undefined ? null : { reason: RESTORED_PART, lookAt: null };
-        default:
-          return null;
+      if (operation === 'bom_item.create') {
+        return sql.suspectPart.get({ itemId }) === undefined ? null : { reason: RESTORED_PART, lookAt: null };
       }
+      const kind = LISTABLE.find((one) => operation === `${one}.create`);
+      if (kind === undefined || meta.get(proofOf(kind)) === null) return null;
+      return { reason: RESTORED, lookAt: clock.now() };
     },
     sourceWasRead(runId) {
       if (meta.get(RESTORED_AT) === null) return;

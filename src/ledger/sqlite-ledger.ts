@@ -152,9 +152,12 @@ function compose(
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {
       commit.close();
-      highWater.close();
-      db.close();
-      release();
+      try {
+        highWater.close();
+      } finally {
+        db.close();
+        release();
+      }
     },
   };
 }
