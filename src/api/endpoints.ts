@@ -3,9 +3,7 @@
 import type { Operation } from '../domain/delivery.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
-
-/** Scopes that an API key can have. */
-type Scope = 'read' | 'write' | 'publish';
+import type { Scope } from '../domain/scope.ts';
 
 /** What sends an operation: a member of the ports `Target`, `PlatformReader` or `PlatformAdmin`. */
 type Sender =

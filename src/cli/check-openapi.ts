@@ -11,7 +11,7 @@ import { plural } from './style.ts';
  * Compares the platform's own OpenAPI document with the profile of the config, and says what to set. It looks at these
  * two files alone, so it needs neither network nor ledger.
  *
- * @returns 0 where nothing needs to be done, 4 where something breaks or is to be set
+ * @returns 0 where nothing needs to be done, 4 where something breaks, is to be set, or could not be read
  * @throws Fault `usage` for a file that cannot be read or is no such document
  */
 export async function checkOpenApi(file: string, context: CommandContext): Promise<number> {
@@ -23,7 +23,7 @@ export async function checkOpenApi(file: string, context: CommandContext): Promi
   if (!compared.ok) throw fault('usage', `${file}: ${compared.error}`);
   const differences = compared.value;
   const settings = settingsOf(differences);
-  const exitCode = differences.some(({ weight, value }) => weight === 'breaks' || value !== undefined) ? 4 : 0;
+  const exitCode = differences.some(({ weight, value }) => weight !== 'note' || value !== undefined) ? 4 : 0;
   if (output.json) {
     output.document({ ok: exitCode === 0, config: { file: config.file }, openapi: { file, differences, settings } });
   } else {
@@ -61,6 +61,7 @@ function put(into: JsonObject, [name = '', ...rest]: string[], value: JsonValue)
 
 const GROUPS = [
   { weight: 'breaks', title: 'Breaks requests as things are', colour: 'red' },
+  { weight: 'unread', title: 'Cannot be read, and is not compared', colour: 'red' },
   { weight: 'note', title: 'Worth knowing', colour: 'yellow' },
 ] as const;
 

@@ -99,9 +99,8 @@ function printApi({ baseUrl, key, publishKey, plan, scopes, problem }: ApiFindin
   const told = Object.entries(scopes).map(([scope, answer]) => `${scope} ${answerMark(answer, output)}`);
   output.print(`           scopes: ${told.join('  ')}`);
   if (scopes.publish === 'no') {
-    output.print(
-      `           ${output.paint('dim', 'Passports cannot be published with this key; all else can be done.')}`,
-    );
+    const others = scopes.read === 'yes' && scopes.write === 'yes' ? '; all else can be done.' : '.';
+    output.print(`           ${output.paint('dim', `Passports cannot be published with this key${others}`)}`);
   }
 }
 

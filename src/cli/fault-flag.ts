@@ -1,16 +1,21 @@
 import { InvalidArgumentError } from 'commander';
+import { suggest } from '../lib/suggest.ts';
 import type { FaultRule } from '../sandbox/faults.ts';
 
 /** A fault as it is typed, not yet checked against the sandbox's schema. */
 export type FaultDraft = Record<string, string | number>;
 
-/** The number that belongs to a kind by its nature, which stands right behind it. */
-const MAIN_VALUE: Readonly<Record<string, string>> = {
+/** Every kind of fault, with the number that belongs to it by its nature and stands right behind it. */
+const MAIN_VALUES: Readonly<Record<FaultRule['kind'], string | null>> = {
   status: 'status',
   html: 'status',
-  latency: 'ms',
+  'reset-before': null,
+  'reset-after': null,
+  truncate: null,
   'slow-body': 'ms',
+  duplicate: null,
   outage: 'ms',
+  latency: 'ms',
 };
 
 /**
@@ -23,9 +28,15 @@ export function faultFlag(text: string, before: readonly FaultDraft[] | undefine
   if (match === null) throw new InvalidArgumentError(form);
   const [, operation = '', kind = '', value, rest] = match;
   const draft: FaultDraft = { operation, kind };
-  const main = MAIN_VALUE[kind];
+  const main = mainValueOf(kind);
+  if (main === undefined) {
+    const likely = suggest(kind, Object.keys(MAIN_VALUES));
+    const hint = likely === undefined ? '' : ` Did you mean ${likely}?`;
+    const kinds = Object.keys(MAIN_VALUES).join(', ');
+    throw new InvalidArgumentError(`There is no kind of fault "${kind}".${hint} The kinds are ${kinds}.`);
+  }
   if (value !== undefined) {
-    if (main === undefined) throw new InvalidArgumentError(`The kind ${kind} takes no number. ${form}`);
+    if (main === null) throw new InvalidArgumentError(`The kind ${kind} takes no number. ${form}`);
     draft[main] = typed(value);
   }
   for (const pair of rest === undefined ? [] : rest.split(',')) {
@@ -40,12 +51,17 @@ export function faultFlag(text: string, before: readonly FaultDraft[] | undefine
 /** A rule as `faultFlag` reads it. */
 export function faultWords({ operation, kind, ...rest }: FaultRule): string {
   const details: Readonly<Record<string, string | number | undefined>> = rest;
-  const main = MAIN_VALUE[kind];
+  const main = MAIN_VALUES[kind];
   const others = Object.entries(details).flatMap(([name, value]) =>
     name === main || value === undefined ? [] : [`${name}=${value}`],
   );
-  const value = main === undefined ? '' : `=${details[main] ?? ''}`;
+  const value = main === null ? '' : `=${details[main] ?? ''}`;
   return [`${operation}:${kind}${value}`, ...others].join(',');
+}
+
+/** Null for a kind without a number, undefined for what is no kind. */
+function mainValueOf(kind: string): string | null | undefined {
+  return Object.hasOwn(MAIN_VALUES, kind) ? MAIN_VALUES[kind as FaultRule['kind']] : undefined;
 }
 
 function typed(text: string): string | number {

@@ -56,16 +56,16 @@ async function ask(
   const command = status === 'published' ? 'publish' : 'unpublish';
   let outcomes: Outcome[] = [];
   const { report } = await syncWith(context, config, { command, sources: [] }, async (runtime, abort) => {
-    const { rules, views } = runtime;
+    const { views } = runtime;
     const products = [...new Set(skus)];
     for (const product of products) {
       if (views.item('product', product) === null) throw unknownItem('product', product, views);
     }
-    const answers = await runtime.ledger.askForPassports({ rules, products, status });
+    const answers = await runtime.ledger.askForPassports({ products, status });
     const result = await sync(runtime, { sources: [], waitMs: wait * 1000, abort, pull: false }, clock);
     outcomes = answers.map((answer) => ({
       ...answer,
-      passport: views.passport(answer.asked, rules),
+      passport: views.passport(answer.asked),
     }));
     return result;
   });

@@ -64,7 +64,14 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   const config = await context.loadConfig();
   assertSources(config, sources);
   const selection = { states: state, sources, keys, deliveryIds: [] };
-  let replayed: ReplayReport = { records: 0, passing: 0, passports: 0, staged: 0, quarantined: 0, heldInDoubt: 0 };
+  let replayed: ReplayReport = {
+    records: 0,
+    passing: 0,
+    passports: { asked: 0, incomplete: 0 },
+    staged: 0,
+    quarantined: 0,
+    heldInDoubt: 0,
+  };
 
   if (dryRun) {
     const runtime = await context.openRuntime(config, 'replay');
@@ -122,15 +129,21 @@ function replayDocument(replayed: ReplayReport, report: SyncReport): object {
 }
 
 function replayLines({ records, passing, passports, staged, heldInDoubt }: ReplayReport, dryRun: boolean): string[] {
-  if (records + passports === 0) return ['Nothing fits: there is nothing to replay.'];
+  const { asked, incomplete } = passports;
+  if (records + asked + incomplete + heldInDoubt === 0) return ['Nothing fits: there is nothing to replay.'];
   const failing = records - passing;
   const looked = `${plural(records, 'record')} mapped anew: ${passing} ${dryRun ? 'would pass' : 'passed'}, ${failing} still ${failing === 1 ? 'fails' : 'fail'}.`;
   const lines = [
     dryRun ? `${looked} Nothing was stored or sent.` : `${looked} ${plural(staged, 'delivery', 'deliveries')} staged.`,
   ];
-  if (passports > 0) {
-    const asked = dryRun ? 'would be asked for again' : passports === 1 ? 'is asked for again' : 'are asked for again';
-    lines.push(`${plural(passports, 'passport', 'passports')} of complete products ${asked}.`);
+  if (asked > 0) {
+    const verb = dryRun ? 'would be' : asked === 1 ? 'is' : 'are';
+    lines.push(`${plural(asked, 'passport', 'passports')} ${verb} asked for again.`);
+  }
+  if (incomplete > 0) {
+    lines.push(
+      `${plural(incomplete, 'passport is', 'passports are')} left alone, as the product is not complete: dpp-sync show product KEY`,
+    );
   }
   if (heldInDoubt > 0) {
     lines.push(

@@ -8,7 +8,7 @@ import { fault } from '../domain/faults.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { createSecretStore } from '../lib/secrets.ts';
 import { FaultRule } from '../sandbox/faults.ts';
-import { SandboxSettings } from '../sandbox/settings.ts';
+import { RateLimit, SandboxSettings } from '../sandbox/settings.ts';
 import type { FaultDraft } from './fault-flag.ts';
 import { readInputFile } from './input-file.ts';
 
@@ -49,6 +49,7 @@ type Tree = Record<string, unknown>;
  * @throws Fault `config.invalid` with every problem of a file, or `usage` with every problem of the flags
  */
 export async function sandboxSettings(flags: SettingsFlags): Promise<SandboxSettings> {
+  refuseIdleFlags(flags);
   const base = flags.settings === undefined ? {} : await settingsFile(flags.settings);
   const listed = flags.faults === undefined ? [] : await faultsFile(flags.faults);
   const drafts = (flags.fault ?? []).map((draft, index) =>
@@ -65,6 +66,25 @@ export async function sandboxSettings(flags: SettingsFlags): Promise<SandboxSett
   throw fault('usage', [`The settings have ${lines.length === 1 ? 'a problem' : 'problems'}:`, ...lines].join('\n'), {
     suggestion: 'docs/api-coverage-sandbox.md has every setting, docs/sandbox.md every fault.',
   });
+}
+
+/**
+ * Flags that would do nothing are mistakes: whoever gave one counts on it.
+ *
+ * @throws Fault `usage`
+ */
+function refuseIdleFlags({ rate, burst, seed, fault: drafts = [] }: SettingsFlags): void {
+  if (burst !== undefined && rate === undefined) {
+    throw fault('usage', '--burst does nothing without --rate.', {
+      suggestion: 'Give both, or change the limit of a settings file with --set rateLimit.burst=N.',
+    });
+  }
+  const takesSeed = (draft: FaultDraft): boolean => draft['probability'] !== undefined && draft['seed'] === undefined;
+  if (seed !== undefined && !drafts.some(takesSeed)) {
+    throw fault('usage', '--seed does nothing without a --fault that has a probability and no seed of its own.', {
+      suggestion: "As in --fault '*:latency=200,probability=0.1' --seed 7.",
+    });
+  }
 }
 
 /** What a settings file says, without defaults. The storage is relative to that file, as every path in a config is. */
@@ -125,12 +145,20 @@ function nested([name = '', ...rest]: readonly string[], value: unknown): Tree {
   return { [name]: rest.length === 0 ? value : nested(rest, value) };
 }
 
-/** Named values are merged member by member, everything else is replaced. */
+/** Named values are merged member by member, everything else is replaced; so is a rate limit by one of another form. */
 function merge(base: Tree, over: Tree): Tree {
   const members = new Map(Object.entries(base));
   for (const [name, value] of Object.entries(over)) {
     const below = members.get(name);
-    members.set(name, isJsonObject(below) && isJsonObject(value) ? merge(below, value) : value);
+    const isMerged = isJsonObject(below) && isJsonObject(value) && !(name === 'rateLimit' && changesForm(below, value));
+    members.set(name, isMerged ? merge(below, value) : value);
   }
   return Object.fromEntries(members);
+}
+
+/** Whether a rate limit has other members once its kind is changed. The two names of one algorithm have the same. */
+function changesForm({ kind: before }: Tree, { kind }: Tree): boolean {
+  if (before === undefined || kind === undefined) return false;
+  const formOf = (one: unknown) => RateLimit.options.find((option) => option.shape.kind.safeParse(one).success);
+  return formOf(before) !== formOf(kind);
 }

@@ -85,6 +85,7 @@ function refuseStrayOptions(sandbox: Command, acting: Command): void {
 async function serve(options: SandboxCommandOptions, context: CommandContext): Promise<number> {
   const { output, clock } = context;
   const { port, host, controlPort } = options;
+  refuseSameKeys(options);
   const { sandboxSettings } = await import('./sandbox-settings.ts');
   const settings = await sandboxSettings(options);
   const signal = context.interruption();
@@ -109,10 +110,11 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
         : `All is kept in ${settings.storage}. Ctrl-C ends it.`,
     );
     await untilAborted(signal);
-    return tellEnd(sandbox, context);
   } finally {
     await sandbox.close();
   }
+  // Requests that were under way are answered while it closes, and belong to what it was asked.
+  return tellEnd(sandbox, context);
 }
 
 /** Says what the sandbox was asked. A fault that was wanted and never happened ends it with 4. */
@@ -126,6 +128,13 @@ function tellEnd(sandbox: Sandbox, { output }: CommandContext): number {
   for (const line of statisticsLines(statistics)) output.note(line);
   for (const line of unusedLines(statistics)) output.error(line);
   return exitCode;
+}
+
+/** One key cannot have the scopes of two: the later would take them from the earlier. */
+function refuseSameKeys({ key, keyData, keyRead }: SandboxCommandOptions): void {
+  const given = [key, keyData, keyRead].filter((one) => one !== undefined);
+  if (new Set(given).size === given.length) return;
+  throw fault('usage', 'The options --key, --key-data and --key-read want different keys.');
 }
 
 interface ShownKey {

@@ -1,5 +1,4 @@
 import { Argument, type Command } from 'commander';
-import { passportRulesOf } from '../daemon/passport-rules.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ItemView, PassportView } from '../domain/ports/ledger-views.ts';
 import { formatPlace } from '../domain/record.ts';
@@ -35,7 +34,7 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
     const item = opened?.views.item(kind, key) ?? null;
     if (item === null) throw unknownItem(kind, key, opened?.views ?? null);
     const ofProduct = kind === 'product' || kind === 'passport';
-    const passport = ofProduct ? (opened?.views.passport(item.key, passportRulesOf(config)) ?? null) : null;
+    const passport = ofProduct ? (opened?.views.passport(item.key) ?? null) : null;
     if (output.json) output.document({ ok: true, item, ...(ofProduct ? { passport } : {}) });
     else output.print(...itemLines(item, passport, output));
     return 0;

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { nextRunsOf } from '../daemon/next-runs.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { OpenedViews } from '../daemon/open-views.ts';
-import { passportRulesOf } from '../daemon/passport-rules.ts';
 import type { ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
@@ -58,7 +57,7 @@ async function status(context: CommandContext): Promise<number> {
     const { views } = ledger;
     return {
       items: views.itemCounts(),
-      attention: attentionOf(views, passportRulesOf(config), []),
+      attention: attentionOf(views, []),
       sources: config.sources.map(({ id }) => ({
         source: id,
         lastRun: views.runs({ source: id, limit: 1 })[0] ?? null,

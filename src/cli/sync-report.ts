@@ -1,6 +1,5 @@
 import { exitCodeOf, type SyncReport } from '../daemon/sync.ts';
 import type { ItemKind } from '../domain/item.ts';
-import type { PassportRules } from '../domain/passport.ts';
 import {
   type ItemCounts,
   type LedgerViews,
@@ -62,13 +61,13 @@ const GROUPS_MAX = 200;
 const SHOWN_MAX = 5;
 
 /** @param sources whose quarantined records count; empty for all */
-export function attentionOf(views: LedgerViews, rules: PassportRules, sources: readonly string[]): Attention {
+export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
   const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
   return {
     waitingFor: views.waitingFor(GROUPS_MAX).filter(({ state }) => !onTheWay(state)),
     stuck: views.stuck(SHOWN_MAX),
     quarantined: views.quarantinedCount(sources),
-    passports: views.passportCounts(rules, sources),
+    passports: views.passportCounts(sources),
   };
 }
 

@@ -64,7 +64,7 @@ export async function syncWith(
   let attention: Attention;
   try {
     report = await work(runtime, abort);
-    attention = attentionOf(runtime.views, runtime.rules, sources);
+    attention = attentionOf(runtime.views, sources);
   } finally {
     unsubscribe();
     progress.stop();
@@ -73,7 +73,7 @@ export async function syncWith(
   if (!abort.aborted) return { report, attention };
   const { items, passports } = await context.withViews(config, async (opened) => ({
     items: opened?.views.itemCounts(sources) ?? report.items,
-    passports: opened?.views.passportCounts(runtime.rules, sources) ?? report.passports,
+    passports: opened?.views.passportCounts(sources) ?? report.passports,
   }));
   return { report: { ...report, items, passports, requests: requests.counts }, attention };
 }

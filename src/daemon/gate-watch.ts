@@ -1,6 +1,8 @@
-import type { GateState, TargetGate } from '../delivery/target-gate.ts';
+import type { TargetGate } from '../delivery/target-gate.ts';
+import type { Reason } from '../domain/delivery.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Probe, Target } from '../domain/ports/target.ts';
+import type { Scope } from '../domain/scope.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -8,12 +10,12 @@ import type { Logger } from '../lib/logging.ts';
 export interface GateWatchOptions {
   gate: TargetGate;
   target: Pick<Target, 'probe' | 'rereadKey'>;
-  /** Called when the API can be talked to again. */
+  /** Called when the API takes again what it has refused. */
   onReopen: () => void;
   emit: Emit;
   clock: Clock;
   log: Logger;
-  /** Time between two questions to an API that refuses the key, the plan or the scope. */
+  /** Time between two questions to an API that refuses the key, the plan or a scope. */
   intervalMs: number;
 }
 
@@ -23,13 +25,21 @@ export interface GateWatch {
   stop(): Promise<void>;
 }
 
+/** What the API refuses: one scope, or with null all that we could send. */
+interface Refusal {
+  scope: Scope | null;
+  by: 'key' | 'plan' | 'scope';
+  reason: Reason;
+}
+
 /** How soon a closed gate is noticed. */
 const LOOK_MS = 500;
 
 /**
- * While the gate is closed nothing is sent and everything stays due. The key is read again from its file or variable at
- * once, since it may have been rotated, and then now and then together with a question to the API that writes nothing.
- * Each refusal is logged when it comes and when it ends, not at each question.
+ * While the API refuses the key or the plan nothing is sent, and while it refuses a scope nothing that takes it; all of it
+ * stays due. The key is read again from its file or variable at once, since it may have been rotated, and then now and then
+ * together with a question to the API that writes nothing. Each refusal is logged when it comes and when it ends, not at
+ * each question.
  */
 export function createGateWatch(options: GateWatchOptions): GateWatch {
   const { gate, target, emit, clock, log, intervalMs } = options;
@@ -37,37 +47,61 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
   let running: Promise<void> = Promise.resolve();
   /** What keeps the key from being read again; logged when it changes. */
   let keyTrouble: string | null = null;
-  let last: { message: string; reopenedAt: number } | null = null;
+  /** The refusals that go on, and whether each is no news. */
+  const known = new Map<Scope | null, { onTrial: boolean }>();
+  const lastEnds = new Map<Scope | null, { message: string; at: number }>();
+  let askAt = 0;
 
   async function watch(): Promise<void> {
     while (!abort.signal.aborted) {
-      const state = gate.state();
-      if (!state.open) await untilReopened(state);
-      await clock.sleep(LOOK_MS, abort.signal);
+      await look();
+      const untilAsked = known.size === 0 ? LOOK_MS : Math.max(1, askAt - clock.now());
+      await clock.sleep(Math.min(LOOK_MS, untilAsked), abort.signal);
     }
   }
 
-  async function untilReopened({ by, reason }: GateState & { open: false }): Promise<void> {
-    // Where only sending can tell, the gate is opened on trial. That it closes again for the same reason is no news.
-    const onTrial = reason.message === last?.message && clock.now() - last.reopenedAt < intervalMs;
-    emit({ type: 'paused', reason });
+  async function look(): Promise<void> {
+    const refusals = refusalsOf(gate);
+    const fresh = refusals.filter(({ scope }) => !known.has(scope));
+    // However the clock is set meanwhile, the next question is no further away than this.
+    const latest = clock.now() + intervalMs;
+    askAt = known.size === 0 ? latest : Math.min(askAt, latest);
+    for (const refusal of fresh) begin(refusal);
+    const isTime = refusals.length > 0 && clock.now() >= askAt;
+    if (fresh.length === 0 && !isTime) return;
+    // A rotated key is used at once. Otherwise nothing can have changed before it is time to ask.
+    if (!(await rereadKey()) && !isTime) return;
+    const probe = await ask();
+    askAt = clock.now() + intervalMs;
+    if (probe === null) return;
+    for (const refusal of refusals) if (isMended(refusal.scope, probe)) end(refusal);
+  }
+
+  function begin({ scope, by, reason }: Refusal): void {
+    // Where only sending can tell, it is let out on trial. That it is refused again for the same reason is no news.
+    const last = lastEnds.get(scope);
+    const onTrial = reason.message === last?.message && clock.now() - last.at < intervalMs;
+    known.set(scope, { onTrial });
+    emit({ type: 'paused', scope, reason });
+    const extent =
+      scope === null
+        ? `${by}; nothing is sent and everything stays due`
+        : `scope ${scope}; what takes it stays due, and everything else goes on`;
     log[onTrial ? 'debug' : 'error'](
-      { by, status: reason.status ?? null },
-      `The API refuses the ${by}; nothing is sent and everything stays due. ${reason.message}`,
+      { by, scope, status: reason.status ?? null },
+      `The API refuses the ${extent}. ${reason.message}`,
     );
-    // A rotated key is used at once. Otherwise nothing can have changed yet.
-    let ask = await rereadKey();
-    for (;;) {
-      if (ask && (await works(by))) break;
-      await clock.sleep(intervalMs, abort.signal);
-      if (abort.signal.aborted) return;
-      await rereadKey();
-      ask = true;
-    }
-    gate.reopen();
-    last = { message: reason.message, reopenedAt: clock.now() };
-    emit({ type: 'resumed' });
-    log[onTrial ? 'debug' : 'info']({ by }, 'Deliveries go on, as the API no longer refuses.');
+  }
+
+  function end({ scope, by, reason }: Refusal): void {
+    if (scope === null) gate.reopen();
+    else gate.reopenScope(scope);
+    const onTrial = known.get(scope)?.onTrial ?? false;
+    known.delete(scope);
+    lastEnds.set(scope, { message: reason.message, at: clock.now() });
+    emit({ type: 'resumed', scope });
+    const what = scope === null ? '' : ` the scope ${scope}`;
+    log[onTrial ? 'debug' : 'info']({ by, scope }, `Deliveries go on, as the API no longer refuses${what}.`);
     options.onReopen();
   }
 
@@ -84,13 +118,13 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
     }
   }
 
-  async function works(by: 'key' | 'plan' | 'scope'): Promise<boolean> {
+  async function ask(): Promise<Probe | null> {
     try {
-      return isMended(by, await target.probe(abort.signal));
+      return await target.probe(abort.signal);
     } catch (error) {
       // An API that is away says nothing about the key: it is asked again.
       log.debug({ error: messageOf(error) }, 'The API gave no answer to the question whether it accepts the key.');
-      return false;
+      return null;
     }
   }
 
@@ -105,8 +139,15 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
   };
 }
 
+/** All that the API refuses at the moment. */
+function refusalsOf(gate: TargetGate): Refusal[] {
+  const state = gate.state();
+  const whole: Refusal[] = state.open ? [] : [{ scope: null, by: state.by, reason: state.reason }];
+  return [...whole, ...Array.from(gate.refused(), ([scope, reason]) => ({ scope, by: 'scope' as const, reason }))];
+}
+
 /** A missing scope shows in its own answer alone; where the API leaves that open, only sending can tell. */
-function isMended(by: 'key' | 'plan' | 'scope', { denied, scopes }: Probe): boolean {
-  if (denied !== null) return false;
-  return by !== 'scope' || scopes.write !== 'no';
+function isMended(scope: Scope | null, { denied, scopes }: Probe): boolean {
+  if (denied !== null && denied.by !== 'scope') return false;
+  return scope === null || scopes[scope] !== 'no';
 }

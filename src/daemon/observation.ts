@@ -25,7 +25,7 @@ export function createObservation(options: {
   const counted = kept(
     () => ({
       items: views.itemCounts(),
-      passports: views.passportCounts(runtime.rules),
+      passports: views.passportCounts(),
       quarantined: views.quarantinedCount(),
     }),
     COUNTS_KEPT_MS,
@@ -35,7 +35,8 @@ export function createObservation(options: {
   function api(): ApiStanding {
     const state = gate.state();
     if (!state.open) return `denied_${state.by}`;
-    return gate.unreachableSince() === null ? 'ok' : 'unreachable';
+    if (gate.unreachableSince() !== null) return 'unreachable';
+    return gate.refused().size === 0 ? 'ok' : 'denied_scope';
   }
 
   return {
@@ -45,6 +46,7 @@ export function createObservation(options: {
         ...counted(),
         queues: await queueCounts(),
         api: api(),
+        refusedScopes: [...gate.refused().keys()],
         sources: config.sources.map(({ id: source }) => {
           const runs = views.runs({ source, limit: RUNS_LOOKED_AT });
           const completeAt = runs.find(({ result }) => result === 'complete')?.endedAt ?? null;

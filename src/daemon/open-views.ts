@@ -3,6 +3,7 @@ import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/q
 import { openLedgerViews } from '../ledger/sqlite-ledger.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { RuntimeConfig } from './open-source.ts';
+import { passportRulesOf } from './passport-rules.ts';
 
 /** A look into the ledger and the queue, beside whoever works on them. */
 export interface OpenedViews {
@@ -22,7 +23,7 @@ export interface OpenedViews {
  * @throws Fault `ledger.unreadable` or `ledger.newer`
  */
 export function openViews(config: RuntimeConfig): OpenedViews | null {
-  const opened = openLedgerViews({ file: config.ledger, profile: config.profile });
+  const opened = openLedgerViews({ file: config.ledger, passportRules: passportRulesOf(config) });
   if (!opened) return null;
   const { id, views } = opened;
   return {

@@ -8,6 +8,7 @@ export function passportRulesOf({ passports, sources }: Pick<RuntimeConfig, 'pas
   return {
     init: passports?.init ?? 'manual',
     publish: passports?.publish ?? 'manual',
+    sources: sources.map(({ id }) => id),
     partSources: sourcesThat(({ mappings }) => mappings.some(({ to }) => to !== 'product')),
     bomSources: sourcesThat(({ mappings }) => mappings.some(({ to }) => to === 'bom_item' || to === undefined)),
     withdrawMissingOf: sourcesThat(({ onMissing }) => onMissing === 'unpublish'),

@@ -4,12 +4,12 @@ import { createDoubts } from '../delivery/doubts.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
 import { createFailedJobs } from '../delivery/failed-jobs.ts';
 import { createFeeder } from '../delivery/feeder.ts';
+import { heldBy } from '../delivery/held.ts';
 import { createPacer } from '../delivery/pacer.ts';
 import { createPassports, type Passports } from '../delivery/passports.ts';
 import { createRateController } from '../delivery/rate-controller.ts';
 import { createTargetGate, type TargetGate } from '../delivery/target-gate.ts';
 import { fault } from '../domain/faults.ts';
-import type { PassportRules } from '../domain/passport.ts';
 import type { Ledger, RunTrigger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Target } from '../domain/ports/target.ts';
@@ -56,7 +56,6 @@ export interface Runtime {
   engine: Engine;
   mapQueue: MapQueue;
   passports: Passports;
-  rules: PassportRules;
   /** Deliveries that were in the air when the last process ended. */
   voided: number;
   /** Opens the queue and begins to map and deliver; further calls change nothing. */
@@ -95,6 +94,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     file: config.ledger,
     target: baseUrl,
     profile,
+    passportRules: passportRulesOf(config),
     clock,
     command,
     encode,
@@ -108,15 +108,15 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock });
 
     const mapperOf = (source: string) => mappers.of(source);
-    const gate = createTargetGate(clock);
+    const gate = createTargetGate(clock, { ownPublishKey: publishKey !== null });
     const controller = createRateController(maxRate, random);
     const pacer = createPacer({ controller, concurrency: CONCURRENCY.requests, clock });
-    const feeder = createFeeder({ ledger, queues });
+    const held = () => heldBy(gate.refused().keys(), profile);
+    const feeder = createFeeder({ ledger, queues, held });
     const delivering = { ledger, target, gate, profile, clock, random, emit };
     const deliverer = createDeliverer({ ...delivering, pacer });
     const doubts = createDoubts({ ...delivering, reader });
-    const rules = passportRulesOf(config);
-    const passports = createPassports({ ledger, rules, now: () => clock.now() });
+    const passports = createPassports({ ledger, now: () => clock.now() });
     bus.subscribe(({ type }) => {
       if (type === 'settled' || type === 'mapped') passports.stir();
     });
@@ -124,7 +124,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
 
     async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
       await mappers.refreshAll();
-      const report = await replay(request, { ledger, mapperOf, rules });
+      const report = await replay(request, { ledger, mapperOf });
       engine.wake();
       return report;
     }
@@ -139,6 +139,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       deliverer,
       doubts,
       gate,
+      held,
       failedJobs,
       clock,
       log,
@@ -181,7 +182,6 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       engine,
       mapQueue,
       passports,
-      rules,
       voided,
       startWorkers,
       replay: replayNow,
@@ -246,15 +246,15 @@ async function replayDelivery(
 ): Promise<{ staged: number; message: string }> {
   const states = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
   const selection = { states, sources: [], keys: [], deliveryIds: [deliveryId] };
-  const { staged, quarantined, heldInDoubt, passing, passports, records } = await run({
+  const { staged, quarantined, heldInDoubt, passing, passports } = await run({
     selection,
     force: false,
     dryRun: false,
   });
-  if (passports > 0) return { staged, message: 'The passport is asked for again.' };
-  if (records === 0) return { staged, message: 'Its product is not complete now; see `dpp-sync show`.' };
+  if (passports.asked > 0) return { staged, message: 'The passport is asked for again.' };
+  if (passports.incomplete > 0) return { staged, message: 'Its product is not complete now; see `dpp-sync show`.' };
   if (staged > 0) return { staged, message: 'The stored record was mapped anew and is sent again.' };
-  if (quarantined > 0 || passing === 0) {
+  if (heldInDoubt === 0 && (quarantined > 0 || passing === 0)) {
     return { staged, message: 'The stored record was mapped anew and still fails; see `dpp-sync quarantine`.' };
   }
   if (heldInDoubt > 0) {

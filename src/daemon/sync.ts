@@ -4,6 +4,9 @@ import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
+import type { RuntimeConfig } from './open-source.ts';
+import { passportRulesOf } from './passport-rules.ts';
+import { refusedScopeFault } from './refused-scope-fault.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface SyncRequest {
@@ -61,7 +64,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
       await runtime.startWorkers();
     const resume = runtime.passports.pause();
-    for (const source of request.pull === false ? [] : selected) {
+    for (const source of request.pull === false ? [] : inOrder(config, selected)) {
       if (request.abort.aborted) break;
       try {
         runIds.push((await runtime.pull(source, 'cli', request.abort)).runId);
@@ -80,7 +83,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   return {
     runs: latest,
     items,
-    passports: views.passportCounts(runtime.rules, selected),
+    passports: views.passportCounts(selected),
     requests: requests.counts,
     durationMs: clock.now() - startedAt,
     fault: problem,
@@ -89,6 +92,16 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     waitingFor: views.waitingFor(20),
     left: leftOf(items),
   };
+}
+
+/**
+ * Sources of BOM items come last: a product of which none is known then has none, and its passport need not wait for
+ * another read.
+ */
+function inOrder(config: RuntimeConfig, selected: readonly string[]): string[] {
+  const { bomSources } = passportRulesOf(config);
+  const isLast = (source: string) => bomSources.includes(source);
+  return [...selected.filter((source) => !isLast(source)), ...selected.filter(isLast)];
 }
 
 /** Waits until nothing goes on by itself. Gives what kept it from getting there. */
@@ -102,7 +115,7 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
     const { outstanding, nextDueAt, ...status } = await runtime.engine.status();
     const trouble = status.trouble ?? runtime.mapQueue.trouble();
     if (!runtime.mapping() && outstanding === 0 && nextDueAt === null && (await runtime.passports.judge()) === 0)
-      return null;
+      return refusedScopeFault(runtime);
     await runtime.startWorkers();
     const gate = runtime.gate.state();
     if (!gate.open && outstanding === 0) {
@@ -126,10 +139,6 @@ const GATE_ADVICE = {
   plan: {
     path: 'target.apiKey',
     suggestion: 'Have the Enterprise plan of the organisation activated; everything is still due.',
-  },
-  scope: {
-    path: 'target.apiKey',
-    suggestion: 'Use a key with the scopes that `dpp-sync check` misses; everything is still due.',
   },
 } as const;
 

@@ -5,8 +5,10 @@ import type { ClaimedDelivery, ClaimedImport, Ledger, Verdict } from '../domain/
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
+import { type Scope, scopeOfWrite } from '../domain/scope.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
+import { createCanary } from './canary.ts';
 import { judge, VERDICT_STATES } from './judge.ts';
 import { judgeImport } from './judge-import.ts';
 import type { Pacer } from './pacer.ts';
@@ -46,19 +48,25 @@ const SETTLE_AGAIN_MS = 1000;
  */
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const { ledger, target, pacer, gate, profile, clock, random, emit } = options;
+  const canary = createCanary({ gate, clock });
 
   type Sent = { delivery: ClaimedDelivery; outcome: Outcome; latencyMs: number };
   type Told = Pick<ClaimedDelivery, 'kind' | 'key' | 'operation'>;
 
-  async function send(deliveryId: number): Promise<{ value: Sent | Attempt; signal: RateSignal }> {
-    if (!gate.state().open) return { value: { result: 'held' }, signal: { kind: 'unused' } };
+  async function send(
+    deliveryId: number,
+    scope: Scope,
+    out: () => void,
+  ): Promise<{ value: Sent | Attempt; signal: RateSignal }> {
+    if (!gate.allows(scope)) return { value: { result: 'held' }, signal: { kind: 'unused' } };
     const claim = await ledger.claim(deliveryId);
     if (claim.status !== 'claimed') return { value: { result: 'gone' }, signal: { kind: 'unused' } };
     // From here on the attempt runs to its end, whatever is stopped meanwhile: an aborted request would be a doubt.
+    out();
     const { import: batch, ...write } = claim.delivery;
     const members = batch && { members: batch.members.map(({ naturalKey }) => naturalKey) };
     const { outcome, latencyMs } = await target.send({ ...write, ...members });
-    gate.observe(outcome);
+    gate.observe(outcome, scope);
     emit({ type: 'request', operation: claim.delivery.operation, outcome: outcome.kind, retry: claim.delivery.again });
     return { value: { delivery: claim.delivery, outcome, latencyMs }, signal: signalOf(outcome) };
   }
@@ -126,10 +134,14 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   return {
     trouble: () => trouble,
     async attempt(deliveryId, abort) {
-      if (!gate.state().open) return { result: 'held' };
-      // Of many doorbells for one import the first claims it; the others need not wait for the pacer to find that out.
-      const sent = await pacer.run(() => send(deliveryId), { abort, wanted: () => ledger.isDue(deliveryId) });
-      if (sent === null) return { result: abort.aborted ? 'held' : 'gone' };
+      const operation = await ledger.dueOperation(deliveryId);
+      if (operation === null) return { result: 'gone' };
+      const scope = scopeOfWrite(operation);
+      // Of many doorbells for one import the first claims it, and of many for a scope the first may find it refused: the
+      // others need not wait for the pacer to find that out.
+      const wanted = async () => gate.allows(scope) && (await ledger.dueOperation(deliveryId)) !== null;
+      const sent = await canary.run(scope, (out) => pacer.run(() => send(deliveryId, scope, out), { abort, wanted }));
+      if (sent === null) return { result: abort.aborted || !gate.allows(scope) ? 'held' : 'gone' };
       if ('result' in sent) return sent;
       const batch = sent.delivery.import;
       return batch === undefined ? settleOne(sent, abort) : settleImport(sent, batch, abort);

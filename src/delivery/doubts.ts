@@ -5,8 +5,9 @@ import type { Emit } from '../domain/ports/progress.ts';
 import type { ListableKind, RemoteItem, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
+import { heldBy, READ_REASONS } from './held.ts';
 import { doubtPolicy, judgeResend, VERDICT_STATES } from './judge.ts';
-import { judgeReadBack, UNCLEAR } from './judge-import.ts';
+import { judgeReadBack } from './judge-import.ts';
 import { hasTakenEffect, readPublications, showsInPublications, unclearReason } from './passport-doubts.ts';
 import type { TargetGate } from './target-gate.ts';
 
@@ -33,8 +34,6 @@ const BATCH = 10_000;
 const SAME_KEY_MAX = 10;
 /** After a listing that could not be completed. */
 const LOOK_AGAIN_MS = 10_000;
-/** Answers that say that there is something already, or nothing of what became of it: what there is has to be read. */
-const LISTED_REASONS: ReadonlySet<string> = new Set(['exists', 'gate', 'restored', UNCLEAR]);
 
 export function createDoubts(options: DoubtsOptions): Doubts {
   const { ledger, target, reader, gate, profile, clock, random, emit } = options;
@@ -65,7 +64,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   /**
    * Absence is proven only by a complete listing that began after the settling delay, which is why a doubt comes here no
-   * earlier. One listing serves all doubts of its kind.
+   * earlier. One listing serves all doubts of its kind. Where the API refuses it, they are looked at once it no longer does.
    */
   async function readBack(kind: ListableKind, doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
     const wanted = new Map<string, RemoteItem[]>();
@@ -92,8 +91,10 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       outcome: listing.complete ? 'accepted' : listing.outcome.kind,
       retry: false,
     });
-    if (!listing.complete) gate.observe(listing.outcome);
-    else if (!(await unknown)) await ledger.endProof(kind);
+    if (!listing.complete) {
+      gate.observe(listing.outcome, 'read');
+      if (listing.outcome.kind === 'denied') return;
+    } else if (!(await unknown)) await ledger.endProof(kind);
     await Promise.all(
       doubts.map((delivery) => {
         const found = delivery.naturalKey === null ? [] : (wanted.get(delivery.naturalKey) ?? []);
@@ -128,7 +129,10 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     const read = await readPublications(reader, abort);
     const outcome = read.complete ? 'accepted' : read.outcome.kind;
     emit({ type: 'request', operation: 'publications', outcome, retry: false });
-    if (!read.complete) gate.observe(read.outcome);
+    if (!read.complete) {
+      gate.observe(read.outcome, 'read');
+      if (read.outcome.kind === 'denied') return;
+    }
     await Promise.all(
       doubts.map((delivery) => {
         if (!read.complete) return settle(delivery, lookAgain(delivery));
@@ -144,6 +148,11 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     if (done === null) return { kind: 'doubt', nextLookAt: null, spend: false, reason: unclearReason(reason) };
     if (reason.code === 'gate') return { kind: 'blocked', reason };
     return judgeResend(context(delivery), absent(reason), true);
+  }
+
+  /** Where the attempts are spent, the list of publications still tells whether one of them took effect. */
+  function isLastResort({ operation, attempts }: DoubtfulDelivery): boolean {
+    return showsInPublications(operation) && attempts >= profile.retry.attemptsMax;
   }
 
   function lookAgain({ reason }: DoubtfulDelivery): Verdict {
@@ -162,14 +171,15 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   return {
     async resolve(abort) {
-      const doubts = await ledger.doubtfulDeliveries({ limit: BATCH });
+      const doubts = await ledger.doubtfulDeliveries({ limit: BATCH, held: heldBy(gate.refused().keys(), profile) });
       const toList: Record<ListableKind, DoubtfulDelivery[]> = { product: [], material: [] };
       const toLookFor: DoubtfulDelivery[] = [];
       const imports = new Map<number, DoubtfulDelivery[]>();
       const settled: Promise<void>[] = [];
       for (const delivery of doubts) {
         const { kind, operation, reason, importId } = delivery;
-        const policy = LISTED_REASONS.has(reason.code) ? 'read_back' : doubtPolicy(operation, profile);
+        const policy =
+          READ_REASONS.has(reason.code) || isLastResort(delivery) ? 'read_back' : doubtPolicy(operation, profile);
         if (policy === 'read_back' && showsInPublications(operation)) toLookFor.push(delivery);
         else if (policy === 'read_back' && (kind === 'product' || kind === 'material')) toList[kind].push(delivery);
         else if (policy === 'resend' && importId !== null) {
@@ -183,9 +193,9 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       for (const members of imports.values()) settled.push(resendImport(members));
       await Promise.all(settled);
       for (const kind of ['product', 'material'] as const) {
-        if (toList[kind].length > 0 && gate.state().open && !abort.aborted) await readBack(kind, toList[kind], abort);
+        if (toList[kind].length > 0 && gate.allows('read') && !abort.aborted) await readBack(kind, toList[kind], abort);
       }
-      if (toLookFor.length > 0 && gate.state().open && !abort.aborted) await lookForPublications(toLookFor, abort);
+      if (toLookFor.length > 0 && gate.allows('read') && !abort.aborted) await lookForPublications(toLookFor, abort);
       return doubts.length;
     },
   };

@@ -1,5 +1,5 @@
 import { isLedgerFault } from '../domain/faults.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { Held, Ledger } from '../domain/ports/ledger.ts';
 import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -17,6 +17,8 @@ export interface EngineOptions {
   deliverer: Deliverer;
   doubts: Doubts;
   gate: TargetGate;
+  /** What cannot go on while the API refuses a scope. */
+  held: () => Held;
   /** Null where nobody looks at the queue's failed jobs. */
   failedJobs: FailedJobs | null;
   clock: Clock;
@@ -31,7 +33,7 @@ export interface EngineOptions {
 export interface EngineStatus {
   /** Deliveries that have a doorbell in the queue. */
   outstanding: number;
-  /** When something becomes due next; 0 means now, null means nothing is scheduled. */
+  /** When something becomes due next that is not held; 0 means now, null means nothing is scheduled. */
   nextDueAt: number | null;
   /** What keeps the engine from going on, where something does: the queue is out of reach, the ledger's disk is full. */
   trouble: Error | null;
@@ -53,7 +55,7 @@ const RECONCILE_MS = 1000;
 const AGAIN_MS = 1000;
 
 export function createEngine(options: EngineOptions): Engine {
-  const { ledger, queues, feeder, deliverer, doubts, gate, failedJobs, clock, log } = options;
+  const { ledger, queues, feeder, deliverer, doubts, gate, held, failedJobs, clock, log } = options;
   const abort = new AbortController();
   let consumer: Consumer | null = null;
   let running: Promise<void> = Promise.resolve();
@@ -111,10 +113,13 @@ export function createEngine(options: EngineOptions): Engine {
     wake();
   }
 
-  /** How long until there is something to do, unless somebody wakes the engine. */
-  async function restMs(): Promise<number> {
-    const next = await ledger.nextDueAt();
-    const dueIn = next === null || next === 0 ? RECONCILE_MS : Math.max(0, next - clock.now());
+  /**
+   * How long until there is something to do, unless somebody wakes the engine. What was due when the round began was rung
+   * for, or cannot go on by itself.
+   */
+  async function restMs(begunAt: number): Promise<number> {
+    const next = await ledger.nextDueAt({ after: begunAt, held: held() });
+    const dueIn = next === null ? RECONCILE_MS : Math.max(0, next - clock.now());
     return Math.min(dueIn, Math.max(1, reconcileAt - clock.now()));
   }
 
@@ -123,9 +128,10 @@ export function createEngine(options: EngineOptions): Engine {
       const current = new AbortController();
       alarm = current;
       try {
+        const begunAt = clock.now();
         await round();
         trouble = null;
-        await clock.sleep(await restMs(), current.signal);
+        await clock.sleep(await restMs(begunAt), current.signal);
       } catch (error) {
         // The queue or the disk may come back: what is due stays due in the ledger.
         trouble = error instanceof Error ? error : new Error(messageOf(error));
@@ -150,7 +156,7 @@ export function createEngine(options: EngineOptions): Engine {
     async status() {
       return {
         outstanding: feeder.outstanding(),
-        nextDueAt: await ledger.nextDueAt(),
+        nextDueAt: await ledger.nextDueAt({ held: held() }),
         trouble: trouble ?? deliverer.trouble(),
       };
     },

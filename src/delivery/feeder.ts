@@ -1,4 +1,4 @@
-import type { DueDelivery, Ledger } from '../domain/ports/ledger.ts';
+import type { DueDelivery, Held, Ledger } from '../domain/ports/ledger.ts';
 import type { Doorbell, Queues } from '../domain/ports/queues.ts';
 
 /** How many deliveries may have a doorbell in the queue at once (I9): a million due deliveries never mean a million jobs. */
@@ -21,7 +21,13 @@ export interface Feeder {
   lost(): void;
 }
 
-export function createFeeder({ ledger, queues }: { ledger: Ledger; queues: Queues }): Feeder {
+export function createFeeder(options: {
+  ledger: Ledger;
+  queues: Queues;
+  /** What is not rung for: it would be heard, held and rung in circles. */
+  held: () => Held;
+}): Feeder {
+  const { ledger, queues, held } = options;
   const rung = new Set<number>();
   let afterId = 0;
 
@@ -42,7 +48,7 @@ export function createFeeder({ ledger, queues }: { ledger: Ledger; queues: Queue
       let count = 0;
       while (rung.size < DEPTH_MAX) {
         const limit = DEPTH_MAX - rung.size;
-        const due = await ledger.dueDeliveries({ afterId, limit });
+        const due = await ledger.dueDeliveries({ afterId, limit, held: held() });
         const fresh = due.filter(({ id }) => !rung.has(id));
         if (fresh.length > 0) await ringFor(fresh);
         count += fresh.length;

@@ -164,8 +164,9 @@ export function judgeReadBack(
   const double = found.find((one) => one !== own && compare(sent, one) === 'equal');
   if (double) return { kind: 'blocked', reason: notUpserted(sent.remoteId, double.remoteId) };
   const words = withWords(reason, own === undefined ? ABSENT : DIFFERS);
-  if (context.profile.productUpdate === 'none') return { kind: 'doubt', nextLookAt: null, spend: false, reason: words };
-  return judgeResend({ operation, attempts, ...context }, words, false);
+  // It is known to have had no effect. Settling it stages what is desired by now, by whatever way the profile leaves open.
+  if (context.profile.productUpdate === 'none') return { kind: 'parked', reason: words };
+  return judgeResend({ operation, attempts, ...context }, words, true);
 }
 
 const ABSENT = 'The list of products does not show it.';

@@ -1,4 +1,3 @@
-import type { PassportRules } from '../domain/passport.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 
 /** Sees that passports follow their products. What is due for a passport is decided in the ledger. */
@@ -21,12 +20,8 @@ const PAGE = 250;
 /** Where the work never comes to rest, passports are judged this often all the same. */
 const RESTLESS_MS = 60_000;
 
-export function createPassports(options: {
-  ledger: Pick<Ledger, 'judgePassports'>;
-  rules: PassportRules;
-  now: () => number;
-}): Passports {
-  const { ledger, rules, now } = options;
+export function createPassports(options: { ledger: Pick<Ledger, 'judgePassports'>; now: () => number }): Passports {
+  const { ledger, now } = options;
   // An earlier process may have ended before it judged.
   let stirred = true;
   let judgedAt = now();
@@ -39,7 +34,7 @@ export function createPassports(options: {
     let afterKey: string | null = null;
     try {
       do {
-        const page = await ledger.judgePassports({ rules, afterKey, limit: PAGE });
+        const page = await ledger.judgePassports({ afterKey, limit: PAGE });
         staged += page.staged;
         afterKey = page.lastKey;
       } while (afterKey !== null);

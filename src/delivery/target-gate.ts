@@ -1,44 +1,74 @@
 import type { Reason } from '../domain/delivery.ts';
 import type { Outcome } from '../domain/outcome.ts';
+import type { Scope } from '../domain/scope.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /** What stands between us and the API right now. */
 export type GateState =
   | { open: true }
-  /** The API refuses the key, the plan or the scope: nothing is sent until that is mended. */
-  | { open: false; by: 'key' | 'plan' | 'scope'; reason: Reason };
+  /** The API refuses the key or the plan: nothing is sent until that is mended. */
+  | { open: false; by: 'key' | 'plan'; reason: Reason };
 
 /**
- * Knows whether the API can be talked to: it closes on 401, 402 and 403, and it counts how long no request has been
- * answered. It decides nothing by itself; whoever runs the engine does.
+ * Knows what the API takes from us: it closes for everything on 401 and 402, and for one scope on 403 and on a 401 to the
+ * scope's own key. It counts how long no request has been answered. It decides nothing by itself; whoever runs the engine
+ * does.
  */
 export interface TargetGate {
+  /** Whether anything can be sent at all. */
   state(): GateState;
+  /** The scopes that the API refuses, each with its words. What takes another scope goes on. */
+  refused(): ReadonlyMap<Scope, Reason>;
+  /** Whether a request that takes this scope may go out. */
+  allows(scope: Scope): boolean;
+  /** True once an answer has shown that the API takes this scope from us; false again after it was reopened. */
+  isTried(scope: Scope): boolean;
   /** Since when every attempt has failed to reach the API, or null. */
   unreachableSince(): number | null;
-  observe(outcome: Outcome): void;
-  /** Lets requests out again, after the key was re-read or a person mended the plan. */
+  /** @param scope what the request took */
+  observe(outcome: Outcome, scope: Scope): void;
+  /** Lets requests out again, after the key was re-read or a person mended the plan. Refused scopes stay refused. */
   reopen(): void;
+  /** Lets requests out again that take this scope. */
+  reopenScope(scope: Scope): void;
 }
 
-export function createTargetGate(clock: Clock): TargetGate {
+/** @param ownPublishKey whether publishing has a key of its own, so that one that is not valid says nothing of the other */
+export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): TargetGate {
   let state: GateState = { open: true };
   let failingSince: number | null = null;
+  const refused = new Map<Scope, Reason>();
+  const tried = new Set<Scope>();
+
+  function close({ by, detail }: Outcome & { kind: 'denied' }, scope: Scope): void {
+    const status = detail.status === null ? {} : { status: detail.status };
+    const reason: Reason = { code: `denied_${by}`, message: detail.message, ...status };
+    const isOther = by === 'key' && scope === 'publish' && ownPublishKey;
+    if (by === 'scope' || isOther) refused.set(scope, reason);
+    else state = { open: false, by, reason };
+  }
+
   return {
     state: () => state,
+    refused: () => refused,
+    allows: (scope) => state.open && !refused.has(scope),
+    isTried: (scope) => tried.has(scope),
     unreachableSince: () => failingSince,
-    observe(outcome) {
-      if (outcome.kind === 'denied') {
-        const { by, detail } = outcome;
-        const status = detail.status === null ? {} : { status: detail.status };
-        state = { open: false, by, reason: { code: `denied_${by}`, message: detail.message, ...status } };
-      }
+    observe(outcome, scope) {
       const silent = outcome.kind === 'unavailable' || (outcome.kind === 'ambiguous' && outcome.detail.status === null);
       if (silent) failingSince ??= clock.now();
       else failingSince = null;
+      if (outcome.kind === 'denied') close(outcome, scope);
+      // Whoever asks to wait has looked at neither key nor scope.
+      else if (!silent && outcome.kind !== 'throttled') tried.add(scope);
     },
     reopen() {
       state = { open: true };
+      tried.clear();
+    },
+    reopenScope(scope) {
+      refused.delete(scope);
+      tried.delete(scope);
     },
   };
 }

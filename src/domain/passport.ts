@@ -4,11 +4,14 @@ import type { Operation } from './delivery.ts';
 export const PASSPORT_STATUSES = ['initialized', 'published', 'unpublished'] as const;
 export type PassportStatus = (typeof PASSPORT_STATUSES)[number];
 
-/** What is wanted of a passport, and by whom. A person's word stands; the policy raises everything else. */
+/** What is wanted of a passport, and by whom. A person's word stands; the policy decides everything else. */
 export interface PassportDesire {
-  status: PassportStatus;
+  /** `none`: nobody wants one any more, and none has been initialised. */
+  status: PassportStatus | 'none';
   /** `missing`: the source no longer has the product. */
   because: 'policy' | 'person' | 'missing';
+  /** For a missing product whose passport a person had published: it is published again when the product is back. */
+  restore?: true;
 }
 
 /** What happens to passports by itself. */
@@ -19,6 +22,8 @@ export interface PassportPolicy {
 
 /** All that the judgement of passports depends on besides the ledger. */
 export interface PassportRules extends PassportPolicy {
+  /** All sources of the config: rows of others hold nothing. */
+  sources: readonly string[];
   /** Sources that map BOM items or materials: nothing is complete before each of them was read and mapped as a whole. */
   partSources: readonly string[];
   /** Those of them that map BOM items. */
@@ -54,7 +59,8 @@ export interface PassportStep {
  *
  * @param from null until the API has acknowledged an initialisation
  */
-export function nextStep(from: PassportStatus | null, to: PassportStatus): PassportStep | null {
+export function nextStep(from: PassportStatus | null, to: PassportDesire['status']): PassportStep | null {
+  if (to === 'none') return null;
   if (to === 'unpublished') return from === 'published' ? { operation: 'passport.unpublish', status: to } : null;
   if (from === null) return { operation: 'passport.init', status: 'initialized' };
   if (to === 'published' && from !== 'published') return { operation: 'passport.publish', status: to };
@@ -65,4 +71,36 @@ export function nextStep(from: PassportStatus | null, to: PassportStatus): Passp
 export function wantedByPolicy({ init, publish }: PassportPolicy): PassportStatus | null {
   if (init === 'manual') return null;
   return publish === 'auto' ? 'published' : 'initialized';
+}
+
+/** Where a product and its passport stand, for the policy. */
+export interface PassportStanding {
+  desire: PassportDesire | null;
+  acknowledged: PassportStatus | null;
+  /** Whether the source no longer has the product, or no record makes it any more. */
+  gone: boolean;
+}
+
+/**
+ * What is to be desired in place of what is, or null where that stays as it is. A policy that wants less than before takes
+ * back what the API has not acknowledged, and nothing else: what is public stays so until somebody withdraws it.
+ */
+export function revisedDesire(
+  { desire, acknowledged, gone }: PassportStanding,
+  { withdraws, ...policy }: PassportPolicy & { withdraws: boolean },
+): PassportDesire | null {
+  if (gone) {
+    if (!withdraws || desire?.status !== 'published') return null;
+    const restore = desire.because === 'person' ? { restore: true as const } : {};
+    return { status: 'unpublished', because: 'missing', ...restore };
+  }
+  if (desire?.because === 'person') return null;
+  if (desire?.restore) return { status: 'published', because: 'person' };
+  const wanted = wantedByPolicy(policy);
+  const wish =
+    acknowledged === 'published' || wanted === 'published' ? 'published' : (wanted ?? acknowledged ?? 'none');
+  // What was withdrawn as its product was missing is published again by the policy alone.
+  const status = acknowledged === 'unpublished' && wanted !== 'published' ? 'unpublished' : wish;
+  if (desire === null) return status === 'none' ? null : { status, because: 'policy' };
+  return desire.status === status ? null : { status, because: 'policy' };
 }

@@ -5,9 +5,9 @@ import { fault } from '../domain/faults.ts';
 import type { ItemCounts } from '../domain/ports/ledger-views.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { openDatabaseReadOnly } from './database.ts';
+import { createItemCounts } from './item-counts.ts';
 import { ledgerPlace, sidecarsOf } from './ledger-place.ts';
 import { markAsBackup, syncFile } from './put-in-place.ts';
-import { createViews } from './views.ts';
 
 export interface BackupRequest {
   /** The ledger's file. */
@@ -79,7 +79,7 @@ function countSound(file: string): ItemCounts {
   const db = new Database(file, { readonly: true });
   try {
     const found = db.pragma('quick_check(1)', { simple: true });
-    if (found === 'ok') return createViews(db).itemCounts();
+    if (found === 'ok') return createItemCounts(db)();
     throw fault('ledger.unreadable', `The copy is damaged, and so may be the ledger: ${String(found)}.`, {
       path: 'ledger',
       suggestion: 'Run `dpp-sync ledger verify`, and keep the backups that you have.',

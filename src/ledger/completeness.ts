@@ -20,9 +20,9 @@ export interface JudgedProduct {
 
 export interface Completeness {
   /** What holds the passports of all products, at most `limit` sentences. */
-  commonHolds(rules: PassportRules, limit: number): string[];
+  commonHolds(limit: number): string[];
   /** What holds the passport of this product besides, at most about `limit` sentences. */
-  holds(product: JudgedProduct, rules: PassportRules, limit: number): string[];
+  holds(product: JudgedProduct, limit: number): string[];
 }
 
 interface PartRow {
@@ -38,9 +38,11 @@ interface QuarantinedRow {
   issues: string | null;
 }
 
-export function createCompleteness(db: Sqlite): Completeness {
+export function createCompleteness(db: Sqlite, { sources, partSources, bomSources }: PassportRules): Completeness {
   const quarantined = `SELECT r.place, r.issues FROM holds h JOIN records r ON r.id = h.record_id
+     JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
      WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND`;
+  const listed = JSON.stringify(sources);
   const sql = {
     product: db.prepare<[number], PartRow & { missing: number }>(
       `SELECT i.key, d.state, d.reason, r.state AS recordState, r.place, i.missing_since IS NOT NULL AS missing
@@ -60,8 +62,12 @@ export function createCompleteness(db: Sqlite): Completeness {
       `SELECT 1 AS found FROM refs f JOIN items i ON i.id = f.item_id
        WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' LIMIT 1`,
     ),
-    rowsOf: db.prepare<[string, number], QuarantinedRow>(`${quarantined} h.product_key = ? ORDER BY r.id LIMIT ?`),
-    rowsOfAny: db.prepare<[number], QuarantinedRow>(`${quarantined} h.product_key IS NULL ORDER BY r.id LIMIT ?`),
+    rowsOf: db.prepare<[{ sources: string; key: string; limit: number }], QuarantinedRow>(
+      `${quarantined} h.product_key = @key ORDER BY r.id LIMIT @limit`,
+    ),
+    rowsOfAny: db.prepare<[{ sources: string; limit: number }], QuarantinedRow>(
+      `${quarantined} h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
+    ),
     lastRun: db.prepare<[string], { result: string | null; endedAt: number | null; guarded: string | null }>(
       `SELECT result, ended_at AS endedAt,
          (SELECT guarded FROM run_streams s WHERE s.run_id = runs.id AND guarded IS NOT NULL LIMIT 1) AS guarded
@@ -86,18 +92,21 @@ export function createCompleteness(db: Sqlite): Completeness {
   }
 
   return {
-    commonHolds({ partSources }, limit) {
-      const sources = partSources.map(sourceHold).filter((hold) => hold !== null);
-      const rows = sql.rowsOfAny.all(limit).map((row) => `A quarantined row may be a part of it: ${rowText(row)}`);
-      return [...sources, ...rows].slice(0, limit);
+    commonHolds(limit) {
+      const unread = partSources.map(sourceHold).filter((hold) => hold !== null);
+      const rows = sql.rowsOfAny
+        .all({ sources: listed, limit })
+        .map((row) => `A quarantined row may be a part of it: ${rowText(row)}`);
+      return [...unread, ...rows].slice(0, limit);
     },
 
-    holds({ id, key, appearedAt }, { bomSources }, limit) {
+    holds({ id, key, appearedAt }, limit) {
       const found: string[] = [];
       const product = sql.product.get(id);
       if (product?.missing === 1) found.push('Its source no longer has the product.');
       if (product) found.push(...partHolds('The product', product));
-      for (const row of sql.rowsOf.all(key, limit)) found.push(`A row of it is quarantined: ${rowText(row)}`);
+      for (const row of sql.rowsOf.all({ sources: listed, key, limit }))
+        found.push(`A row of it is quarantined: ${rowText(row)}`);
       for (const part of sql.parts.all(key, limit)) found.push(...partHolds(`Its BOM item ${part.key}`, part));
       if (!sql.anyPart.get(key)) {
         for (const source of bomSources) {

@@ -1,3 +1,4 @@
+import type { PassportRules } from '../domain/passport.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Sqlite } from './database.ts';
@@ -7,6 +8,7 @@ export interface LedgerContext {
   db: Sqlite;
   clock: Clock;
   profile: Profile;
+  passportRules: PassportRules;
   /** Random, renewed by a rebuild or restore; goes into every idempotency key. */
   epoch: string;
   /** The base URL that this ledger is bound to. */

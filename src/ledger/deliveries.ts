@@ -6,6 +6,7 @@ import type {
   DoubtfulDelivery,
   DueDelivery,
   Encode,
+  Held,
   ImportSettlement,
   Settled,
   Settlement,
@@ -15,10 +16,12 @@ import type { Write } from '../domain/ports/target.ts';
 import { changedFields } from '../domain/reconcile.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import { heldDoubts, IS_HELD_DOUBT } from './due.ts';
 import { createFollowProfile } from './follow-profile.ts';
 import type { Imports } from './imports.ts';
 import type { Items } from './items.ts';
 import { presenceOf, sentProduct } from './known-content.ts';
+import type { Passports } from './passports.ts';
 
 interface DeliveryRow {
   id: number;
@@ -49,37 +52,30 @@ const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.source,
   d.path, d.body, d.attempts, d.reason, i.natural_key AS naturalKey, i.remote_id AS remoteId, i.baseline,
   i.baseline_hash AS baselineHash, d.uncertain, d.import_id AS importId FROM deliveries d JOIN items i ON i.id = d.item_id`;
 
+/** Steps of a passport that are taken for complete products alone. */
+const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
+
 /** Deliveries from claim to settle. Each function is the body of one transaction. */
 export interface Deliveries {
   recover(settlingDelayMs: number): { voided: number };
-  due(request: { afterId: number; limit: number }): DueDelivery[];
-  nextDueAt(): number | null;
-  isDue(deliveryId: number): boolean;
   claim(deliveryId: number): Claim;
   settle(settlement: Settlement): Settled;
   settleImport(settlement: ImportSettlement): Settled[];
-  doubtful(request: { limit: number }): DoubtfulDelivery[];
+  doubtful(request: { limit: number; held?: Held }): DoubtfulDelivery[];
 }
 
 export function createDeliveries(
   context: LedgerContext,
-  { items, imports }: { items: Items; imports: Imports },
+  { items, imports, passports }: { items: Items; imports: Imports; passports: Passports },
   encode: Encode,
 ): Deliveries {
   const { db, clock, profile } = context;
   const followProfile = createFollowProfile(context, items);
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
-    due: db.prepare<[number, number, number], DeliveryRow>(
-      `SELECT ${DELIVERY_COLUMNS} WHERE d.state = 'due' AND d.id > ? AND d.due_at <= ? ORDER BY d.id LIMIT ?`,
-    ),
-    nextDue: db.prepare<[], { at: number | null }>(
-      "SELECT min(due_at) AS at FROM deliveries WHERE state IN ('due', 'in_doubt') AND due_at > 0",
-    ),
-    anyDue: db.prepare<[], { id: number }>("SELECT id FROM deliveries WHERE state = 'due' AND due_at = 0 LIMIT 1"),
-    doubtful: db.prepare<[number, number], DeliveryRow>(
-      `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0
-       AND d.state = 'in_doubt' AND d.due_at <= ? ORDER BY d.due_at LIMIT ?`,
+    doubtful: db.prepare<[ReturnType<typeof heldDoubts> & { now: number; limit: number }], DeliveryRow>(
+      `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt'
+       AND d.due_at <= @now AND ${IS_HELD_DOUBT} IS NOT TRUE ORDER BY d.due_at LIMIT @limit`,
     ),
     sending: db.prepare<[], { id: number; itemId: number }>(
       "SELECT id, item_id AS itemId FROM deliveries WHERE state = 'sending'",
@@ -112,6 +108,11 @@ export function createDeliveries(
   function claim(deliveryId: number): Claim {
     const row = sql.byId.get(deliveryId);
     if (!row || row.state !== 'due') return { status: 'gone' };
+    // A withdrawal goes out whatever the product is like, and so does what has to be followed to its end.
+    if (ASKS_FOR_COMPLETENESS.has(row.operation) && row.uncertain === 0 && !passports.mayGo(row.itemId)) {
+      items.holdBack(row.itemId);
+      return { status: 'gone' };
+    }
     if (row.operation === 'product.import') return imports.claim(deliveryId);
     let { path, body } = row;
     if (path === null) {
@@ -166,7 +167,8 @@ export function createDeliveries(
       : presenceOf(profile, row.kind, { desired: row.desired, before: null });
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
     items.stir({ id: row.itemId, kind: row.kind, key: row.key, isNew });
-    const follower = items.reconcile(row.itemId) === 'due' ? 1 : 0;
+    const staged = row.kind === 'passport' ? passports.follow(row.itemId) : items.reconcile(row.itemId) === 'due';
+    const follower = staged ? 1 : 0;
     return follower + (isNew ? release(row.kind, row.key) : 0);
   }
 
@@ -227,7 +229,9 @@ export function createDeliveries(
     // A verdict that ends the revision may leave a newer desire behind, which is staged now.
     const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
     // What became of a passport is looked up before it ends so, and its next step depends on where it is.
-    if (ended && row.uncertain === 1 && row.kind !== 'passport') forgetBaseline(row);
+    // What is parked is proven to have had no effect.
+    const open = row.uncertain === 1 && verdict.kind !== 'parked' && row.kind !== 'passport';
+    if (ended && open) forgetBaseline(row);
     const follower = ended && items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return { deliveryId, released: follower, applied: true };
   }
@@ -247,7 +251,6 @@ export function createDeliveries(
     claim,
     settle,
     settleImport,
-    isDue: (deliveryId) => sql.byId.get(deliveryId)?.state === 'due',
 
     recover(settlingDelayMs) {
       const now = clock.now();
@@ -264,16 +267,8 @@ export function createDeliveries(
       return { voided: rows.length };
     },
 
-    due({ afterId, limit }) {
-      return sql.due.all(afterId, clock.now(), limit).map(dueDelivery);
-    },
-
-    nextDueAt() {
-      return sql.anyDue.get() ? 0 : (sql.nextDue.get()?.at ?? null);
-    },
-
-    doubtful({ limit }) {
-      return sql.doubtful.all(clock.now(), limit).map((row) => ({
+    doubtful({ limit, held }) {
+      return sql.doubtful.all({ ...heldDoubts(held), now: clock.now(), limit }).map((row) => ({
         ...dueDelivery(row),
         path: row.path ?? '',
         body: row.body,

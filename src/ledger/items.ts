@@ -69,7 +69,10 @@ function mayHaveArrived(delivery: OpenDelivery): boolean {
 /** Items and the one open delivery that each may have. For use inside a transaction. */
 export type Items = ReturnType<typeof createItems>;
 
-export function createItems({ db, clock, profile, epoch, target }: LedgerContext, restored: Restored) {
+export function createItems(
+  { db, clock, profile, epoch, target }: Omit<LedgerContext, 'passportRules'>,
+  restored: Restored,
+) {
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
     byKey: db.prepare<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
@@ -88,6 +91,7 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
          desired_hash = @hash
        RETURNING id`,
     ),
+    stirPassport: db.prepare<[number]>('UPDATE items SET stirred = 1 WHERE id = ?'),
     stirProduct: db.prepare<[string]>("UPDATE items SET stirred = 1 WHERE kind = 'passport' AND key = ?"),
     stirOfPart: db.prepare<[number]>(
       `UPDATE items SET stirred = 1 WHERE kind = 'passport'
@@ -279,6 +283,18 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
       return row.id;
     },
 
+    /** Has a passport judged again, whatever comes of it otherwise. */
+    stirPassport(id: number): void {
+      sql.stirPassport.run(id);
+    },
+
+    /** Takes back what is staged of a passport and must not go out as things are now; the judgement comes back to it. */
+    holdBack(id: number): void {
+      const open = sql.openDelivery.get(id);
+      if (open && !mayHaveArrived(open)) supersede(open);
+      sql.stirPassport.run(id);
+    },
+
     /** Something of a product was delivered: what its passport waits for or was refused for may be there now. */
     stir({ id, kind, key, isNew }: { id: number; kind: SubjectKind; key: string; isNew: boolean }): void {
       if (kind === 'product') sql.stirProduct.run(key);
@@ -326,11 +342,16 @@ function passportDifference({ desired, baseline }: ItemRow): Wanted {
   const { status: from = null } = parseJson<{ status?: PassportStatus }>(baseline ?? '{}');
   const step = nextStep(from, parseJson<PassportDesire>(desired).status);
   if (step === null) return { need: 'none' };
-  const text = canonicalJson({ status: step.status });
+  const text = statusText(step.status);
   return { need: 'write', operation: step.operation, desired: text, desiredHash: sha256Url(text) };
 }
 
 /** A desire as the ledger keeps it. */
-export function desireText({ status, because }: PassportDesire): string {
-  return canonicalJson({ status, because });
+export function desireText(desire: PassportDesire): string {
+  return canonicalJson({ ...desire });
+}
+
+/** What a step leaves behind at the API, as the ledger keeps it. */
+export function statusText(status: PassportStatus): string {
+  return canonicalJson({ status });
 }

@@ -8,11 +8,16 @@ import type { Sqlite } from './database.ts';
 const OPEN = "('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')";
 const HOLDS_MAX = 10;
 
-// What has no passport although one is wanted is not complete: it would have been judged otherwise.
+// What has not come as far as it is wanted, and has no delivery on its way, is not complete: it would have been judged
+// otherwise.
 const STATE = `CASE
   WHEN d.state IN ('blocked', 'rejected', 'parked') OR (d.state = 'in_doubt' AND d.due_at = 0) THEN 'blocked'
+  WHEN d.id IS NULL AND p.missing_since IS NULL AND p.record_id IS NOT NULL
+    AND coalesce(json_extract(q.baseline, '$.status'), 'none') <> 'published'
+    AND CASE json_extract(q.desired, '$.because') WHEN 'person' THEN json_extract(q.desired, '$.status') = 'published'
+        ELSE @wanted = 'published' END THEN 'incomplete'
   WHEN json_extract(q.baseline, '$.status') IS NOT NULL THEN json_extract(q.baseline, '$.status')
-  WHEN q.id IS NULL AND @wanted = 1 AND p.missing_since IS NULL AND p.record_id IS NOT NULL THEN 'incomplete'
+  WHEN q.id IS NULL AND @wanted IS NOT NULL AND p.missing_since IS NULL AND p.record_id IS NOT NULL THEN 'incomplete'
   ELSE 'none' END`;
 const FROM = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key
   LEFT JOIN deliveries d ON d.item_id = q.id AND d.state IN ${OPEN}`;
@@ -25,28 +30,30 @@ interface PassportRow extends JudgedProduct {
 }
 
 /** Where passports stand, one by one and together. */
-export function createPassportViews(db: Sqlite): Pick<LedgerViews, 'passport' | 'passportCounts'> {
-  const completeness = createCompleteness(db);
+export function createPassportViews(
+  db: Sqlite,
+  rules: PassportRules,
+): Pick<LedgerViews, 'passport' | 'passportCounts'> {
+  const completeness = createCompleteness(db, rules);
+  const wanted = wantedByPolicy(rules);
   const sql = {
-    passport: db.prepare<[{ name: string; wanted: 0 | 1 }], PassportRow>(
+    passport: db.prepare<[{ name: string; wanted: PassportStatus | null }], PassportRow>(
       `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${STATE} AS state, q.desired,
          json_extract(q.baseline, '$.status') AS acknowledged, d.reason ${FROM}
        WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name) ORDER BY p.key = @name DESC LIMIT 1`,
     ),
-    counts: db.prepare<[{ sources: string; wanted: 0 | 1 }], { state: PassportState; n: number }>(
+    counts: db.prepare<[{ sources: string; wanted: PassportStatus | null }], { state: PassportState; n: number }>(
       `SELECT ${STATE} AS state, count(*) AS n ${FROM}
        WHERE p.kind = 'product' AND (@sources = '[]' OR p.source IN (SELECT value FROM json_each(@sources)))
        GROUP BY 1`,
     ),
   };
 
-  const isWanted = (rules: PassportRules): 0 | 1 => (wantedByPolicy(rules) === null ? 0 : 1);
-
   return {
-    passport(product, rules) {
-      const row = sql.passport.get({ name: product, wanted: isWanted(rules) });
+    passport(product) {
+      const row = sql.passport.get({ name: product, wanted });
       if (!row) return null;
-      const holds = [...completeness.commonHolds(rules, HOLDS_MAX), ...completeness.holds(row, rules, HOLDS_MAX)];
+      const holds = [...completeness.commonHolds(HOLDS_MAX), ...completeness.holds(row, HOLDS_MAX)];
       return {
         state: row.state,
         acknowledged: row.acknowledged,
@@ -56,9 +63,9 @@ export function createPassportViews(db: Sqlite): Pick<LedgerViews, 'passport' | 
       };
     },
 
-    passportCounts(rules, sources) {
+    passportCounts(sources) {
       const counts: PassportCounts = {};
-      const rows = sql.counts.all({ sources: JSON.stringify(sources ?? []), wanted: isWanted(rules) });
+      const rows = sql.counts.all({ sources: JSON.stringify(sources ?? []), wanted });
       for (const { state, n } of rows) counts[state] = n;
       return counts;
     },

@@ -1,23 +1,27 @@
 import type { DeliveryState } from '../domain/delivery.ts';
-import { type PassportAnswer, type PassportDesire, type PassportRules, wantedByPolicy } from '../domain/passport.ts';
-import type { ReplaySelection } from '../domain/ports/ledger.ts';
+import {
+  nextStep,
+  type PassportAnswer,
+  type PassportDesire,
+  type PassportStatus,
+  revisedDesire,
+  wantedByPolicy,
+} from '../domain/passport.ts';
+import type { PassportReplay, ReplaySelection } from '../domain/ports/ledger.ts';
 import { createCompleteness, type JudgedProduct } from './completeness.ts';
-import { type LedgerContext, parseJsonOrNull } from './context.ts';
-import { desireText, type Items, type PassportOwner } from './items.ts';
+import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import { desireText, type Items, type PassportOwner, statusText } from './items.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 
-/** From complete products to deliveries of their passports. Each function is the body of one transaction. */
+/** From complete products to deliveries of their passports. Each function is the body of one transaction, or a part of one. */
 export interface Passports {
-  judge(request: { rules: PassportRules; afterKey: string | null; limit: number }): {
-    staged: number;
-    lastKey: string | null;
-  };
-  ask(request: {
-    rules: PassportRules;
-    products: readonly string[];
-    status: 'published' | 'unpublished';
-  }): PassportAnswer[];
-  replay(request: { selection: ReplaySelection; rules: PassportRules; dryRun: boolean }): number;
+  judge(request: { afterKey: string | null; limit: number }): { staged: number; lastKey: string | null };
+  /** Judges one passport, of which a step was acknowledged just now. True when the next one is staged. */
+  follow(passportId: number): boolean;
+  /** Whether a staged init or publish may still go out: things change between staging and sending. */
+  mayGo(passportId: number): boolean;
+  ask(request: { products: readonly string[]; status: 'published' | 'unpublished' }): PassportAnswer[];
+  replay(request: { selection: ReplaySelection; dryRun: boolean }): PassportReplay;
 }
 
 interface CandidateRow extends JudgedProduct, PassportOwner {
@@ -25,39 +29,59 @@ interface CandidateRow extends JudgedProduct, PassportOwner {
   gone: number;
   passportId: number | null;
   desired: string | null;
+  baseline: string | null;
   stirred: number | null;
 }
 
 const HOLDS_MAX = 10;
-const PUBLISHED = desireText({ status: 'published', because: 'policy' });
-const CANDIDATE = `p.id, p.key, p.natural_key AS naturalKey, p.source, p.appeared_at AS appearedAt,
+const COLUMNS = `p.id, p.key, p.natural_key AS naturalKey, p.source, p.appeared_at AS appearedAt,
   (p.missing_since IS NOT NULL OR p.record_id IS NULL) AS gone,
-  q.id AS passportId, q.desired, q.stirred
-  FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
+  q.id AS passportId, q.desired, q.baseline, q.stirred`;
+const CANDIDATE = `${COLUMNS} FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
+
+/** What is wanted and acknowledged of passports that are as they should be, as the ledger writes it. */
+const AT_REST = {
+  published: desireText({ status: 'published', because: 'policy' }),
+  initialized: desireText({ status: 'initialized', because: 'policy' }),
+  none: desireText({ status: 'none', because: 'policy' }),
+  isPublished: statusText('published'),
+  isInitialized: statusText('initialized'),
+};
 
 /** Deliveries that may still come to an end by themselves. */
 const MOVING: readonly (DeliveryState | undefined)[] = ['waiting', 'due', 'sending', 'in_doubt'];
 
-export function createPassports({ db }: LedgerContext, items: Items): Passports {
-  const completeness = createCompleteness(db);
+export function createPassports({ db, passportRules: rules }: LedgerContext, items: Items): Passports {
+  const completeness = createCompleteness(db, rules);
+  const wanted = wantedByPolicy(rules);
+  const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });
   const sql = {
+    // Those that are at rest are passed over by their texts, so that a judgement of a million takes a second or two.
     candidates: db.prepare<
-      [{ afterKey: string; wanted: string | null; asWanted: string; published: string; limit: number }],
+      [{ afterKey: string; limit: number; wanted: string | null; asWanted: string } & typeof AT_REST],
       CandidateRow
     >(
       `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND p.key > @afterKey AND p.remote_id IS NOT NULL AND (
          (q.id IS NULL AND @wanted IS NOT NULL) OR q.stirred = 1
-         OR (q.id IS NOT NULL AND p.missing_since IS NOT NULL)
-         OR (q.desired <> @asWanted AND q.desired <> @published AND q.desired NOT LIKE '{"because":"person"%'))
+         OR (q.id IS NOT NULL AND (p.missing_since IS NOT NULL OR p.record_id IS NULL))
+         OR (q.desired <> @asWanted AND q.desired NOT LIKE '{"because":"person"%'
+             AND NOT (q.desired = @published AND coalesce(q.baseline, '') = @isPublished)
+             AND NOT (@wanted IS NULL AND q.desired = @initialized AND coalesce(q.baseline, '') = @isInitialized)
+             AND NOT (@wanted IS NULL AND q.desired = @none)))
        ORDER BY p.key LIMIT @limit`,
     ),
     product: db.prepare<[{ name: string }], CandidateRow>(
       `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name)
        ORDER BY p.key = @name DESC LIMIT 1`,
     ),
-    stuck: db.prepare<[SelectionParameters], CandidateRow>(
-      `SELECT ${CANDIDATE} JOIN deliveries d ON d.item_id = q.id
-       WHERE p.kind = 'product' AND d.state IN ('blocked', 'rejected', 'parked')
+    passport: db.prepare<[number], CandidateRow>(
+      `SELECT ${COLUMNS} FROM items q JOIN items p ON p.kind = 'product' AND p.key = q.key WHERE q.id = ?`,
+    ),
+    // What is stuck is little, so it comes first.
+    stuck: db.prepare<[SelectionParameters], CandidateRow & { state: DeliveryState }>(
+      `SELECT ${COLUMNS}, d.state FROM deliveries d CROSS JOIN items q ON q.id = d.item_id AND q.kind = 'passport'
+       CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
+       WHERE d.state IN ('blocked', 'rejected', 'parked', 'in_doubt')
          AND d.state IN (SELECT value FROM json_each(@states))
          AND (@keys = '[]' OR p.key IN (SELECT value FROM json_each(@keys))
               OR p.natural_key IN (SELECT value FROM json_each(@keys)))
@@ -67,33 +91,26 @@ export function createPassports({ db }: LedgerContext, items: Items): Passports 
     calm: db.prepare<[number]>('UPDATE items SET stirred = 0 WHERE id = ?'),
   };
 
-  function isComplete(product: JudgedProduct, rules: PassportRules): boolean {
-    return completeness.holds(product, rules, 1).length === 0;
+  function isComplete(product: JudgedProduct): boolean {
+    return completeness.commonHolds(1).length === 0 && completeness.holds(product, 1).length === 0;
   }
 
-  /** What the policy makes of a passport, or null where it leaves it as it is. */
-  function raised({ desired, gone, source }: CandidateRow, rules: PassportRules): PassportDesire | null {
-    const wanted = wantedByPolicy(rules);
-    const desire = parseJsonOrNull<PassportDesire>(desired);
-    if (gone === 1) {
-      const withdraw = desire?.status === 'published' && rules.withdrawMissingOf.includes(source);
-      return withdraw ? { status: 'unpublished', because: 'missing' } : null;
-    }
-    if (wanted === null || desire?.because === 'person') return null;
-    if (desire === null || desire.status !== 'published') {
-      const same = desire?.status === wanted || (desire?.because === 'missing' && wanted !== 'published');
-      return same ? null : { status: wanted, because: 'policy' };
-    }
-    return null;
+  function revised({ desired, baseline, gone, source }: CandidateRow): PassportDesire | null {
+    const standing = { desire: desireIn(desired), acknowledged: statusIn(baseline), gone: gone === 1 };
+    return revisedDesire(standing, { ...rules, withdraws: rules.withdrawMissingOf.includes(source) });
   }
 
-  function judge(row: CandidateRow, rules: PassportRules): boolean {
-    const desire = raised(row, rules);
-    const again = row.stirred === 1;
-    if (desire === null && !again) return false;
-    // A withdrawal does not wait for completeness: the product is gone.
-    if (desire?.status !== 'unpublished' && !isComplete(row, rules)) return false;
-    const id = desire === null ? row.passportId : items.desirePassport(row, desire);
+  /** Whether the next step towards a desire may be taken. A withdrawal does not wait for completeness. */
+  function mayStep(row: CandidateRow, desire: PassportDesire, complete = () => isComplete(row)): boolean {
+    const step = nextStep(statusIn(row.baseline), desire.status);
+    return step === null || step.operation === 'passport.unpublish' || complete();
+  }
+
+  function judge(row: CandidateRow, again: boolean, complete?: () => boolean): boolean {
+    const revision = revised(row);
+    const desire = revision ?? desireIn(row.desired);
+    if (desire === null || (revision === null && !again) || !mayStep(row, desire, complete)) return false;
+    const id = revision === null ? row.passportId : items.desirePassport(row, revision);
     if (id === null) return false;
     const staged = items.reconcile(id, again);
     // What comes to an end now was asked of the API before something stirred: it may have to be asked again.
@@ -101,16 +118,13 @@ export function createPassports({ db }: LedgerContext, items: Items): Passports 
     return staged !== null;
   }
 
-  function askOne(asked: string, status: 'published' | 'unpublished', rules: PassportRules): PassportAnswer {
+  function askOne(asked: string, status: 'published' | 'unpublished'): PassportAnswer {
     const row = sql.product.get({ name: asked });
     if (!row) return { asked, key: null, naturalKey: null, result: 'unknown', holds: [] };
     const answer = { asked, key: row.key, naturalKey: row.naturalKey };
     if (status === 'published') {
-      const holds = [...completeness.commonHolds(rules, HOLDS_MAX), ...completeness.holds(row, rules, HOLDS_MAX)].slice(
-        0,
-        HOLDS_MAX,
-      );
-      if (holds.length > 0) return { ...answer, result: 'held', holds };
+      const holds = [...completeness.commonHolds(HOLDS_MAX), ...completeness.holds(row, HOLDS_MAX)];
+      if (holds.length > 0) return { ...answer, result: 'held', holds: holds.slice(0, HOLDS_MAX) };
     } else if (row.passportId === null) {
       // What was never initialised is not public; noting a wish would only keep the policy from it.
       return { ...answer, result: 'settled', holds: [] };
@@ -123,27 +137,56 @@ export function createPassports({ db }: LedgerContext, items: Items): Passports 
   }
 
   return {
-    judge({ rules, afterKey, limit }) {
-      const held = completeness.commonHolds(rules, 1).length > 0;
-      if (held && rules.withdrawMissingOf.length === 0) return { staged: 0, lastKey: null };
-      const wanted = wantedByPolicy(rules);
-      const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });
-      const rows = sql.candidates.all({ afterKey: afterKey ?? '', wanted, asWanted, published: PUBLISHED, limit });
-      let staged = 0;
-      for (const row of rows) {
-        if ((!held || row.gone === 1) && judge(row, rules)) staged += 1;
-      }
+    judge({ afterKey, limit }) {
+      const held = completeness.commonHolds(1).length > 0;
+      const rows = sql.candidates.all({ ...AT_REST, afterKey: afterKey ?? '', wanted, asWanted, limit });
+      const staged = rows.filter((row) =>
+        judge(row, row.stirred === 1, () => !held && completeness.holds(row, 1).length === 0),
+      ).length;
       return { staged, lastKey: rows.length < limit ? null : (rows.at(-1)?.key ?? null) };
     },
 
-    ask: ({ rules, products, status }) => products.map((name) => askOne(name, status, rules)),
+    follow(passportId) {
+      const row = sql.passport.get(passportId);
+      if (!row) return false;
+      // Where its product is not complete now, the judgement comes back to it.
+      items.stirPassport(passportId);
+      return judge(row, true);
+    },
 
-    replay({ selection, rules, dryRun }) {
-      if (completeness.commonHolds(rules, 1).length > 0) return 0;
-      const complete = sql.stuck.all(parametersOf(selection)).filter((row) => isComplete(row, rules));
-      if (dryRun) return complete.length;
-      for (const { passportId } of complete) if (passportId !== null) items.reconcile(passportId, true);
-      return complete.length;
+    mayGo(passportId) {
+      const row = sql.passport.get(passportId);
+      if (!row) return false;
+      const revision = revised(row);
+      const desire = revision ?? desireIn(row.desired);
+      const lowered = revision !== null && nextStep(statusIn(row.baseline), revision.status) === null;
+      return desire !== null && !lowered && mayStep(row, desire);
+    },
+
+    ask: ({ products, status }) => products.map((name) => askOne(name, status)),
+
+    replay({ selection, dryRun }) {
+      const told: PassportReplay = { asked: 0, incomplete: 0, heldInDoubt: 0 };
+      for (const row of sql.stuck.all(parametersOf(selection))) {
+        const desire = desireIn(row.desired);
+        if (desire === null || row.passportId === null) continue;
+        if (row.state === 'in_doubt') told.heldInDoubt += 1;
+        else if (!mayStep(row, desire)) told.incomplete += 1;
+        else {
+          told.asked += 1;
+          if (!dryRun) items.reconcile(row.passportId, true);
+        }
+      }
+      return told;
     },
   };
+}
+
+function desireIn(text: string | null): PassportDesire | null {
+  return parseJsonOrNull<PassportDesire>(text);
+}
+
+/** What the API last acknowledged of a passport. */
+function statusIn(baseline: string | null): PassportStatus | null {
+  return baseline === null ? null : (parseJson<{ status?: PassportStatus }>(baseline).status ?? null);
 }

@@ -85,6 +85,8 @@ export function createReplay(
         // A person vouches for it: nothing of this write is at the API.
         sql.resend.run(transition('in_doubt', 'resend'), id);
         items.note(itemId, id, 'forced', null);
+        // Where the item has moved on meanwhile, that goes out in its place.
+        items.reconcile(itemId);
       }
       return doubts.length;
     },

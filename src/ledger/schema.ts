@@ -142,7 +142,7 @@ export const MIGRATIONS: readonly string[] = [
   -- I3: an item has at most one delivery that is not over.
   CREATE UNIQUE INDEX deliveries_open ON deliveries (item_id)
     WHERE state IN ('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked');
-  CREATE INDEX deliveries_due ON deliveries (id) WHERE state = 'due';
+  CREATE INDEX deliveries_due ON deliveries (operation, id) WHERE state = 'due';
   CREATE INDEX deliveries_scheduled ON deliveries (due_at) WHERE state IN ('due', 'in_doubt') AND due_at > 0;
   CREATE INDEX deliveries_sending ON deliveries (id) WHERE state = 'sending';
   CREATE INDEX deliveries_importable ON deliveries (id)

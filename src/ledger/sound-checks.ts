@@ -96,8 +96,9 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'passport.step',
-    holds: 'A passport that is not where it is to be has a delivery that leads there (I4).',
-    sql: `SELECT ${ITEM} FROM items i WHERE i.kind = 'passport' AND ${NO_OPEN} AND CASE i.desired ->> 'status'
+    holds: 'A passport that is not where it is to be has a delivery that leads there, or is to be judged again (I4).',
+    sql: `SELECT ${ITEM} FROM items i WHERE i.kind = 'passport' AND i.stirred = 0 AND ${NO_OPEN} AND CASE i.desired ->> 'status'
+        WHEN 'none' THEN 0
         WHEN 'unpublished' THEN coalesce(i.baseline ->> 'status', '') = 'published'
         WHEN 'published' THEN coalesce(i.baseline ->> 'status', '') <> 'published'
         ELSE i.baseline IS NULL END`,

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { fault } from '../domain/faults.ts';
+import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport, Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { createDeliveries } from './deliveries.ts';
+import { createDue } from './due.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { assertNotRestored, createHighWater, type HighWater } from './high-water.ts';
 import { createImports } from './imports.ts';
@@ -25,6 +27,7 @@ export interface SqliteLedgerOptions {
   /** The API's base URL; the ledger is bound to it. */
   target: string;
   profile: Profile;
+  passportRules: PassportRules;
   encode: Encode;
   encodeImport: EncodeImport;
   clock: Clock;
@@ -75,11 +78,15 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
 /** Opens the ledger's read side beside whoever writes. Null where there is no ledger yet. */
 export function openLedgerViews(options: {
   file: string;
-  profile: Profile;
+  passportRules: PassportRules;
 }): { id: string; views: LedgerViews; close(): void } | null {
   const db = openDatabaseReadOnly(options.file);
   if (!db) return null;
-  return { id: createMeta(db).get('id') ?? '', views: createViews(db), close: () => void db.close() };
+  return {
+    id: createMeta(db).get('id') ?? '',
+    views: createViews(db, options.passportRules),
+    close: () => void db.close(),
+  };
 }
 
 export function readHolder(file: string): LedgerHolder | null {
@@ -109,22 +116,23 @@ function compose(
   options: SqliteLedgerOptions & { epoch: string },
   release: () => void,
 ): SqliteLedger {
-  const { clock, profile, epoch, target } = options;
-  const context = { db, clock, profile, epoch, target };
+  const { clock, profile, passportRules, epoch, target } = options;
+  const context = { db, clock, profile, passportRules, epoch, target };
   const restored = createRestored(context);
   const items = createItems(context, restored);
   const intake = createIntake(context, restored);
   const staging = createStaging(context, items);
   const imports = createImports(context, options.encodeImport);
-  const deliveries = createDeliveries(context, { items, imports }, options.encode);
+  const due = createDue(context);
   const passports = createPassports(context, items);
+  const deliveries = createDeliveries(context, { items, imports, passports }, options.encode);
   const replay = createReplay(context, { items, imports }, staging);
   const prune = createPrune(context);
   const commit = createGroupCommit(db, highWater);
 
   return {
     id,
-    views: createViews(db),
+    views: createViews(db, passportRules),
     recover: (settlingDelayMs) => commit.run(() => deliveries.recover(settlingDelayMs)),
     startRun: (start) => commit.run(() => intake.startRun(start)),
     stagePage: (page) => commit.run(() => intake.stagePage(page)),
@@ -132,9 +140,10 @@ function compose(
     endRun: (end) => commit.run(() => intake.endRun(end)),
     pendingRecords: async (request) => intake.pendingRecords(request),
     stage: (records) => commit.run(() => staging.stage(records)),
-    dueDeliveries: async (request) => deliveries.due(request),
-    nextDueAt: async () => deliveries.nextDueAt(),
-    isDue: async (deliveryId) => deliveries.isDue(deliveryId),
+    dueDeliveries: async (request) => due.list(request),
+    nextDueAt: async (request) => due.nextAt(request),
+    dueOperation: async (deliveryId) => due.operationOf(deliveryId),
+    countHeld: async (held) => due.countHeld(held),
     claim: (deliveryId) => commit.run(() => deliveries.claim(deliveryId)),
     settle: (settlement) => commit.run(() => deliveries.settle(settlement)),
     settleImport: (settlement) => commit.run(() => deliveries.settleImport(settlement)),

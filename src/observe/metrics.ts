@@ -9,6 +9,7 @@ import {
 } from '../domain/ports/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
+import { SCOPES, type Scope } from '../domain/scope.ts';
 import { API_STANDINGS, type ApiStanding } from './health.ts';
 
 /** What is true at the moment, asked when somebody scrapes. */
@@ -19,6 +20,8 @@ export interface Standing {
   /** Null while the queue is out of reach. */
   queues: Record<QueueName, QueueCounts> | null;
   api: ApiStanding;
+  /** Scopes that the API refuses to the key. */
+  refusedScopes: readonly Scope[];
   sources: {
     source: string;
     lastRun: RunView | null;
@@ -91,6 +94,9 @@ export function createMetrics(options: { version: string }): Metrics {
     'state',
   ]);
   const api = gauge('api_state', '1 for the state that the API is in as far as we know, 0 for the others.', ['state']);
+  const refused = gauge('api_scope_refused', '1 for a scope that the API refuses to the key, 0 for the others.', [
+    'scope',
+  ]);
   const lastRecords = gauge('last_run_records', 'The account of the last run of each stream.', [
     'source',
     'stream',
@@ -151,6 +157,7 @@ export function createMetrics(options: { version: string }): Metrics {
         for (const state of QUEUE_STATES) queueJobs.set({ queue, state }, standing.queues?.[queue][state] ?? 0);
       }
       for (const state of API_STANDINGS) api.set({ state }, standing.api === state ? 1 : 0);
+      for (const scope of SCOPES) refused.set({ scope }, standing.refusedScopes.includes(scope) ? 1 : 0);
       standing.sources.forEach(showSource);
       return registry.metrics();
     },

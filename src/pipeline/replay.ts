@@ -1,5 +1,4 @@
 import type { Mapper } from '../domain/mapping.ts';
-import type { PassportRules } from '../domain/passport.ts';
 import type { Ledger, ReplayOutcome, ReplaySelection } from '../domain/ports/ledger.ts';
 import { mapRecord } from './map.ts';
 
@@ -18,8 +17,8 @@ export interface ReplayReport extends ReplayOutcome {
   records: number;
   /** Of them, those that have no issue now. */
   passing: number;
-  /** Passports that are asked for again. */
-  passports: number;
+  /** Passports that are asked for again, and those that are not since their products are not complete. */
+  passports: { asked: number; incomplete: number };
 }
 
 /**
@@ -28,18 +27,18 @@ export interface ReplayReport extends ReplayOutcome {
  */
 export async function replay(
   request: ReplayRequest,
-  options: { ledger: Ledger; mapperOf: (source: string) => Mapper | null; rules: PassportRules },
+  options: { ledger: Ledger; mapperOf: (source: string) => Mapper | null },
 ): Promise<ReplayReport> {
   const { selection, force, dryRun } = request;
-  const { ledger, mapperOf, rules } = options;
-  const passports = await ledger.replayPassports({ selection, rules, dryRun });
+  const { ledger, mapperOf } = options;
+  const told = await ledger.replayPassports({ selection, dryRun });
   const report: ReplayReport = {
     records: 0,
     passing: 0,
-    passports,
-    staged: passports,
+    passports: { asked: told.asked, incomplete: told.incomplete },
+    staged: told.asked,
     quarantined: 0,
-    heldInDoubt: 0,
+    heldInDoubt: told.heldInDoubt,
   };
   if (force) report.staged += await ledger.forceDoubts({ selection, dryRun });
   let afterId = 0;

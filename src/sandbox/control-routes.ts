@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { parseControl } from './control-problems.ts';
 import { FaultRule, type Faults } from './faults.ts';
+import { Label } from './fields.ts';
 import type { ResourceId } from './ids.ts';
 import type { Inspection } from './inspection.ts';
 import { type IssuedKey, KeyRequest, type KeyStore } from './keys.ts';
@@ -30,11 +32,10 @@ export interface ControlAnswer {
 /** What a route does with the body, which is undefined where there was none. */
 export type ControlRoute = (body: unknown) => ControlAnswer;
 
-const Name = z.string().min(1).max(200);
-const Approval = z.strictObject({ organization: Name, sku: z.string().min(1) });
-const Organization = z.strictObject({ name: Name, plan: z.enum(PLANS).default('enterprise') });
+const Approval = z.strictObject({ organization: Label, sku: z.string().min(1) });
+const Organization = z.strictObject({ name: Label, plan: z.enum(PLANS).default('enterprise') });
 const Key = KeyRequest.extend({ key: z.string().optional() });
-const Revocation = z.strictObject({ id: z.union([z.int().min(1), z.string().min(1)]) });
+const Revocation = z.strictObject({ id: z.union([z.int(), z.string()], 'Expected the id of a key.') });
 
 /**
  * The routes by method and path. Whatever changes something wants a body, so that no web page can ask for it without
@@ -45,14 +46,14 @@ const Revocation = z.strictObject({ id: z.union([z.int().min(1), z.string().min(
 export function createControlRoutes(parts: ControlParts): Record<string, ControlRoute> {
   const { faults, inspection, organizations, keys } = parts;
   const addAll = (body: unknown): void => {
-    for (const rule of z.array(FaultRule).parse(Array.isArray(body) ? body : [body])) faults.add(rule);
+    for (const rule of parseControl(z.array(FaultRule), Array.isArray(body) ? body : [body])) faults.add(rule);
   };
   const showFaults = (): ControlAnswer => done({ faults: faults.list(), unused: faults.unused() });
 
   return {
     'GET /faults': showFaults,
     'PUT /faults': (body) => {
-      const rules = z.array(FaultRule).parse(body);
+      const rules = parseControl(z.array(FaultRule), body);
       faults.clear();
       addAll(rules);
       return showFaults();
@@ -68,26 +69,26 @@ export function createControlRoutes(parts: ControlParts): Record<string, Control
     'GET /stats': () => done(inspection.statistics()),
     'GET /inspect': () => done(inspection.snapshot()),
     'POST /reviews': (body) => {
-      const { organization, sku } = Approval.parse(body);
+      const { organization, sku } = parseControl(Approval, body);
       return parts.approve(organization, sku) ? done({}) : problem(404, 'There is no such passport.');
     },
     'GET /organizations': () => done({ organizations: organizations.list().map(({ name, plan }) => ({ name, plan })) }),
     'POST /organizations': (body) => {
-      const organization = Organization.parse(body);
+      const organization = parseControl(Organization, body);
       parts.setPlan(organization.name, organization.plan);
       return done(organization);
     },
     'GET /keys': () => done({ keys: keys.list() }),
     'POST /keys': (body) => {
-      const { key, ...request } = Key.parse(body);
+      const { key, ...request } = parseControl(Key, body);
       return done(key === undefined ? parts.issueKey(request) : parts.ensureKey({ ...request, key }));
     },
     'POST /revocations': (body) => {
-      return parts.revokeKey(Revocation.parse(body).id) ? done({}) : problem(404, 'There is no such key.');
+      return parts.revokeKey(parseControl(Revocation, body).id) ? done({}) : problem(404, 'There is no such key.');
     },
-    'POST /tokens': (body) => done({ token: parts.openSession(SessionRequest.parse(body)) }),
+    'POST /tokens': (body) => done({ token: parts.openSession(parseControl(SessionRequest, body)) }),
     'PUT /rate-limit': (body) => {
-      const limit = RateLimit.parse(body);
+      const limit = parseControl(RateLimit, body);
       parts.setRateLimit(limit);
       return done(limit);
     },

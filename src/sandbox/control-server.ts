@@ -1,8 +1,10 @@
+import { isUtf8 } from 'node:buffer';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { isLoopback } from '../lib/loopback.ts';
+import { problemsOf } from './control-problems.ts';
 import { type ControlAnswer, type ControlParts, createControlRoutes, problem } from './control-routes.ts';
 
 /** The other door of the sandbox, for tests in other languages and for people. It asks for no key. */
@@ -28,16 +30,18 @@ export function createControlServer(parts: ControlParts): ControlServer {
     const name = `${request.method ?? ''} ${path}`;
     const route = Object.hasOwn(routes, name) ? routes[name] : undefined;
     if (!route) return problem(404, `There is no ${request.method ?? ''} ${path.slice(0, 100)} here.`);
-    const text = await readBody(request);
-    if (text === null) return problem(413, 'The body is too large.');
+    const body = await readBody(request);
+    if (body === null) return problem(413, 'The body is too large.');
+    if (!isUtf8(body)) return problem(400, 'The body is not UTF-8.');
+    const text = body.toString();
     // A web page cannot send this type to another origin without asking first, which is never answered.
-    if (text !== '' && request.headers['content-type']?.split(';')[0] !== 'application/json') {
+    if (text !== '' && mediaTypeOf(request) !== 'application/json') {
       return problem(415, 'The body must be application/json.');
     }
     try {
       return route(text === '' ? undefined : JSON.parse(text));
     } catch (error) {
-      if (error instanceof z.ZodError) return problem(400, z.prettifyError(error));
+      if (error instanceof z.ZodError) return problem(400, problemsOf(error));
       if (error instanceof SyntaxError || error instanceof Fault) return problem(400, messageOf(error));
       throw error;
     }
@@ -67,7 +71,7 @@ export function createControlServer(parts: ControlParts): ControlServer {
 }
 
 /** Null for a body that is too large; the rest of it is not read. */
-async function readBody(request: IncomingMessage): Promise<string | null> {
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -75,7 +79,11 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
     if (bytes > BODY_BYTES_MAX) return null;
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString();
+  return Buffer.concat(chunks);
+}
+
+function mediaTypeOf({ headers }: IncomingMessage): string | undefined {
+  return headers['content-type']?.split(';')[0]?.trim().toLowerCase();
 }
 
 function send(response: ServerResponse, { status, body }: ControlAnswer): void {

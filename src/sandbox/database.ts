@@ -92,18 +92,39 @@ const PASSPORTS_REPORTS_AND_USERS = `
   );
 `;
 
+const REPLAYED_HEADERS_AND_DOCUMENTS = `
+  ALTER TABLE idempotency_record ADD COLUMN headers TEXT;
+  ALTER TABLE idempotency_record ADD COLUMN type TEXT;
+`;
+
 /** What each format adds to the one before; a file of an older format is brought up to date when it is opened. */
-const FORMATS = [FIRST, PASSPORTS_REPORTS_AND_USERS];
+const FORMATS = [FIRST, PASSPORTS_REPORTS_AND_USERS, REPLAYED_HEADERS_AND_DOCUMENTS];
+
+/** Marks a file as a sandbox's, in the header of the file: "DPPS". */
+const APPLICATION_ID = 0x44505053;
+
+/** What to do about a file that may be anybody's. */
+const NAME_ANOTHER = 'Name another file, in a folder that can be written.';
+/** What to do about a file that is certainly a sandbox's. */
+const NAME_OR_DELETE = 'Name another file, or delete this one to start with an empty sandbox.';
 
 /**
  * Opens the storage and creates its tables. A file is written through a WAL with `synchronous = NORMAL`: what a
  * transaction committed survives a SIGKILL of the process, since the kernel has it; a power cut may undo the last ones.
+ * A file that is not a sandbox's is left as it is.
  *
- * @throws Fault when the file cannot be opened or belongs to another kind of sandbox.
+ * @throws Fault when the file cannot be opened, is not a sandbox's, or belongs to another kind of sandbox.
  */
 export function openDatabase({ storage, ids }: Pick<SandboxSettings, 'storage' | 'ids'>): Database.Database {
   const database = openFile(storage);
+  // Until it is known whose file it is, nothing is written and nobody is told to delete it.
+  let suggestion = NAME_ANOTHER;
   try {
+    if (isSandbox(database)) suggestion = NAME_OR_DELETE;
+    else if (!isEmpty(database))
+      throw storageFault(storage, { reason: 'it holds the data of something else', suggestion });
+    // Before the WAL, which a crash could leave without a word of it in the file itself.
+    database.pragma(`application_id = ${APPLICATION_ID}`);
     // In memory there is no disk to wait for, and rollback is all that the journal is needed for.
     database.pragma(storage === ':memory:' ? 'journal_mode = MEMORY' : 'journal_mode = WAL');
     database.pragma(storage === ':memory:' ? 'synchronous = OFF' : 'synchronous = NORMAL');
@@ -112,7 +133,8 @@ export function openDatabase({ storage, ids }: Pick<SandboxSettings, 'storage' |
     return database;
   } catch (error) {
     database.close();
-    throw error instanceof Fault ? error : storageFault(storage, messageOf(error), error);
+    if (error instanceof Fault) throw error;
+    throw storageFault(storage, { reason: messageOf(error), suggestion, cause: error });
   }
 }
 
@@ -120,25 +142,48 @@ function openFile(storage: string): Database.Database {
   try {
     return new Database(storage);
   } catch (error) {
-    throw storageFault(storage, messageOf(error), error);
+    throw storageFault(storage, { reason: messageOf(error), suggestion: NAME_ANOTHER, cause: error });
   }
+}
+
+/** Files of the first formats do not carry the mark; they are known by their tables. */
+function isSandbox(database: Database.Database): boolean {
+  const id = applicationIdOf(database);
+  if (id !== 0) return id === APPLICATION_ID;
+  const tables = new Set(tablesOf(database));
+  return ['setting', 'write_count', 'idempotency_record'].every((name) => tables.has(name));
+}
+
+function isEmpty(database: Database.Database): boolean {
+  return applicationIdOf(database) === 0 && tablesOf(database).length === 0;
+}
+
+function applicationIdOf(database: Database.Database): number {
+  return Number(database.pragma('application_id', { simple: true }));
+}
+
+function tablesOf(database: Database.Database): string[] {
+  return database.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table'`).pluck().all();
 }
 
 function prepare(database: Database.Database, storage: string, ids: SandboxSettings['ids']): void {
   const version = Number(database.pragma('user_version', { simple: true }));
   if (version > FORMATS.length) {
-    throw storageFault(storage, `it has format ${version}, and this is ${FORMATS.length}`);
+    const reason = `it has format ${version}, and this is ${FORMATS.length}`;
+    throw storageFault(storage, { reason, suggestion: NAME_OR_DELETE });
   }
   for (const statements of FORMATS.slice(version)) database.exec(statements);
   database.pragma(`user_version = ${FORMATS.length}`);
   if (version === 0) database.prepare(`INSERT INTO setting (name, value) VALUES ('ids', ?)`).run(ids);
   const stored = database.prepare(`SELECT value FROM setting WHERE name = 'ids'`).pluck().get();
-  if (stored !== ids) throw storageFault(storage, `its ids are ${String(stored)}, and the settings say ${ids}`);
+  if (stored === ids) return;
+  const reason = `its ids are ${String(stored)}, and the settings say ${ids}`;
+  throw storageFault(storage, { reason, suggestion: NAME_OR_DELETE });
 }
 
-function storageFault(storage: string, reason: string, cause?: unknown): Fault {
-  return new Fault('sandbox.storage', 3, `The sandbox cannot use ${storage}: ${reason}.`, {
-    suggestion: 'Name another file, or delete this one to start with an empty sandbox.',
-    cause,
-  });
+function storageFault(
+  storage: string,
+  { reason, suggestion, cause }: { reason: string; suggestion: string; cause?: unknown },
+): Fault {
+  return new Fault('sandbox.storage', 3, `The sandbox cannot use ${storage}: ${reason}.`, { suggestion, cause });
 }

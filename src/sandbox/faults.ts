@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OPERATION_NAMES, type OperationName } from './endpoints.ts';
+import { ENDPOINTS, OPERATION_NAMES, type OperationName } from './endpoints.ts';
 import { createRandom } from './random.ts';
 
 const WHERE = {
@@ -62,7 +62,7 @@ export const FaultRule = z.discriminatedUnion('kind', [
       kind: z.literal('outage'),
       ms: ms.describe('How long it lasts from the first request that it hits, in milliseconds.'),
     })
-    .describe('Resets every connection for a while, before anything is done.'),
+    .describe('Resets every connection for a while, before anything is done, from the first request that fits.'),
   z
     .strictObject({
       ...WHERE,
@@ -83,7 +83,12 @@ export interface FaultUse {
 export interface FaultPlan {
   latencyMs: number;
   outcome: Exclude<FaultRule, { kind: 'latency' }> | null;
+  /** The outcome's rule, to give it back with. */
+  taken: FaultUse | null;
 }
+
+/** What almost every request gets. Nobody writes to it. */
+const NO_FAULT: Readonly<FaultPlan> = { latencyMs: 0, outcome: null, taken: null };
 
 /** The sandbox's faults, to be changed while it runs. */
 export interface Faults {
@@ -96,7 +101,13 @@ export interface Faults {
   /** Rules that never applied since the sandbox began, dropped ones included: a test that counts on them proved nothing. */
   unused(): FaultRule[];
   /** Chooses for one request, and counts the rules that it chose as used. */
-  take(request: { operation: OperationName; body: string; now: number }): FaultPlan;
+  take(request: { operation: OperationName; body: string; now: number }): Readonly<FaultPlan>;
+  /** Takes back that an outcome was used, because nothing came of it. */
+  giveBack(plan: Readonly<FaultPlan>): void;
+  /** An outage that was taken begins now, if it has not begun already. */
+  beginOutage(plan: Readonly<FaultPlan>, now: number): void;
+  /** True while an outage lasts, which counts the connection that is asked for as one that it hit. */
+  refusesConnection(now: number): boolean;
 }
 
 interface ActiveRule extends FaultUse {
@@ -112,19 +123,22 @@ const DROPPED_MAX = 1000;
 export function createFaults(initial: FaultRule[]): Faults {
   let rules: ActiveRule[] = initial.map(activate);
   let dropped: FaultRule[] = [];
+  const drop = (unused: FaultUse[]): void => {
+    dropped = [...dropped, ...unused.map(({ rule }) => rule)].slice(-DROPPED_MAX);
+  };
   return {
     add(rule) {
-      rules.push(activate(FaultRule.parse(rule)));
+      rules.push(activate(FaultRule.parse(rule), rules.length));
     },
     clear() {
-      const unused = rules.filter(({ used }) => used === 0).map(({ rule }) => rule);
-      dropped = [...dropped, ...unused].slice(-DROPPED_MAX);
+      drop(rules.filter(({ used }) => used === 0));
       rules = [];
     },
     list: () => rules.map(({ rule, used }) => ({ rule: { ...rule }, used })),
     unused: () => [...dropped, ...rules.filter(({ used }) => used === 0).map(({ rule }) => ({ ...rule }))],
     take(request) {
-      const plan: FaultPlan = { latencyMs: 0, outcome: null };
+      if (rules.length === 0) return NO_FAULT;
+      const plan: FaultPlan = { latencyMs: 0, outcome: null, taken: null };
       let delayed = false;
       for (const active of rules) {
         const { rule } = active;
@@ -136,15 +150,37 @@ export function createFaults(initial: FaultRule[]): Faults {
           plan.latencyMs = rule.ms;
         } else {
           plan.outcome = rule;
+          plan.taken = active;
         }
       }
       return plan;
     },
+    giveBack({ taken }) {
+      if (taken === null) return;
+      taken.used -= 1;
+      const isDropped = !rules.some((active) => active === taken);
+      if (isDropped && taken.used === 0) drop([taken]);
+    },
+    beginOutage({ taken }, now) {
+      const active = rules.find((one) => one === taken);
+      if (active?.rule.kind === 'outage') active.until ??= now + active.rule.ms;
+    },
+    refusesConnection(now) {
+      const outage = rules.find((active) => lasts(active, now));
+      if (outage) outage.used += 1;
+      return outage !== undefined;
+    },
   };
 }
 
-function activate(rule: FaultRule): ActiveRule {
-  return { rule, used: 0, chance: createRandom(rule.seed ?? 1), until: null };
+/** Rules that name no seed begin with that of their place, so that two of them do not strike together. */
+function activate(rule: FaultRule, index: number): ActiveRule {
+  return { rule, used: 0, chance: createRandom(rule.seed ?? index + 1), until: null };
+}
+
+/** True for an outage that has begun and is neither over nor used up. */
+function lasts({ rule, used, until }: ActiveRule, now: number): boolean {
+  return until !== null && now < until && (rule.count === undefined || used < rule.count);
 }
 
 function applies(
@@ -152,12 +188,12 @@ function applies(
   { operation, body, now }: { operation: OperationName; body: string; now: number },
 ): boolean {
   const { rule, used } = active;
+  if (active.until !== null) return lasts(active, now);
+  // Nothing can be done twice where nothing is done.
+  if (rule.kind === 'duplicate' && ENDPOINTS[operation].method === 'GET') return false;
   if (rule.operation !== '*' && rule.operation !== operation) return false;
   if (rule.count !== undefined && used >= rule.count) return false;
   if (rule.match !== undefined && !body.includes(rule.match)) return false;
-  if (rule.kind === 'outage' && active.until !== null && now >= active.until) return false;
   // The chance is drawn last, so that a seed means the same whatever else comes in between.
-  if (rule.probability !== undefined && active.chance() >= rule.probability) return false;
-  if (rule.kind === 'outage') active.until ??= now + rule.ms;
-  return true;
+  return rule.probability === undefined || active.chance() < rule.probability;
 }

@@ -26,6 +26,9 @@ export function text(max: number) {
     .meta({ minLength: 1, maxLength: max });
 }
 
+/** What an administrator calls a workspace, key or user. */
+export const Label = text(200);
+
 /** One of a closed list of texts. */
 export function choice<const T extends readonly [string, ...string[]]>(values: T) {
   return z.enum(values, {

@@ -1,16 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import type { OutgoingHttpHeaders } from 'node:http';
-import type { Socket } from 'node:net';
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type HTTPMethods } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
-import { messageOf, systemCodeOf } from '../lib/errors.ts';
+import { messageOf } from '../lib/errors.ts';
 import type { Admission, Caller } from './admission.ts';
+import { createAllowedMethods } from './allowed-methods.ts';
 import { type Answer, type Document, NOT_FOUND, refusal } from './answer.ts';
 import { sendBadly } from './bad-body.ts';
+import { watchConnections } from './connections.ts';
 import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from './endpoints.ts';
-import type { Journal, SandboxEvent } from './journal.ts';
+import type { Ending, Journal, SandboxEvent } from './journal.ts';
 import type { AdmittedRequest, Conclusion } from './processor.ts';
 import type { StyledAnswer } from './style.ts';
+import { createBrokenRequestHandler, createExpectationHandler } from './unread-requests.ts';
 
 /** What the HTTP side hands requests to. */
 export interface HttpServerParts {
@@ -22,6 +24,8 @@ export interface HttpServerParts {
   /** Pages that anybody may read, by path. */
   pages: Record<string, Document>;
   journal: Journal;
+  /** Asked for every new connection: true resets it before anything is read of it. */
+  refusesConnection: (now: number) => boolean;
   clock: Clock;
   bodyBytesMax: number;
   closing: AbortSignal;
@@ -39,17 +43,30 @@ const REQUEST_TIMEOUT_MS = 60_000;
  */
 export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   const { admission, journal, clock } = parts;
+  const styled = (answer: Answer): StyledAnswer => parts.style(answer, null);
   const app: FastifyInstance = fastify({
     bodyLimit: parts.bodyBytesMax,
     requestTimeout: REQUEST_TIMEOUT_MS,
     // Requests that arrive while the server closes are still answered; Fastify closes their connections afterwards.
     return503OnClosing: false,
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: createBrokenRequestHandler(styled),
+    // Node would answer without a body.
+    http: { requireHostHeader: false },
     frameworkErrors: (error, _request, reply) => {
       finish(reply, refusal(error.statusCode ?? 400, error.message), { operation: null });
     },
     routerOptions: { maxParamLength: 1000 },
   });
+
+  const enterUnread = (ending: Ending): void => {
+    journal.request({ at: clock.now(), operation: null, naturalKey: null, ending });
+  };
+  const connections = watchConnections(app.server, () => {
+    const refused = parts.refusesConnection(clock.now());
+    if (refused) enterUnread('reset');
+    return refused;
+  });
+  app.server.on('checkExpectation', createExpectationHandler(styled, enterUnread));
 
   const finish = (reply: FastifyReply, answer: Answer, entry: Partial<SandboxEvent>): FastifyReply => {
     const { status, headers, document, body, contentType } = parts.style(answer, entry.operation ?? null);
@@ -73,21 +90,18 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     return reply;
   };
 
-  /** Runs before the body is read. What it does not answer goes on, with the caller at the request. */
-  const admit = (operation: OperationName | null, otherwise?: Answer) => {
-    return (request: FastifyRequest, reply: FastifyReply, goOn: () => void): void => {
-      const scope = operation === null ? null : parts.scopeOf(operation);
-      const { authorization } = request.headers;
-      const admitted = admission.admit({ apiKey: headerOf(request, 'x-api-key'), authorization }, scope, clock.now());
-      if (admitted.ok) reply.headers(admitted.value.headers);
-      const refused = admitted.ok ? otherwise : admitted.error;
-      if (refused) {
-        finish(reply, refused, { operation });
-        return;
-      }
-      if (admitted.ok) request.setDecorator('caller', admitted.value);
-      goOn();
-    };
+  /** Answers a caller who is refused, and puts one who is admitted at the request. */
+  const isAdmitted = (request: FastifyRequest, reply: FastifyReply, operation: OperationName | null): boolean => {
+    const scope = operation === null ? null : parts.scopeOf(operation);
+    const { authorization } = request.headers;
+    const admitted = admission.admit({ apiKey: headerOf(request, 'x-api-key'), authorization }, scope, clock.now());
+    if (!admitted.ok) {
+      finish(reply, admitted.error, { operation });
+      return false;
+    }
+    reply.headers(admitted.value.headers);
+    request.setDecorator('caller', admitted.value);
+    return true;
   };
 
   const handle = (operation: OperationName) => {
@@ -102,12 +116,13 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
         finish(reply, answer, { operation, naturalKey });
         return undefined;
       }
-      const styled = answer && parts.style(answer, operation);
-      const ending = !styled ? 'reset' : body?.kind === 'truncate' ? 'truncated' : styled.status;
+      const sent = answer && parts.style(answer, operation);
+      const ending = !sent ? 'reset' : body?.kind === 'truncate' ? 'truncated' : sent.status;
       journal.request({ at: clock.now(), operation, naturalKey, ending });
       reply.hijack();
-      if (styled && body) return sendBadly(reply, styled, body, parts);
+      if (sent && body) return sendBadly(reply, sent, body, parts);
       request.raw.socket.resetAndDestroy();
+      if (conclusion.outage) connections.resetAll();
       return undefined;
     };
 
@@ -126,17 +141,26 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
         idempotencyKey: headerOf(request, 'idempotency-key'),
       });
       if (conclusion instanceof Promise) {
-        return conclusion.then((settled) => conclude(request, reply, settled)).then(() => reply);
+        return conclusion
+          .then((settled) => {
+            // What was in progress when an outage began has its effect, and nobody to answer.
+            const unheard = connections.wasReset(request.raw.socket) ? { ...settled, answer: null } : settled;
+            return conclude(request, reply, unheard);
+          })
+          .then(() => reply);
       }
       return conclude(request, reply, conclusion)?.then(() => reply);
     };
   };
 
   const fail = (operation: OperationName | null) => {
-    return (error: Error & { statusCode?: number }, _request: FastifyRequest, reply: FastifyReply): void => {
+    return (error: RequestError, request: FastifyRequest, reply: FastifyReply): void => {
       const { statusCode: status = 500 } = error;
-      if (status < 500) {
-        finish(reply, refusal(status, error.message), { operation });
+      if (connections.wasReset(request.raw.socket)) {
+        journal.request({ at: clock.now(), operation, naturalKey: null, ending: 'reset' });
+        reply.hijack();
+      } else if (status < 500) {
+        finish(reply, refusal(status, error.message, error.answerHeaders), { operation });
       } else {
         finish(reply, refusal(500, 'Internal server error.'), { operation, error: messageOf(error) });
       }
@@ -145,14 +169,27 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
 
   app.decorateRequest('caller', null);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
-    decode(body as Buffer, done);
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const { 'content-encoding': encoding = 'identity' } = request.headers;
+    if (encoding.toLowerCase() === 'identity') decode(body as Buffer, done);
+    else done(encodedBody());
   });
   app.setErrorHandler(fail(null));
-  // The 404 is given in the hook, so that an unknown path is no way around the key.
-  const unknownPath = admit(null, NOT_FOUND);
+  const pages = Object.keys(parts.pages);
+  const allowedAt = createAllowedMethods(pages);
+  // What no route takes is answered in the hook, before a body is read, and is no way around the key.
+  const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): void => {
+    const path = request.url.replace(/[?#].*$/s, '');
+    const allowed = allowedAt(path);
+    const isOpen = allowed !== undefined && pages.includes(path);
+    if (!isOpen && !isAdmitted(request, reply, null)) return;
+    // A path whose parameter is too long has the right method, and is there no more than any other.
+    const isOther = allowed !== undefined && !allowed.includes(request.method);
+    finish(reply, isOther ? refusal(405, 'Method not allowed.', { allow: allowed.join(', ') }) : NOT_FOUND, {});
+  };
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.is404) unknownPath(request, reply, done);
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') finish(reply, NO_HOST, {});
+    else if (request.is404) refuseUnknown(request, reply);
     else done();
   });
   app.setNotFoundHandler((_request, reply) => finish(reply, NOT_FOUND, {}));
@@ -166,35 +203,29 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     app.route({
       method,
       url: routeOf(path),
-      onRequest: admit(operation),
+      // It runs before the body is read.
+      onRequest: (request, reply, done) => {
+        if (isAdmitted(request, reply, operation)) done();
+      },
       errorHandler: fail(operation),
       handler: handle(operation),
-    });
-  }
-  for (const [path, allowed] of methodsByPath()) {
-    const answer = refusal(405, 'Method not allowed.', { allow: allowed.join(', ') });
-    app.route({
-      method: app.supportedMethods.filter((method) => !allowed.includes(method)) as HTTPMethods[],
-      url: routeOf(path),
-      onRequest: admit(null, answer),
-      handler: (_request, reply) => finish(reply, answer, {}),
     });
   }
   return app;
 }
 
+/** An error of Fastify's or of a parser of ours. */
+interface RequestError extends Error {
+  statusCode?: number;
+  /** To be sent with the answer. */
+  answerHeaders?: Record<string, string>;
+}
+
+const NO_HOST = refusal(400, 'The request has no Host header.');
+
 /** `{id}` in the document is `:id` in a route. */
 function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
-
-function methodsByPath(): Map<string, string[]> {
-  const byPath = new Map<string, string[]>();
-  for (const operation of OPERATION_NAMES) {
-    const { method, path } = ENDPOINTS[operation];
-    byPath.set(path, [...(byPath.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
-  }
-  return byPath;
 }
 
 function headerOf(request: FastifyRequest, name: string): string | undefined {
@@ -208,25 +239,10 @@ function decode(body: Buffer, done: (error: Error | null, text?: string) => void
   else done(Object.assign(new Error('JSON parse error - the body is not UTF-8.'), { statusCode: 400 }));
 }
 
-/** Answers what is not even HTTP. There is no request to enter in the journal. */
-function answerBrokenRequest(error: Error, socket: Socket): void {
-  if (systemCodeOf(error) === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, detail] = brokenRequestAnswer(systemCodeOf(error));
-  const body = JSON.stringify({ detail });
-  const head = [
-    `HTTP/1.1 ${status}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
-}
-
-function brokenRequestAnswer(code: string | undefined): [string, string] {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return ['408 Request Timeout', 'The request took too long.'];
-  if (code === 'HPE_HEADER_OVERFLOW') return ['431 Request Header Fields Too Large', 'The headers are too large.'];
-  return ['400 Bad Request', 'Malformed HTTP request.'];
+/** A compressed body is of a type that is not taken (RFC 9110, section 15.5.16). */
+function encodedBody(): RequestError {
+  return Object.assign(new Error('Unsupported content encoding.'), {
+    statusCode: 415,
+    answerHeaders: { 'accept-encoding': 'identity' },
+  });
 }

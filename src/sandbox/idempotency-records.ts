@@ -4,7 +4,10 @@ import type { Database } from 'better-sqlite3';
 export interface IdempotencyRecord {
   fingerprint: string;
   status: number;
-  /** JSON. */
+  /** A JSON object of the answer's own headers; null where it had none. */
+  headers: string | null;
+  /** The media type of a body that is a text of another kind; null for JSON. */
+  type: string | null;
   body: string;
 }
 
@@ -34,12 +37,12 @@ export function createIdempotencyRecords(
   { retentionMs, keysMax }: RecordRetention,
 ): IdempotencyRecords {
   const find = database.prepare<[number, string, number], IdempotencyRecord>(
-    `SELECT fingerprint, status, body FROM idempotency_record
+    `SELECT fingerprint, status, headers, type, body FROM idempotency_record
      WHERE organization_id = ? AND key = ? AND created_at > ?`,
   );
   const insert = database.prepare(
-    `INSERT OR REPLACE INTO idempotency_record (organization_id, key, fingerprint, status, body, created_at)
-     VALUES (?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO idempotency_record (organization_id, key, fingerprint, status, headers, type, body, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   // Two out for one in: the table shrinks back to what the retention asks for, and no write ever waits for a sweep.
   const prune = database.prepare(
@@ -52,9 +55,9 @@ export function createIdempotencyRecords(
   );
   return {
     find: ({ organizationId, key }, now) => find.get(organizationId, key, now - retentionMs),
-    keep({ organizationId, key }, { fingerprint, status, body }, now) {
+    keep({ organizationId, key }, { fingerprint, status, headers, type, body }, now) {
       prune.run(now - retentionMs);
-      insert.run(organizationId, key, fingerprint, status, body, now);
+      insert.run(organizationId, key, fingerprint, status, headers, type, body, now);
       if (keysMax !== null) forgetOldest.run({ organizationId, keysMax });
     },
   };

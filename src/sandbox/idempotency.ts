@@ -1,8 +1,8 @@
 import { sha256Hex } from '../lib/hash.ts';
 import type { JsonValue } from '../lib/json.ts';
-import { type Answer, refusal } from './answer.ts';
+import { type Answer, type Document, refusal } from './answer.ts';
 import type { Endpoint } from './endpoints.ts';
-import type { IdempotencyRecords } from './idempotency-records.ts';
+import type { IdempotencyRecord, IdempotencyRecords } from './idempotency-records.ts';
 import type { SandboxSettings } from './settings.ts';
 
 /** One use of an Idempotency-Key. Keys of different organisations have nothing to do with each other. */
@@ -25,7 +25,10 @@ export interface IdempotencyStore {
    * alone. Because the record commits with the effect, a crash leaves both or neither.
    */
   record(use: KeyUse, answer: Answer, now: number): void;
-  /** Keeps a failure of the server's own, where the settings replay everything: it replaces what was kept before. */
+  /**
+   * Keeps a failure of the server's own, where the settings replay everything, in place of the answer that the same
+   * request would have had. Not for a key that had an answer before.
+   */
   recordFailure(use: KeyUse, answer: Answer, now: number): void;
 }
 
@@ -44,8 +47,12 @@ export function createIdempotencyStore(
   records: IdempotencyRecords,
   replays: SandboxSettings['idempotencyReplays'],
 ): IdempotencyStore {
-  const keep = (use: KeyUse, { status, body }: Answer, now: number): void => {
-    records.keep(use, { fingerprint: use.fingerprint, status, body: JSON.stringify(body) }, now);
+  const keep = (use: KeyUse, { status, headers, document, body }: Answer, now: number): void => {
+    const kept = document
+      ? { type: document.type, body: document.bytes.toString() }
+      : { type: null, body: JSON.stringify(body) };
+    const { fingerprint } = use;
+    records.keep(use, { fingerprint, status, headers: headers ? JSON.stringify(headers) : null, ...kept }, now);
   };
   return {
     recall(use, now) {
@@ -54,15 +61,20 @@ export function createIdempotencyStore(
       if (record.fingerprint !== use.fingerprint) {
         return refusal(422, 'This Idempotency-Key was used for a different request.');
       }
-      const body = JSON.parse(record.body) as JsonValue;
-      return { status: record.status, body, headers: { 'idempotent-replayed': 'true' } };
+      const kept = record.headers === null ? {} : (JSON.parse(record.headers) as Record<string, string>);
+      return { status: record.status, ...contentOf(record), headers: { ...kept, 'idempotent-replayed': 'true' } };
     },
     record(use, answer, now) {
       if (answer.status === 429 || answer.status >= 500) return;
       if (answer.status < 300 || replays !== 'successes') keep(use, answer, now);
     },
     recordFailure(use, answer, now) {
-      if (replays === 'everything' && !answer.document) keep(use, answer, now);
+      if (replays === 'everything') keep(use, answer, now);
     },
   };
+}
+
+function contentOf({ type, body }: IdempotencyRecord): { body: JsonValue; document?: Document } {
+  if (type === null) return { body: JSON.parse(body) as JsonValue };
+  return { body: null, document: { type, bytes: Buffer.from(body) } };
 }

@@ -22,7 +22,8 @@ export function createIdScheme(kind: 'numeric' | 'uuid'): IdScheme {
     error: ({ input }: { input?: unknown }) => {
       if (input === undefined) return 'This field is required.';
       if (input === null) return 'This field may not be null.';
-      return `Incorrect type. Expected a ${expected}, received a ${typeof input}.`;
+      if (typeof input !== expected) return `Incorrect type. Expected a ${expected}, received a ${typeof input}.`;
+      return Number.isInteger(input) ? 'This integer is out of range.' : 'A valid integer is required.';
     },
   };
   if (kind === 'numeric') {

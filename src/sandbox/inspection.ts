@@ -1,5 +1,6 @@
 import type { JsonObject } from '../lib/json.ts';
 import { type Collection, present } from './collection.ts';
+import type { OperationName } from './endpoints.ts';
 import type { FaultRule, Faults, FaultUse } from './faults.ts';
 import type { Journal, SandboxEvent } from './journal.ts';
 import type { KeyRecord, KeyStore } from './keys.ts';
@@ -24,6 +25,8 @@ export interface SandboxStatistics {
   replayed: number;
   /** Successful writes over the life of the storage. */
   writes: WriteCount[];
+  /** Those of them that created one thing more than once. */
+  duplicates: WriteCount[];
   faults: FaultUse[];
   /** Faults that were asked for and never happened. */
   unusedFaults: FaultRule[];
@@ -73,11 +76,13 @@ export function createInspection({
 
   const statistics = (): SandboxStatistics => {
     const requests = journal.requests();
+    const writes = writeCounts.list();
     return {
       requests,
       throttled: Object.values(requests).reduce((total, counts) => total + (counts['429'] ?? 0), 0),
       replayed: journal.replayed(),
-      writes: writeCounts.list(),
+      writes,
+      duplicates: writes.filter(({ operation, count }) => count > 1 && isCreation(operation)),
       faults: faults.list(),
       unusedFaults: faults.unused(),
     };
@@ -93,4 +98,9 @@ export function createInspection({
       ...statistics(),
     }),
   };
+}
+
+/** What is updated, imported or published again is no double. */
+function isCreation(operation: OperationName): boolean {
+  return operation.endsWith('.create');
 }

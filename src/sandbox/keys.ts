@@ -4,15 +4,24 @@ import { z } from 'zod';
 import { Fault } from '../lib/errors.ts';
 import { sha256Hex } from '../lib/hash.ts';
 import { SCOPES, type Scope } from './endpoints.ts';
+import { Label } from './fields.ts';
 import type { IdScheme, ResourceId } from './ids.ts';
 import type { OrganizationStore, Plan } from './organizations.ts';
 
+/** The last one that the API can show: an ISO 8601 date has four digits for the year. */
+const LAST_INSTANT = Date.UTC(10_000, 0) - 1;
+
 /** What is chosen when a key is created. */
 export const KeyRequest = z.strictObject({
-  organization: z.string().min(1).describe('Name of the workspace; created on the enterprise plan when it is new.'),
-  name: z.string().min(1).describe('What the key is called in the administrator panel.'),
+  organization: Label.describe('Name of the workspace; created on the enterprise plan when it is new.'),
+  name: Label.describe('What the key is called in the administrator panel.'),
   scopes: z.array(z.enum(SCOPES)).describe('What the key may do.'),
-  expiresAt: z.int().optional().describe('When it stops working, in milliseconds since the Unix epoch.'),
+  expiresAt: z
+    .int()
+    .min(0)
+    .max(LAST_INSTANT)
+    .optional()
+    .describe('When it stops working, in milliseconds since the Unix epoch; up to the end of the year 9999.'),
 });
 export type KeyRequest = z.infer<typeof KeyRequest>;
 

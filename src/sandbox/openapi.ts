@@ -1,16 +1,17 @@
-import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from './endpoints.ts';
 import { honoursKeys } from './idempotency.ts';
-import type { Operation } from './operation.ts';
+import type { Operation, QueryParameter } from './operation.ts';
+import { refusalsOf } from './refusals.ts';
 import { type SuccessShape, successShapes } from './resources.ts';
 import type { SandboxSettings } from './settings.ts';
 import { createStyle } from './style.ts';
 
 /**
  * Describes the sandbox as it is set up, in OpenAPI 3.1. Request bodies are made of the very schemas that validate them,
- * so that the description cannot fall behind; what a schema's code checks beyond JSON Schema is told in words there.
+ * so that the description cannot fall behind; what a schema's code checks beyond JSON Schema is told in words there. A
+ * header or parameter that has no meaning under the settings is not listed, though it is taken.
  */
 export function describeApi(operations: Record<OperationName, Operation>, settings: SandboxSettings): JsonObject {
   const shapes = successShapes(settings);
@@ -21,8 +22,8 @@ export function describeApi(operations: Record<OperationName, Operation>, settin
     const shape = shapes[name];
     const { status } = style({ status: shape.status, body: null }, name);
     const scope = name === 'report.create' ? settings.reportCreateScope : endpoint.scope;
-    const parameters = parametersOf(endpoint, shape, settings);
-    const { accepts } = operations[name];
+    const { accepts, query } = operations[name];
+    const parameters = parametersOf(endpoint, query ?? [], settings);
     paths[endpoint.path] = {
       ...paths[endpoint.path],
       [endpoint.method.toLowerCase()]: {
@@ -32,10 +33,10 @@ export function describeApi(operations: Record<OperationName, Operation>, settin
         'x-required-scope': scope,
         security: [scope === 'administrator' ? { session: [] } : { apiKey: [] }],
         ...(parameters.length > 0 && { parameters }),
-        ...(accepts && { requestBody: { content: { 'application/json': { schema: jsonSchema(accepts, 'input') } } } }),
+        ...(accepts && { requestBody: bodyOf(accepts) }),
         responses: {
           [String(status)]: { description: 'Success.', content: contentOf(shape, settings) },
-          ...refusalsOf(name, settings),
+          ...describeRefusals(name, settings),
         },
       },
     };
@@ -45,7 +46,8 @@ export function describeApi(operations: Record<OperationName, Operation>, settin
     info: {
       title: 'Enterprise Passport Integration API, sandbox',
       version: '1',
-      description: 'What this sandbox serves with the settings that it was started with.',
+      description:
+        'What this sandbox serves with the settings that it was started with. Headers and query parameters that are not listed are ignored.',
     },
     paths,
     components: {
@@ -75,27 +77,30 @@ function nameElements({ zodSchema, jsonSchema: described }: { zodSchema: z.core.
   Object.assign(described, { items: jsonSchema(def.out.element as z.ZodType, 'input') });
 }
 
+/** An empty body means an empty object, which not every operation takes. */
+function bodyOf(accepts: z.ZodType): JsonObject {
+  const content = { 'application/json': { schema: jsonSchema(accepts, 'input') } };
+  return { required: !accepts.safeParse({}).success, content };
+}
+
 function parametersOf(
-  { path, method, idempotencyKey }: Endpoint,
-  { kind }: SuccessShape,
+  { path, idempotencyKey }: Endpoint,
+  read: readonly QueryParameter[],
   settings: SandboxSettings,
 ): JsonObject[] {
   const id = settings.ids === 'numeric' ? { type: 'integer', minimum: 1 } : { type: 'string', format: 'uuid' };
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     return { name, in: 'path', required: true, schema: id };
   });
-  const count = { type: 'integer', minimum: 1 };
-  const query = (name: string, schema: JsonValue): JsonObject => ({ name, in: 'query', required: false, schema });
-  const paging = settings.paging === 'cursor' ? query('cursor', { type: 'string' }) : query('page', count);
-  const inQuery = kind === 'list' && settings.paging !== 'none' ? [paging, query('page_size', count)] : [];
+  const inQuery = read.map((parameter) => ({ in: 'query', required: false, ...parameter }));
   const key = {
     name: 'Idempotency-Key',
     in: 'header',
     required: false,
-    description: honoursKeys(settings.idempotency, { idempotencyKey }) ? 'Obeyed.' : 'Taken, and ignored.',
+    description: 'The same key with the same request gets the first answer again.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   };
-  return [...inPath, ...inQuery, ...(method === 'GET' ? [] : [key])];
+  return [...inPath, ...inQuery, ...(honoursKeys(settings.idempotency, { idempotencyKey }) ? [key] : [])];
 }
 
 function contentOf(shape: SuccessShape, settings: SandboxSettings): JsonObject {
@@ -140,26 +145,11 @@ function withIdAt(name: SandboxSettings['idAt'], schema: JsonObject): JsonObject
   return rename(schema);
 }
 
-/** The refusals that an operation can be answered with. */
-function refusalsOf(name: OperationName, { idempotency, errors }: SandboxSettings): JsonObject {
-  const endpoint: Endpoint = ENDPOINTS[name];
-  const writes = endpoint.method !== 'GET';
-  const statuses = [
-    ...(writes ? [400] : []),
-    401,
-    402,
-    403,
-    ...(endpoint.path.includes('{') ? [404] : []),
-    ...(name.startsWith('passport.') && writes ? [409] : []),
-    ...(writes ? [413, 415] : []),
-    ...(honoursKeys(idempotency, endpoint) ? [422] : []),
-    429,
-  ];
-  const type = errors === 'problem' ? 'application/problem+json' : 'application/json';
+function describeRefusals(name: OperationName, settings: SandboxSettings): JsonObject {
+  const type = settings.errors === 'problem' ? 'application/problem+json' : 'application/json';
   const content = { [type]: { schema: { $ref: '#/components/schemas/Error' } } };
-  return Object.fromEntries(
-    statuses.map((status) => [String(status), { description: STATUS_CODES[status] ?? 'Refused', content }]),
-  );
+  const refusals = [...refusalsOf(name, settings)];
+  return Object.fromEntries(refusals.map(([status, description]) => [String(status), { description, content }]));
 }
 
 const MISSING = { type: 'array', items: { type: 'string' }, description: 'What a gate misses.' };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { JsonObject } from '../lib/json.ts';
 import type { Answer } from './answer.ts';
 
 /** A request that was admitted: the caller is known, may do this, and the body is JSON. */
@@ -15,10 +16,20 @@ export interface OperationRequest {
   now: number;
 }
 
+/** A query parameter, as the published schema shows it. */
+export interface QueryParameter {
+  name: string;
+  description: string;
+  /** JSON Schema. */
+  schema: JsonObject;
+}
+
 /** What the sandbox does for one row of the endpoint table. */
 export interface Operation {
   /** What validates the body, which is also what the published schema shows. Reads have none. */
   accepts?: z.ZodType;
+  /** Every query parameter that `execute` reads. */
+  query?: readonly QueryParameter[];
   /** What a person would call the thing that is written; undefined for reads and where the request does not tell. */
   naturalKey(request: OperationRequest): string | undefined;
   /** Runs inside a transaction that also holds the request's idempotency record. It returns refusals, and throws never. */

@@ -1,6 +1,6 @@
 import { type Answer, refusal } from './answer.ts';
 import { type Collection, type Entity, present } from './collection.ts';
-import type { Operation, OperationRequest } from './operation.ts';
+import type { Operation, OperationRequest, QueryParameter } from './operation.ts';
 import type { SandboxSettings } from './settings.ts';
 
 type ListSettings = Pick<SandboxSettings, 'pageSize' | 'pageSizeMax' | 'paging' | 'envelope' | 'listFilters'>;
@@ -23,6 +23,7 @@ export function createListOperation(
 ): Operation {
   const answer = PAGINATIONS[settings.paging];
   return {
+    query: [...PARAMETERS[settings.paging], ...(settings.listFilters ? filters.map(filterNamed) : [])],
     naturalKey: () => undefined,
     execute(request) {
       const { organizationId, query } = request;
@@ -57,6 +58,26 @@ const PAGINATIONS: Record<SandboxSettings['paging'], Pagination> = {
   cursor,
   none: (rows) => ({ status: 200, body: rows.slice({ offset: 0, limit: rows.count }).map(present) }),
 };
+
+const COUNT = { type: 'integer', minimum: 1 };
+const SIZE = { name: 'page_size', description: 'Entries per page; one that makes no sense is ignored.', schema: COUNT };
+const NUMBER = { name: 'page', description: 'The number of the page, from 1.', schema: COUNT };
+const CURSOR = {
+  name: 'cursor',
+  description: 'The `next_cursor` of the page before; without it, the first page.',
+  schema: { type: 'string' },
+};
+
+const PARAMETERS: Record<SandboxSettings['paging'], readonly QueryParameter[]> = {
+  'page-number': [NUMBER, SIZE],
+  'link-header': [NUMBER, SIZE],
+  cursor: [CURSOR, SIZE],
+  none: [],
+};
+
+function filterNamed(name: string): QueryParameter {
+  return { name, description: `Only entries with this \`${name}\`.`, schema: { type: 'string' } };
+}
 
 /**
  * As Django REST Framework's PageNumberPagination: `page` counts from 1, a page beyond the last is 404, a `page_size`

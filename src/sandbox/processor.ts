@@ -23,8 +23,16 @@ export interface Conclusion {
   /** Null for a connection that is reset in place of an answer. */
   answer: Answer | null;
   naturalKey: string | undefined;
+  /** Every other connection is to be reset too. */
+  outage?: true;
   /** How the body goes out, where not as usual. */
   body?: { kind: 'truncate' } | { kind: 'slow-body'; ms: number };
+}
+
+/** What came of a request's own work. */
+interface Performed extends Conclusion {
+  /** True where the work was done a second time with success. */
+  doubled?: boolean;
 }
 
 /** Everything that working on a request needs. */
@@ -48,7 +56,7 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
   // Only requests on open connections are in here. Losing it in a crash is right: what was in flight then is no more.
   const inFlight = new Set<string>();
 
-  const conclude = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Conclusion => {
+  const conclude = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Performed => {
     const now = clock.now();
     const recalled = use && idempotency.recall(use, now);
     const body = parseBody(request.body);
@@ -57,15 +65,17 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     const answer = recalled ?? (body.ok ? operation.execute(operationRequest) : body.error);
     const naturalKey = answer.naturalKey ?? operation.naturalKey(operationRequest);
     if (recalled) return { answer, naturalKey };
-    const again = times > 1 && body.ok ? [operation.execute(operationRequest)] : [];
-    for (const { status, written } of [answer, ...again]) {
-      if (status >= 300) continue;
+    const count = ({ status, written }: Answer): boolean => {
+      if (status >= 300) return false;
       for (const key of written ?? (naturalKey === undefined ? [] : [naturalKey])) {
         storage.writeCounts.add(request.organizationId, request.operation, key);
       }
-    }
+      return written === undefined || written.length > 0;
+    };
+    const done = count(answer);
+    const doubled = times > 1 && done && count(operation.execute(operationRequest));
     if (use) idempotency.record(use, answer, now);
-    return { answer, naturalKey };
+    return doubled ? { answer, naturalKey, doubled } : { answer, naturalKey };
   };
 
   /** For a request that has no effect: what it would have been about. */
@@ -76,25 +86,31 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
   };
 
   const proceed = (request: AdmittedRequest, use: KeyUse | undefined): Conclusion | Promise<Conclusion> => {
-    const { latencyMs, outcome } = faults.take({ ...request, now: clock.now() });
-    if (latencyMs === 0) return carryOut(request, use, outcome);
-    return clock.sleep(latencyMs, parts.closing).then(() => carryOut(request, use, outcome));
+    const plan = faults.take({ ...request, now: clock.now() });
+    if (plan.latencyMs === 0) return carryOut(request, use, plan);
+    return clock.sleep(plan.latencyMs, parts.closing).then(() => carryOut(request, use, plan));
   };
 
   const carryOut = (
     request: AdmittedRequest,
     use: KeyUse | undefined,
-    outcome: FaultPlan['outcome'],
+    plan: Readonly<FaultPlan>,
   ): Conclusion | Promise<Conclusion> => {
+    const { outcome } = plan;
     if (outcome === null) return drawn(perform(request, use));
+    if (outcome.kind === 'outage') {
+      faults.beginOutage(plan, clock.now());
+      return { answer: null, naturalKey: describe(request), outage: true };
+    }
     const instead = insteadOf(outcome);
     if (instead !== undefined) {
-      const { naturalKey } =
-        'effect' in outcome && outcome.effect === 'done' ? perform(request, use) : { naturalKey: describe(request) };
-      if (instead && use) idempotency.recordFailure(use, instead, clock.now());
-      return { answer: instead, naturalKey };
+      const done = 'effect' in outcome && outcome.effect === 'done';
+      return use
+        ? storage.transact(() => answerInstead(request, use, { instead, done }))
+        : answerInstead(request, undefined, { instead, done });
     }
-    const conclusion = perform(request, use, outcome.kind === 'duplicate' ? 2 : 1);
+    const { doubled = false, ...conclusion } = perform(request, use, outcome.kind === 'duplicate' ? 2 : 1);
+    if (outcome.kind === 'duplicate' && !doubled) faults.giveBack(plan);
     if (outcome.kind === 'reset-after') return { ...conclusion, answer: null };
     if (outcome.kind === 'truncate' || outcome.kind === 'slow-body') return drawn({ ...conclusion, body: outcome });
     return drawn(conclusion);
@@ -106,9 +122,22 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     return draw(parts.closing).then((document) => ({ ...conclusion, answer: { ...answer, document } }));
   };
 
-  const perform = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Conclusion => {
+  const perform = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Performed => {
     const reads = ENDPOINTS[request.operation].method === 'GET';
     return reads ? conclude(request, use) : storage.transact(() => conclude(request, use, times));
+  };
+
+  /** A failure is what a key's first request came to, and never takes the place of an answer that was given before. */
+  const answerInstead = (
+    request: AdmittedRequest,
+    use: KeyUse | undefined,
+    { instead, done }: { instead: Answer | null; done: boolean },
+  ): Conclusion => {
+    const now = clock.now();
+    const isFirst = use !== undefined && idempotency.recall(use, now) === undefined;
+    const naturalKey = done ? perform(request, use).naturalKey : describe(request);
+    if (instead && isFirst) idempotency.recordFailure(use, instead, now);
+    return { answer: instead, naturalKey };
   };
 
   const proceedOnce = async (request: AdmittedRequest, key: string): Promise<Conclusion> => {
@@ -140,10 +169,9 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
 }
 
 /** What a fault answers in place of the operation; null for a reset, undefined where the operation answers itself. */
-function insteadOf(outcome: NonNullable<FaultPlan['outcome']>): Answer | null | undefined {
+function insteadOf(outcome: Exclude<NonNullable<FaultPlan['outcome']>, { kind: 'outage' }>): Answer | null | undefined {
   switch (outcome.kind) {
     case 'reset-before':
-    case 'outage':
       return null;
     case 'status': {
       const { status, retryAfterSeconds } = outcome;

@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
@@ -18,7 +19,8 @@ import { createProcessor } from './processor.ts';
 import { createSchemaPages } from './schema-pages.ts';
 import { createSessionStore, type SessionRequest } from './sessions.ts';
 import { type RateLimit, type SandboxOptions, SandboxSettings } from './settings.ts';
-import { openStorage } from './storage.ts';
+import { openStorage, type Storage } from './storage.ts';
+import { lockStorage, type StorageLock } from './storage-lock.ts';
 import { createStyle } from './style.ts';
 
 /** A server of the Enterprise Passport Integration API, to develop, try and test against. */
@@ -54,7 +56,7 @@ export interface Sandbox {
   /** Lets a passport through the review gate. False where the organisation has no passport for that SKU. */
   approvePassport(organization: string, sku: string): boolean;
   faults: Faults;
-  /** What happened, without the contents. */
+  /** What happened, without the contents. Once the sandbox is closed, that is all that ever happened. */
   statistics(): SandboxStatistics;
   /** What is stored and what happened. It reads everything: not for a hot path. */
   inspect(): SandboxSnapshot;
@@ -72,6 +74,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
   const settings = SandboxSettings.parse(options);
   const storage = openStorage(settings);
   const { database, ids, organizations, collections, writeCounts } = storage;
+  const lock = lockOrClose(storage, settings);
   const keys = createKeyStore(database, organizations, ids);
   const sessions = createSessionStore(database, organizations);
   const operations = createOperations({ collections, ids, keys, settings });
@@ -96,6 +99,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     style: createStyle(settings),
     pages: createSchemaPages(operations, settings),
     journal,
+    refusesConnection: (now) => faults.refusesConnection(now),
     clock,
     bodyBytesMax: settings.bodyBytesMax,
     closing: closing.signal,
@@ -126,15 +130,23 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
       await Promise.all([server.close(), control.close()]);
     } finally {
       clearTimeout(grace);
-      database.close();
+      try {
+        atTheEnd = inspection.statistics();
+      } finally {
+        database.close();
+        lock.release();
+      }
     }
   };
   let closed: Promise<void> | undefined;
+  let atTheEnd: SandboxStatistics | undefined;
 
   return {
     async listen({ port = 0, host = '127.0.0.1' } = {}) {
       try {
-        await server.listen({ port, host });
+        // For a name with several addresses Fastify would open servers of its own, which no outage would reach.
+        const { address } = await lookup(host);
+        await server.listen({ port, host: address });
       } catch (error) {
         throw listenFault(`${host}:${port}`, error);
       }
@@ -151,9 +163,19 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     ...steering,
     approvePassport: approve,
     faults,
-    statistics: () => inspection.statistics(),
+    statistics: () => atTheEnd ?? inspection.statistics(),
     inspect: () => inspection.snapshot(),
   };
+}
+
+/** A file is locked once it is known to be a sandbox's, so that nothing is laid beside any other. */
+function lockOrClose({ database }: Storage, { storage }: SandboxSettings): StorageLock {
+  try {
+    return lockStorage(storage);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 function listenFault(address: string, error: unknown): Fault {

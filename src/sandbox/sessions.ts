@@ -2,6 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { err, ok, type Result } from '../lib/result.ts';
+import { Label } from './fields.ts';
 import type { OrganizationStore, Plan } from './organizations.ts';
 
 /** What a person may do in an organisation. Owners and administrators manage its API keys. */
@@ -10,8 +11,8 @@ export type Role = (typeof ROLES)[number];
 
 /** Who is to be signed in. The user is created, or given this role, when need be. */
 export const SessionRequest = z.strictObject({
-  organization: z.string().min(1).describe('Name of the workspace; created on the enterprise plan when it is new.'),
-  email: z.string().min(1).describe('What the user signs in with.'),
+  organization: Label.describe('Name of the workspace; created on the enterprise plan when it is new.'),
+  email: Label.describe('What the user signs in with.'),
   role: z.enum(ROLES).describe('What the user is in the organisation.'),
   lifetimeMs: z.int().min(1).default(3_600_000).describe('How long the token works, in milliseconds.'),
 });
@@ -53,7 +54,8 @@ export function createSessionStore(database: Database, organizations: Organizati
     `SELECT u.id AS userId, u.organization_id AS organizationId, u.role, o.plan
      FROM user u JOIN organization o ON o.id = u.organization_id WHERE u.id = ?`,
   );
-  const sign = (text: string): Buffer => createHmac('sha256', secret).update(text).digest();
+  // The text is what is compared: of its last character not every bit is part of the bytes.
+  const sign = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url');
 
   return {
     open(request, now) {
@@ -61,13 +63,13 @@ export function createSessionStore(database: Database, organizations: Organizati
       const userId = ensureUser.get(organizations.ensure(organization), email, role, now);
       const claims = { sub: String(userId), iat: Math.floor(now / 1000), exp: (now + lifetimeMs) / 1000 };
       const signed = `${HEADER}.${encode(claims)}`;
-      return `${signed}.${sign(signed).toString('base64url')}`;
+      return `${signed}.${sign(signed)}`;
     },
     verify(token, now) {
       const [header, payload = '', signature = '', ...rest] = token.split('.');
       if (header !== HEADER || rest.length > 0) return err('invalid');
-      const expected = sign(`${header}.${payload}`);
-      const given = Buffer.from(signature, 'base64url');
+      const expected = Buffer.from(sign(`${header}.${payload}`));
+      const given = Buffer.from(signature);
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) return err('invalid');
       const claims = Claims.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
       if (now >= claims.exp * 1000) return err('expired');

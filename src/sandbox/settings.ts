@@ -19,14 +19,17 @@ const HOW = {
     ),
 };
 
+/** A year. */
+const WINDOW_MS_MAX = 366 * 86_400_000;
+
 /** How many requests a caller may make. */
 export const RateLimit = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('none') }).describe('No limit.'),
   z
     .strictObject({
       kind: z.enum(['token-bucket', 'gcra']),
-      ratePerSecond: z.number().positive().max(1e6).describe('Requests per second in the long run.'),
-      burst: z.int().min(1).describe('Requests that may come at once after a rest.'),
+      ratePerSecond: z.number().min(1e-5).max(1e6).describe('Requests per second in the long run.'),
+      burst: z.int().min(1).max(1_000_000).describe('Requests that may come at once after a rest.'),
       ...HOW,
     })
     .describe('An even rate with some slack. The generic cell rate algorithm is a token bucket by another name.'),
@@ -34,7 +37,7 @@ export const RateLimit = z.discriminatedUnion('kind', [
     .strictObject({
       kind: z.literal('fixed-window'),
       limit: z.int().min(1).describe('Requests per window.'),
-      windowMs: z.int().min(1).describe('Length of the window in milliseconds.'),
+      windowMs: z.int().min(1).max(WINDOW_MS_MAX).describe('Length of the window in milliseconds.'),
       ...HOW,
     })
     .describe('A quota that is renewed at fixed times.'),
@@ -42,7 +45,7 @@ export const RateLimit = z.discriminatedUnion('kind', [
     .strictObject({
       kind: z.literal('sliding-window'),
       limit: z.int().min(1).max(100_000).describe('Requests in any stretch of time of the length.'),
-      windowMs: z.int().min(1).describe('That length in milliseconds.'),
+      windowMs: z.int().min(1).max(WINDOW_MS_MAX).describe('That length in milliseconds.'),
       ...HOW,
     })
     .describe('A quota over the time just passed.'),
@@ -128,7 +131,7 @@ export const SandboxSettings = z.strictObject({
     .enum(['answers', 'successes', 'everything'])
     .default('answers')
     .describe(
-      'Which first answers are replayed: successes and refusals, a gate’s 409 included; successes alone; or server errors too.',
+      'Which first answers are replayed: successes and refusals, a gate’s 409 included; successes alone; or server errors too, with their headers and pages.',
     ),
   faults: z.array(FaultRule).default([]).describe('What goes wrong on purpose.'),
   eventsMax: z.int().min(0).max(1_000_000).default(1000).describe('How many of the last requests `inspect` shows.'),

@@ -8,6 +8,7 @@ import {
   type StuckDelivery,
 } from '../domain/ports/ledger-views.ts';
 import type { QueueName } from '../domain/ports/queues.ts';
+import type { Scope } from '../domain/scope.ts';
 import type { ApiStanding, HealthReport } from '../observe/health.ts';
 import type { Standing } from '../observe/metrics.ts';
 import { type Html, html } from './html.ts';
@@ -21,8 +22,10 @@ export interface StatusView {
   /** Null while the queue is out of reach. */
   pausedQueues: readonly QueueName[] | null;
   stuck: readonly StuckDelivery[];
-  /** What the API last said where it refuses us. */
+  /** What the API last said where it refuses the key or the plan. */
   refusal: string | null;
+  /** What it said of each scope that it refuses. */
+  refusedScopes: readonly { scope: Scope; message: string }[];
   baseUrl: string;
   version: string;
   startedAt: number;
@@ -45,7 +48,7 @@ const API: Record<ApiStanding, Html> = {
   unreachable: html`<b class="bad">does not answer</b>`,
   denied_key: html`<b class="bad">refuses the key</b>`,
   denied_plan: html`<b class="bad">refuses the plan</b>`,
-  denied_scope: html`<b class="bad">refuses the scope of the key</b>`,
+  denied_scope: html`<b class="bad">refuses a scope of the key</b>`,
 };
 const REFRESH_SECONDS = 10;
 
@@ -63,14 +66,17 @@ ${standingCard(view)}${sourcesCard(view)}${itemsCard(view.standing.items)}${pass
   });
 }
 
-function standingCard({ health, refusal, pausedQueues }: StatusView): Html {
+function standingCard({ health, refusal, refusedScopes, pausedQueues }: StatusView): Html {
   const ledger = health.ledger === 'ok' ? html`<b class="good">ok</b>` : html`<b class="bad">cannot be written</b>`;
   const queue = health.queue === 'ok' ? html`<b class="good">ok</b>` : html`<b class="bad">out of reach</b>`;
   const paused = pausedQueues === null || pausedQueues.length === 0 ? null : pausedQueues.join(', ');
   return html`<section class="card"><ul class="standing">
   <li>API ${API[health.api]}</li><li>Ledger ${ledger}</li><li>Queue ${queue}</li>
   ${paused === null ? null : html`<li class="warn">Paused: <b>${paused}</b></li>`}
-</ul>${refusal === null ? null : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due.</p>`}</section>`;
+</ul>${refusal === null ? null : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due.</p>`}${refusedScopes.map(
+    ({ scope, message }) =>
+      html`<p class="bad">${message} What takes the scope <b>${scope}</b> stays due; everything else goes on. <code>dpp-sync check</code> says what the key may.</p>`,
+  )}</section>`;
 }
 
 function sourcesCard({ standing, running, now }: StatusView): Html {

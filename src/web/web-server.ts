@@ -131,14 +131,15 @@ function addPages(app: FastifyInstance, context: WebContext): void {
   const { runtime, health, metrics, clock, version, startedAt } = context;
 
   app.get('/', async (_request, reply) => {
-    const gate = runtime.gate.state();
+    const state = runtime.gate.state();
     const markup = statusPage({
       health: await health.check(),
       standing: await context.standing(),
       running: context.running(),
       pausedQueues: await context.pausedQueues(),
       stuck: runtime.views.stuck(STUCK_SHOWN),
-      refusal: gate.open ? null : gate.reason.message,
+      refusal: state.open ? null : state.reason.message,
+      refusedScopes: Array.from(runtime.gate.refused(), ([scope, { message }]) => ({ scope, message })),
       baseUrl: runtime.config.target.baseUrl,
       version,
       startedAt,

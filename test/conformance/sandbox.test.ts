@@ -6,7 +6,7 @@ import { ENDPOINTS, OPERATION_NAMES, type OperationName, SCOPES } from '../../sr
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { type CallAnswer, type CallOptions, type RunningSandbox, startSandbox } from '../support/sandbox-caller.ts';
 import { CASES, type CaseRequest, prepareGround } from '../support/sandbox-cases.ts';
-import { refusalsOf } from '../support/sandbox-coverage.ts';
+import { allRefusalsOf } from '../support/sandbox-coverage.ts';
 
 const DOCUMENT = join(import.meta.dirname, '../../../shared/passport-api.md');
 
@@ -68,9 +68,10 @@ const PROVOCATIONS: Record<number, (operation: OperationName) => Promise<CallAns
   },
   async 404(operation) {
     const { ask } = await startOnGround();
-    const { elsewhere = '', succeeds } = CASES[operation];
-    const ids = ['99', '0', 'x', '..%2F1'];
-    return Promise.all(ids.map((id) => ask(operation, { ...succeeds, path: elsewhere.replace('{}', id) })));
+    const { elsewhere, beyond = [], succeeds } = CASES[operation];
+    const ids = elsewhere === undefined ? [] : ['99', '0', 'x', '..%2F1'];
+    const paths = [...ids.map((id) => elsewhere?.replace('{}', id) ?? ''), ...beyond];
+    return Promise.all(paths.map((path) => ask(operation, { ...succeeds, path })));
   },
   async 405(operation) {
     const { call } = await startOnGround();
@@ -79,8 +80,17 @@ const PROVOCATIONS: Record<number, (operation: OperationName) => Promise<CallAns
     return answers;
   },
   async 409(operation) {
-    const { ask } = await startOnGround();
-    return Promise.all((CASES[operation].blocked ?? []).map((request) => ask(operation, request)));
+    const { ask, clock, sandbox } = await startOnGround({ idempotency: 'honoured' });
+    const { blocked = [], succeeds } = CASES[operation];
+    const gated = await Promise.all(blocked.map((request) => ask(operation, request)));
+    sandbox.faults.add({ operation, kind: 'latency', ms: 1000, count: 1 });
+    const headers = { 'idempotency-key': 'k' };
+    const first = ask(operation, succeeds, { headers });
+    await clock.sleepers(1);
+    const second = await ask(operation, succeeds, { headers });
+    clock.advance(1000);
+    expect((await first).status).toBe(succeeds.status);
+    return [...gated, second];
   },
   async 413(operation) {
     const { ask } = await startOnGround();
@@ -153,7 +163,7 @@ describe.each(OPERATION_NAMES)('%s', (operation) => {
     expect(answer.headers['content-type']).toContain(type);
   });
 
-  test.each(refusalsOf(operation))('refuses with %i in JSON', async (status) => {
+  test.each(allRefusalsOf(operation))('refuses with %i in JSON', async (status) => {
     const provoke = PROVOCATIONS[status];
     const answers = (await provoke?.(operation)) ?? [];
     expect(answers.length).toBeGreaterThan(0);

@@ -170,6 +170,18 @@ describe('dpp-sync check', () => {
     expect(json()).toMatchObject({ api: { scopes: { read: 'yes', write: 'no' } }, error: { code: 'api.key' } });
   });
 
+  it('says of publishing no more than what is so', async () => {
+    const told = async (scopes: ('read' | 'write')[]) => {
+      const { key } = world.sandbox.issueKey({ organization: 'acme', name: 'k', scopes });
+      writeConfig({ target: { baseUrl: world.baseUrl, apiKey: key } });
+      return (await check()).stdout;
+    };
+    expect(await told([])).toMatch(
+      /read ✗ no {2}write ✗ no {2}publish ✗ no\n +Passports cannot be published with this key\.\n/,
+    );
+    expect(await told(['read', 'write'])).toContain('with this key; all else can be done.\n');
+  });
+
   it('ends with 3 when the plan does not allow the API', async () => {
     world.sandbox.setPlan('acme', 'standard');
     expect((await check('--json')).json()).toMatchObject({
@@ -201,24 +213,35 @@ describe('dpp-sync check --openapi', () => {
     return join(world.folder, 'schema.json');
   }
 
-  it('ends with 0 where nothing is to be set, and asks neither API nor sources', async () => {
+  it('has nothing to say of the sandbox as it comes, and asks neither API nor sources', async () => {
     const file = await schemaOf({});
     rmSync(join(world.folder, 'products.csv'));
     world.requests();
     const { exitCode, stdout } = await compare(file);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('Worth knowing (1)');
-    expect(stdout).not.toContain('To be set');
+    expect(stdout).toBe(`${file} against the profile of ${world.configFile}: no differences\n`);
     expect((await compare(file, '--json')).json()).toMatchObject({
       ok: true,
       config: { file: world.configFile },
-      openapi: {
-        file,
-        differences: [{ weight: 'note', setting: 'idempotency' }],
-        settings: { profile: {}, target: {} },
-      },
+      openapi: { file, differences: [], settings: { profile: {}, target: {} } },
     });
     expect(world.requests()).toEqual({});
+  });
+
+  it('says of every style of the sandbox what is different there, and of keys only what is so', async () => {
+    const differencesOf = async (options: SandboxOptions) => {
+      const { openapi } = (await compare(await schemaOf(options), '--json')).json();
+      return (openapi as { differences: object[] }).differences;
+    };
+    const obeyed = { weight: 'note', setting: 'idempotency', found: expect.stringContaining('used again') };
+    expect(await differencesOf({ idempotency: 'honoured' })).toMatchObject([obeyed]);
+    expect(await differencesOf({ idempotency: 'ignored' })).toMatchObject([{ setting: 'idempotency', value: 'none' }]);
+    expect(await differencesOf({ ids: 'uuid', paging: 'link-header', errors: 'problem' })).toEqual([]);
+    expect(await differencesOf({ listFilters: true, envelope: 'items', idAt: 'data.id' })).toEqual([]);
+    const { exitCode, stdout } = await compare(await schemaOf({ idempotency: 'honoured' }));
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('Worth knowing (1)');
+    expect(stdout).not.toContain('To be set');
   });
 
   it('ends with 4 and the profile that makes up for the differences, ready to be pasted', async () => {
@@ -239,6 +262,21 @@ describe('dpp-sync check --openapi', () => {
     const after = (await compare(file, '--json')).json();
     expect(JSON.stringify(after)).not.toContain('country_of_origin');
     expect(JSON.stringify(after)).not.toContain('scopes.reportCreate');
+  });
+
+  it('ends with 4 where a part cannot be read, and shows it', async () => {
+    const file = await schemaOf({});
+    const text = readFileSync(file, 'utf8');
+    const document = JSON.parse(text) as { paths: Record<string, { post: { requestBody: object } }> };
+    const { post } = document.paths['/api/products/'] ?? { post: { requestBody: {} } };
+    post.requestBody = { content: { 'application/json': { schema: { $ref: 'product.yaml' } } } };
+    world.write('schema.json', JSON.stringify(document));
+    const { exitCode, stdout } = await compare(file);
+    expect(exitCode).toBe(4);
+    expect(stdout).toMatch(
+      /Cannot be read, and is not compared \(1\)\n {2}POST \/api\/products\/\n {4}request body: found a ref/,
+    );
+    expect((await compare(file, '--json')).json()).toMatchObject({ ok: false });
   });
 
   it('ends with 4 for a mere note too, where it has a value to be set', async () => {

@@ -63,6 +63,24 @@ describe('the verbs of a sandbox', () => {
     expect((await verb('stats', '--json')).json()).toMatchObject({ statistics: { requests: { 'passport.init': {} } } });
   });
 
+  it('show what was created twice', async () => {
+    const { call, sandbox, verb } = await started();
+    expect((await verb('stats')).stdout).not.toContain('write');
+    await call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
+    await call('POST', '/api/materials/', { body: { name: 'Wood' } });
+    await call('PATCH', '/api/materials/1/', { body: { category: 'a' } });
+    await call('PATCH', '/api/materials/1/', { body: { category: 'b' } });
+    expect((await verb('stats')).stdout).not.toContain('more than once');
+    sandbox.faults.add({ operation: 'bom_item.create', kind: 'duplicate', count: 1 });
+    await call('POST', '/api/bom-items/', { body: { product: 1, material: 1, quantity: 1, unit: 'kg' } });
+    const { stdout } = await verb('stats');
+    expect(stdout).toContain('6 writes\n  created more than once: 1 thing\n');
+    expect(stdout).toContain('    bom_item.create ["A","material","Wood",null,"1","kg",null] ×2 (acme)\n');
+    expect((await verb('stats', '--json')).json()).toMatchObject({
+      statistics: { duplicates: [{ organization: 'acme', operation: 'bom_item.create', count: 2 }] },
+    });
+  });
+
   it('end with 3 where no sandbox answers, and with 2 for what they do not take', async () => {
     const { control, sandbox, verb } = await started();
     expect((await verb('key', 'x', '--scopes', 'admin')).exitCode).toBe(2);
@@ -75,9 +93,26 @@ describe('the verbs of a sandbox', () => {
   });
 });
 
+describe('a sandbox', () => {
+  it('does not start with one key for two sets of scopes, or with flags that do nothing', async () => {
+    const key = 'dpp_one-and-the-same-key';
+    for (const args of [
+      ['--key', key, '--key-read', key],
+      ['--key-data', key, '--key-read', key],
+      ['--burst', '5'],
+      ['--fault', 'product.create:boom=1'],
+    ]) {
+      const { exitCode, stderr, stdout } = await runHere(['sandbox', '--port', '0', ...args]);
+      expect({ args, exitCode, stdout }).toEqual({ args, exitCode: 2, stdout: '' });
+      expect(stderr).not.toContain(key);
+    }
+  });
+});
+
 describe('a sandbox with faults', () => {
   it('says at its end what happened, and ends with 4 where one never did', async () => {
-    const faults = ['--fault', 'product.list:status=503,count=1', '--fault', 'report.list:reset-before'];
+    const rules = ['product.list:status=503,count=1', 'report.list:reset-before', 'material.list:latency=600000'];
+    const faults = rules.flatMap((rule) => ['--fault', rule]);
     const child = startCli(['sandbox', '--port', '0', '--control-port', '0', '--gates', 'none', ...faults, '--json']);
     onTestFinished(() => child.signal('SIGKILL'));
     await child.said('\n');
@@ -88,11 +123,14 @@ describe('a sandbox with faults', () => {
       keys: { key: string }[];
     };
     const key = keys[0]?.key ?? '';
-    const list = () =>
-      fetch(`${baseUrl}/api/products/`, { headers: { 'x-api-key': key } }).then(({ status }) => status);
+    const list = (path = '/api/products/') =>
+      fetch(`${baseUrl}${path}`, { headers: { 'x-api-key': key } }).then(({ status }) => status);
     expect([await list(), await list()]).toEqual([503, 200]);
-    expect((await fetch(`${controlUrl}/stats`)).status).toBe(200);
+    const underWay = list('/api/materials/');
+    const stats = async () => (await fetch(`${controlUrl}/stats`)).json();
+    await expect.poll(stats).toMatchObject({ faults: [{ used: 1 }, { used: 0 }, { used: 1 }] });
     child.signal('SIGTERM');
+    expect(await underWay).toBe(200);
     const { exitCode, stdout, stderr } = await child.ended;
     expect(exitCode).toBe(4);
     const [, second = '', ...rest] = stdout.split('\n');
@@ -100,7 +138,7 @@ describe('a sandbox with faults', () => {
     expect(JSON.parse(second)).toMatchObject({
       ok: false,
       statistics: {
-        requests: { 'product.list': { '200': 1, '503': 1 } },
+        requests: { 'product.list': { '200': 1, '503': 1 }, 'material.list': { '200': 1 } },
         unusedFaults: [{ operation: 'report.list', kind: 'reset-before' }],
       },
     });

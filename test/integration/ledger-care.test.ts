@@ -25,19 +25,11 @@ import {
 
 let fixture: LedgerFixture;
 beforeEach(() => {
-  fixture = createLedgerFixture();
+  fixture = createLedgerFixture(undefined, {}, { partSources: [], bomSources: [] });
 });
 afterEach(() => fixture.remove());
 
 const quiet = () => {};
-const RULES = {
-  init: 'when-complete',
-  publish: 'auto',
-  partSources: [],
-  bomSources: [],
-  withdrawMissingOf: [],
-} as const;
-
 /** Delivered products, materials, BOM items and passports; one product changed since, one BOM item waiting. */
 async function fill(): Promise<void> {
   const { ledger } = fixture;
@@ -51,7 +43,7 @@ async function fill(): Promise<void> {
     return items(product(key));
   });
   await deliverAll(ledger);
-  await ledger.askForPassports({ rules: RULES, products: ['2'], status: 'published' });
+  await ledger.askForPassports({ products: ['2'], status: 'published' });
   await deliverAll(ledger);
   await pullRows(ledger, { rows: [row('2', { changed: true }), row('1'), ...rows.slice(2)] });
   await mapRows(ledger, () => items(product('2', 'Changed')));

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
-import type { PassportRules } from '../../src/domain/passport.ts';
 import type { ClaimedDelivery, Verdict } from '../../src/domain/ports/ledger.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import {
@@ -19,17 +18,11 @@ import {
 
 let fixture: LedgerFixture;
 beforeEach(() => {
-  fixture = createLedgerFixture();
+  fixture = createLedgerFixture(undefined, {}, AUTO);
 });
 afterEach(() => fixture.remove());
 
-const RULES: PassportRules = {
-  init: 'when-complete',
-  publish: 'auto',
-  partSources: ['erp'],
-  bomSources: ['erp'],
-  withdrawMissingOf: [],
-};
+const AUTO = { init: 'when-complete', publish: 'auto' } as const;
 
 /** P1 has the BOM item B1 of the material M1, P2 has none. */
 const ROWS: Record<string, MapResult> = {
@@ -47,11 +40,11 @@ async function pull(rows: Record<string, MapResult>): Promise<void> {
   await mapRows(fixture.ledger, ({ id }: JsonObject) => rows[text(id)] ?? { status: 'excluded' });
 }
 
-async function judge(rules: PassportRules = RULES, limit = 1000): Promise<number> {
+async function judge(limit = 1000): Promise<number> {
   let staged = 0;
   let afterKey: string | null = null;
   do {
-    const page = await fixture.ledger.judgePassports({ rules, afterKey, limit });
+    const page = await fixture.ledger.judgePassports({ afterKey, limit });
     staged += page.staged;
     afterKey = page.lastKey;
   } while (afterKey !== null);
@@ -59,9 +52,9 @@ async function judge(rules: PassportRules = RULES, limit = 1000): Promise<number
 }
 
 /** Delivers everything, then judges; gives what was written for passports. */
-async function deliverAndJudge(rules: PassportRules = RULES): Promise<string[]> {
+async function deliverAndJudge(): Promise<string[]> {
   await deliverAll(fixture.ledger);
-  await judge(rules);
+  await judge();
   const sent = await deliverAll(fixture.ledger);
   return sent
     .filter(({ operation }) => operation.startsWith('passport.'))
@@ -80,7 +73,7 @@ const settle = (deliveryId: number, verdict: Verdict) => fixture.ledger.settle({
 const GATE: Verdict = { kind: 'blocked', reason: { code: 'gate', message: 'review is missing', status: 409 } };
 const DONE: Verdict = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
 
-const stateOf = (key: string) => fixture.ledger.views.passport(key, RULES)?.state;
+const stateOf = (key: string) => fixture.ledger.views.passport(key)?.state;
 
 /** Publishes P2, and has a gate refuse the publication of P1. */
 async function withBlockedP1(): Promise<void> {
@@ -95,7 +88,7 @@ describe('the judgement of passports', () => {
   it('goes over all products page by page, and each passport step by step', async () => {
     await pull(ROWS);
     await deliverAll(fixture.ledger);
-    expect(await judge(RULES, 1)).toBe(2);
+    expect(await judge(1)).toBe(2);
     const sent = await deliverAll(fixture.ledger);
     expect(sent).toEqual([
       { operation: 'passport.init', key: 'P1', body: expect.any(String) },
@@ -119,18 +112,20 @@ describe('the judgement of passports', () => {
 
   it('raises what was initialised when the policy comes to publish', async () => {
     await pull(ROWS);
-    expect(await deliverAndJudge({ ...RULES, publish: 'manual' })).toEqual(['passport.init P1', 'passport.init P2']);
+    await fixture.reopen(undefined, { publish: 'manual' });
+    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.init P2']);
+    await fixture.reopen(undefined, { publish: 'auto' });
     expect(await deliverAndJudge()).toEqual(['passport.publish P1', 'passport.publish P2']);
-    expect(await deliverAndJudge({ ...RULES, publish: 'manual' })).toEqual([]);
+    await fixture.reopen(undefined, { publish: 'manual' });
+    expect(await deliverAndJudge()).toEqual([]);
+    expect(stateOf('P1')).toBe('published');
   });
 
   it('holds a passport while a row of its product is in quarantine, and lets go when the row is mapped', async () => {
     const wrong: MapResult = { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] };
     await pull({ ...ROWS, B2: wrong });
     expect(await deliverAndJudge()).toEqual(['passport.init P2', 'passport.publish P2']);
-    expect(fixture.ledger.views.passport('P1', RULES)?.holds).toEqual([
-      'A row of it is quarantined: test.csv:1: wrong',
-    ]);
+    expect(fixture.ledger.views.passport('P1')?.holds).toEqual(['A row of it is quarantined: test.csv:1: wrong']);
     await pull({ ...ROWS, B2: items(bomItem('B2', 'P1', 'M1')) });
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
@@ -149,7 +144,7 @@ describe('the judgement of passports', () => {
   it('holds a passport for a row that another row has kept out', async () => {
     await pull({ ...ROWS, rival: items(bomItem('B1', 'P2', 'M1')) });
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
-    expect(fixture.ledger.views.passport('P2', RULES)?.holds[0]).toContain('is already made, with other content');
+    expect(fixture.ledger.views.passport('P2')?.holds[0]).toContain('is already made, with other content');
   });
 
   it('does not count a part that the source no longer has and that never came to the platform', async () => {
@@ -185,9 +180,8 @@ describe('a blocked passport', () => {
   it('is asked again where something was delivered while the gate was still being asked', async () => {
     await pull(ROWS);
     await deliverAll(fixture.ledger);
-    await judge({ ...RULES, publish: 'manual' });
-    await deliverAll(fixture.ledger);
     await judge();
+    for (const verdict of [DONE, DONE]) await settle((await claimNext()).id, verdict);
     const first = await claimNext();
     await pull({ ...ROWS, M1: items(material('M1', 'Other')) });
     await deliverAll(fixture.ledger);
@@ -212,19 +206,20 @@ describe('a blocked passport', () => {
       { naturalKey: 'SKU-P2', productId: 101 },
     ]);
     await settle(id, GATE);
-    expect(fixture.ledger.views.passport('P2', RULES)).toMatchObject({ state: 'blocked', acknowledged: 'initialized' });
+    expect(fixture.ledger.views.passport('P2')).toMatchObject({ state: 'blocked', acknowledged: 'initialized' });
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 })).toEqual([]);
   });
 });
 
 describe("a person's word on passports", () => {
   const ask = (status: 'published' | 'unpublished', ...products: string[]) =>
-    fixture.ledger.askForPassports({ rules: { ...RULES, init: 'manual' }, products, status });
+    fixture.ledger.askForPassports({ products, status });
 
   it('follows a publication that is under way', async () => {
     await pull({ P2: items(product('P2')) });
-    await deliverAndJudge({ ...RULES, publish: 'manual' });
+    await deliverAll(fixture.ledger);
     await judge();
+    await settle((await claimNext()).id, DONE);
     const { id } = await claimNext();
     expect(await ask('unpublished', 'P2')).toMatchObject([{ result: 'busy' }]);
     await settle(id, DONE);
@@ -250,5 +245,140 @@ describe("a person's word on passports", () => {
     expect(await ask('unpublished', 'SKU-P1')).toMatchObject([{ result: 'settled' }]);
     expect(stateOf('P1')).toBe('initialized');
     expect(await judge()).toBe(0);
+  });
+});
+
+describe('what was staged for a passport', () => {
+  const WRONG: MapResult = { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] };
+  const BROKEN = { ...ROWS, B2: WRONG };
+
+  it('does not go out once the product is no longer complete, and does when it is again', async () => {
+    await pull(ROWS);
+    await deliverAll(fixture.ledger);
+    expect(await judge()).toBe(2);
+    await pull(BROKEN);
+    expect(await deliverAndJudge()).toEqual([]);
+    expect([stateOf('P1'), stateOf('P2')]).toEqual(['incomplete', 'published']);
+    await pull(ROWS);
+    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
+  });
+
+  it('has no next step staged while a row of its product is in quarantine', async () => {
+    await pull(ROWS);
+    await deliverAll(fixture.ledger);
+    await judge();
+    const init = await claimNext();
+    await pull(BROKEN);
+    await settle(init.id, DONE);
+    const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 });
+    expect(due.map(({ operation, key }) => `${operation} ${key}`)).toEqual(['passport.init P2']);
+  });
+
+  it('does not go out while a source of parts is being read', async () => {
+    await pull(ROWS);
+    await deliverAll(fixture.ledger);
+    await judge();
+    await fixture.ledger.startRun({ source: 'erp', trigger: 'cli', streams: [], mappingRevision: 'r1' });
+    expect(await deliverAll(fixture.ledger)).toEqual([]);
+  });
+
+  it('is followed to its end where it may have arrived', async () => {
+    await pull(ROWS);
+    await deliverAll(fixture.ledger);
+    await judge();
+    const { id, idempotencyKey } = await claimNext();
+    const reason = { code: 'reset', message: 'lost' };
+    await settle(id, { kind: 'doubt', nextLookAt: fixture.clock.now(), spend: true, reason });
+    await pull(BROKEN);
+    await settle(id, { kind: 'resend', dueAt: 0, absent: false, reason });
+    expect(await claimNext()).toMatchObject({ id, idempotencyKey, again: true });
+  });
+
+  it('is taken back by a policy that no longer wants it', async () => {
+    await withBlockedP1();
+    await fixture.reopen(undefined, { publish: 'manual' });
+    await judge();
+    expect([stateOf('P1'), stateOf('P2')]).toEqual(['initialized', 'published']);
+    await pull({ ...ROWS, M1: items(material('M1', 'Other')) });
+    expect(await deliverAndJudge()).toEqual([]);
+    await fixture.reopen(undefined, { publish: 'auto' });
+    expect(await deliverAndJudge()).toEqual(['passport.publish P1']);
+  });
+
+  it('does not go out under a policy that no longer wants it, though nobody has judged it since', async () => {
+    await pull({ P2: items(product('P2')) });
+    await deliverAll(fixture.ledger);
+    await judge();
+    await fixture.reopen(undefined, { init: 'manual', publish: 'manual' });
+    expect(await deliverAndJudge()).toEqual([]);
+    expect(stateOf('P2')).toBe('none');
+  });
+});
+
+describe('a passport whose product comes and goes', () => {
+  const WITHDRAWS = { withdrawMissingOf: ['erp'] };
+  const withoutP2 = Object.fromEntries(Object.entries(ROWS).filter(([id]) => id !== 'P2'));
+
+  it('is published again when the product is back, where a person had published it', async () => {
+    await fixture.reopen(undefined, { init: 'manual', publish: 'manual', ...WITHDRAWS });
+    await pull(ROWS);
+    await deliverAll(fixture.ledger);
+    await fixture.ledger.askForPassports({ products: ['P2'], status: 'published' });
+    await deliverAll(fixture.ledger);
+    await pull(withoutP2);
+    expect(await deliverAndJudge()).toEqual(['passport.unpublish P2']);
+    await pull(ROWS);
+    expect(await deliverAndJudge()).toEqual(['passport.publish P2']);
+  });
+
+  it('can be withdrawn by a replay that a gate has blocked, whatever the product is like', async () => {
+    await fixture.reopen(undefined, WITHDRAWS);
+    await pull(ROWS);
+    await deliverAndJudge();
+    await pull(withoutP2);
+    await judge();
+    await settle((await claimNext()).id, GATE);
+    const selection = { states: ['blocked'] as const, sources: [], keys: [], deliveryIds: [] };
+    expect(await fixture.ledger.replayPassports({ selection, dryRun: false })).toMatchObject({
+      asked: 1,
+      incomplete: 0,
+    });
+    expect((await claimNext()).operation).toBe('passport.unpublish');
+  });
+
+  it('does not wait for a row of a source that the config no longer has', async () => {
+    await pull({
+      ...ROWS,
+      B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1', null] },
+    });
+    expect(await deliverAndJudge()).toEqual([]);
+    await fixture.reopen(undefined, { sources: ['other'], partSources: [], bomSources: [] });
+    expect(await deliverAndJudge()).toEqual([
+      'passport.init P1',
+      'passport.init P2',
+      'passport.publish P1',
+      'passport.publish P2',
+    ]);
+  });
+});
+
+it('says of a passport that was initialised and is wanted in public that it is incomplete, until it goes out', async () => {
+  await fixture.reopen(undefined, { publish: 'manual' });
+  await pull(ROWS);
+  await deliverAndJudge();
+  await pull({ ...ROWS, B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] } });
+  await fixture.reopen(undefined, { publish: 'auto' });
+  await deliverAndJudge();
+  expect(fixture.ledger.views.passportCounts()).toEqual({ published: 1, incomplete: 1 });
+});
+
+it('tells what a replay leaves alone', async () => {
+  await withBlockedP1();
+  await pull({ ...ROWS, B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] } });
+  const selection = { states: ['blocked', 'in_doubt'] as const, sources: [], keys: ['SKU-P1'], deliveryIds: [] };
+  expect(await fixture.ledger.replayPassports({ selection, dryRun: true })).toEqual({
+    asked: 0,
+    incomplete: 1,
+    heldInDoubt: 0,
   });
 });

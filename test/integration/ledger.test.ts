@@ -1,6 +1,7 @@
 import { statSync, symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
+import type { Held } from '../../src/domain/ports/ledger.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/database.ts';
 import { openLedgerViews, openSqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
@@ -14,6 +15,7 @@ import {
   type LedgerFixture,
   mapRows,
   material,
+  NO_PASSPORTS,
   plainEncode,
   plainEncodeImport,
   product,
@@ -445,6 +447,43 @@ describe('deliveries', () => {
     expect(await ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([{ key: '1', naturalKey: 'SKU-1' }]);
   });
 
+  it('leaves out what is held, however long it has been due, and counts it', async () => {
+    const { ledger } = fixture;
+    await pullRows(ledger, { rows: [row('1'), row('2'), row('3'), row('4')] });
+    await mapRows(ledger, ({ id }) => items(...(Number(id) % 2 === 1 ? [product(text(id))] : [material(text(id))])));
+    const nothing = { operations: [], reasons: [] };
+    const products = { operations: ['product.create' as const], doubts: nothing };
+    const listed = async (held?: Held) => {
+      const due = await ledger.dueDeliveries({ afterId: 0, limit: 3, ...(held && { held }) });
+      return due.map(({ key }) => key);
+    };
+    expect([await listed(), await listed(products)]).toEqual([
+      ['1', '2', '3'],
+      ['2', '4'],
+    ]);
+    expect(await ledger.countHeld(products)).toEqual({ due: 2, inDoubt: 0 });
+    const first = await claimFirst();
+    const reason = { code: 'reset', message: 'lost' };
+    const lookAt = fixture.clock.now() + 50;
+    const doubt = { kind: 'doubt' as const, nextLookAt: lookAt, spend: true, reason };
+    await ledger.settle({ deliveryId: first, verdict: doubt });
+    for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 9, held: products })) {
+      await ledger.claim(id);
+      await ledger.settle({ deliveryId: id, verdict: { kind: 'rejected', reason } });
+    }
+    const byOperation = { operations: [], doubts: { ...nothing, operations: ['product.create' as const] } };
+    const byReason = { ...products, doubts: { ...nothing, reasons: ['reset'] } };
+    expect(await ledger.nextDueAt()).toBe(0);
+    expect(await ledger.nextDueAt({ held: products })).toBe(lookAt);
+    expect(await ledger.nextDueAt({ held: products, after: lookAt })).toBeNull();
+    expect(await ledger.nextDueAt({ held: byReason })).toBeNull();
+    expect(await ledger.countHeld(byReason)).toEqual({ due: 1, inDoubt: 1 });
+    fixture.clock.advance(50);
+    expect(await ledger.doubtfulDeliveries({ limit: 9, held: products })).toHaveLength(1);
+    expect(await ledger.doubtfulDeliveries({ limit: 9, held: byOperation })).toEqual([]);
+    expect(await ledger.doubtfulDeliveries({ limit: 9, held: byReason })).toEqual([]);
+  });
+
   it('writes an item that was there before as an update after binding it', async () => {
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
     await mapRows(fixture.ledger, asMaterial);
@@ -586,6 +625,7 @@ describe('the file', () => {
       file: fixture.file,
       target,
       profile: Profile.parse({}),
+      passportRules: NO_PASSPORTS,
       encode: plainEncode,
       encodeImport: plainEncodeImport,
       clock: fixture.clock,
@@ -602,6 +642,7 @@ describe('the file', () => {
     const options = {
       target: TARGET,
       profile: Profile.parse({}),
+      passportRules: NO_PASSPORTS,
       encode: plainEncode,
       encodeImport: plainEncodeImport,
       clock: fixture.clock,
@@ -618,7 +659,7 @@ describe('the file', () => {
 
   it('can be read beside its writer', async () => {
     await sync([row('1')]);
-    const reader = openLedgerViews({ file: fixture.file, profile: Profile.parse({}) });
+    const reader = openLedgerViews({ file: fixture.file, passportRules: NO_PASSPORTS });
     expect(reader?.views.itemCounts().product).toEqual({ delivered: 1 });
     reader?.close();
   });

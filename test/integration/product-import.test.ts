@@ -159,12 +159,16 @@ describe('a bad row costs only itself', () => {
   it.each(['summary', 'none'] as const)('where the answer is: %s, and the list has to tell', async (answer) => {
     await delivered(4, { import: { answer } });
     await change(4, withBadRow('2'));
-    expect(states()).toEqual({ delivered: 3, in_doubt: 1 });
+    expect(states()).toEqual({ delivered: 3, parked: 1 });
     expect(world.names()).toEqual(names(4, (id) => id !== '2'));
     expect(itemOf('2')?.reason).toMatchObject({ code: 'exhausted' });
     expect(itemOf('3')?.timeline.filter(({ what }) => what === 'read_back')).toHaveLength(1);
     // Those that arrived went out once; the one that did not as often as the profile allows.
     expect(world.requests()).toEqual({ 'product.import': 3, 'product.list': 3 });
+    // It is known that nothing of it has arrived, so a row that is mended takes its place.
+    await change(4);
+    expect(states()).toEqual({ delivered: 4 });
+    expect(world.names()).toEqual(names(4));
   });
 
   it('where the import is refused as a whole without a word about its rows', async () => {

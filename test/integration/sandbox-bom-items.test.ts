@@ -77,6 +77,8 @@ test.each([
     { ...part, product: '1' },
     { product: ['Incorrect type. Expected a number, received a string.'] },
   ],
+  ['a fraction for an id', { ...part, product: 1.5 }, { product: ['A valid integer is required.'] }],
+  ['an id beyond all ids', { ...part, product: 2 ** 60 }, { product: ['This integer is out of range.'] }],
   [
     'neither material nor component',
     { product: 1, quantity: 1 },

@@ -9,11 +9,15 @@ async function startWithControl() {
     const answer = await request(`${controlUrl}${path}`, {
       method: method as 'GET',
       headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) }),
     });
     return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> };
   };
   return { ...running, control, controlUrl };
+}
+
+function isRaw(body: unknown): body is string | Buffer {
+  return typeof body === 'string' || Buffer.isBuffer(body);
 }
 
 const RULE = { operation: 'product.list', kind: 'status', status: 500, count: 1 };
@@ -73,6 +77,12 @@ test.each([
   ['a plan that is not sold', 'POST', '/organizations', { name: 'acme', plan: 'gold' }, {}, 400],
   ['a role that is not there', 'POST', '/tokens', { organization: 'acme', email: 'x', role: 'king' }, {}, 400],
   ['a limit that makes no sense', 'PUT', '/rate-limit', { kind: 'gcra' }, {}, 400],
+  ['a name with half of a surrogate pair', 'POST', '/organizations', '{"name": "\\ud800"}', {}, 400],
+  ['a key of such a name', 'POST', '/keys', '{"organization": "acme", "name": "\\udc00", "scopes": []}', {}, 400],
+  ['such a user', 'POST', '/tokens', '{"organization": "acme", "email": "\\ud800", "role": "owner"}', {}, 400],
+  ['bytes that are not UTF-8', 'POST', '/organizations', Buffer.from('{"name": "\u00e4"}', 'latin1'), {}, 400],
+  ['a limit beyond any calendar', 'PUT', '/rate-limit', { kind: 'fixed-window', limit: 1, windowMs: 9e15 }, {}, 400],
+  ['a rate of next to nothing', 'PUT', '/rate-limit', { kind: 'gcra', ratePerSecond: 5e-324, burst: 9 }, {}, 400],
   ['a revocation without a body, which any web page could ask for', 'POST', '/revocations', undefined, {}, 400],
   ['an unknown method', 'PATCH', '/faults', undefined, {}, 404],
   ['a name from the network', 'GET', '/inspect', undefined, { host: 'sandbox.example.com' }, 403],
@@ -83,6 +93,39 @@ test.each([
   const answer = await control(method, path, body, headers);
   expect([answer.status, typeof answer.body['detail']]).toEqual([status, 'string']);
   expect(sandbox.faults.list()).toHaveLength(1);
+});
+
+test.each([
+  ['POST', '/revocations', { id: 0 }, 'There is no such key.'],
+  ['POST', '/revocations', { id: null }, 'id: Expected the id of a key.'],
+  ['POST', '/revocations', {}, 'id: Expected the id of a key.'],
+  [
+    'POST',
+    '/tokens',
+    { organization: 'acme', email: 'x', role: 'king', lifetimeMs: 0 },
+    'role: Expected one of owner, administrator, member. lifetimeMs: Expected at least 1.',
+  ],
+  [
+    'PUT',
+    '/rate-limit',
+    { kind: 'gcra', ratePerSecond: '1', burst: 1.5, by: 1 },
+    'ratePerSecond: Expected a number. burst: Expected a whole number. The body: Unknown: by.',
+  ],
+  ['PUT', '/rate-limit', [], 'The body: Expected an object.'],
+  [
+    'PUT',
+    '/faults',
+    [RULE, { operation: '*', kind: 'boom' }],
+    '[1].kind: Expected one of status, html, reset-before, reset-after, truncate, slow-body, duplicate, outage, latency.',
+  ],
+])('%s %s says in words what is wrong with %j', async (method, path, body, detail) => {
+  const { control } = await startWithControl();
+  expect((await control(method, path, body)).body['detail']).toBe(detail);
+});
+
+test.each(['application/json ; charset=utf-8', 'Application/JSON'])('takes a body of the type %s', async (type) => {
+  const { control } = await startWithControl();
+  expect((await control('POST', '/organizations', { name: 'Z\u00fcrich' }, { 'content-type': type })).status).toBe(200);
 });
 
 test('makes workspaces, keys, tokens and limits', async () => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { request } from 'undici';
 import { expect, test } from 'vitest';
 import { startSandbox } from '../support/sandbox-caller.ts';
@@ -171,6 +173,111 @@ test('is out of reach for a while from the first request that an outage hits', a
   await expect(call('GET', PATH)).rejects.toThrow();
   clock.advance(1);
   expect((await call('GET', PATH)).body.count).toBe(0);
+});
+
+test('resets every connection while an outage lasts, whatever is asked and by whom', async () => {
+  const { baseUrl, call, clock, sandbox } = await startSandbox({
+    faults: [
+      { operation: 'material.create', kind: 'outage', ms: 1000, match: 'Steel' },
+      { operation: 'product.create', kind: 'latency', ms: 10, count: 1 },
+    ],
+  });
+  expect((await call('GET', PATH)).status).toBe(200);
+  const idle = connect(Number(new URL(baseUrl).port), '127.0.0.1');
+  await once(idle, 'connect');
+  const idleReset = once(idle, 'error');
+  const underWay = expect(call('POST', PATH, product('A'))).rejects.toThrow();
+  await clock.sleepers(1);
+  await expect(call('POST', '/api/materials/', { body: { name: 'Steel' } })).rejects.toThrow();
+  await underWay;
+  expect(await idleReset).toMatchObject([{ code: 'ECONNRESET' }]);
+  await expect(call('GET', '/api/schema/', { key: null })).rejects.toThrow();
+  await expect(call('GET', '/api/nothing/')).rejects.toThrow();
+  await expect(call('GET', PATH, { key: 'dpp_wrong' })).rejects.toThrow();
+  await expect(call('POST', PATH, { body: 'x', headers: { 'content-type': 'text/plain' } })).rejects.toThrow();
+  clock.advance(999);
+  await expect(call('GET', PATH)).rejects.toThrow();
+  clock.advance(1);
+  expect((await call('GET', PATH)).body.count).toBe(1);
+  expect(sandbox.statistics()).toMatchObject({
+    requests: { 'product.create': { reset: 1 }, 'material.create': { reset: 1 }, other: { reset: 5 } },
+    faults: [{ used: 6 }, { used: 1 }],
+  });
+});
+
+test('enters a request that an outage broke off amid its body as reset', async () => {
+  const { baseUrl, call, key, sandbox } = await startSandbox();
+  sandbox.faults.add({ operation: 'product.list', kind: 'outage', ms: 1000 });
+  const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
+  const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nExpect: 100-continue\r\n`;
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n`);
+  // The interim answer tells that the server has begun to wait for the body.
+  await once(socket, 'data');
+  const reset = once(socket, 'error');
+  await expect(call('GET', PATH)).rejects.toThrow();
+  await reset;
+  expect(sandbox.statistics().requests).toEqual({ 'product.list': { reset: 1 }, 'product.create': { reset: 1 } });
+});
+
+test('ends an outage early when it has hit as many as it was told, or when it is dropped', async () => {
+  const { call, sandbox } = await startSandbox();
+  sandbox.faults.add({ operation: '*', kind: 'outage', ms: 1000, count: 2 });
+  for (let index = 0; index < 2; index += 1) await expect(call('GET', PATH)).rejects.toThrow();
+  expect((await call('GET', PATH)).status).toBe(200);
+  sandbox.faults.add({ operation: '*', kind: 'outage', ms: 1000 });
+  await expect(call('GET', PATH)).rejects.toThrow();
+  sandbox.faults.clear();
+  expect((await call('GET', PATH)).status).toBe(200);
+});
+
+test('counts a duplicate as used only where something was done twice', async () => {
+  const { call, sandbox } = await startSandbox({ idempotency: 'honoured' });
+  const duplicate = { operation: '*', kind: 'duplicate', count: 1 } as const;
+  const headers = { 'idempotency-key': 'k' };
+  await call('POST', '/api/materials/', { body: { name: 'Steel' }, headers });
+  sandbox.faults.add(duplicate);
+  expect((await call('GET', PATH)).status).toBe(200);
+  expect((await call('POST', PATH, { body: {} })).status).toBe(400);
+  expect((await call('POST', PATH, { body: '{' })).status).toBe(400);
+  expect((await call('POST', PATH, product('A'))).status).toBe(201);
+  const replayed = await call('POST', '/api/materials/', { body: { name: 'Steel' }, headers });
+  expect(replayed.headers['idempotent-replayed']).toBe('true');
+  expect(sandbox.faults.unused()).toEqual([duplicate]);
+  await call('POST', '/api/bom-items/', { body: { product: 1, material: 1, quantity: 1 } });
+  expect(sandbox.faults.unused()).toEqual([]);
+  expect(sandbox.inspect().organizations.acme?.bomItems).toHaveLength(2);
+});
+
+test('names a duplicate that was dropped amid a request to which it did nothing', async () => {
+  const { call, clock, sandbox } = await startSandbox();
+  sandbox.faults.add({ operation: '*', kind: 'latency', ms: 10, count: 1 });
+  sandbox.faults.add({ operation: '*', kind: 'duplicate' });
+  const refused = call('POST', PATH, { body: {} });
+  await clock.sleepers(1);
+  sandbox.faults.clear();
+  clock.advance(10);
+  expect((await refused).status).toBe(400);
+  expect(sandbox.faults.unused()).toMatchObject([{ kind: 'duplicate' }]);
+});
+
+test('draws other chances for each of two rules without a seed, and the same in every run', async () => {
+  const run = async () => {
+    const rule = { kind: 'status', status: 500, probability: 0.5 } as const;
+    const { call } = await startSandbox({
+      faults: [
+        { ...rule, operation: 'product.list' },
+        { ...rule, operation: 'material.list' },
+      ],
+    });
+    const statuses: [number, number][] = [];
+    for (let index = 0; index < 20; index += 1) {
+      statuses.push([(await call('GET', PATH)).status, (await call('GET', '/api/materials/')).status]);
+    }
+    return statuses;
+  };
+  const first = await run();
+  expect(first.filter(([products, materials]) => products !== materials).length).toBeGreaterThan(3);
+  expect(await run()).toEqual(first);
 });
 
 test('draws the same chances from the same seed, about as many as the probability says', async () => {

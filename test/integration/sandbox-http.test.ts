@@ -33,11 +33,20 @@ test.each([
   ['GET', '/api/materials/1/', 'PATCH'],
   ['GET', '/api/bom-items/', 'POST'],
   ['HEAD', '/api/bom-items/', 'POST'],
+  ['PROPFIND', PATH, 'GET, HEAD, POST'],
+  ['PURGE', '/api/dpp/1/init/', 'POST'],
+  ['TRACE', PATH, 'GET, HEAD, POST'],
+  ['POST', '/api/docs/', 'GET, HEAD'],
+  ['DELETE', '/api/schema/', 'GET, HEAD'],
+  ['PROPFIND', '/api/schema/', 'GET, HEAD'],
 ])('answers %s %s with 405 and says what is allowed', async (method, path, allow) => {
   const { call } = await startSandbox();
   const answer = await call(method, path);
   expect(answer).toMatchObject({ status: 405, headers: { allow } });
   if (method !== 'HEAD') expect(answer.body).toEqual({ detail: 'Method not allowed.' });
+  // The pages that are open to all are so with every method.
+  const isOpen = path.startsWith('/api/docs') || path.startsWith('/api/schema');
+  expect((await call(method, `${path}?a=b`, { key: null })).status).toBe(isOpen ? 405 : 401);
 });
 
 test('judges the method before the body', async () => {
@@ -61,6 +70,17 @@ test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/xml',
     expect(typeof answer.body.detail).toBe('string');
   },
 );
+
+test.each(['gzip', 'br', 'identity, gzip'])('answers a body that is encoded as %s with 415', async (encoding) => {
+  const { call } = await startSandbox();
+  const body = { sku: 'A', name: 'x' };
+  expect(await call('POST', PATH, { body, headers: { 'content-encoding': encoding } })).toMatchObject({
+    status: 415,
+    body: { detail: 'Unsupported content encoding.' },
+    headers: { 'accept-encoding': 'identity' },
+  });
+  expect((await call('POST', PATH, { body, headers: { 'content-encoding': 'Identity' } })).status).toBe(201);
+});
 
 test('takes JSON with a charset', async () => {
   const { call } = await startSandbox();
@@ -107,16 +127,38 @@ test.each([`/api/pro%ZZducts/`, `/api/materials/${'x'.repeat(2000)}/`])(
   },
 );
 
-test('answers what is not HTTP with 400 and JSON', async () => {
-  const { baseUrl } = await startSandbox();
+/** Sends a request as text, and returns the answer as text once the server has closed the connection. */
+async function exchange(baseUrl: string, text: string): Promise<string> {
   const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
-  socket.write('what?\r\n\r\n');
+  socket.write(text);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   await once(socket, 'close');
-  const text = Buffer.concat(chunks).toString();
-  expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-  expect(text).toMatch(/\{"detail":"Malformed HTTP request\."\}$/);
+  return Buffer.concat(chunks).toString();
+}
+
+test.each([
+  ['no HTTP', 'what?\r\n\r\n', '400 Bad Request', 'Malformed HTTP request.'],
+  [
+    'a request without a host',
+    `GET ${PATH} HTTP/1.1\r\nConnection: close\r\n\r\n`,
+    '400 Bad Request',
+    'The request has no Host header.',
+  ],
+  [
+    'a strange expectation',
+    `GET ${PATH} HTTP/1.1\r\nHost: x\r\nExpect: cake\r\nConnection: close\r\n\r\n`,
+    '417 Expectation Failed',
+    'The only expectation that can be met is 100-continue.',
+  ],
+])('answers %s in the form of every error', async (what, text, status, detail) => {
+  const { baseUrl, sandbox } = await startSandbox({ errors: 'problem' });
+  const answer = await exchange(baseUrl, text);
+  expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\\r\\n`));
+  expect(answer).toMatch(/\r\ncontent-type: application\/problem\+json\r\n/i);
+  expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ status: parseInt(status, 10), detail });
+  const entered = what === 'no HTTP' ? {} : { other: { [status.slice(0, 3)]: 1 } };
+  expect(sandbox.statistics().requests).toEqual(entered);
 });
 
 test('answers headers that are too large with 431 and JSON', async () => {
@@ -171,6 +213,10 @@ test('cuts delays short when it closes, and answers what was in progress', async
   const [answer] = await Promise.all([slow, sandbox.close()]);
   expect(answer).toMatchObject({ status: 201, headers: { connection: 'close' } });
   expect(performance.now() - begun).toBeLessThan(1000);
+  expect(sandbox.statistics()).toMatchObject({
+    requests: { 'product.create': { 201: 1 } },
+    writes: [{ naturalKey: 'A', count: 1 }],
+  });
 });
 
 test('closes although a client never finishes its request', async () => {

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/sandbox/database.ts';
 import { createIdempotencyRecords } from '../../src/sandbox/idempotency-records.ts';
 import { startSandbox } from '../support/sandbox-caller.ts';
@@ -135,8 +138,8 @@ test('removes the records whose retention has passed as new ones come in', () =>
   database.exec("INSERT INTO organization (id, name, plan) VALUES (1, 'acme', 'enterprise')");
   const records = createIdempotencyRecords(database, { retentionMs: 1000, keysMax: null });
   const count = database.prepare('SELECT count(*) FROM idempotency_record').pluck();
-  const add = (key: string, now: number) =>
-    records.keep({ organizationId: 1, key }, { fingerprint: 'f', status: 201, body: '{}' }, now);
+  const record = { fingerprint: 'f', status: 201, headers: null, type: null, body: '{}' };
+  const add = (key: string, now: number) => records.keep({ organizationId: 1, key }, record, now);
   for (let index = 0; index < 100; index += 1) add(`old-${index}`, 0);
   expect(count.get()).toBe(100);
   for (let index = 0; index < 50; index += 1) add(`new-${index}`, 1000);
@@ -213,4 +216,43 @@ test('replays the answer behind a server error that came after the effect, where
     status: 201,
     headers: { 'idempotent-replayed': 'true' },
   });
+});
+
+test('keeps the answer of a key whatever failures come after it, where it replays everything', async () => {
+  const { call, sandbox } = await startSandbox({ idempotency: 'honoured', idempotencyReplays: 'everything' });
+  const fail = (effect: 'none' | 'done') =>
+    sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 500, effect, count: 1 });
+  expect((await call('POST', PATH, { body, headers })).status).toBe(201);
+  for (const effect of ['none', 'done'] as const) {
+    fail(effect);
+    expect((await call('POST', PATH, { body: { ...body, name: 'Pail' }, headers })).status).toBe(500);
+    fail(effect);
+    expect((await call('POST', PATH, { body, headers })).status).toBe(500);
+  }
+  expect(await call('POST', PATH, { body, headers })).toMatchObject({
+    status: 201,
+    headers: { 'idempotent-replayed': 'true' },
+  });
+});
+
+test.each(['in memory', 'in a file'])('replays a failure with its headers and its page, %s', async (where) => {
+  const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const { call } = await startSandbox({
+    ...(where === 'in a file' && { storage: join(folder, 'sandbox.db') }),
+    idempotency: 'honoured',
+    idempotencyReplays: 'everything',
+    faults: [
+      { operation: 'product.create', kind: 'status', status: 503, retryAfterSeconds: 7, count: 1 },
+      { operation: 'material.create', kind: 'html', status: 502, effect: 'done', count: 1 },
+    ],
+  });
+  for (const replayed of [undefined, 'true']) {
+    const unavailable = await call('POST', PATH, { body, headers });
+    expect([unavailable.status, unavailable.headers['retry-after']]).toEqual([503, '7']);
+    const page = await call('POST', '/api/materials/', { body: { name: 'x' }, headers: { 'idempotency-key': 'k-2' } });
+    expect(page).toMatchObject({ status: 502, headers: { 'content-type': 'text/html; charset=utf-8' } });
+    expect(page.text).toMatch(/^<!doctype html>/);
+    for (const answer of [unavailable, page]) expect(answer.headers['idempotent-replayed']).toBe(replayed);
+  }
 });

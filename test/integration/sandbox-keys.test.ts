@@ -97,6 +97,9 @@ test('refuses a token that is expired, altered, signed by another or not signed 
     `${header}.${payload}.`,
     `${header}.${payload}`,
     `${token}.x`,
+    `${token}=`,
+    `${token}!`,
+    `${token.slice(0, -1)}${neighbourOf(token.at(-1) ?? '')}`,
     '..',
     '',
   ]) {
@@ -109,9 +112,29 @@ test('refuses a token that is expired, altered, signed by another or not signed 
   expect(await revoke(token)).toMatchObject({ status: 401, body: { detail: 'The session token is expired.' } });
 });
 
+/** The base64url digit whose last two bits differ, which a signature of 32 bytes does not use. */
+function neighbourOf(digit: string): string {
+  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return digits[digits.indexOf(digit) ^ 1] ?? '';
+}
+
 function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
+
+test('takes an expiry that the API can show, and shows the last one', async () => {
+  const { sandbox, revoke } = await startWithVictim();
+  const request = { organization: 'acme', name: 'k', scopes: ['read' as const] };
+  const last = Date.parse('9999-12-31T23:59:59.999Z');
+  for (const expiresAt of [last + 1, Number.MAX_SAFE_INTEGER, -1]) {
+    expect(() => sandbox.issueKey({ ...request, expiresAt })).toThrow('expiresAt');
+  }
+  const { id } = sandbox.issueKey({ ...request, expiresAt: last });
+  expect(await revoke(sandbox.openSession(session('owner')), id)).toMatchObject({
+    status: 200,
+    body: { expires_at: '9999-12-31T23:59:59.999Z' },
+  });
+});
 
 test('knows no key of another organisation', async () => {
   const { sandbox, revoke, call, victim } = await startWithVictim();

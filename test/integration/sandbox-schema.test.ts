@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { ENDPOINTS, OPERATION_NAMES } from '../../src/sandbox/endpoints.ts';
-import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import { createKeyStore } from '../../src/sandbox/keys.ts';
+import { describeApi } from '../../src/sandbox/openapi.ts';
+import { createOperations } from '../../src/sandbox/operations.ts';
+import { type SandboxOptions, SandboxSettings } from '../../src/sandbox/settings.ts';
+import { openStorage } from '../../src/sandbox/storage.ts';
 import { startSandbox } from '../support/sandbox-caller.ts';
 import { CASES, prepareGround } from '../support/sandbox-cases.ts';
 
@@ -14,7 +18,8 @@ interface Media {
 interface Described {
   operationId: string;
   'x-required-scope': string;
-  requestBody?: { content: { 'application/json': Media } };
+  parameters?: { name: string; in: string }[];
+  requestBody?: { required: boolean; content: { 'application/json': Media } };
   responses: Record<string, { content: Record<string, Media> }>;
 }
 
@@ -89,6 +94,99 @@ test.each(STYLES)('describes what it answers and refuses in %s', async (_what, o
       String(refused.headers['content-type']).split(';')[0],
     ]);
     expect(z.fromJSONSchema(description.components.schemas.Error).safeParse(refused.body).success).toBe(true);
+  }
+});
+
+const VARIANTS: [string, SandboxOptions][] = [
+  ...STYLES,
+  ['keys obeyed on every write', { idempotency: 'honoured' }],
+  ['keys ignored', { idempotency: 'ignored' }],
+  ['filters', { listFilters: true }],
+  ['filters and Link headers', { listFilters: true, paging: 'link-header' }],
+  ['filters and no paging', { listFilters: true, paging: 'none' }],
+];
+
+test.each(VARIANTS)(
+  'has every status that an operation answers, and asks for a body where one is needed, with %s',
+  async (_what, options) => {
+    const running = await startDescribed(options);
+    const { call, clock, sandbox, description } = running;
+    await prepareGround(running);
+    const token = sandbox.openSession({ organization: 'acme', email: 'o@example.com', role: 'owner' });
+    for (const name of OPERATION_NAMES) {
+      const { method, path } = ENDPOINTS[name];
+      const { succeeds, invalid = [], elsewhere, blocked = [], beyond = [] } = CASES[name];
+      const headers = { authorization: `Bearer ${token}` };
+      const ask = (at: string, body?: unknown, more: Record<string, string> = {}) =>
+        call(method, at, { ...(body !== undefined && { body }), headers: { ...headers, ...more } });
+      const operation = description.paths[path]?.[method.toLowerCase()];
+
+      const bare = await ask(succeeds.path);
+      if (options.ids !== 'uuid') expect(operation?.requestBody?.required ?? false, name).toBe(bare.status === 400);
+      for (const body of invalid) await ask(succeeds.path, body);
+      for (const request of blocked) await ask(request.path);
+      for (const at of [...beyond, ...(beyond.length > 0 ? [`${succeeds.path}?cursor=x`] : [])]) await ask(at);
+      if (elsewhere !== undefined) await ask(elsewhere.replace('{}', '99'), succeeds.body);
+      if (method !== 'GET') {
+        await ask(succeeds.path, '{}', { 'content-type': 'text/plain' });
+        await ask(succeeds.path, ' '.repeat(1_048_577));
+        sandbox.faults.add({ operation: name, kind: 'latency', ms: 1000, count: 1 });
+        const first = ask(succeeds.path, succeeds.body, { 'idempotency-key': name });
+        await clock.sleepers(1);
+        await ask(succeeds.path, succeeds.body, { 'idempotency-key': name });
+        clock.advance(1000);
+        await first;
+        await ask(succeeds.path, { other: 1 }, { 'idempotency-key': name });
+      }
+      const answered = Object.keys(sandbox.statistics().requests[name] ?? {});
+      expect(Object.keys(operation?.responses ?? {}), name).toEqual(expect.arrayContaining(answered));
+    }
+  },
+);
+
+/** A query that knows what it was asked for. */
+class AskedQuery extends URLSearchParams {
+  readonly asked = new Set<string>();
+  override get(name: string): string | null {
+    this.asked.add(name);
+    return super.get(name);
+  }
+  override has(name: string): boolean {
+    this.asked.add(name);
+    return super.has(name);
+  }
+}
+
+test.each(VARIANTS)('lists the query parameters that an operation reads, and no others, with %s', (_what, options) => {
+  const settings = SandboxSettings.parse(options);
+  const storage = openStorage(settings);
+  const { collections, database, ids, organizations } = storage;
+  const keys = createKeyStore(database, organizations, ids);
+  const operations = createOperations({ collections, ids, keys, settings });
+  const { paths } = describeApi(operations, settings) as unknown as Description;
+  for (const name of OPERATION_NAMES) {
+    const { method, path } = ENDPOINTS[name];
+    const query = new AskedQuery();
+    operations[name].execute({ organizationId: 1, params: {}, url: () => path, query, body: {}, now: 0 });
+    const listed = paths[path]?.[method.toLowerCase()]?.parameters?.filter((one) => one.in === 'query') ?? [];
+    expect(listed.map((one) => one.name).sort(), name).toEqual([...query.asked].sort());
+  }
+  database.close();
+});
+
+test('lists Idempotency-Key where it is obeyed, and nowhere else', async () => {
+  for (const idempotency of ['publish-only', 'honoured', 'ignored'] as const) {
+    const { call, description, sandbox } = await startDescribed({ idempotency });
+    const token = sandbox.openSession({ organization: 'acme', email: 'o@example.com', role: 'owner' });
+    for (const name of OPERATION_NAMES) {
+      const { method, path } = ENDPOINTS[name];
+      const listed = description.paths[path]?.[method.toLowerCase()]?.parameters ?? [];
+      // One that is obeyed is refused where it is too long, before anything else is looked at.
+      const headers = { authorization: `Bearer ${token}`, 'idempotency-key': 'k'.repeat(256) };
+      const { text } = await call(method, CASES[name].succeeds.path, { body: { unheard_of: 1 }, headers });
+      const isListed = listed.some((one) => one.name === 'Idempotency-Key' && one.in === 'header');
+      expect(isListed, `${name} ${idempotency}`).toBe(text.includes('Idempotency-Key must'));
+    }
   }
 });
 

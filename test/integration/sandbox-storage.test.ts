@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
@@ -112,17 +112,78 @@ test('stores no key in full', async () => {
   expect(bytes).not.toContain(key.slice(0, 12));
 });
 
-test('refuses a file whose ids are of another kind, and one that is no database', async () => {
+test('refuses a file whose ids are of another kind, and says that it may be deleted', async () => {
   const storage = temporaryFile();
   const clock = createManualClock();
   await (await createSandbox({ storage }, { clock })).close();
-  await expect(createSandbox({ storage, ids: 'uuid' }, { clock })).rejects.toThrow('its ids are numeric');
-  const refused = createSandbox({ storage: import.meta.filename }, { clock });
-  await expect(refused).rejects.toBeInstanceOf(Fault);
-  await expect(createSandbox({ storage: '/nowhere/at/all.db' }, { clock })).rejects.toMatchObject({
-    code: 'sandbox.storage',
-    exitCode: 3,
+  await expect(createSandbox({ storage, ids: 'uuid' }, { clock })).rejects.toMatchObject({
+    message: expect.stringContaining('its ids are numeric'),
+    suggestion: expect.stringContaining('delete this one'),
   });
+});
+
+test('leaves a file alone that is not a sandbox’s, and never tells anybody to delete it', async () => {
+  const clock = createManualClock();
+  const foreign = (name: string, prepare: (database: Database.Database) => void): string => {
+    const file = `${temporaryFile()}.${name}`;
+    const database = new Database(file);
+    prepare(database);
+    database.close();
+    return file;
+  };
+  const files = [
+    foreign('ledger', (database) =>
+      database.exec('PRAGMA journal_mode = WAL; CREATE TABLE item (id); PRAGMA user_version = 2'),
+    ),
+    foreign('other', (database) => database.pragma('application_id = 1')),
+    import.meta.filename,
+  ];
+  for (const storage of files) {
+    const before = readFileSync(storage);
+    await expect(createSandbox({ storage }, { clock }), storage).rejects.toMatchObject({
+      code: 'sandbox.storage',
+      exitCode: 3,
+      suggestion: expect.not.stringContaining('delete'),
+    });
+    expect(readFileSync(storage).equals(before), storage).toBe(true);
+    expect(existsSync(`${storage}-wal`)).toBe(false);
+  }
+  for (const storage of ['/nowhere/at/all.db', tmpdir()]) {
+    const refused = createSandbox({ storage }, { clock });
+    await expect(refused).rejects.toBeInstanceOf(Fault);
+    await expect(refused).rejects.toMatchObject({ suggestion: expect.not.stringContaining('delete') });
+  }
+});
+
+test('takes an empty file, and one of the time before sandboxes marked theirs', async () => {
+  const storage = temporaryFile();
+  writeFileSync(storage, '');
+  const first = await startSandbox({ storage });
+  await first.call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
+  await first.sandbox.close();
+  const unmarked = new Database(storage);
+  expect(unmarked.pragma('application_id', { simple: true })).not.toBe(0);
+  unmarked.pragma('application_id = 0');
+  unmarked.close();
+  const second = await startSandbox({ storage });
+  expect((await second.call('GET', '/api/products/', { key: first.key })).body.count).toBe(1);
+});
+
+test('lets no second sandbox on its file, by whatever name, until it is closed', async () => {
+  const storage = temporaryFile();
+  const alias = join(dirname(storage), 'alias.db');
+  const clock = createManualClock();
+  const first = await createSandbox({ storage }, { clock });
+  symlinkSync(storage, alias);
+  for (const name of [storage, alias]) {
+    await expect(createSandbox({ storage: name }, { clock })).rejects.toMatchObject({
+      code: 'sandbox.storage',
+      message: `The sandbox cannot use ${name}: another sandbox is serving from it.`,
+      suggestion: 'Stop the other one, or name another file.',
+    });
+  }
+  await first.close();
+  await (await createSandbox({ storage: alias }, { clock })).close();
 });
 
 test('says which address it cannot have', async () => {

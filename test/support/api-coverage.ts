@@ -234,7 +234,7 @@ const MEANINGS: Record<string, string> = {
   redirect: 'refused: no redirect is followed',
   key: 'denied by key: nothing more is sent until the key is another one',
   plan: 'denied by plan: nothing more is sent until the plan is mended',
-  scope: 'denied by scope: nothing more is sent until the key may',
+  scope: 'denied by scope: nothing more is sent that takes this scope until the key may; everything else goes on',
   gate: 'gated: blocked with the words of the gate; `in_flight` where it is about the idempotency key; `exists` for a create',
   throttle: 'throttled: sent again after `Retry-After`, without using up an attempt',
   away: 'unavailable: sent again after `Retry-After`',

@@ -17,7 +17,7 @@ import { createLogger } from '../../src/lib/logging.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
-import { items, mapRows, pullRows, row, text } from './ledger.ts';
+import { items, mapRows, NO_PASSPORTS, pullRows, row, text } from './ledger.ts';
 import { requestsSince } from './requests-since.ts';
 import { API_KEY } from './world.ts';
 
@@ -72,6 +72,7 @@ export async function createDeliveryWorld(options: {
       file: join(folder, 'ledger.db'),
       target: baseUrl,
       profile,
+      passportRules: NO_PASSPORTS,
       encode: target.encode.bind(target),
       encodeImport: target.encodeImport.bind(target),
       clock: systemClock,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import type { Item } from '../../src/domain/item.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
+import type { PassportRules } from '../../src/domain/passport.ts';
 import type { Encode, EncodeImport, Verdict } from '../../src/domain/ports/ledger.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { type IncomingRecord, serializeFields } from '../../src/domain/record.ts';
@@ -31,27 +32,44 @@ export interface LedgerFixture {
   ledger: SqliteLedger;
   clock: ManualClock;
   file: string;
-  /** Closes the ledger and opens it again on the same file, as after the end of the process; perhaps under another profile. */
-  reopen(settings?: z.input<typeof Profile>): Promise<SqliteLedger>;
+  /**
+   * Closes the ledger and opens it again on the same file, as after the end of the process; perhaps under another profile or
+   * other rules for passports.
+   */
+  reopen(settings?: z.input<typeof Profile>, rules?: Partial<PassportRules>): Promise<SqliteLedger>;
   remove(): Promise<void>;
 }
+
+/** Nobody asks for passports. */
+export const NO_PASSPORTS: PassportRules = {
+  init: 'manual',
+  publish: 'manual',
+  sources: ['erp'],
+  partSources: ['erp'],
+  bomSources: ['erp'],
+  withdrawMissingOf: [],
+};
 
 export function createLedgerFixture(
   encode: Encode = plainEncode,
   settings: z.input<typeof Profile> = {},
+  rules: Partial<PassportRules> = {},
 ): LedgerFixture {
   let profile = Profile.parse(settings);
+  let passportRules = { ...NO_PASSPORTS, ...rules };
   const folder = mkdtempSync(join(tmpdir(), 'dpp-ledger-'));
   const file = join(folder, 'ledger.db');
   const clock = createManualClock(Date.UTC(2027, 0, 15, 2, 30));
   const encodeImport = plainEncodeImport;
-  const open = () => openSqliteLedger({ file, target: TARGET, profile, encode, encodeImport, clock, command: 'test' });
+  const open = () =>
+    openSqliteLedger({ file, target: TARGET, profile, passportRules, encode, encodeImport, clock, command: 'test' });
   const fixture: LedgerFixture = {
     ledger: open(),
     clock,
     file,
-    async reopen(changed) {
+    async reopen(changed, otherRules) {
       await fixture.ledger.close();
+      if (otherRules) passportRules = { ...passportRules, ...otherRules };
       if (changed) profile = Profile.parse(changed);
       fixture.ledger = open();
       return fixture.ledger;

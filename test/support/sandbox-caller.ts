@@ -1,7 +1,9 @@
 import { Agent, request } from 'undici';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { OPERATION_NAMES } from '../../src/sandbox/endpoints.ts';
+import { refusalsOf } from '../../src/sandbox/refusals.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import { type SandboxOptions, SandboxSettings } from '../../src/sandbox/settings.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 
 /** The members that tests reach for. Whether they are there is what the assertions find out. */
@@ -40,7 +42,10 @@ export interface RunningSandbox {
   call: Call;
 }
 
-/** Starts a sandbox and closes it when the test ends. */
+/**
+ * Starts a sandbox and closes it when the test ends. The test fails where an operation of it has refused with a status that
+ * its OpenAPI description does not have.
+ */
 export async function startSandbox(
   options: SandboxOptions = {},
   clock: ManualClock = createManualClock(),
@@ -50,6 +55,7 @@ export async function startSandbox(
   onTestFinished(async () => {
     await agent.destroy();
     await sandbox.close();
+    expect(undescribedRefusals(sandbox, options)).toEqual([]);
   });
   const baseUrl = await sandbox.listen();
   const { key } = sandbox.issueKey({ organization: 'acme', name: 'test', scopes: ['read', 'write', 'publish'] });
@@ -78,4 +84,17 @@ export async function startSandbox(
     };
   };
   return { sandbox, baseUrl, key, clock, call };
+}
+
+/** Refusals that the journal has and the description does not. What faults and failures answer is described nowhere. */
+function undescribedRefusals(sandbox: Sandbox, options: SandboxOptions): string[] {
+  const settings = SandboxSettings.parse(options);
+  const { requests, faults } = sandbox.statistics();
+  const isFault = (status: string) =>
+    faults.some(({ rule }) => 'status' in rule && String(rule.status) === status) || status.startsWith('5');
+  return OPERATION_NAMES.flatMap((operation) => {
+    const described = refusalsOf(operation, settings);
+    const refused = Object.keys(requests[operation] ?? {}).filter((ending) => /^[45]/.test(ending) && !isFault(ending));
+    return refused.filter((status) => !described.has(Number(status))).map((status) => `${operation} ${status}`);
+  });
 }

@@ -14,6 +14,8 @@ export interface OperationCase {
   invalid?: unknown[];
   /** The same request about something that does not exist; `{}` stands for the id. */
   elsewhere?: string;
+  /** Pages that a list does not have. */
+  beyond?: string[];
   /** Requests that a business rule blocks. */
   blocked?: CaseRequest[];
 }
@@ -46,9 +48,14 @@ export async function prepareGround({ call, sandbox }: Pick<RunningSandbox, 'cal
   sandbox.issueKey({ organization: 'acme', name: 'spare', scopes: ['read'] });
 }
 
+const BEYOND = ['?page=0', '?page=99', '?page=x', '?page='];
+
 /** One case for every row of the endpoint table. */
 export const CASES: Record<OperationName, OperationCase> = {
-  'product.list': { succeeds: { path: '/api/products/', status: 200 } },
+  'product.list': {
+    succeeds: { path: '/api/products/', status: 200 },
+    beyond: BEYOND.map((query) => `/api/products/${query}`),
+  },
   'product.create': {
     succeeds: { path: '/api/products/', body: { sku: 'NEW', name: 'Pail' }, status: 201 },
     invalid: [{}, { sku: 'SKU-1', name: 'Taken' }, { sku: 'NEW', name: 'Pail', country_of_origin: 'XX' }, []],
@@ -57,7 +64,10 @@ export const CASES: Record<OperationName, OperationCase> = {
     succeeds: { path: '/api/bom-items/', body: { product: PLAIN, material: 1, quantity: 1 }, status: 201 },
     invalid: [{}, { product: 99, material: 1, quantity: 1 }, { product: PLAIN, quantity: 1 }],
   },
-  'material.list': { succeeds: { path: '/api/materials/', status: 200 } },
+  'material.list': {
+    succeeds: { path: '/api/materials/', status: 200 },
+    beyond: BEYOND.map((query) => `/api/materials/${query}`),
+  },
   'material.create': {
     succeeds: { path: '/api/materials/', body: { name: 'Wood' }, status: 201 },
     invalid: [{}, { name: 'Steel', code: 'ST-1' }, { name: 'Wood', recycled_mass_fraction: 2 }],
@@ -85,7 +95,10 @@ export const CASES: Record<OperationName, OperationCase> = {
     elsewhere: '/api/dpp/{}/unpublish/',
     blocked: [{ path: `/api/dpp/${INITIALIZED}/unpublish/` }],
   },
-  'publication.list': { succeeds: { path: '/api/dpp/publications/', status: 200 } },
+  'publication.list': {
+    succeeds: { path: '/api/dpp/publications/', status: 200 },
+    beyond: BEYOND.map((query) => `/api/dpp/publications/${query}`),
+  },
   'passport.pdf': {
     succeeds: { path: `/api/exports/passport/${PUBLISHED}.pdf`, status: 200 },
     elsewhere: '/api/exports/passport/{}.pdf',
@@ -94,7 +107,10 @@ export const CASES: Record<OperationName, OperationCase> = {
     succeeds: { path: '/api/imports/products/', body: { products: [{ sku: 'NEW', name: 'Pail' }] }, status: 200 },
     invalid: [{}, { products: [] }, { products: 'all' }],
   },
-  'report.list': { succeeds: { path: '/api/reports/', status: 200 } },
+  'report.list': {
+    succeeds: { path: '/api/reports/', status: 200 },
+    beyond: BEYOND.map((query) => `/api/reports/${query}`),
+  },
   'report.create': {
     succeeds: { path: '/api/reports/', body: { type: 'summary' }, status: 201 },
     invalid: [{ type: 'everything' }, { title: '' }],

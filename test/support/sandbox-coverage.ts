@@ -1,24 +1,17 @@
 import { z } from 'zod';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../src/sandbox/endpoints.ts';
 import { TABLE_PAGES_MAX } from '../../src/sandbox/pdf-table.ts';
+import { refusalsOf } from '../../src/sandbox/refusals.ts';
 import { SandboxSettings } from '../../src/sandbox/settings.ts';
 import { CASES } from './sandbox-cases.ts';
 
-/** Statuses that an operation refuses with. The conformance test provokes each of them. */
-export function refusalsOf(operation: OperationName): number[] {
-  const { invalid, elsewhere, blocked } = CASES[operation];
-  const writes = ENDPOINTS[operation].method !== 'GET';
-  return [
-    ...(invalid ? [400] : []),
-    401,
-    402,
-    403,
-    ...(elsewhere ? [404] : []),
-    405,
-    ...(blocked ? [409] : []),
-    ...(writes ? [413, 415, 422] : []),
-    429,
-  ];
+/**
+ * Statuses that an operation refuses with where every write obeys Idempotency-Key, and those of its path. The conformance
+ * test provokes each of them.
+ */
+export function allRefusalsOf(operation: OperationName): number[] {
+  const { paging } = SandboxSettings.parse({});
+  return [...refusalsOf(operation, { paging, idempotency: 'honoured' }).keys(), 405].sort((a, b) => a - b);
 }
 
 const STATUS_MEANINGS = [
@@ -29,14 +22,14 @@ const STATUS_MEANINGS = [
   ],
   [402, 'The organisation is not on the Enterprise plan.'],
   [403, 'The key lacks the scope, or the user the role. An API key never manages API keys.'],
-  [404, 'There is no such thing in the organisation. What others have does not exist.'],
+  [404, 'There is no such thing in the organisation, or no such page of a list. What others have does not exist.'],
   [405, 'The path has no such method; `Allow` names those that it has.'],
   [
     409,
-    'A gate with what is `missing`, a transition that makes no sense, or the same Idempotency-Key still in progress.',
+    'A gate with what is `missing`, a transition that makes no sense, or the same Idempotency-Key still in progress (where the operation obeys it).',
   ],
   [413, 'The body is larger than `bodyBytesMax`.'],
-  [415, 'The body is of another type than `application/json`.'],
+  [415, 'The body is of another type than `application/json`, or compressed.'],
   [422, 'The Idempotency-Key was used for another request (where the operation obeys it).'],
   [429, 'The rate limit is reached.'],
 ] as const;
@@ -47,7 +40,7 @@ export function sandboxCoverage(): string {
     const { title, method, path, scope } = ENDPOINTS[operation];
     const { status } = CASES[operation].succeeds;
     const needs = scope === 'administrator' ? 'session of an owner or administrator' : scope;
-    return `| ${title} | \`${operation}\` | ${method} | \`${path}\` | ${needs} | ${status} | ${refusalsOf(operation).join(', ')} |`;
+    return `| ${title} | \`${operation}\` | ${method} | \`${path}\` | ${needs} | ${status} | ${allRefusalsOf(operation).join(', ')} |`;
   });
   const schema = z.toJSONSchema(SandboxSettings, { io: 'input', unrepresentable: 'any' });
   const settings = Object.entries(schema.properties ?? {}).map(([name, property]) => {

@@ -267,18 +267,6 @@ describe('a difference', () => {
       { path: 'POST /api/imports/products/', what: 'success', found: '202: it may not be done yet', weight: 'note' },
     ],
     [
-      'of the idempotency header',
-      (document) => {
-        for (const item of Object.values(document.paths)) {
-          for (const method of ['post', 'patch']) {
-            const one = item[method];
-            if (one) one['parameters'] = [{ name: 'idempotency-key', in: 'header' }];
-          }
-        }
-      },
-      { what: 'Idempotency-Key', found: 'on every write', weight: 'note', setting: 'idempotency' },
-    ],
-    [
       'of the body of an import',
       (document) => {
         const list = { type: 'array', maxItems: 20, items: { $ref: '#/components/schemas/product' } };
@@ -324,6 +312,52 @@ describe('a difference', () => {
     expect(after(change)).toContainEqual(expect.objectContaining(expected));
   });
 
+  describe('of the idempotency header', () => {
+    const WRITES = ['post', 'patch'];
+    /** What the comparison says of a document that lists the header on every write. */
+    const noted = (refusals: JsonObject, own = profile) => {
+      const differences = after((document) => {
+        for (const item of Object.values(document.paths)) {
+          for (const [method, one] of Object.entries(item)) {
+            if (!WRITES.includes(method)) continue;
+            one['parameters'] = [{ name: 'idempotency-key', in: 'header' }];
+            one['responses'] = { ...(one['responses'] as JsonObject), ...refusals };
+          }
+        }
+      }, own);
+      return differences.filter(({ what }) => what === 'Idempotency-Key');
+    };
+
+    it('is a note without advice where no answer shows that it is obeyed', () => {
+      for (const refusals of [{}, { 409: { description: 'A gate.' }, 422: { description: 'Validation Error' } }]) {
+        const [difference, ...others] = noted(refusals);
+        expect(others).toEqual([]);
+        expect(difference).toMatchObject({ weight: 'note', expected: 'on publishing' });
+        expect(difference?.found).toBe('on every write, which does not tell whether it is obeyed');
+        expect(difference).not.toHaveProperty('setting');
+        expect(difference).not.toHaveProperty('value');
+      }
+    });
+
+    it('names the setting, and leaves it to the operator, where answers show that it is obeyed', () => {
+      const [difference] = noted({ 422: { description: 'The idempotency key was used for another request.' } });
+      expect(difference).toMatchObject({ weight: 'note', setting: 'idempotency' });
+      expect(difference?.found).toContain('used again');
+      expect(difference).not.toHaveProperty('value');
+    });
+
+    it('is none where the profile has it so already', () => {
+      expect(noted({}, Profile.parse({ idempotency: 'honoured' }))).toEqual([]);
+    });
+
+    it('has a value to be set where it is missing', () => {
+      const differences = after(({ paths }) => {
+        for (const item of Object.values(paths)) for (const one of Object.values(item)) delete one['parameters'];
+      });
+      expect(differences).toMatchObject([{ what: 'Idempotency-Key', setting: 'idempotency', value: 'none' }]);
+    });
+  });
+
   it('is gone once everything is set that it names', () => {
     const other = fc.constantFrom('rows', 'records', 'entries');
     const draft = fc.record(
@@ -361,6 +395,157 @@ describe('a difference', () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe('what cannot be read', () => {
+  const bodyOf = (schema: JsonValue): JsonObject => ({ content: { 'application/json': { schema } } });
+  const nested = (depth: number): JsonObject => {
+    let schema: JsonObject = { properties: { sku: {} } };
+    for (let at = 0; at < depth; at += 1) schema = { allOf: [schema] };
+    return schema;
+  };
+
+  it.each<[string, (document: OpenApi) => void, Partial<Difference>]>([
+    [
+      'a body in another file',
+      (document) => {
+        const external = bodyOf({ $ref: 'schemas.yaml#/Product' });
+        operation(document, '/api/products/', 'post')['requestBody'] = external;
+      },
+      {
+        path: 'POST /api/products/',
+        what: 'request body',
+        found: 'a reference out of the document, "schemas.yaml#/Product"',
+      },
+    ],
+    [
+      'a part of a body in another file',
+      ({ components }) => {
+        components.schemas['material'] = {
+          allOf: [components.schemas['material'] ?? {}, { $ref: 'https://x.example/y' }],
+        };
+      },
+      { path: 'PATCH /api/materials/{id}/', what: 'request body' },
+    ],
+    [
+      'a whole request body in another file',
+      (document) => {
+        operation(document, '/api/imports/products/', 'post')['requestBody'] = { $ref: 'import.yaml' };
+      },
+      { path: 'POST /api/imports/products/', what: 'request body' },
+    ],
+    [
+      'references in a circle',
+      ({ components }) => {
+        components.schemas['bom_item'] = { $ref: '#/components/schemas/part' };
+        components.schemas['part'] = { $ref: '#/components/schemas/bom_item' };
+      },
+      { path: 'POST /api/bom-items/', what: 'request body', found: 'references that go round in a circle' },
+    ],
+    [
+      'a schema that is part of itself',
+      ({ components }) => {
+        components.schemas['bom_item'] = { allOf: [{ $ref: '#/components/schemas/bom_item' }] };
+      },
+      { path: 'POST /api/bom-items/', what: 'request body' },
+    ],
+    [
+      'a schema nested beyond measure',
+      (document) => {
+        operation(document, '/api/products/', 'post')['requestBody'] = bodyOf(nested(1_000));
+      },
+      { path: 'POST /api/products/', what: 'request body' },
+    ],
+    [
+      'a reference to nothing in an answer',
+      (document) => {
+        const responses = { '200': bodyOf({ $ref: '#/components/schemas/none' }) };
+        operation(document, '/api/dpp/publications/', 'get')['responses'] = responses;
+      },
+      { path: 'GET /api/dpp/publications/', what: 'answer', found: expect.stringContaining('schemas/none') },
+    ],
+    [
+      'an answer in another file',
+      (document) => {
+        operation(document, '/api/reports/', 'get')['responses'] = { '200': { $ref: 'answers.yaml#/list' } };
+      },
+      { path: 'GET /api/reports/', what: 'answer 200' },
+    ],
+    [
+      'a parameter in another file',
+      (document) => {
+        operation(document, '/api/products/', 'get')['parameters'] = [{ $ref: 'parameters.yaml#/page' }];
+      },
+      { path: 'GET /api/products/', what: 'parameter' },
+    ],
+  ])('is told and not passed over: %s', (_what, change, expected) => {
+    expect(after(change)).toContainEqual(expect.objectContaining({ weight: 'unread', ...expected }));
+  });
+
+  it('is told of a document that is made to explode', () => {
+    const differences = after(({ components }) => {
+      const parts = Array.from({ length: 50 }, () => ({ $ref: '#/components/schemas/bom_item' }));
+      components.schemas['bom_item'] = { anyOf: parts, allOf: parts };
+    });
+    expect(differences.filter(({ weight }) => weight === 'unread').map(({ path }) => path)).toContain(
+      'POST /api/bom-items/',
+    );
+  });
+
+  it('is not what nothing is compared with', () => {
+    expect(
+      after((document) => {
+        operation(document, '/api/dpp/{product_id}/init/', 'post')['responses'] = {
+          '201': bodyOf({ $ref: 'passport.yaml' }),
+        };
+      }),
+    ).toEqual([]);
+  });
+});
+
+describe('values that cannot be sent', () => {
+  const withProperty = (kind: string, name: string, property: JsonObject) =>
+    after(({ components }) => {
+      const properties = propertiesOf(components.schemas[kind]);
+      components.schemas[kind] = { type: 'object', properties: { ...properties, [name]: property } };
+    });
+
+  it.each<[string, string, JsonObject, Partial<Difference>]>([
+    [
+      'product',
+      'status',
+      { enum: ['ACTIVE', 'RETIRED'] },
+      { what: 'values of "status"', found: '"ACTIVE", "RETIRED"', expected: '"DRAFT" or its like', weight: 'breaks' },
+    ],
+    [
+      'product',
+      'status',
+      { oneOf: [{ enum: ['LIVE'] }, { enum: [''] }, { type: 'null' }] },
+      { what: 'values of "status"', found: '"LIVE", ""' },
+    ],
+    ['bom_item', 'unit', { enum: ['kg', 'm', 'pieces'] }, { what: 'values of "unit"', expected: '"KGM" or its like' }],
+    ['material', 'origin_country', { enum: ['DEU', 'FRA'] }, { what: 'values of "origin_country"', weight: 'breaks' }],
+    [
+      'product',
+      'sku',
+      { type: 'string', maxLength: 5 },
+      { what: 'length of "sku"', found: 'at most 5', expected: 'up to 255', weight: 'note' },
+    ],
+    ['product', 'gtin', { maxLength: 13 }, { what: 'length of "gtin"', found: 'at most 13', weight: 'breaks' }],
+  ])('are told: of a %s, %s as %j', (kind, name, property, expected) => {
+    expect(withProperty(kind, name, property)).toContainEqual(expect.objectContaining(expected));
+  });
+
+  it.each<[string, string, JsonObject]>([
+    ['product', 'status', { enum: ['DRAFT', 'ACTIVE'] }],
+    ['product', 'status', { anyOf: [{ enum: ['ACTIVE'] }, { type: 'string' }] }],
+    ['product', 'status', { allOf: [{ enum: ['DRAFT'] }], maxLength: 64 }],
+    ['product', 'country_of_origin', { oneOf: [{ enum: ['DE', 'FR'] }, { enum: [null] }], maxLength: 2 }],
+    ['bom_item', 'unit', { enum: ['KGM', 'H87'] }],
+    ['product', 'sku', { anyOf: [{ maxLength: 5 }, { maxLength: 300 }] }],
+  ])('are not told where there are others: of a %s, %s as %j', (kind, name, property) => {
+    expect(withProperty(kind, name, property)).toEqual([]);
   });
 });
 

@@ -24,6 +24,18 @@ describe('a fault on the command line', () => {
     },
   );
 
+  it('of a kind that there is not is told with the kinds that there are', () => {
+    for (const text of ['product.create:boom=1', '*:constructor', '*:boom']) {
+      expect(() => faultFlag(text, undefined)).toThrow(/There is no kind of fault "(?:boom|constructor)"/);
+    }
+    expect(() => faultFlag('*:latenzy=1', undefined)).toThrow('Did you mean latency?');
+    for (const { shape } of FaultRule.options) {
+      const [kind = ''] = shape.kind.values;
+      expect(() => faultFlag('*:boom', undefined)).toThrow(kind);
+      expect(faultFlag(`*:${kind}`, undefined)).toEqual([{ operation: '*', kind }]);
+    }
+  });
+
   it('is written as it is read', () => {
     const rule = fc.record(
       {
@@ -98,6 +110,52 @@ faults: [{ operation: "*", kind: duplicate }]
     expect(await sandboxSettings({ gates: [] })).toMatchObject({
       gates: { productComplete: { enabled: false }, bomPresent: { enabled: false }, materialData: { enabled: false } },
     });
+  });
+
+  it('have the rate limit of the last kind that is named, and nothing of one of another form', async () => {
+    const folder = configFolder({
+      'settings.yaml': 'rateLimit: { kind: sliding-window, limit: 10, windowMs: 1000, headers: draft }\n',
+    });
+    const settings = join(folder, 'settings.yaml');
+    const limitOf = async (...values: string[]) => {
+      const set = values.map((text) => {
+        const at = text.indexOf('=');
+        return { path: text.slice(0, at), value: text.slice(at + 1) };
+      });
+      return (await sandboxSettings({ settings, set })).rateLimit;
+    };
+    expect(await limitOf('rateLimit.kind=none')).toEqual({ kind: 'none' });
+    expect(await limitOf('rateLimit={kind: gcra, ratePerSecond: 5, burst: 2}')).toEqual({
+      kind: 'gcra',
+      ratePerSecond: 5,
+      burst: 2,
+      per: 'key',
+      retryAfter: 'seconds',
+      headers: 'none',
+    });
+    expect(await limitOf('rateLimit.kind=none', 'rateLimit={kind: fixed-window, limit: 1, windowMs: 5}')).toMatchObject(
+      {
+        kind: 'fixed-window',
+        limit: 1,
+        headers: 'none',
+      },
+    );
+    expect(await limitOf('rateLimit.limit=3')).toMatchObject({ kind: 'sliding-window', limit: 3, headers: 'draft' });
+    const gcra = await sandboxSettings({ rate: 50, set: [{ path: 'rateLimit.kind', value: 'gcra' }] });
+    expect(gcra.rateLimit).toMatchObject({ kind: 'gcra', ratePerSecond: 50 });
+  });
+
+  it('refuse flags that would do nothing', async () => {
+    const chance = { operation: '*', kind: 'duplicate', probability: 0.5 };
+    for (const idle of [
+      { burst: 5 },
+      { seed: 3 },
+      { seed: 3, fault: [{ operation: '*', kind: 'duplicate' }] },
+      { seed: 3, fault: [{ ...chance, seed: 1 }] },
+    ]) {
+      await expect(sandboxSettings(idle), JSON.stringify(idle)).rejects.toMatchObject({ code: 'usage', exitCode: 2 });
+    }
+    await expect(sandboxSettings({ seed: 3, fault: [chance] })).resolves.toMatchObject({ faults: [{ seed: 3 }] });
   });
 
   it('of a file are told with every problem and its line', async () => {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createGateWatch, type GateWatch } from '../../src/daemon/gate-watch.ts';
 import { createTargetGate, type TargetGate } from '../../src/delivery/target-gate.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import type { Probe } from '../../src/domain/ports/target.ts';
+import type { Probe, ScopeAnswer } from '../../src/domain/ports/target.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
 
@@ -10,6 +10,8 @@ const LOOK_MS = 500;
 const INTERVAL_MS = 60_000;
 const PREFIXES = { keyPrefix: 'dpp_abcd', publishKeyPrefix: null, plan: 'yes' as const };
 const WORKS: Probe = { denied: null, ...PREFIXES, scopes: { read: 'yes', write: 'yes', publish: 'yes' } };
+
+const NO_DETAIL = { status: 401, message: 'No.' };
 
 const denied = (by: 'key' | 'plan' | 'scope'): Outcome => ({
   kind: 'denied',
@@ -48,7 +50,8 @@ describe('the gate watch', () => {
         },
       },
       onReopen: () => told.push('reopened'),
-      emit: ({ type }) => told.push(type),
+      emit: (event) =>
+        told.push('scope' in event && event.scope !== null ? `${event.type} ${event.scope}` : event.type),
       clock,
       log,
       intervalMs: INTERVAL_MS,
@@ -77,7 +80,7 @@ describe('the gate watch', () => {
 
   it('uses a rotated key at once', async () => {
     start();
-    gate.observe(denied('key'));
+    gate.observe(denied('key'), 'write');
     answers.keyChanged = true;
     await pass(LOOK_MS);
     expect(asked).toEqual(['key', 'probe']);
@@ -87,7 +90,7 @@ describe('the gate watch', () => {
 
   it('asks once a minute otherwise, and complains once however long it takes', async () => {
     start();
-    gate.observe(denied('plan'));
+    gate.observe(denied('plan'), 'read');
     answers.probe = { ...WORKS, denied: { by: 'plan', detail: { status: 402, message: 'No.' } } };
     await pass(LOOK_MS);
     expect(asked).toEqual(['key']);
@@ -102,27 +105,66 @@ describe('the gate watch', () => {
     expect([gate.state().open, errors(), told]).toEqual([true, 1, ['paused', 'resumed', 'reopened']]);
   });
 
-  it('waits for the very scope that is missing', async () => {
+  const scopes = (read: ScopeAnswer, write: ScopeAnswer, publish: ScopeAnswer): Probe => ({
+    ...WORKS,
+    scopes: { read, write, publish },
+  });
+
+  it('waits for the very scope that is missing, and says which one it is', async () => {
     start();
-    gate.observe(denied('scope'));
-    answers.probe = { denied: null, ...PREFIXES, scopes: { read: 'yes', write: 'no', publish: 'no' } };
+    gate.observe(denied('scope'), 'write');
+    answers.probe = scopes('yes', 'no', 'yes');
     await pass(LOOK_MS);
     await pass(INTERVAL_MS);
-    expect(gate.state().open).toBe(false);
-    answers.probe = { denied: null, ...PREFIXES, scopes: { read: 'yes', write: 'yes', publish: 'no' } };
+    expect([gate.allows('write'), gate.allows('publish'), told]).toEqual([false, true, ['paused write']]);
+    answers.probe = scopes('yes', 'yes', 'no');
     await pass(INTERVAL_MS);
-    expect(gate.state().open).toBe(true);
+    expect([gate.allows('write'), told]).toEqual([true, ['paused write', 'resumed write', 'reopened']]);
+    expect(log.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      'error: The API refuses the scope write; what takes it stays due, and everything else goes on. The scope is not accepted.',
+      'info: Deliveries go on, as the API no longer refuses the scope write.',
+    ]);
+  });
+
+  it('reopens each scope when it is granted, however many are refused', async () => {
+    start();
+    gate.observe(denied('scope'), 'publish');
+    await pass(LOOK_MS);
+    gate.observe(denied('scope'), 'read');
+    answers.probe = { ...scopes('no', 'no', 'no'), denied: { by: 'scope', detail: { status: 403, message: 'No.' } } };
+    await pass(LOOK_MS);
+    await pass(INTERVAL_MS);
+    answers.probe = scopes('no', 'yes', 'yes');
+    await pass(INTERVAL_MS);
+    expect([gate.allows('publish'), gate.allows('read'), errors()]).toEqual([true, false, 2]);
+    answers.probe = scopes('yes', 'yes', 'yes');
+    await pass(INTERVAL_MS);
+    expect([gate.allows('read'), errors()]).toEqual([true, 2]);
+  });
+
+  it('keeps a refused scope closed while the key is refused, and after it was replaced by one that lacks it too', async () => {
+    start();
+    gate.observe(denied('scope'), 'publish');
+    await pass(LOOK_MS);
+    gate.observe(denied('key'), 'write');
+    answers.probe = { ...scopes('unknown', 'unknown', 'unknown'), denied: { by: 'key', detail: NO_DETAIL } };
+    await pass(LOOK_MS);
+    await pass(INTERVAL_MS);
+    expect([gate.state().open, gate.refused().size]).toEqual([false, 1]);
+    answers.probe = scopes('yes', 'yes', 'no');
+    await pass(INTERVAL_MS);
+    expect([gate.state().open, gate.allows('write'), gate.allows('publish')]).toEqual([true, true, false]);
   });
 
   it('tries once a minute where only sending can tell, and does not repeat its complaint', async () => {
     start();
-    answers.probe = { denied: null, ...PREFIXES, scopes: { read: 'yes', write: 'unknown', publish: 'unknown' } };
-    gate.observe(denied('scope'));
+    answers.probe = scopes('yes', 'unknown', 'unknown');
+    gate.observe(denied('scope'), 'write');
     await pass(LOOK_MS);
     for (let minute = 0; minute < 4; minute += 1) {
       await pass(INTERVAL_MS);
-      expect(gate.state().open).toBe(true);
-      gate.observe(denied('scope'));
+      expect(gate.allows('write')).toBe(true);
+      gate.observe(denied('scope'), 'write');
       await pass(LOOK_MS);
     }
     expect([errors(), asked.filter((what) => what === 'probe').length]).toEqual([1, 4]);

@@ -145,16 +145,12 @@ describe('the list of products', () => {
 
   it('disproves it with any field that differs, and with a product that is not there', () => {
     for (const found of [[listed(1, { sku: 'A', name: 'Old' })], [listed(1, { name: 'New', gtin: '1' })], []]) {
-      expect(readBack(found)).toMatchObject({ kind: 'resend', absent: false });
+      expect(readBack(found)).toMatchObject({ kind: 'resend', absent: true });
     }
   });
 
   it('sends again no more often than the profile allows', () => {
-    expect(readBack([], { attempts: 8 })).toMatchObject({
-      kind: 'doubt',
-      nextLookAt: null,
-      reason: { code: 'exhausted' },
-    });
+    expect(readBack([], { attempts: 8 })).toMatchObject({ kind: 'parked', reason: { code: 'exhausted' } });
   });
 
   it('leaves to a person what it does not show', () => {
@@ -177,6 +173,6 @@ describe('the list of products', () => {
 
   it('lets nothing go out again where the profile says that an import does not update', () => {
     const none = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
-    expect(readBack([], {}, none)).toMatchObject({ kind: 'doubt', nextLookAt: null });
+    expect(readBack([], {}, none)).toMatchObject({ kind: 'parked', reason: { code: UNCLEAR } });
   });
 });

@@ -81,7 +81,8 @@ test('both keep the same idempotency records, for as long and as many as they ar
           const [table, memory] = both.map((records) => records.find({ organizationId, key }, now)?.body);
           expect(memory).toBe(table);
           for (const records of both) {
-            records.keep({ organizationId, key }, { fingerprint: 'f', status: 201, body: `${now}` }, now);
+            const record = { fingerprint: 'f', status: 201, headers: null, type: null, body: `${now}` };
+            records.keep({ organizationId, key }, record, now);
           }
         }
       }),

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../lib/json.ts';
 import { wireNameOf } from '../encode.ts';
 import { ENDPOINTS } from '../endpoints.ts';
 import { successSchemaOf } from './content.ts';
-import { listed, type Report } from './difference.ts';
+import { listed, type Report, reportUnread } from './difference.ts';
 import type { ApiDocument, ApiOperation } from './document.ts';
 import type { Matches } from './match.ts';
 import type { SchemaReader } from './schema.ts';
@@ -26,11 +26,11 @@ export function checkAnswers(document: ApiDocument, matches: Matches, tools: Omi
   for (const kind of ['product', 'material'] as const) {
     const entry = checkList(`${kind}.list`, matches, own);
     if (entry === undefined) continue;
-    const at = placed(`${kind}.list`, own.report);
-    checkPaths(entry, { ...own, report: at }, [
+    const at = placed(`${kind}.list`, own);
+    checkPaths(entry, at, [
       { what: 'id of an entry', setting: `idPaths.${kind}`, paths: profile.idPaths[kind], breaks: true },
     ]);
-    checkPaths(entry, { ...own, report: at }, [
+    checkPaths(entry, at, [
       {
         what: 'natural key of an entry',
         setting: `naturalKeys.${kind}`,
@@ -42,14 +42,16 @@ export function checkAnswers(document: ApiDocument, matches: Matches, tools: Omi
   checkPublications(matches, own);
   const report = checkList('report.list', matches, own);
   const paths = [{ what: 'id of an entry', setting: 'reports.idPaths', paths: profile.reports.idPaths, breaks: true }];
-  if (report !== undefined) checkPaths(report, { ...own, report: placed('report.list', own.report) }, paths);
+  if (report !== undefined) checkPaths(report, placed('report.list', own), paths);
 }
 
 type Name = keyof typeof ENDPOINTS;
 
-function placed(name: Name, report: Report): Report {
+/** The tools for one operation: what they find is reported as its. */
+function placed(name: Name, tools: Tools): Tools {
   const { method, path } = ENDPOINTS[name];
-  return (difference) => report({ ...difference, path: `${method} ${path}` });
+  const report: Report = (difference) => tools.report({ ...difference, path: `${method} ${path}` });
+  return { ...tools, report, schemas: tools.schemas.telling((why) => reportUnread(report, { what: 'answer', why })) };
 }
 
 function checkId(
@@ -60,9 +62,7 @@ function checkId(
   const operation = matches.get(name);
   const schema = operation && successSchemaOf(operation, tools.document);
   const breaks = name !== 'report.create';
-  checkPaths(schema, { ...tools, report: placed(name, tools.report) }, [
-    { what: 'id in the answer', setting, paths, breaks },
-  ]);
+  checkPaths(schema, placed(name, tools), [{ what: 'id in the answer', setting, paths, breaks }]);
 }
 
 interface ExpectedPath {
@@ -112,12 +112,12 @@ function likelyId(schema: JsonValue | undefined, schemas: SchemaReader): string 
 }
 
 /** Where the entries of a list are; the schema of one of them, or undefined where the document does not tell. */
-function checkList(name: Name, matches: Matches, { document, profile, schemas, report }: Tools): JsonValue | undefined {
+function checkList(name: Name, matches: Matches, tools: Tools): JsonValue | undefined {
+  const { document, profile, schemas, report } = placed(name, tools);
   const operation = matches.get(name);
   const schema = operation && successSchemaOf(operation, document);
   if (operation === undefined || schema === undefined) return undefined;
-  const at = placed(name, report);
-  checkPaging(operation, { profile, schemas, schema, report: at });
+  checkPaging(operation, { profile, schemas, schema, report });
   const view = schemas.view(schema);
   if (view.types.has('array') || view.items !== null) return view.items ?? undefined;
   if (view.properties.size === 0) return undefined;
@@ -128,7 +128,7 @@ function checkList(name: Name, matches: Matches, { document, profile, schemas, r
   if (known !== undefined) return schemas.view(schemas.at(schema, known)).items ?? undefined;
   const lists = [...view.properties.keys()].filter(isList);
   const [likely] = lists;
-  at({
+  report({
     path: '',
     what: 'list in the answer',
     found: listed(lists.length > 0 ? lists : view.properties.keys()),
@@ -176,10 +176,10 @@ function checkPaging(
 function checkPublications(matches: Matches, tools: Tools): void {
   const entry = checkList('publication.list', matches, tools);
   if (entry === undefined) return;
-  const { publications } = tools.profile;
-  const report = placed('publication.list', tools.report);
+  const own = placed('publication.list', tools);
+  const { publications } = own.profile;
   const isKnown = [...publications.productIdPaths, ...publications.skuPaths].some(
-    (path) => tools.schemas.at(entry, path) !== undefined,
+    (path) => own.schemas.at(entry, path) !== undefined,
   );
   const at = (what: string, setting: keyof typeof publications, breaks: boolean): ExpectedPath => ({
     what,
@@ -187,7 +187,7 @@ function checkPublications(matches: Matches, tools: Tools): void {
     paths: publications[setting],
     breaks,
   });
-  checkPaths(entry, { ...tools, report }, [
+  checkPaths(entry, own, [
     // One of the two is enough to know what an entry is a publication of.
     ...(isKnown ? [] : [at('product of an entry', 'productIdPaths', true), at('SKU of an entry', 'skuPaths', true)]),
     at('id of an entry', 'idPaths', false),

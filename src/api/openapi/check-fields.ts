@@ -5,6 +5,7 @@ import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { suggest } from '../../lib/suggest.ts';
 import { DECIMAL_PATHS, wireNameOf } from '../encode.ts';
+import { checkValues } from './check-values.ts';
 import { listed, type Report } from './difference.ts';
 import type { SchemaReader, SchemaView } from './schema.ts';
 
@@ -70,6 +71,7 @@ export function checkFields(
   }
   if (operation !== 'material.update') reportExtras(free, { kind, view, profile, report });
   checkDecimals(kind, view, { profile, schemas, report });
+  checkValues(kind, view, { profile, schemas, report });
 }
 
 function sentFieldsOf(kind: ItemKind, profile: Profile): SentField[] {

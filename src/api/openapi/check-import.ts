@@ -2,7 +2,7 @@ import type { Profile } from '../../domain/profile.ts';
 import { ENDPOINTS } from '../endpoints.ts';
 import { checkFields } from './check-fields.ts';
 import { requestBodyOf } from './content.ts';
-import { listed, type Report } from './difference.ts';
+import { listed, type Report, reportUnread } from './difference.ts';
 import type { ApiDocument } from './document.ts';
 import type { Matches } from './match.ts';
 import type { SchemaReader } from './schema.ts';
@@ -11,12 +11,13 @@ import type { SchemaReader } from './schema.ts';
 export function checkImport(
   document: ApiDocument,
   matches: Matches,
-  { profile, schemas, report }: { profile: Profile; schemas: SchemaReader; report: Report },
+  { profile, schemas: reader, report }: { profile: Profile; schemas: SchemaReader; report: Report },
 ): void {
   const operation = matches.get('product.import');
   if (operation === undefined) return;
   const { method, path } = ENDPOINTS['product.import'];
   const at: Report = (difference) => report({ ...difference, path: `${method} ${path}` });
+  const schemas = reader.telling((why) => reportUnread(at, { what: 'request body', why }));
   const { schema } = requestBodyOf(operation, document);
   const body = schemas.view(schema);
   const lists = [...body.properties].filter(([, property]) => schemas.view(property).types.has('array'));

@@ -2,7 +2,7 @@ import type { Profile } from '../../domain/profile.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { ENDPOINTS, type Endpoint, type EndpointName, scopeOf } from '../endpoints.ts';
 import { isJsonType, requestBodyOf, successesOf } from './content.ts';
-import { listed, type Report } from './difference.ts';
+import { listed, type Report, reportUnread } from './difference.ts';
 import type { ApiDocument, ApiOperation } from './document.ts';
 import type { Matches } from './match.ts';
 
@@ -22,7 +22,7 @@ export function checkRequests(document: ApiDocument, matches: Matches, profile: 
     checkStatuses(operation, { document, name, report: at });
     checkScope(operation, { name, profile, report: at });
   }
-  checkIdempotency(matches, profile, report);
+  checkIdempotency(matches, { document, profile, report });
 }
 
 function checkSchemes({ securitySchemes, hasSecuritySchemes }: ApiDocument, report: Report): void {
@@ -43,7 +43,8 @@ function checkSchemes({ securitySchemes, hasSecuritySchemes }: ApiDocument, repo
   });
 }
 
-function checkParameters({ parameters }: ApiOperation, report: Report): void {
+function checkParameters({ parameters, unreadParameters }: ApiOperation, report: Report): void {
+  for (const why of unreadParameters) reportUnread(report, { what: 'parameter', why });
   for (const { name, in: place, required } of parameters) {
     const sent = place === 'path' || (place === 'header' && SENT_HEADERS.has(name.toLowerCase()));
     if (!required || sent) continue;
@@ -64,7 +65,8 @@ interface BodyCheck {
 }
 
 function checkBody(operation: ApiOperation, { document, endpoint, report }: BodyCheck): void {
-  const { types, required } = requestBodyOf(operation, document);
+  const { types, required, unread } = requestBodyOf(operation, document);
+  if (unread !== null) reportUnread(report, { what: 'request body', why: unread });
   if (endpoint.body === 'none') {
     if (required) {
       report({ path: '', what: 'request body', found: 'a required one', expected: 'none', weight: 'breaks' });
@@ -91,7 +93,11 @@ function checkStatuses(
     report({ path: '', what: 'success', found, expected: 'an answer with a 2xx status', weight: 'note' });
   }
   const needsId = name === 'product.create' || name === 'material.create';
-  for (const [status, { types }] of successes) {
+  for (const [status, { types, unread }] of successes) {
+    if (unread !== null) {
+      reportUnread(report, { what: `answer ${status}`, why: unread });
+      continue;
+    }
     if (status === '202' && name !== 'report.create') {
       const expected = 'an answer once the work is done';
       report({ path: '', what: 'success', found: '202: it may not be done yet', expected, weight: 'note' });
@@ -142,28 +148,46 @@ function scopesOf({ raw }: ApiOperation): string[] {
   return [...new Set(words.flatMap((word) => KNOWN_SCOPES.exec(word)?.[1]?.toLowerCase() ?? []))];
 }
 
-/** Which writes name the idempotency header tells how far it can be trusted, though not for sure. */
-function checkIdempotency(matches: Matches, profile: Profile, report: Report): void {
+interface IdempotencyCheck {
+  document: ApiDocument;
+  profile: Profile;
+  report: Report;
+}
+
+/** Which writes list the idempotency header, and which of them say what becomes of a key that is used again. */
+function checkIdempotency(matches: Matches, { document, profile, report }: IdempotencyCheck): void {
   const writes = [...matches].filter(([name]) => ENDPOINTS[name].method !== 'GET' && name !== 'api_key.revoke');
-  const naming = writes.filter(([, { parameters }]) =>
+  const listing = writes.filter(([, { parameters }]) =>
     parameters.some(({ name, in: place }) => place === 'header' && name.toLowerCase() === IDEMPOTENCY_HEADER),
   );
   if (writes.length === 0) return;
-  const names = naming.map(([name]) => name);
-  const suggested =
-    naming.length === writes.length ? 'honoured' : names.includes('passport.publish') ? 'publish' : 'none';
+  const names = listing.map(([name]) => name);
+  const isEverywhere = listing.length === writes.length;
+  const suggested = isEverywhere ? 'honoured' : names.includes('passport.publish') ? 'publish' : 'none';
   if (suggested === profile.idempotency) return;
-  const found =
-    naming.length === writes.length ? 'on every write' : naming.length === 0 ? 'on no write' : listed(names);
+  const isObeyed = isEverywhere && writes.every(([, operation]) => tellsOfReuse(operation, document));
+  const evidence = isObeyed
+    ? ', with answers for a key that is used again'
+    : ', which does not tell whether it is obeyed';
+  const found = isEverywhere ? `on every write${evidence}` : listing.length === 0 ? 'on no write' : listed(names);
   report({
     path: 'parameters',
     what: 'Idempotency-Key',
     found,
     expected: { honoured: 'on every write', publish: 'on publishing', none: 'on no write' }[profile.idempotency],
     weight: 'note',
-    setting: 'idempotency',
-    // A header that is mentioned is not yet obeyed, and trust in one that is not would double writes (I6): whether it is
-    // obeyed on every write is for the operator to say.
-    ...(suggested !== 'honoured' && { value: suggested }),
+    // A header that is listed is not yet obeyed, and trust in one that is not would double writes (I6). So nothing is to be
+    // set without evidence, and with it the operator is still to be asked.
+    ...((!isEverywhere || isObeyed) && { setting: 'idempotency' }),
+    ...(!isEverywhere && { value: suggested }),
+  });
+}
+
+/** Whether one of the refusals that the IETF draft has for a key, 409 or 422, says that it is about such a key. */
+function tellsOfReuse({ raw }: ApiOperation, { resolve }: Pick<ApiDocument, 'resolve'>): boolean {
+  const responses = resolve(raw['responses']) ?? {};
+  return ['409', '422'].some((status) => {
+    const description = resolve(responses[status])?.['description'];
+    return typeof description === 'string' && /idempoten/i.test(description);
   });
 }

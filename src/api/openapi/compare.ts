@@ -8,7 +8,7 @@ import { checkFields } from './check-fields.ts';
 import { checkImport } from './check-import.ts';
 import { checkRequests } from './check-requests.ts';
 import { requestBodyOf } from './content.ts';
-import type { Difference, Report } from './difference.ts';
+import { type Difference, type Report, reportUnread } from './difference.ts';
 import { readOpenApi } from './document.ts';
 import { matchEndpoints } from './match.ts';
 import { createSchemaReader } from './schema.ts';
@@ -19,7 +19,8 @@ const WRITES = ['product.create', 'bom_item.create', 'material.create', 'materia
 
 /**
  * Compares an OpenAPI 3.x document, as JSON or YAML, with the endpoint table and a profile: what differs, what that
- * breaks, and which setting makes up for it. Where the document says nothing, nothing is reported. Pure; at most 500
+ * breaks, and which setting makes up for it. Where the document says nothing, nothing is reported; what it says in a way
+ * that cannot be read (references to other files, circles) is reported as such. Pure; at most 500
  * differences, those that break something first.
  *
  * @returns or why the document cannot be read, as a full sentence
@@ -47,10 +48,12 @@ export function compareOpenApi(text: string, profile: Profile): Result<Differenc
     if (operation === undefined) continue;
     const { method, path } = ENDPOINTS[name];
     const at: Report = (difference) => report({ ...difference, path: `${method} ${path}` });
-    checkFields(name, requestBodyOf(operation, document).schema, { profile, schemas, report: at });
+    const telling = schemas.telling((why) => reportUnread(at, { what: 'request body', why }));
+    checkFields(name, requestBodyOf(operation, document).schema, { profile, schemas: telling, report: at });
   }
   checkImport(document, matches, { profile, schemas, report });
   checkAnswers(document, matches, { profile, schemas, report });
   const all = [...differences.values()];
-  return ok([...all.filter(({ weight }) => weight === 'breaks'), ...all.filter(({ weight }) => weight === 'note')]);
+  const order = ['breaks', 'unread', 'note'] as const;
+  return ok(order.flatMap((weight) => all.filter((difference) => difference.weight === weight)));
 }

@@ -1,6 +1,6 @@
 // Bodies of requests and answers in an OpenAPI operation.
 
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 import type { ApiDocument, ApiOperation } from './document.ts';
 
 /** What a request may carry, or an answer. */
@@ -9,29 +9,30 @@ export interface ApiContent {
   types: string[];
   /** The schema of the JSON among them. */
   schema: JsonValue | undefined;
+  /** Why it cannot be read; null where it can. */
+  unread: string | null;
 }
+
+type References = Pick<ApiDocument, 'resolve' | 'whyUnread'>;
 
 export interface ApiRequestBody extends ApiContent {
   required: boolean;
 }
 
-export function requestBodyOf({ raw }: ApiOperation, { resolve }: Pick<ApiDocument, 'resolve'>): ApiRequestBody {
-  const body = resolve(raw['requestBody']);
-  return { ...contentOf(body, resolve), required: body?.['required'] === true };
+export function requestBodyOf({ raw }: ApiOperation, references: References): ApiRequestBody {
+  const body = raw['requestBody'];
+  return { ...contentOf(body, references), required: references.resolve(body)?.['required'] === true };
 }
 
 /** The answers of success, by status as the document has it (`201`, `2XX`). */
-export function successesOf({ raw }: ApiOperation, { resolve }: Pick<ApiDocument, 'resolve'>): Map<string, ApiContent> {
-  const responses = resolve(raw['responses']) ?? {};
+export function successesOf({ raw }: ApiOperation, references: References): Map<string, ApiContent> {
+  const responses = references.resolve(raw['responses']) ?? {};
   const statuses = Object.keys(responses).filter((status) => /^2(?:\d\d|XX)$/i.test(status));
-  return new Map(statuses.map((status) => [status, contentOf(resolve(responses[status]), resolve)]));
+  return new Map(statuses.map((status) => [status, contentOf(responses[status], references)]));
 }
 
 /** The first JSON schema among the answers of success. */
-export function successSchemaOf(
-  operation: ApiOperation,
-  document: Pick<ApiDocument, 'resolve'>,
-): JsonValue | undefined {
+export function successSchemaOf(operation: ApiOperation, document: References): JsonValue | undefined {
   return [...successesOf(operation, document).values()].find(({ schema }) => schema !== undefined)?.schema;
 }
 
@@ -40,10 +41,12 @@ export function isJsonType(type: string): boolean {
   return /^(?:application\/(?:[\w.-]+\+)?json|\*\/\*|application\/\*)\s*(?:;|$)/i.test(type);
 }
 
-function contentOf(holder: JsonObject | null, resolve: ApiDocument['resolve']): ApiContent {
-  const content = holder?.['content'];
-  if (content === undefined || !isJsonObject(content)) return { types: [], schema: undefined };
+function contentOf(holder: JsonValue | undefined, { resolve, whyUnread }: References): ApiContent {
+  const content = resolve(holder)?.['content'];
+  if (content === undefined || !isJsonObject(content)) {
+    return { types: [], schema: undefined, unread: whyUnread(holder) };
+  }
   const types = Object.keys(content);
   const json = types.find(isJsonType);
-  return { types, schema: json === undefined ? undefined : resolve(content[json])?.['schema'] };
+  return { types, schema: json === undefined ? undefined : resolve(content[json])?.['schema'], unread: null };
 }

@@ -8,8 +8,11 @@ export interface Difference {
   what: string;
   found: string;
   expected: string;
-  /** `breaks`: as things are, requests will fail. `note`: worth knowing, and perhaps worth setting. */
-  weight: 'breaks' | 'note';
+  /**
+   * `breaks`: as things are, requests will fail. `unread`: nothing was compared here, since the document cannot be read
+   * there. `note`: worth knowing, and perhaps worth setting.
+   */
+  weight: 'breaks' | 'unread' | 'note';
   /** The setting that makes up for it: a path in the profile, as `wireNames.product.sku`, or `target.baseUrl`. */
   setting?: string;
   /** What to set it to, where the document tells. */
@@ -18,6 +21,11 @@ export interface Difference {
 
 /** Takes differences as the checks find them. */
 export type Report = (difference: Difference) => void;
+
+/** Says that a part of the document cannot be read, and why. */
+export function reportUnread(report: Report, { what, why }: { what: string; why: string }): void {
+  report({ path: '', what, found: why, expected: 'a document in one file that can be read', weight: 'unread' });
+}
 
 const NAMES_SHOWN = 12;
 

@@ -11,6 +11,8 @@ export interface ApiOperation {
   raw: JsonObject;
   /** Parameters of the path and of the operation, references followed. */
   parameters: ApiParameter[];
+  /** Why parameters cannot be read, for those that cannot. */
+  unreadParameters: string[];
 }
 
 export interface ApiParameter {
@@ -29,6 +31,8 @@ export interface ApiDocument {
   security: JsonValue | undefined;
   /** The object that a `$ref` within the document points to, or the object itself. Null where there is none. */
   resolve(value: JsonValue | undefined): JsonObject | null;
+  /** Why a `$ref` leads to nothing, in a few words; null where it does, and for what is none. */
+  whyUnread(value: JsonValue | undefined): string | null;
 }
 
 export const OPENAPI_BYTES_MAX = 8_388_608;
@@ -55,12 +59,13 @@ export function readOpenApi(text: string): Result<ApiDocument, string> {
   }
   const paths = root['paths'];
   if (!isJsonObject(paths)) return err('The OpenAPI document has no paths.');
-  const resolve = resolverOf(root);
+  const references = referencesIn(root);
+  const { resolve } = references;
   const components = isJsonObject(root['components']) ? root['components'] : {};
   const given = components['securitySchemes'];
   const schemes = isJsonObject(given) ? Object.entries(given) : [];
   return ok({
-    operations: operationsIn(paths, basePathOf(root['servers']), resolve),
+    operations: operationsIn(paths, basePathOf(root['servers']), references),
     securitySchemes: new Map(
       schemes.flatMap(([name, scheme]) => {
         const resolved = resolve(scheme);
@@ -69,7 +74,7 @@ export function readOpenApi(text: string): Result<ApiDocument, string> {
     ),
     hasSecuritySchemes: schemes.length > 0,
     security: root['security'],
-    resolve,
+    ...references,
   });
 }
 
@@ -89,17 +94,30 @@ function fromYaml(text: string): unknown {
   return document.errors.length > 0 ? null : document.toJS({ maxAliasCount: ALIASES_MAX });
 }
 
-function resolverOf(root: JsonObject): ApiDocument['resolve'] {
-  return (value) => {
+type References = Pick<ApiDocument, 'resolve' | 'whyUnread'>;
+
+function referencesIn(root: JsonObject): References {
+  const follow = (value: JsonValue | undefined): Result<JsonObject | null, string> => {
     let at = value;
     for (let hops = 0; hops < REFS_MAX; hops += 1) {
-      if (at === undefined || !isJsonObject(at)) return null;
+      if (at === undefined || !isJsonObject(at)) return ok(null);
       const ref: JsonValue | undefined = Object.hasOwn(at, '$ref') ? at['$ref'] : undefined;
-      if (typeof ref !== 'string') return at;
-      if (!ref.startsWith('#/')) return null;
+      if (typeof ref !== 'string') return ok(at);
+      if (!ref.startsWith('#/')) return err(`a reference out of the document, "${ref}"`);
       at = pointedTo(root, ref);
+      if (at === undefined) return err(`a reference to what is not there, "${ref}"`);
     }
-    return null;
+    return err('references that go round in a circle');
+  };
+  return {
+    resolve(value) {
+      const followed = follow(value);
+      return followed.ok ? followed.value : null;
+    },
+    whyUnread(value) {
+      const followed = follow(value);
+      return followed.ok ? null : followed.error;
+    },
   };
 }
 
@@ -132,7 +150,7 @@ function basePathOf(servers: JsonValue | undefined): string {
   return path.replace(/\/+$/, '');
 }
 
-function operationsIn(paths: JsonObject, basePath: string, resolve: ApiDocument['resolve']): ApiOperation[] {
+function operationsIn(paths: JsonObject, basePath: string, { resolve, whyUnread }: References): ApiOperation[] {
   return Object.entries(paths)
     .slice(0, PATHS_MAX)
     .flatMap(([path, given]) => {
@@ -141,18 +159,16 @@ function operationsIn(paths: JsonObject, basePath: string, resolve: ApiDocument[
       return METHODS.flatMap((method) => {
         const raw = Object.hasOwn(item, method) ? item[method] : undefined;
         if (raw === undefined || !isJsonObject(raw)) return [];
-        const parameters = [item['parameters'], raw['parameters']].flatMap((list) => parametersIn(list, resolve));
-        return [{ method: method.toUpperCase(), path: basePath + path, raw, parameters }];
+        const given = [item['parameters'], raw['parameters']].flatMap((list) => (Array.isArray(list) ? list : []));
+        const parameters = given.flatMap((entry) => parameterAt(resolve(entry)));
+        const unreadParameters = given.flatMap((entry) => whyUnread(entry) ?? []);
+        return [{ method: method.toUpperCase(), path: basePath + path, raw, parameters, unreadParameters }];
       });
     });
 }
 
-function parametersIn(list: JsonValue | undefined, resolve: ApiDocument['resolve']): ApiParameter[] {
-  if (!Array.isArray(list)) return [];
-  return list.flatMap((entry) => {
-    const parameter = resolve(entry);
-    if (parameter === null || typeof parameter['name'] !== 'string' || typeof parameter['in'] !== 'string') return [];
-    const { name, in: place } = parameter as { name: string; in: string };
-    return [{ name, in: place, required: parameter['required'] === true && parameter['schema'] !== false }];
-  });
+function parameterAt(parameter: JsonObject | null): ApiParameter[] {
+  if (parameter === null || typeof parameter['name'] !== 'string' || typeof parameter['in'] !== 'string') return [];
+  const { name, in: place } = parameter as { name: string; in: string };
+  return [{ name, in: place, required: parameter['required'] === true && parameter['schema'] !== false }];
 }

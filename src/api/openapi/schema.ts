@@ -12,8 +12,14 @@ export interface SchemaView {
   /** The schema of a list's entries; null where it is none or says nothing of them. */
   items: JsonValue | null;
   maxItems: number | null;
+  /** The longest text; null where there is no limit. */
+  maxLength: number | null;
+  /** The only values there are; null where any will do. */
+  values: readonly JsonValue[] | null;
   /** True where it is only ever answered. */
   readOnly: boolean;
+  /** Why a part of it cannot be read, so that the rest of the view tells too little; null where all could be. */
+  unread: string | null;
 }
 
 /** Reads schemas of one document. */
@@ -21,6 +27,8 @@ export interface SchemaReader {
   view(schema: JsonValue | undefined): SchemaView;
   /** The schema at a dotted path through members, or undefined. */
   at(schema: JsonValue | undefined, path: string): JsonValue | undefined;
+  /** The same reader, which tells of whatever it is shown that cannot be read. */
+  telling(tell: (why: string) => void): SchemaReader;
 }
 
 const DEPTH_MAX = 16;
@@ -35,16 +43,21 @@ const NOTHING: SchemaView = {
   required: new Set(),
   items: null,
   maxItems: null,
+  maxLength: null,
+  values: null,
   readOnly: false,
+  unread: null,
 };
 
-export function createSchemaReader({ resolve }: Pick<ApiDocument, 'resolve'>): SchemaReader {
+export function createSchemaReader({ resolve, whyUnread }: Pick<ApiDocument, 'resolve' | 'whyUnread'>): SchemaReader {
   let looks = 0;
 
   function look(schema: JsonValue | undefined, depth: number): SchemaView {
     looks += 1;
+    if (looks > LOOKS_MAX) return { ...NOTHING, unread: 'more schemas than are looked through' };
+    if (depth > DEPTH_MAX) return { ...NOTHING, unread: 'schemas that are nested too deeply, or in a circle' };
     const own = resolve(schema);
-    if (own === null || depth > DEPTH_MAX || looks > LOOKS_MAX) return NOTHING;
+    if (own === null) return { ...NOTHING, unread: whyUnread(schema) };
     const all = [ownView(own), ...listOf(own['allOf']).map((part) => look(part, depth + 1))];
     const alternatives = [...listOf(own['oneOf']), ...listOf(own['anyOf'])]
       .map((part) => look(part, depth + 1))
@@ -53,22 +66,30 @@ export function createSchemaReader({ resolve }: Pick<ApiDocument, 'resolve'>): S
     return together(all);
   }
 
-  const view: SchemaReader['view'] = (schema) => look(schema, 0);
-  return {
-    view,
-    at(schema, path) {
-      let at = schema;
-      for (const name of path.split('.')) {
-        at = view(at).properties.get(name);
-        if (at === undefined) return undefined;
-      }
-      return at;
-    },
+  const reader = (tell: (why: string) => void): SchemaReader => {
+    const view: SchemaReader['view'] = (schema) => {
+      const seen = look(schema, 0);
+      if (seen.unread !== null) tell(seen.unread);
+      return seen;
+    };
+    return {
+      view,
+      at(schema, path) {
+        let at = schema;
+        for (const name of path.split('.')) {
+          at = view(at).properties.get(name);
+          if (at === undefined) return undefined;
+        }
+        return at;
+      },
+      telling: reader,
+    };
   };
+  return reader(() => undefined);
 }
 
 function ownView(schema: JsonObject): SchemaView {
-  const { type, properties, required, items, maxItems } = schema;
+  const { type, properties, required, items, maxItems, maxLength, enum: values } = schema;
   const types = [type].flat().filter((one): one is string => typeof one === 'string');
   const members = properties !== undefined && isJsonObject(properties) ? Object.entries(properties) : [];
   return {
@@ -77,8 +98,20 @@ function ownView(schema: JsonObject): SchemaView {
     required: new Set(listOf(required).filter((name): name is string => typeof name === 'string')),
     items: items ?? null,
     maxItems: typeof maxItems === 'number' ? maxItems : null,
+    maxLength: typeof maxLength === 'number' ? maxLength : null,
+    values: Array.isArray(values) ? values : schema['const'] === undefined ? null : [schema['const']],
     readOnly: schema['readOnly'] === true,
+    unread: excessOf(schema, members.length),
   };
+}
+
+/** What of a schema is more than is looked at. */
+function excessOf(schema: JsonObject, members: number): string | null {
+  const parts = ['allOf', 'oneOf', 'anyOf'].map((name) => schema[name]);
+  if (parts.some((list) => Array.isArray(list) && list.length > ALTERNATIVES_MAX)) {
+    return `more than ${ALTERNATIVES_MAX} alternatives or parts of one schema`;
+  }
+  return members > PROPERTIES_MAX ? `more than ${PROPERTIES_MAX} members of one object` : null;
 }
 
 function listOf(value: JsonValue | undefined): JsonValue[] {
@@ -92,27 +125,40 @@ function isNull({ types, properties }: SchemaView): boolean {
 
 /** All of the views hold. */
 function together(views: readonly SchemaView[]): SchemaView {
-  const merged = merge(views);
-  return { ...merged, required: new Set(views.flatMap(({ required }) => [...required])) };
+  const lengths = views.flatMap(({ maxLength }) => maxLength ?? []);
+  const [first, ...others] = views.flatMap(({ values }) => (values === null ? [] : [values]));
+  return {
+    ...merge(views),
+    required: new Set(views.flatMap(({ required }) => [...required])),
+    maxLength: lengths.length === 0 ? null : Math.min(...lengths),
+    values: first?.filter((value) => others.every((other) => other.includes(value))) ?? null,
+  };
 }
 
 /** One of the views holds. */
 function either(views: readonly SchemaView[]): SchemaView {
   const [first, ...others] = views;
   const common = [...(first?.required ?? [])].filter((name) => others.every(({ required }) => required.has(name)));
-  return { ...merge(views), required: new Set(common) };
+  const lengths = views.flatMap(({ maxLength }) => maxLength ?? []);
+  const values = views.flatMap((view) => (view.values === null ? [] : [view.values]));
+  return {
+    ...merge(views),
+    required: new Set(common),
+    maxLength: lengths.length < views.length ? null : Math.max(...lengths),
+    values: values.length < views.length ? null : values.flat(),
+  };
 }
 
-function merge(views: readonly SchemaView[]): SchemaView {
+function merge(views: readonly SchemaView[]): Omit<SchemaView, 'required' | 'maxLength' | 'values'> {
   const types = new Set(views.flatMap(({ types: own }) => [...own]));
   if (types.size > 1) types.delete('null');
   const limits = views.flatMap(({ maxItems }) => maxItems ?? []);
   return {
     types,
     properties: new Map(views.flatMap(({ properties }) => [...properties])),
-    required: new Set(),
     items: views.find(({ items }) => items !== null)?.items ?? null,
     maxItems: limits.length === 0 ? null : Math.min(...limits),
     readOnly: views.some(({ readOnly }) => readOnly),
+    unread: views.find(({ unread }) => unread !== null)?.unread ?? null,
   };
 }

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { DeliveryState, Operation, Reason } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../item.ts';
-import type { PassportDesire, PassportRules, PassportStatus } from '../passport.ts';
+import type { PassportDesire, PassportStatus } from '../passport.ts';
 import type { Place } from '../record.ts';
 import type { RunResult, RunTrigger } from './ledger.ts';
 
@@ -148,9 +148,9 @@ export interface LedgerViews {
   /** By key or natural key. */
   item(kind: SubjectKind, key: string): ItemView | null;
   /** The passport of a product, by the key or natural key of that. Null where there is no such product. */
-  passport(product: string, rules: PassportRules): PassportView | null;
+  passport(product: string): PassportView | null;
   /** Passports of the products of these sources, by where they stand. */
-  passportCounts(rules: PassportRules, sources?: readonly string[]): PassportCounts;
+  passportCounts(sources?: readonly string[]): PassportCounts;
   /** What needs a person, newest first: blocked, rejected, parked, and in doubt with nothing left to ask. */
   stuck(limit: number): StuckDelivery[];
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;

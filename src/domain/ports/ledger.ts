@@ -6,7 +6,7 @@ import type { Operation, Reason } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
 import type { SubjectKind } from '../item.ts';
 import type { MapResult } from '../mapping.ts';
-import type { PassportAnswer, PassportRules } from '../passport.ts';
+import type { PassportAnswer } from '../passport.ts';
 import type { IncomingRecord, Place } from '../record.ts';
 import type { EncodedImport, EncodedWrite, ListableKind, Write } from './target.ts';
 
@@ -199,6 +199,14 @@ export interface Settled {
   applied: boolean;
 }
 
+/** What stays as it is, however long it is due, while the API refuses what it takes. */
+export interface Held {
+  /** Deliveries of these operations. */
+  operations: readonly Operation[];
+  /** Doubts that only reading could settle: those of these operations, and those with these reasons. */
+  doubts: { operations: readonly Operation[]; reasons: readonly string[] };
+}
+
 /** A delivery in doubt whose next look is due. */
 export interface DoubtfulDelivery extends DueDelivery, EncodedWrite {
   /** Of a passport its product's. */
@@ -247,6 +255,16 @@ export interface ReplayOutcome {
   heldInDoubt: number;
 }
 
+/** What a replay came to for passports that got stuck. */
+export interface PassportReplay {
+  /** Asked for again. */
+  asked: number;
+  /** Left alone, since their products are not complete. */
+  incomplete: number;
+  /** In doubt and left alone, because only `force` sends them again. */
+  heldInDoubt: number;
+}
+
 /** What the API is asked to encode at a claim. Pure; called inside the transaction that commits its answer. */
 export type Encode = (write: Write) => EncodedWrite;
 
@@ -273,12 +291,17 @@ export interface Ledger {
   /** Turns mapped records into desired payloads and deliveries. A record that has changed since is left alone. */
   stage(records: readonly MappedRecord[]): Promise<StageSummary>;
 
-  /** Due deliveries in the order of their ids after `afterId`; those whose time has not come are left out. */
-  dueDeliveries(request: { afterId: number; limit: number }): Promise<DueDelivery[]>;
-  /** When the next delivery becomes due, or the next doubt may be looked at; null when nothing is scheduled. */
-  nextDueAt(): Promise<number | null>;
-  /** Whether a delivery could be claimed at the moment; after a claim of several at once most of them cannot. */
-  isDue(deliveryId: number): Promise<boolean>;
+  /** Due deliveries in the order of their ids after `afterId`; those whose time has not come, or that are held, are left out. */
+  dueDeliveries(request: { afterId: number; limit: number; held?: Held }): Promise<DueDelivery[]>;
+  /**
+   * When the next delivery becomes due, or the next doubt may be looked at, but for what is held: 0 for something that has
+   * been due all along, null when nothing is scheduled. With `after`, what was due at that time is left out.
+   */
+  nextDueAt(request?: { after?: number; held?: Held }): Promise<number | null>;
+  /** What a delivery that could be claimed at the moment does; null for others, like most after a claim of several at once. */
+  dueOperation(deliveryId: number): Promise<Operation | null>;
+  /** How much is held. */
+  countHeld(held: Held): Promise<{ due: number; inDoubt: number }>;
   /**
    * Marks a delivery as sending, and with a `product.import` the others that go out in the same request. Call it before any
    * network I/O; grouped with other claims and settles into one fsync.
@@ -288,7 +311,8 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<Settled>;
   /** Does so for all members of an import at once. */
   settleImport(settlement: ImportSettlement): Promise<Settled[]>;
-  doubtfulDeliveries(request: { limit: number }): Promise<DoubtfulDelivery[]>;
+  /** Doubts whose next look is due, but for those that are held. */
+  doubtfulDeliveries(request: { limit: number; held?: Held }): Promise<DoubtfulDelivery[]>;
 
   /** Stored records behind what a selection names, in pages by record id. */
   replayCandidates(request: { selection: ReplaySelection; afterId: number; limit: number }): Promise<ReplayCandidate[]>;
@@ -310,21 +334,19 @@ export interface Ledger {
    * missing products. Gives how many deliveries that staged, and the last key, null at the end.
    */
   judgePassports(request: {
-    rules: PassportRules;
     afterKey: string | null;
     limit: number;
   }): Promise<{ staged: number; lastKey: string | null }>;
   /** Asks for passports to be published or withdrawn on a person's word, by keys or natural keys of their products. */
   askForPassports(request: {
-    rules: PassportRules;
     products: readonly string[];
     status: 'published' | 'unpublished';
   }): Promise<PassportAnswer[]>;
   /**
-   * Asks again for passports that got stuck, as new revisions, where their products are complete. Gives how many; with
-   * `dryRun` nothing else.
+   * Asks again for passports that got stuck, as new revisions, where their products are complete or they are to be
+   * withdrawn. With `dryRun` it only tells.
    */
-  replayPassports(request: { selection: ReplaySelection; rules: PassportRules; dryRun: boolean }): Promise<number>;
+  replayPassports(request: { selection: ReplaySelection; dryRun: boolean }): Promise<PassportReplay>;
 
   /** Kinds of which the API may hold items that a ledger restored from a backup does not know. */
   unprovenKinds(): Promise<ListableKind[]>;

@@ -1,5 +1,6 @@
 import type { DeliveryState, Operation, Reason } from '../delivery.ts';
 import type { SubjectKind } from '../item.ts';
+import type { Scope } from '../scope.ts';
 import type { RunResult } from './ledger.ts';
 
 /** What the engine tells while it works, for progress bars, metrics and logs. Nothing depends on it being heard. */
@@ -28,7 +29,8 @@ export type ProgressEvent =
       reason: Reason | null;
     }
   | { type: 'request'; operation: Operation | 'list' | 'publications'; outcome: string; retry: boolean }
-  | { type: 'paused'; reason: Reason }
-  | { type: 'resumed' };
+  /** The API refuses what takes this scope, or with null everything. */
+  | { type: 'paused'; scope: Scope | null; reason: Reason }
+  | { type: 'resumed'; scope: Scope | null };
 
 export type Emit = (event: ProgressEvent) => void;

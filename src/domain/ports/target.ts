@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Operation } from '../delivery.ts';
 import type { RefRole } from '../item.ts';
 import type { Outcome, OutcomeDetail } from '../outcome.ts';
+import type { Scope } from '../scope.ts';
 
 /** A write in canonical terms, with every ref resolved. */
 export interface Write {
@@ -62,7 +63,7 @@ export interface Probe {
   denied: { by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail } | null;
   /** Whether the organisation's plan includes API access: 402 says no. */
   plan: ScopeAnswer;
-  scopes: { read: ScopeAnswer; write: ScopeAnswer; publish: ScopeAnswer };
+  scopes: Record<Scope, ScopeAnswer>;
 }
 
 /** The DPP platform's API. */

@@ -1,0 +1,35 @@
+import { heldBy } from '../delivery/held.ts';
+import { fault } from '../domain/faults.ts';
+import type { Scope } from '../domain/scope.ts';
+import type { Fault } from '../lib/errors.ts';
+import type { Runtime } from './runtime.ts';
+
+/** What is left when nothing else is, because the API refuses the scope that it takes; null where nothing is left so. */
+export async function refusedScopeFault({
+  gate,
+  ledger,
+  config,
+}: Pick<Runtime, 'gate' | 'ledger' | 'config'>): Promise<Fault | null> {
+  const { profile, target } = config;
+  const lacking: Scope[] = [];
+  const messages: string[] = [];
+  for (const [scope, { message }] of gate.refused()) {
+    const left = leftWords(await ledger.countHeld(heldBy([scope], profile)));
+    if (left === '') continue;
+    lacking.push(scope);
+    messages.push(`The API refuses the scope ${scope} to the key: ${message.replace(/\.?$/, '.')} ${left}.`);
+  }
+  if (lacking.length === 0) return null;
+  const onlyPublish = lacking.every((scope) => scope === 'publish');
+  const ofItsOwn = onlyPublish && target.publishKey === null ? ', or one of its own in target.publishKey,' : '';
+  return fault('api.key', messages.join(' '), {
+    path: onlyPublish && target.publishKey !== null ? 'target.publishKey' : 'target.apiKey',
+    suggestion: `Everything else went on. \`dpp-sync check\` shows what the key may. Use one with the scope ${lacking.join(' and ')}${ofItsOwn} and run the sync again.`,
+  });
+}
+
+function leftWords({ due, inDoubt }: Awaited<ReturnType<Runtime['ledger']['countHeld']>>): string {
+  const sent = due === 0 ? [] : [`${due} ${due === 1 ? 'delivery is' : 'deliveries are'} left to be sent`];
+  const lookedUp = inDoubt === 0 ? [] : [`${inDoubt} in doubt ${inDoubt === 1 ? 'is' : 'are'} left to be looked up`];
+  return [...sent, ...lookedUp].join(', and ');
+}

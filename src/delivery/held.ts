@@ -1,0 +1,21 @@
+import { OPERATIONS } from '../domain/delivery.ts';
+import type { Held } from '../domain/ports/ledger.ts';
+import type { Profile } from '../domain/profile.ts';
+import { type Scope, writesThatTake } from '../domain/scope.ts';
+import { doubtPolicy } from './judge.ts';
+import { UNCLEAR } from './judge-import.ts';
+
+/** Answers that say that there is something already, or nothing of what became of it: what there is has to be read. */
+export const READ_REASONS: ReadonlySet<string> = new Set(['exists', 'gate', 'restored', UNCLEAR]);
+
+/** What is left alone in the ledger while the API refuses these scopes: it could only be refused again. */
+export function heldBy(refused: Iterable<Scope>, profile: Profile): Held {
+  const scopes = [...refused];
+  const readBack = OPERATIONS.filter((operation) => doubtPolicy(operation, profile) === 'read_back');
+  return {
+    operations: writesThatTake(scopes),
+    doubts: scopes.includes('read')
+      ? { operations: readBack, reasons: [...READ_REASONS] }
+      : { operations: [], reasons: [] },
+  };
+}

@@ -1,0 +1,15 @@
+import { OPERATIONS, type Operation } from './delivery.ts';
+
+/** Scopes that an API key can have. */
+export const SCOPES = ['read', 'write', 'publish'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** The scope that a write takes. Reading back whether it took effect takes `read`. */
+export function scopeOfWrite(operation: Operation): Scope {
+  return operation === 'passport.publish' || operation === 'passport.unpublish' ? 'publish' : 'write';
+}
+
+/** The writes that take one of these scopes. */
+export function writesThatTake(scopes: readonly Scope[]): Operation[] {
+  return OPERATIONS.filter((operation) => scopes.includes(scopeOfWrite(operation)));
+}

@@ -1,0 +1,48 @@
+import { ENDPOINTS, type Endpoint, type OperationName } from './endpoints.ts';
+import { honoursKeys } from './idempotency.ts';
+import type { SandboxSettings } from './settings.ts';
+
+const ALWAYS = {
+  401: 'The credentials are missing, or they are invalid, expired or revoked.',
+  402: 'The organisation is not on the Enterprise plan.',
+  403: 'The key lacks the scope, or the user the role.',
+  429: 'The rate limit is reached.',
+} as const;
+
+const WRITES = {
+  400: 'The body is no JSON, or fields of it are wrong: messages by field.',
+  413: 'The body is too large.',
+  415: 'The body is of another type than `application/json`.',
+} as const;
+
+/**
+ * The statuses that an operation refuses with under the settings, and what each means there. Faults, and what no
+ * operation is to blame for (a path or method that does not exist, broken HTTP), are not among them.
+ */
+export function refusalsOf(
+  operation: OperationName,
+  { idempotency, paging }: Pick<SandboxSettings, 'idempotency' | 'paging'>,
+): ReadonlyMap<number, string> {
+  const endpoint: Endpoint = ENDPOINTS[operation];
+  const writes = endpoint.method !== 'GET';
+  const obeysKeys = honoursKeys(idempotency, endpoint);
+  const absent = [
+    ...(endpoint.path.includes('{') ? ['There is no such thing in the organisation; what others have is none.'] : []),
+    ...(operation.endsWith('.list') && paging !== 'none' ? ['There is no such page.'] : []),
+  ];
+  const blocked = [
+    ...(writes && operation.startsWith('passport.')
+      ? ['A gate misses something, or the state does not allow it.']
+      : []),
+    ...(obeysKeys ? ['The first request with this Idempotency-Key is still in progress.'] : []),
+  ];
+  const meanings: Record<number, string> = {
+    ...ALWAYS,
+    ...(writes && WRITES),
+    ...(absent.length > 0 && { 404: absent.join(' ') }),
+    ...(blocked.length > 0 && { 409: blocked.join(' ') }),
+    ...(obeysKeys && { 422: 'The Idempotency-Key was used for another request.' }),
+  };
+  // An object with such names lists them in the order of the numbers.
+  return new Map(Object.entries(meanings).map(([status, meaning]) => [Number(status), meaning]));
+}

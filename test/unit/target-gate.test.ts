@@ -1,0 +1,197 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createCanary } from '../../src/delivery/canary.ts';
+import { heldBy } from '../../src/delivery/held.ts';
+import { createTargetGate, type TargetGate } from '../../src/delivery/target-gate.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import { Profile } from '../../src/domain/profile.ts';
+import type { Scope } from '../../src/domain/scope.ts';
+import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
+
+const denied = (by: 'key' | 'plan' | 'scope', status: number): Outcome => ({
+  kind: 'denied',
+  by,
+  detail: { status, message: 'No.' },
+});
+const ACCEPTED: Outcome = { kind: 'accepted', remoteId: null };
+const THROTTLED: Outcome = { kind: 'throttled', retryAfterMs: null, detail: { status: 429, message: 'Slowly.' } };
+const AWAY: Outcome = {
+  kind: 'unavailable',
+  sent: false,
+  retryAfterMs: null,
+  detail: { status: null, message: 'Away.' },
+};
+
+let clock: ManualClock;
+let gate: TargetGate;
+beforeEach(() => {
+  clock = createManualClock();
+  gate = createTargetGate(clock);
+});
+const allowed = () => (['read', 'write', 'publish'] as const).filter((scope) => gate.allows(scope));
+
+describe('the target gate', () => {
+  it('closes the scope that is refused, and no other', () => {
+    gate.observe(denied('scope', 403), 'publish');
+    expect([gate.state(), allowed()]).toEqual([{ open: true }, ['read', 'write']]);
+    expect([...gate.refused()]).toEqual([['publish', { code: 'denied_scope', message: 'No.', status: 403 }]]);
+    gate.observe(denied('scope', 403), 'read');
+    gate.reopenScope('publish');
+    expect(allowed()).toEqual(['write', 'publish']);
+  });
+
+  it('goes on with the other key when the one for publishing is not valid', () => {
+    gate = createTargetGate(clock, { ownPublishKey: true });
+    gate.observe(denied('key', 401), 'publish');
+    expect([gate.state(), allowed()]).toEqual([{ open: true }, ['read', 'write']]);
+    gate.observe(denied('key', 401), 'write');
+    expect(allowed()).toEqual([]);
+  });
+
+  it.each([
+    ['key', 401],
+    ['plan', 402],
+  ] as const)('closes for everything when the %s is refused, and keeps what it knows of scopes', (by, status) => {
+    gate.observe(denied('scope', 403), 'publish');
+    gate.observe(denied(by, status), 'write');
+    expect([gate.state(), allowed()]).toMatchObject([
+      { open: false, by, reason: { code: `denied_${by}`, status } },
+      [],
+    ]);
+    gate.reopen();
+    expect(allowed()).toEqual(['read', 'write']);
+  });
+
+  it('stays closed when the answer to an earlier request comes late', () => {
+    gate.observe(denied('scope', 403), 'publish');
+    gate.observe(ACCEPTED, 'publish');
+    expect(gate.allows('publish')).toBe(false);
+  });
+
+  it('counts since when nothing has been answered', () => {
+    gate.observe(AWAY, 'write');
+    const since = clock.now();
+    clock.advance(1000);
+    gate.observe(AWAY, 'read');
+    expect(gate.unreachableSince()).toBe(since);
+    gate.observe(denied('scope', 403), 'read');
+    expect(gate.unreachableSince()).toBeNull();
+  });
+});
+
+describe('the canary', () => {
+  /** Requests that went out and have no answer yet. */
+  let air: ((outcome: Outcome) => void)[];
+  let results: string[];
+
+  function send(count: number, scope: Scope = 'publish'): Promise<unknown> {
+    return Promise.all(
+      Array.from({ length: count }, () =>
+        canary.run(scope, async (out) => {
+          if (!gate.allows(scope)) return results.push('held');
+          out();
+          const { promise, resolve } = Promise.withResolvers<Outcome>();
+          air.push(resolve);
+          const outcome = await promise;
+          gate.observe(outcome, scope);
+          return results.push(outcome.kind);
+        }),
+      ),
+    );
+  }
+  let canary: ReturnType<typeof createCanary>;
+  beforeEach(() => {
+    air = [];
+    results = [];
+    canary = createCanary({ gate, clock });
+  });
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  async function answer(outcome: Outcome): Promise<void> {
+    const waiting = air.splice(0);
+    for (const resolve of waiting) resolve(outcome);
+    await settled();
+  }
+
+  it('costs one refusal, however many wait', async () => {
+    const all = send(50);
+    await settled();
+    expect(air).toHaveLength(1);
+    await answer(denied('scope', 403));
+    await all;
+    expect(results).toEqual(['denied', ...Array.from({ length: 49 }, () => 'held')]);
+  });
+
+  it('lets all others go at once after one was taken, and keeps no other scope waiting', async () => {
+    const all = send(5);
+    const other = send(1, 'write');
+    await settled();
+    expect(air).toHaveLength(2);
+    await answer(ACCEPTED);
+    expect(air).toHaveLength(4);
+    await answer(ACCEPTED);
+    await Promise.all([all, other]);
+    const later = send(3);
+    expect(air).toHaveLength(3);
+    await answer(ACCEPTED);
+    await later;
+  });
+
+  it('sends one again after a request that says nothing of the scope, and after the scope was reopened', async () => {
+    const all = send(3);
+    await settled();
+    await answer(THROTTLED);
+    expect(air).toHaveLength(1);
+    await answer(AWAY);
+    expect(air).toHaveLength(1);
+    await answer(ACCEPTED);
+    await all;
+    gate.observe(denied('scope', 403), 'publish');
+    gate.reopenScope('publish');
+    const more = send(3);
+    await settled();
+    expect(air).toHaveLength(1);
+    await answer(ACCEPTED);
+    await answer(ACCEPTED);
+    await more;
+  });
+
+  it('keeps nobody waiting for longer than a second', async () => {
+    const all = send(4);
+    await settled();
+    clock.advance(999);
+    await settled();
+    expect(air).toHaveLength(1);
+    clock.advance(1);
+    await settled();
+    expect(air).toHaveLength(4);
+    await answer(ACCEPTED);
+    await all;
+  });
+
+  it('hands an error to the one that met it alone', async () => {
+    const failing = canary.run('write', () => Promise.reject(new Error('The disk is full.')));
+    const next = canary.run('write', () => Promise.resolve('went on'));
+    await expect(failing).rejects.toThrow('The disk is full.');
+    expect(await next).toBe('went on');
+  });
+});
+
+describe('what is held', () => {
+  const profile = Profile.parse({});
+
+  it('is what takes the scope', () => {
+    const publishing = ['passport.publish', 'passport.unpublish'];
+    expect(heldBy([], profile)).toEqual({ operations: [], doubts: { operations: [], reasons: [] } });
+    expect(heldBy(['publish'], profile).operations).toEqual(publishing);
+    const { operations } = heldBy(['write'], profile);
+    expect(operations).toContain('passport.init');
+    expect(operations).not.toEqual(expect.arrayContaining(publishing));
+  });
+
+  it('is with the scope read what only reading can settle, and no write', () => {
+    const held = heldBy(['read'], profile);
+    expect(held.operations).toEqual([]);
+    expect(held.doubts.operations).toEqual(['product.create', 'material.create', 'passport.unpublish']);
+    expect(held.doubts.reasons).toContain('exists');
+    expect(heldBy(['read'], Profile.parse({ idempotency: 'honoured' })).doubts.operations).toEqual([]);
+  });
+});
