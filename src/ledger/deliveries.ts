@@ -109,8 +109,7 @@ export function createDeliveries(
     const row = sql.byId.get(deliveryId);
     if (!row || row.state !== 'due') return { status: 'gone' };
     // A withdrawal goes out whatever the product is like, and so does what has to be followed to its end.
-    if (ASKS_FOR_COMPLETENESS.has(row.operation) && row.uncertain === 0 && !passports.mayGo(row.itemId)) {
-      items.holdBack(row.itemId);
+    if (ASKS_FOR_COMPLETENESS.has(row.operation) && row.uncertain === 0 && passports.holdBack(row.itemId)) {
       return { status: 'gone' };
     }
     if (row.operation === 'product.import') return imports.claim(deliveryId);
@@ -166,7 +165,7 @@ export function createDeliveries(
       ? { baseline: row.desired ?? '{}', hash: row.desiredHash }
       : presenceOf(profile, row.kind, { desired: row.desired, before: null });
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
-    items.stir({ id: row.itemId, kind: row.kind, key: row.key, isNew });
+    passports.stirBy({ id: row.itemId, kind: row.kind, key: row.key, isNew });
     const staged = row.kind === 'passport' ? passports.follow(row.itemId) : items.reconcile(row.itemId) === 'due';
     const follower = staged ? 1 : 0;
     return follower + (isNew ? release(row.kind, row.key) : 0);

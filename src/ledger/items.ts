@@ -6,7 +6,6 @@ import {
   type Reason,
   transition,
 } from '../domain/delivery.ts';
-import { fault } from '../domain/faults.ts';
 import type { Item, ItemKind, ItemRef, SubjectKind } from '../domain/item.ts';
 import { itemHash } from '../domain/item.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
@@ -16,6 +15,7 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { type LedgerContext, parseJson } from './context.ts';
+import { statusText } from './passport-items.ts';
 import type { Restored, Suspicion } from './restored.ts';
 
 export interface ItemRow {
@@ -42,13 +42,6 @@ export interface OpenDelivery {
   uncertain: number;
   /** Why it is where it is, as a code. */
   reasonCode: string | null;
-}
-
-/** The product that a passport is of. */
-export interface PassportOwner {
-  key: string;
-  naturalKey: string | null;
-  source: string;
 }
 
 /** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
@@ -84,24 +77,6 @@ export function createItems(
       `INSERT INTO items (kind, key, natural_key, record_id, source, appeared_at, desired, desired_hash)
        VALUES (?, ?, ?, ?, ${SOURCE_OF_RECORD}, ${START_OF_RUN}, ?, ?)`,
     ),
-    putPassport: db.prepare<[PassportOwner & { now: number; desired: string; hash: string }], { id: number }>(
-      `INSERT INTO items (kind, key, natural_key, source, appeared_at, desired, desired_hash)
-       VALUES ('passport', @key, @naturalKey, @source, @now, @desired, @hash)
-       ON CONFLICT (kind, key) DO UPDATE SET natural_key = @naturalKey, source = @source, desired = @desired,
-         desired_hash = @hash
-       RETURNING id`,
-    ),
-    stirPassport: db.prepare<[number]>('UPDATE items SET stirred = 1 WHERE id = ?'),
-    stirProduct: db.prepare<[string]>("UPDATE items SET stirred = 1 WHERE kind = 'passport' AND key = ?"),
-    stirOfPart: db.prepare<[number]>(
-      `UPDATE items SET stirred = 1 WHERE kind = 'passport'
-       AND key IN (SELECT key FROM refs WHERE item_id = ? AND role = 'product')`,
-    ),
-    stirUsers: db.prepare<[string]>(
-      `UPDATE items SET stirred = 1 WHERE kind = 'passport' AND key IN (
-         SELECT p.key FROM refs m JOIN refs p ON p.item_id = m.item_id AND p.role = 'product'
-         WHERE m.kind = 'material' AND m.key = ?)`,
-    ),
     update: db.prepare<[string | null, number, number, string, string, number]>(
       `UPDATE items SET natural_key = ?, record_id = ?, source = ${SOURCE_OF_RECORD}, desired = ?, desired_hash = ?, missing_since = NULL WHERE id = ?`,
     ),
@@ -110,9 +85,6 @@ export function createItems(
     deleteRefs: db.prepare<[number]>('DELETE FROM refs WHERE item_id = ?'),
     insertRef: db.prepare<[number, string, string, string]>(
       'INSERT INTO refs (item_id, role, kind, key) VALUES (?, ?, ?, ?)',
-    ),
-    keepRef: db.prepare<[number, string, string, string]>(
-      'INSERT OR IGNORE INTO refs (item_id, role, kind, key) VALUES (?, ?, ?, ?)',
     ),
     missingRefs: db.prepare<[number], { n: number }>(
       `SELECT count(*) AS n FROM refs LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key
@@ -273,34 +245,10 @@ export function createItems(
       return reconcile(id, again);
     },
 
-    /** Writes what is wanted of a product's passport; reconcile it then. Gives its id. */
-    desirePassport({ key, naturalKey, source }: PassportOwner, desire: PassportDesire): number {
-      const desired = desireText(desire);
-      const hash = sha256Url(desired);
-      const row = sql.putPassport.get({ key, naturalKey, source, now: clock.now(), desired, hash });
-      if (!row) throw fault('internal', `The passport of ${key} could not be written.`);
-      sql.keepRef.run(row.id, 'product', 'product', key);
-      return row.id;
-    },
-
-    /** Has a passport judged again, whatever comes of it otherwise. */
-    stirPassport(id: number): void {
-      sql.stirPassport.run(id);
-    },
-
-    /** Takes back what is staged of a passport and must not go out as things are now; the judgement comes back to it. */
-    holdBack(id: number): void {
-      const open = sql.openDelivery.get(id);
+    /** Takes back what is staged for an item, unless it may have arrived. */
+    takeBack(itemId: number): void {
+      const open = sql.openDelivery.get(itemId);
       if (open && !mayHaveArrived(open)) supersede(open);
-      sql.stirPassport.run(id);
-    },
-
-    /** Something of a product was delivered: what its passport waits for or was refused for may be there now. */
-    stir({ id, kind, key, isNew }: { id: number; kind: SubjectKind; key: string; isNew: boolean }): void {
-      if (kind === 'product') sql.stirProduct.run(key);
-      else if (kind === 'bom_item') sql.stirOfPart.run(id);
-      // BOM items come after their material: of a new one no product is complete yet.
-      else if (kind === 'material' && !isNew) sql.stirUsers.run(key);
     },
 
     /**
@@ -337,21 +285,11 @@ type Wanted =
   | ({ need: 'write' } & WantedWrite)
   | ({ need: 'blocked'; reason: Reason } & WantedWrite);
 
-/** A passport goes step by step: each delivery leads to one status, and settling it stages the next. */
+/** A passport goes step by step: each delivery leads to one status. */
 function passportDifference({ desired, baseline }: ItemRow): Wanted {
   const { status: from = null } = parseJson<{ status?: PassportStatus }>(baseline ?? '{}');
   const step = nextStep(from, parseJson<PassportDesire>(desired).status);
   if (step === null) return { need: 'none' };
   const text = statusText(step.status);
   return { need: 'write', operation: step.operation, desired: text, desiredHash: sha256Url(text) };
-}
-
-/** A desire as the ledger keeps it. */
-export function desireText(desire: PassportDesire): string {
-  return canonicalJson({ ...desire });
-}
-
-/** What a step leaves behind at the API, as the ledger keeps it. */
-export function statusText(status: PassportStatus): string {
-  return canonicalJson({ status });
 }

@@ -10,7 +10,14 @@ import {
 import type { PassportReplay, ReplaySelection } from '../domain/ports/ledger.ts';
 import { createCompleteness, type JudgedProduct } from './completeness.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
-import { desireText, type Items, type PassportOwner, statusText } from './items.ts';
+import type { Items } from './items.ts';
+import {
+  createPassportItems,
+  desireText,
+  type PassportItems,
+  type PassportOwner,
+  statusText,
+} from './passport-items.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 
 /** From complete products to deliveries of their passports. Each function is the body of one transaction, or a part of one. */
@@ -18,8 +25,12 @@ export interface Passports {
   judge(request: { afterKey: string | null; limit: number }): { staged: number; lastKey: string | null };
   /** Judges one passport, of which a step was acknowledged just now. True when the next one is staged. */
   follow(passportId: number): boolean;
-  /** Whether a staged init or publish may still go out: things change between staging and sending. */
-  mayGo(passportId: number): boolean;
+  /**
+   * Takes back a staged init or publish that may not go out any more, for things change between staging and sending; the
+   * judgement comes back to it. True where it did.
+   */
+  holdBack(passportId: number): boolean;
+  stirBy: PassportItems['stirBy'];
   ask(request: { products: readonly string[]; status: 'published' | 'unpublished' }): PassportAnswer[];
   replay(request: { selection: ReplaySelection; dryRun: boolean }): PassportReplay;
 }
@@ -51,7 +62,9 @@ const AT_REST = {
 /** Deliveries that may still come to an end by themselves. */
 const MOVING: readonly (DeliveryState | undefined)[] = ['waiting', 'due', 'sending', 'in_doubt'];
 
-export function createPassports({ db, passportRules: rules }: LedgerContext, items: Items): Passports {
+export function createPassports(context: LedgerContext, items: Items): Passports {
+  const { db, passportRules: rules } = context;
+  const passports = createPassportItems(context);
   const completeness = createCompleteness(db, rules);
   const wanted = wantedByPolicy(rules);
   const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });
@@ -88,7 +101,6 @@ export function createPassports({ db, passportRules: rules }: LedgerContext, ite
          AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
          AND (@sources = '[]' OR q.source IN (SELECT value FROM json_each(@sources)))`,
     ),
-    calm: db.prepare<[number]>('UPDATE items SET stirred = 0 WHERE id = ?'),
   };
 
   function isComplete(product: JudgedProduct): boolean {
@@ -110,11 +122,11 @@ export function createPassports({ db, passportRules: rules }: LedgerContext, ite
     const revision = revised(row);
     const desire = revision ?? desireIn(row.desired);
     if (desire === null || (revision === null && !again) || !mayStep(row, desire, complete)) return false;
-    const id = revision === null ? row.passportId : items.desirePassport(row, revision);
+    const id = revision === null ? row.passportId : passports.desire(row, revision);
     if (id === null) return false;
     const staged = items.reconcile(id, again);
     // What comes to an end now was asked of the API before something stirred: it may have to be asked again.
-    if (again && (staged !== null || !MOVING.includes(items.openDelivery(id)?.state))) sql.calm.run(id);
+    if (again && (staged !== null || !MOVING.includes(items.openDelivery(id)?.state))) passports.calm(id);
     return staged !== null;
   }
 
@@ -129,7 +141,7 @@ export function createPassports({ db, passportRules: rules }: LedgerContext, ite
       // What was never initialised is not public; noting a wish would only keep the policy from it.
       return { ...answer, result: 'settled', holds: [] };
     }
-    const id = items.desirePassport(row, { status, because: 'person' });
+    const id = passports.desire(row, { status, because: 'person' });
     const staged = items.reconcile(id, true);
     const open = items.openDelivery(id);
     const result = staged !== null ? 'staged' : open ? 'busy' : 'settled';
@@ -150,18 +162,21 @@ export function createPassports({ db, passportRules: rules }: LedgerContext, ite
       const row = sql.passport.get(passportId);
       if (!row) return false;
       // Where its product is not complete now, the judgement comes back to it.
-      items.stirPassport(passportId);
+      passports.stir(passportId);
       return judge(row, true);
     },
 
-    mayGo(passportId) {
+    holdBack(passportId) {
       const row = sql.passport.get(passportId);
-      if (!row) return false;
-      const revision = revised(row);
-      const desire = revision ?? desireIn(row.desired);
-      const lowered = revision !== null && nextStep(statusIn(row.baseline), revision.status) === null;
-      return desire !== null && !lowered && mayStep(row, desire);
+      const desire = row && (revised(row) ?? desireIn(row.desired));
+      const isWanted = row && desire && nextStep(statusIn(row.baseline), desire.status) !== null;
+      if (isWanted && mayStep(row, desire)) return false;
+      items.takeBack(passportId);
+      passports.stir(passportId);
+      return true;
     },
+
+    stirBy: (item) => passports.stirBy(item),
 
     ask: ({ products, status }) => products.map((name) => askOne(name, status)),
 

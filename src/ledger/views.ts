@@ -1,10 +1,8 @@
 import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
 import type { Issue } from '../domain/issue.ts';
-import type { ItemKind, SubjectKind } from '../domain/item.ts';
+import type { SubjectKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type {
-  ItemCounts,
-  ItemState,
   LedgerViews,
   QuarantinedRecord,
   RunView,

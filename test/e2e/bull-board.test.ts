@@ -25,7 +25,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     world = await createWorld({
       config: {
         web: { port: 0, token: WEB_TOKEN },
-        sources: [{ ...PRODUCTS.source, schedule: inTwoSeconds() }],
+        sources: [{ ...PRODUCTS.source, schedule: inSeconds(queue === 'embedded' ? 20 : 6) }],
       },
       queue: redis?.url ?? 'embedded',
       files: PRODUCTS.files,
@@ -33,6 +33,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     ({ daemon, url } = await startDaemon(world));
     browser = await startBrowser();
     page = await browser.context.newPage();
+    page.setDefaultTimeout(60_000);
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {
       if (message.type() === 'error') complaints.push(message.text());
@@ -87,9 +88,9 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     await page.locator('li button:has(> svg.lucide-refresh-cw):not(:has-text("Retry"))').click();
     const confirm = page.getByRole('button', { name: /^(confirm|yes|ok)$/i });
     await confirm.click();
-    await expect.poll(skus, { timeout: 20_000 }).toEqual(['A-1', 'A-2']);
+    await expect.poll(skus, { timeout: 60_000 }).toEqual(['A-1', 'A-2']);
     await page.getByText('product.create A-2: rejected').waitFor({ state: 'detached' });
-    await expect.poll(() => daemon.runtime.queues.failed('deliver'), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => daemon.runtime.queues.failed('deliver'), { timeout: 60_000 }).toEqual([]);
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await shoot('after-retry');
     expect(world.contents().products.find(({ sku }) => sku === 'A-2')).toMatchObject({ status: 'ARCHIVED' });
@@ -112,8 +113,8 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
 });
 
 /** A schedule for one moment that is about to come, and not again for a year. */
-function inTwoSeconds(): string {
-  const at = new Date(Date.now() + 4000);
+function inSeconds(seconds: number): string {
+  const at = new Date(Date.now() + seconds * 1000);
   return [at.getUTCSeconds(), at.getUTCMinutes(), at.getUTCHours(), at.getUTCDate(), at.getUTCMonth() + 1, '*'].join(
     ' ',
   );

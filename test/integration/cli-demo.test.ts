@@ -40,7 +40,7 @@ interface DemoDocument {
 }
 
 describe('dpp-sync demo', () => {
-  it('runs twice, each time from a fresh ledger, and keeps what was edited', { timeout: 60_000 }, async () => {
+  it('runs twice, each time from a fresh ledger, and keeps what was edited', { timeout: 180_000 }, async () => {
     const dir = join(folder, 'demo');
     const first = await cli(['demo', '--dir', dir, '--json']);
     expect(first.exitCode).toBe(0);
@@ -98,7 +98,7 @@ describe('dpp-sync demo', () => {
   });
 
   it('stays up with --serve until it is told to stop, and keeps others out of its ledger', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const dir = join(folder, 'served');
     const child = start(['demo', '--serve', '--dir', dir]);

@@ -115,7 +115,7 @@ describe('dpp-sync sync', () => {
     await begin({ files: { ...GOOD_FILES, 'products.csv': `ID,SKU,NAME,COUNTRY\n${rows.join('')}` } });
     world.sandbox.faults.add({ kind: 'latency', operation: '*', ms: 300 });
     const child = startCli(['sync', '-c', world.configFile, '--json']);
-    await vi.waitFor(() => expect(world.sandbox.faults.list()[0]?.used).toBeGreaterThan(0), { timeout: 15_000 });
+    await vi.waitFor(() => expect(world.sandbox.faults.list()[0]?.used).toBeGreaterThan(0), { timeout: 60_000 });
     child.signal('SIGINT');
     const { exitCode, json, stderr } = await child.ended;
     expect(exitCode).toBe(1);

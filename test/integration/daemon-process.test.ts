@@ -36,7 +36,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
   const arrived = () => world.contents().products.map(({ sku }) => sku as string);
   const requestsUnderWay = async () => {
     await expect
-      .poll(() => world.sandbox.inspect().faults[0]?.used ?? 0, { timeout: 20_000 })
+      .poll(() => world.sandbox.inspect().faults[0]?.used ?? 0, { timeout: 60_000 })
       .toBeGreaterThanOrEqual(20);
   };
   const deliverTheRest = async () => {
@@ -70,21 +70,21 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
     const before = performance.now();
     daemon.signal('SIGTERM');
     // A second signal within half a second counts as the same one: some shells and npm send it twice.
-    await expect.poll(() => daemon.stderr(), { timeout: 20_000 }).toContain('Stopping');
+    await expect.poll(() => daemon.stderr(), { timeout: 60_000 }).toContain('Stopping');
     const again = setInterval(() => daemon.signal('SIGTERM'), 100);
     expect(await daemon.exited).toBe(1);
     clearInterval(again);
     expect(performance.now() - before).toBeLessThan(LATENCY_MS);
 
     const used = world.sandbox.inspect().faults[0]?.used ?? 0;
-    await expect.poll(() => arrived().length, { timeout: 20_000 }).toBe(used);
+    await expect.poll(() => arrived().length, { timeout: 60_000 }).toBe(used);
     await deliverTheRest();
   });
 
   it('writes its logs to stderr and nothing but the one document to stdout, and no secret to either', async () => {
     world.sandbox.faults.clear();
     const daemon = await startDaemonProcess(world.configFile);
-    await expect.poll(() => arrived().length, { timeout: 20_000 }).toBe(COUNT);
+    await expect.poll(() => arrived().length, { timeout: 60_000 }).toBe(COUNT);
     daemon.signal('SIGINT');
     expect(await daemon.exited).toBe(0);
     expect(JSON.parse(daemon.stdout())).toMatchObject({ ok: true, pid: daemon.pid });

@@ -15,7 +15,7 @@ import { describeRedis, startRedis } from '../support/redis.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
 
 /** Within which something happens by itself, on a machine that is busy. */
-const SOON = { timeout: 15_000 };
+const SOON = { timeout: 60_000 };
 
 const OTHER = {
   ...PRODUCTS.source,
@@ -212,7 +212,7 @@ describeRedis('the daemon over Redis', () => {
     await daemon.runtime.pull('erp', 'cli', new AbortController().signal).catch(() => undefined);
     await redis.restart();
     await expect.poll(health, SOON).toEqual([200, 'ok']);
-    await expect.poll(() => world.contents().products.length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => world.contents().products.length, { timeout: 60_000 }).toBe(2);
     await daemon.stop();
     await world.remove();
     await redis.stop();

@@ -8,7 +8,7 @@ import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
 
-const SOON = { timeout: 15_000 };
+const SOON = { timeout: 60_000 };
 
 describe('the pull queue', () => {
   let queues: BullmqQueues;

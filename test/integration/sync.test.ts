@@ -276,15 +276,15 @@ describe('when answers are lost', () => {
     const runtime = await world.open();
     const blocker = new Database(join(world.folder, 'data/ledger.db'));
     const report = sync(runtime, { sources: [], waitMs: 30_000, abort: new AbortController().signal }, systemClock);
-    await vi.waitUntil(() => accepted() > 0, { timeout: 20_000, interval: 5 });
+    await vi.waitUntil(() => accepted() > 0, { timeout: 60_000, interval: 5 });
     blocker.exec('BEGIN IMMEDIATE');
-    await vi.waitUntil(async () => (await runtime.engine.status()).trouble !== null, { timeout: 20_000 });
+    await vi.waitUntil(async () => (await runtime.engine.status()).trouble !== null, { timeout: 60_000 });
     blocker.exec('ROLLBACK');
     blocker.close();
     expect(exitCodeOf(await report)).toBe(0);
     await runtime.close();
     expect(contents()).toEqual(ALL);
-  }, 60_000);
+  }, 180_000);
 
   it('parks what never gets a clear answer, after its own limit', async () => {
     await given({

@@ -39,8 +39,8 @@ describe('the web server', () => {
       },
     }));
     await daemon.ring('erp', 'schedule');
-    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 30_000 });
-    await vi.waitUntil(() => daemon.runtime.views.itemCounts().product.delivered === 1, { timeout: 30_000 });
+    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 60_000 });
+    await vi.waitUntil(() => daemon.runtime.views.itemCounts().product.delivered === 1, { timeout: 60_000 });
   });
   afterAll(async () => {
     await daemon.stop();

@@ -1,0 +1,58 @@
+// Which fault a test brings about and which invariants it then holds us to. `docs/reliability.md` is made from it.
+
+import type { TestOptions } from 'vitest';
+
+/** The invariants of the design, as docs/architecture.md has them. */
+export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9';
+
+/** What can go wrong, in the order and the words of the matrix. */
+export const FAULTS = {
+  'process-killed': 'The process is killed with SIGKILL at any instant',
+  'write-cut': 'The process is killed at each write and fsync of the ledger',
+  'power-cut': 'The power fails: what was not fsynced is gone',
+  'process-stopped': 'The process is frozen until its locks lapse, and goes on',
+  shutdown: 'SIGTERM, and a second signal while it drains',
+  'disk-full': 'The disk is full for a while',
+  'disk-error': 'Writing or fsyncing fails with EIO',
+  'ledger-corrupt': 'The ledger is damaged',
+  'ledger-restored': 'The ledger is yesterday’s backup',
+  'ledger-newer': 'The ledger is from a newer version',
+  'queue-lost': 'The queue is wiped (FLUSHALL), or Redis restarts empty',
+  'redis-killed': 'Redis is killed, with an append-only file and without',
+  'redis-memory': 'Redis is out of memory',
+  'api-killed': 'The platform is killed amid its work',
+  'api-down': 'The platform is away: 503, refused connections, a long outage',
+  'answer-lost': 'An answer is lost, cut or unreadable, before or after the effect',
+  'server-error': 'The platform answers 5xx, before or after the effect',
+  throttled: 'The platform answers 429',
+  'key-refused': 'The platform refuses the key, the plan or a scope',
+  gate: 'A gate of the platform says no',
+  'cached-refusal': 'The platform repeats an old refusal for an idempotency key',
+  'keys-ignored': 'The platform ignores or forgets idempotency keys',
+  'network-slow': 'The network is slow, or hands bytes on in slices',
+  'network-reset': 'Connections are reset, closed late or half open',
+  'network-down': 'The network is down for a while',
+  'clock-jump': 'The clock jumps by an hour or a day, forwards or back',
+  'summer-time': 'Summer time begins or ends',
+  'bad-row': 'A row is wrong, or an item is poison to the platform',
+  'changed-amid': 'The source changes while deliveries are in flight',
+} as const;
+export type Fault = keyof typeof FAULTS;
+
+declare module 'vitest' {
+  interface TaskMeta {
+    covers?: { faults: readonly Fault[]; invariants: readonly Invariant[] };
+  }
+}
+
+/**
+ * Options of a test: `it('sentence', covers('queue-lost', 'I5', 'I8'), async () => …)`. Name only what the test asserts:
+ * each name puts the test into a cell of the matrix. The generator reads the call from the text of the file, so its
+ * arguments are literals; an array names several faults.
+ */
+export function covers(
+  faults: Fault | readonly Fault[],
+  ...invariants: readonly [Invariant, ...Invariant[]]
+): TestOptions {
+  return { meta: { covers: { faults: typeof faults === 'string' ? [faults] : faults, invariants } } };
+}
