@@ -15,6 +15,7 @@ import { addQuarantineCommand } from './quarantine.ts';
 import { addReplayCommand } from './replay.ts';
 import { addReportCommand } from './report.ts';
 import { addSandboxCommand } from './sandbox.ts';
+import { addSettleCommand } from './settle.ts';
 import { addShowCommand } from './show.ts';
 import { addStartCommand } from './start.ts';
 import { addStatusCommand } from './status.ts';
@@ -84,6 +85,7 @@ export function createProgram(options: {
   addShowCommand(program, runQuietly);
   addQuarantineCommand(program, runQuietly);
   addReplayCommand(program, runQuietly);
+  addSettleCommand(program, runQuietly);
   addPublishCommands(program, runQuietly);
   addPublicationsCommand(program, runQuietly);
   addPdfCommand(program, runQuietly);

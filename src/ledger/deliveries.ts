@@ -52,6 +52,9 @@ const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.source,
   d.path, d.body, d.attempts, d.reason, i.natural_key AS naturalKey, i.remote_id AS remoteId, i.baseline,
   i.baseline_hash AS baselineHash, d.uncertain, d.import_id AS importId FROM deliveries d JOIN items i ON i.id = d.item_id`;
 
+/** What the timeline tells of a person's word. */
+const ARRIVED = { message: 'A person has said that it arrived.' };
+
 /** Steps of a passport that are taken for complete products alone. */
 const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
 
@@ -217,7 +220,7 @@ export function createDeliveries(
   function settleRow(row: DeliveryRow, verdict: Verdict): Settled {
     const deliveryId = row.id;
     if (verdict.kind === 'delivered') {
-      if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, null);
+      if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, verdict.by === 'person' ? ARRIVED : null);
       return { deliveryId, released: deliver(row, verdict), applied: true };
     }
     const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[verdict.kind](verdict as never);
@@ -229,7 +232,8 @@ export function createDeliveries(
     const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
     // What became of a passport is looked up before it ends so, and its next step depends on where it is.
     // What is parked is proven to have had no effect.
-    const open = row.uncertain === 1 && verdict.kind !== 'parked' && row.kind !== 'passport';
+    const absent = verdict.kind === 'parked' || (verdict.kind === 'rejected' && verdict.absent === true);
+    const open = row.uncertain === 1 && !absent && row.kind !== 'passport';
     if (ended && open) forgetBaseline(row);
     const follower = ended && items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return { deliveryId, released: follower, applied: true };

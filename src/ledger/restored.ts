@@ -2,7 +2,8 @@
 //
 // So a create does not go out unasked. A product or material is looked for in a complete listing first, until one has held
 // nothing but what the ledger knows. A BOM item cannot be read: it is left to a person, unless it cannot have been written
-// then, because its row came after the first complete read since, or what it belongs to has been created since.
+// then, because its row came after the first complete read since, or what it belongs to has been created since, or because
+// a person has looked and said so.
 
 import type { Operation, Reason } from '../domain/delivery.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
@@ -32,7 +33,8 @@ const RESTORED_AT = 'restored_at';
 export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>): Restored {
   const meta = createMeta(db);
   const sql = {
-    // 1 for a BOM item whose row was there before the lost time was over, and whose ends were.
+    // 1 for a BOM item whose row was there before the lost time was over, and whose ends were, and of which nobody has said
+    // that it is not at the platform.
     suspectPart: db
       .prepare<[{ itemId: number }], number>(
         `SELECT 1 FROM meta m WHERE m.name = '${RESTORED_AT}'
@@ -40,6 +42,9 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
            SELECT 1 FROM items i JOIN records r ON r.id = i.record_id JOIN streams s ON s.id = r.stream_id
            JOIN meta b ON b.name = 'restored_read:' || s.source
            WHERE i.id = @itemId AND r.id > CAST(b.value AS INTEGER))
+         AND NOT EXISTS (
+           SELECT 1 FROM events e WHERE e.item_id = @itemId AND e.type = 'rejected' AND e.detail ->> 'code' = 'person'
+             AND e.at >= CAST(m.value AS INTEGER))
          AND NOT EXISTS (
            SELECT 1 FROM refs f JOIN items p ON p.kind = f.kind AND p.key = f.key JOIN deliveries d ON d.item_id = p.id
            WHERE f.item_id = @itemId AND d.operation = p.kind || '.create' AND d.state = 'delivered'

@@ -15,6 +15,7 @@ import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
 import { acquireLock, type LedgerHolder } from './lock.ts';
 import { createMeta, type Meta } from './meta.ts';
+import { createNamedDoubts } from './named-doubts.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
 import { createReplay } from './replay.ts';
@@ -127,6 +128,7 @@ function compose(
   const passports = createPassports(context, items);
   const deliveries = createDeliveries(context, { items, imports, passports }, options.encode);
   const replay = createReplay(context, { items, imports }, staging);
+  const named = createNamedDoubts(context);
   const prune = createPrune(context);
   const commit = createGroupCommit(db, highWater);
 
@@ -148,6 +150,8 @@ function compose(
     settle: (settlement) => commit.run(() => deliveries.settle(settlement)),
     settleImport: (settlement) => commit.run(() => deliveries.settleImport(settlement)),
     doubtfulDeliveries: async (request) => deliveries.doubtful(request),
+    doubtsOf: async (name) => named.doubtsOf(name),
+    boundTo: async (kind, remoteId) => named.boundTo(kind, remoteId),
     replayCandidates: async (request) => replay.candidates(request),
     replay: (request) => commit.run(() => replay.replay(request)),
     forceDoubts: (request) => commit.run(() => replay.forceDoubts(request)),

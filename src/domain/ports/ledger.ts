@@ -171,7 +171,8 @@ export type Verdict =
   /** `absent` says that the write is proven not to have taken effect; otherwise sending it again is only safe. */
   | { kind: 'resend'; dueAt: number; absent: boolean; reason: Reason }
   | { kind: 'blocked'; reason: Reason }
-  | { kind: 'rejected'; reason: Reason }
+  /** `absent` says that the write is proven not to have taken effect, whatever was open before. */
+  | { kind: 'rejected'; reason: Reason; absent?: true }
   | { kind: 'parked'; reason: Reason };
 
 export interface Settlement {
@@ -228,6 +229,13 @@ export interface SentProduct {
   /** The fields that were to change; null where it is not known what the API had before. */
   changed: string[] | null;
   remoteId: JsonValue;
+}
+
+/** A delivery in doubt, whether or not it may be looked at by now. */
+export interface NamedDoubt extends DueDelivery {
+  /** Of what was sent; of a passport its product's. */
+  naturalKey: string | null;
+  reason: Reason;
 }
 
 export interface ReplaySelection {
@@ -313,6 +321,10 @@ export interface Ledger {
   settleImport(settlement: ImportSettlement): Promise<Settled[]>;
   /** Doubts whose next look is due, but for those that are held. */
   doubtfulDeliveries(request: { limit: number; held?: Held }): Promise<DoubtfulDelivery[]>;
+  /** Doubts of the items with this key, or with this natural key where none has the key. */
+  doubtsOf(name: string): Promise<NamedDoubt[]>;
+  /** The key of the item that is bound to this remote id, or null. */
+  boundTo(kind: ListableKind, remoteId: JsonValue): Promise<string | null>;
 
   /** Stored records behind what a selection names, in pages by record id. */
   replayCandidates(request: { selection: ReplaySelection; afterId: number; limit: number }): Promise<ReplayCandidate[]>;
