@@ -5,8 +5,8 @@ import type { NamedDoubt } from '../domain/ports/ledger.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { outcomeFault } from './outcome-fault.ts';
-import { plural, printable } from './style.ts';
-import { kindWord } from './words.ts';
+import { plural } from './style.ts';
+import { formatValue, kindWord } from './words.ts';
 
 type Opened = Pick<Runtime, 'ledger' | 'views' | 'target'>;
 
@@ -25,7 +25,7 @@ export async function remoteIdOf(
   const remoteId = given === null ? await readBack(doubt, kind, target, abort) : inOwnType(given, kind, views);
   const other = await ledger.boundTo(kind, remoteId);
   if (other === null) return remoteId;
-  const id = printable(String(remoteId));
+  const id = formatValue(remoteId);
   throw fault('usage', `The id ${id} is that of the ${kindWord(kind)} "${other}" already.`, {
     suggestion: 'Look at the platform which id the item has there, and name it with --id.',
   });
