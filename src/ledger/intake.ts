@@ -25,7 +25,8 @@ interface KnownRecord {
 /** The way of records into the ledger. Each function is the body of one transaction. */
 export interface Intake {
   startRun(start: RunStart): StartedRun;
-  stagePage(page: PageToStage): StagedPage;
+  /** Leaves `seen` as it is: the page's records, which it gives by id, belong there once they are durable. */
+  stagePage(page: PageToStage): StagedPage & { ids: number[] };
   endStream(end: StreamEnd): { missing: number; guarded: string | null };
   endRun(end: { runId: number; result: RunResult; error?: string }): void;
   pendingRecords(request: { source: string; afterId: number; limit: number }): PendingRecord[];
@@ -170,9 +171,11 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
       return { runId, cursors };
     },
 
-    stagePage({ runId, source, stream, records, seen, hold, cursor }) {
+    stagePage({ runId, source, stream, records, seen: seenBefore, hold, cursor }) {
       const { id: streamId } = streamOf(source, stream);
       const into = { streamId, runId, state: hold ? ('stale' as const) : ('pending' as const) };
+      const ids = new Set<number>();
+      const seen = { has: (id: number) => ids.has(id) || seenBefore.has(id), add: (id: number) => void ids.add(id) };
       let changed = 0;
       for (const record of records) {
         const { key, known } = identify(record, streamId, seen);
@@ -189,7 +192,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
       sql.countPage.run(records.length, records.length - changed, runId, streamId);
       // I1: the cursor moves only with its page.
       if (cursor !== undefined) sql.setCursor.run(JSON.stringify(cursor), streamId);
-      return { changed };
+      return { changed, ids: [...ids] };
     },
 
     endStream({ runId, source, stream, seen, flagItems, guard }) {

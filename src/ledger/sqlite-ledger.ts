@@ -13,6 +13,7 @@ import { assertNotRestored, createHighWater, type HighWater } from './high-water
 import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
+import { ledgerFaultOf } from './ledger-fault.ts';
 import { acquireLock, type LedgerHolder } from './lock.ts';
 import { createMeta, type Meta } from './meta.ts';
 import { createNamedDoubts } from './named-doubts.ts';
@@ -46,7 +47,7 @@ export interface SqliteLedger extends Ledger {
 /**
  * Opens the ledger for writing, as its only writer.
  *
- * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.newer` or `ledger.restored`
+ * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.unwritable`, `ledger.newer` or `ledger.restored`
  */
 export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const { file, target, clock } = options;
@@ -72,7 +73,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   } catch (error) {
     db?.close();
     lock.release();
-    throw error;
+    throw ledgerFaultOf(error) ?? error;
   }
 }
 
@@ -137,7 +138,12 @@ function compose(
     views: createViews(db, passportRules),
     recover: (settlingDelayMs) => commit.run(() => deliveries.recover(settlingDelayMs)),
     startRun: (start) => commit.run(() => intake.startRun(start)),
-    stagePage: (page) => commit.run(() => intake.stagePage(page)),
+    async stagePage(page) {
+      const { changed, ids } = await commit.run(() => intake.stagePage(page));
+      // A page that could not be stored is staged again, and its rows must not pass for repeated ones then.
+      for (const id of ids) page.seen.add(id);
+      return { changed };
+    },
     endStream: (end) => commit.run(() => intake.endStream(end)),
     endRun: (end) => commit.run(() => intake.endRun(end)),
     pendingRecords: async (request) => intake.pendingRecords(request),

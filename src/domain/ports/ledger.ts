@@ -39,7 +39,7 @@ export interface PageToStage {
   source: string;
   stream: string;
   records: readonly IncomingRecord[];
-  /** What this run has seen so far; the page's records are added to it. */
+  /** What this run has seen so far; the page's records are added to it once they are stored. */
   seen: SeenRecords;
   /**
    * True where records have no key, so that a changed row is a new record, and the old one is known to be gone only when
