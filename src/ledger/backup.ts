@@ -6,6 +6,7 @@ import type { ItemCounts } from '../domain/ports/ledger-views.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { openDatabaseReadOnly } from './database.ts';
 import { createItemCounts } from './item-counts.ts';
+import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPlace, sidecarsOf } from './ledger-place.ts';
 import { markAsBackup, syncFile } from './put-in-place.ts';
 
@@ -57,6 +58,8 @@ export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): B
   } catch (error) {
     rmSync(partial, { force: true });
     if (error instanceof Fault) throw error;
+    const damage = ledgerFaultOf(error);
+    if (damage?.code === 'ledger.unreadable') throw damage;
     throw fault('ledger.unwritable', `The backup ${backup} cannot be made: ${messageOf(error)}.`, {
       suggestion:
         'Name a file in a folder that exists, may be written and has room. `dpp-sync ledger verify` says whether the ledger is sound.',

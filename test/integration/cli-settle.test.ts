@@ -1,32 +1,18 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Profile } from '../../src/domain/profile.ts';
-import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { systemClock } from '../../src/lib/clock.ts';
+import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import type { CliResult } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
-import {
-  bomItem,
-  items,
-  mapRows,
-  material,
-  NO_PASSPORTS,
-  plainEncode,
-  plainEncodeImport,
-  product,
-  pullRows,
-  row,
-  text,
-} from '../support/ledger.ts';
+import { bomItem, items, mapRows, material, product, pullRows, row, text } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 import { SMALL_SOURCES } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
+import { withLedger } from '../support/world-ledger.ts';
 
 let world: World;
 /** A product, a material and a BOM item of both; of the first two the answers are lost. */
 beforeEach(async () => {
   world = await createWorld({ config: { sources: SMALL_SOURCES } });
-  await withLedger(async (ledger) => {
+  await withLedger(world, async (ledger) => {
     const kinds = { P1: product('P1'), M1: material('M1'), B1: bomItem('B1', 'P1', 'M1') };
     await pullRows(ledger, { rows: Object.keys(kinds).map((id) => row(id)) });
     await mapRows(ledger, ({ id }) => items(kinds[text(id) as keyof typeof kinds]));
@@ -36,24 +22,6 @@ beforeEach(async () => {
 afterEach(() => world.remove());
 
 const LOST = { code: 'reset', message: 'The connection was reset.' };
-
-async function withLedger<T>(work: (ledger: SqliteLedger) => Promise<T>): Promise<T> {
-  const ledger = openSqliteLedger({
-    file: join(world.folder, 'data/ledger.db'),
-    target: world.baseUrl,
-    profile: Profile.parse({}),
-    passportRules: NO_PASSPORTS,
-    encode: plainEncode,
-    encodeImport: plainEncodeImport,
-    clock: systemClock,
-    command: 'test',
-  });
-  try {
-    return await work(ledger);
-  } finally {
-    await ledger.close();
-  }
-}
 
 async function loseAnswers(ledger: SqliteLedger): Promise<void> {
   for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
@@ -124,7 +92,7 @@ describe('dpp-sync settle', () => {
 
   it('takes an id for no two items', async () => {
     await settle('P1', '--delivered', '--id', '7');
-    await withLedger(async (ledger) => {
+    await withLedger(world, async (ledger) => {
       await pullRows(ledger, { stream: 'more', rows: [row('P2')] });
       await mapRows(ledger, () => items(product('P2')));
       await loseAnswers(ledger);
@@ -135,7 +103,7 @@ describe('dpp-sync settle', () => {
   });
 
   it('asks which one is meant where several are in doubt', async () => {
-    await withLedger(async (ledger) => {
+    await withLedger(world, async (ledger) => {
       await pullRows(ledger, { stream: 'more', rows: [row('X')] });
       await mapRows(ledger, () => items({ ...material('P1'), payload: { code: 'other', name: 'P1' } }));
       await loseAnswers(ledger);
@@ -168,7 +136,7 @@ describe('dpp-sync settle', () => {
   });
 
   it('ends with 3 and names the holder while another process works on the ledger', async () => {
-    await withLedger(async () => {
+    await withLedger(world, async () => {
       const { exitCode, json } = await settle('P1', '--rejected');
       expect(exitCode).toBe(3);
       expect(json()).toMatchObject({

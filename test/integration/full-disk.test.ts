@@ -228,6 +228,5 @@ describeSmallDisk('a daemon whose disk is full', () => {
       expect(world.requests()).toMatchObject({ 'product.create': COUNT });
       expect(verifyLedger(join(world.folder, 'data/ledger.db'), quiet)?.findings).toEqual([]);
     },
-    180_000,
   );
 });
