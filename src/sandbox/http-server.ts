@@ -68,7 +68,13 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   });
   app.server.on('checkExpectation', createExpectationHandler(styled, enterUnread));
 
-  const finish = (reply: FastifyReply, answer: Answer, entry: Partial<SandboxEvent>): FastifyReply => {
+  /** @param caller who was admitted, where anybody was */
+  const finish = (
+    reply: FastifyReply,
+    answer: Answer,
+    entry: Partial<SandboxEvent>,
+    caller: Caller | null = null,
+  ): FastifyReply => {
     const { status, headers, document, body, contentType } = parts.style(answer, entry.operation ?? null);
     const replayed = headers !== undefined && 'idempotent-replayed' in headers;
     const { operation = null, naturalKey = null, error } = entry;
@@ -78,7 +84,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
       'content-type': document?.type ?? contentType,
       'content-length': Buffer.byteLength(bytes),
     };
-    Object.assign(set, callerOf(reply.request)?.headers, headers);
+    Object.assign(set, caller?.headers, headers);
     // A connection that is kept alive now would keep the closing server waiting.
     if (parts.closing.aborted) set.connection = 'close';
     // Nothing is left to be done that Fastify's way of sending is for, and it takes longer than the operation itself.
@@ -109,7 +115,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
       const naturalKey = conclusion.naturalKey ?? null;
       const { answer, body } = conclusion;
       if (answer && !body) {
-        finish(reply, answer, { operation, naturalKey });
+        finish(reply, answer, { operation, naturalKey }, callerOf(request));
         return undefined;
       }
       const sent = answer && parts.style(answer, operation);
@@ -158,9 +164,14 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
         journal.request({ at: clock.now(), operation, naturalKey: null, ending: 'reset' });
         reply.hijack();
       } else if (status < 500) {
-        finish(reply, refusal(status, error.message, error.answerHeaders), { operation });
+        finish(reply, refusal(status, error.message, error.answerHeaders), { operation }, callerOf(request));
       } else {
-        finish(reply, refusal(500, 'Internal server error.'), { operation, error: messageOf(error) });
+        finish(
+          reply,
+          refusal(500, 'Internal server error.'),
+          { operation, error: messageOf(error) },
+          callerOf(request),
+        );
       }
     };
   };
@@ -183,7 +194,12 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     if (!isOpen && !isAdmitted(request, reply, null)) return;
     // A path whose parameter is too long has the right method, and is there no more than any other.
     const isOther = allowed !== undefined && !allowed.includes(request.method);
-    finish(reply, isOther ? refusal(405, 'Method not allowed.', { allow: allowed.join(', ') }) : NOT_FOUND, {});
+    finish(
+      reply,
+      isOther ? refusal(405, 'Method not allowed.', { allow: allowed.join(', ') }) : NOT_FOUND,
+      {},
+      callerOf(request),
+    );
   };
   app.addHook('onRequest', (request, reply, done) => {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') finish(reply, NO_HOST, {});
