@@ -10,6 +10,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { runHere } from '../support/cli-here.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { NO_PASSPORTS, plainEncode, plainEncodeImport, row, TARGET, text } from '../support/ledger.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 import { createWorld, type World } from '../support/world.ts';
@@ -157,6 +158,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
 });
 
 describeSmallDisk('a daemon whose disk is full', () => {
+  const queue = quickQueue();
   const COUNT = 120;
   const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
   let world: World;
@@ -164,6 +166,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
   beforeEach(async () => {
     world = await createWorld({
       config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+      queue: queue(),
       files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
       // Slow enough for requests to be under way when the disk becomes full.
       sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 100 }] },

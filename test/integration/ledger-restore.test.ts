@@ -6,11 +6,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { runHere } from '../support/cli-here.ts';
+import { violations } from '../support/invariants.ts';
 import { text } from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';
 import { largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { API_KEY, createWorld, type World } from '../support/world.ts';
 
 const OPEN_GATES = {
   productComplete: { enabled: false },
@@ -20,7 +21,10 @@ const OPEN_GATES = {
 
 const queue = quickQueue();
 let world: World;
+/** What the source has now. */
+let current: SmallExport;
 beforeEach(async () => {
+  current = SMALL;
   world = await createWorld({
     config: { sources: SMALL_SOURCES },
     queue: queue(),
@@ -29,7 +33,12 @@ beforeEach(async () => {
     profile: { idempotency: 'none', settlingDelayMs: { reset: 20, timeout: 20 } },
   });
 });
-afterEach(() => world.remove());
+afterEach(async () => {
+  const ledgerFile = join(world.folder, 'data/ledger.db');
+  const evidence = { ledgerFile, platform: world.sandbox.inspect(), source: current, secrets: [API_KEY] };
+  expect(violations({ ...evidence, bomItems: 'or_doubted' })).toEqual([]);
+  await world.remove();
+});
 
 const command = (...args: string[]) => runHere([...args, '-c', world.configFile, '--json']);
 const backupFile = () => join(world.folder, 'backup.db');
@@ -41,7 +50,8 @@ function configure(passports: Record<string, string>): void {
 }
 
 function exportNow(change: Partial<SmallExport>): void {
-  for (const [path, content] of Object.entries(smallFiles({ ...SMALL, ...change }))) world.write(path, content);
+  current = { ...SMALL, ...change };
+  for (const [path, content] of Object.entries(smallFiles(current))) world.write(path, content);
 }
 
 const renamed = <T extends { id: string }>(rows: T[], id: string, name: string): T[] =>
@@ -120,7 +130,7 @@ describe('a ledger that is restored from a backup', () => {
     covers('ledger-restored', 'I4', 'I6'),
     async () => {
       const count = 40;
-      for (const [path, content] of Object.entries(smallFiles(largeExport(count)))) world.write(path, content);
+      exportNow(largeExport(count));
       const syncing = world.sync();
       while (world.contents().products.length < count / 2) await nextTurn();
       const backup = await command('ledger', 'backup', backupFile());
