@@ -62,7 +62,7 @@ const stateOf = (kind: 'product' | 'material' | 'bom_item' | 'passport', key: st
 const replayAll = (force: boolean, dryRun = false) =>
   replay(
     {
-      selection: { states: ['in_doubt', 'rejected', 'blocked'], sources: [], keys: [], deliveryIds: [] },
+      selection: { states: ['in_doubt', 'rejected', 'blocked', 'parked'], sources: [], keys: [], deliveryIds: [] },
       force,
       dryRun,
     },
@@ -205,6 +205,35 @@ describe("a person's word that a write did not arrive", () => {
     expect(stateOf('bom_item', 'B1')).toBe('due');
     await deliverAll(fixture.ledger);
   });
+});
+
+describe('a definitive refusal', () => {
+  it.each(['blocked', 'rejected', 'parked'] as const)(
+    'ends its revision, so that what is asked again as %s goes out under another key',
+    covers('cached-refusal', 'I2', 'I6'),
+    async (kind) => {
+      await stage({ P1: items(product('P1')) });
+      const claimNext = async () => {
+        const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+        const claim = await fixture.ledger.claim(due?.id ?? 0);
+        if (claim.status !== 'claimed') throw new Error('nothing is due');
+        return claim.delivery;
+      };
+      const first = await claimNext();
+      if (kind === 'parked') await fixture.ledger.settle({ deliveryId: first.id, verdict: DOUBT });
+      await fixture.ledger.settle({
+        deliveryId: first.id,
+        verdict: { kind, reason: { code: 'refused', message: 'no' } },
+      });
+      expect(stateOf('product', 'P1')).toBe(kind);
+      expect(await replayAll(false)).toMatchObject({ staged: 1 });
+      const second = await claimNext();
+      expect(second.body).toBe(first.body);
+      expect(second.revision).toBe(first.revision + 1);
+      expect(second.idempotencyKey).not.toBe(first.idempotencyKey);
+      await fixture.ledger.settle({ deliveryId: second.id, verdict: DONE });
+    },
+  );
 });
 
 describe('replay --force', () => {
