@@ -232,4 +232,30 @@ describeSmallDisk('a daemon whose disk is full', () => {
       expect(verifyLedger(join(world.folder, 'data/ledger.db'), quiet)?.findings).toEqual([]);
     },
   );
+
+  it(
+    'can be stopped meanwhile, and the next start loses and doubles nothing',
+    covers(['disk-full', 'shutdown'], 'I5', 'I6', 'I8'),
+    async () => {
+      const { daemon } = await startDaemon(world);
+      await daemon.ring('erp', 'schedule');
+      await expect.poll(() => world.contents().products.length, SOON).toBeGreaterThanOrEqual(10);
+      disk.fill();
+      await expect
+        .poll(async () => (await daemon.runtime.engine.status()).trouble?.message, SOON)
+        .toContain('disk is full');
+      await daemon.stop();
+      disk.clear();
+      const report = await world.sync();
+      expect(report.items.product).toEqual({ delivered: COUNT });
+      expect(
+        world
+          .contents()
+          .products.map(({ sku }) => text(sku))
+          .toSorted(),
+      ).toEqual(rows.map((one) => one.slice(0, 6)));
+      expect(world.sandbox.inspect().writes.filter(({ count }) => count !== 1)).toEqual([]);
+      expect(verifyLedger(join(world.folder, 'data/ledger.db'), quiet)?.findings).toEqual([]);
+    },
+  );
 });
