@@ -22,6 +22,7 @@ import {
   TARGET,
   text,
 } from '../support/ledger.ts';
+import { covers } from '../support/reliability.ts';
 
 let fixture: LedgerFixture;
 beforeEach(() => {
@@ -257,6 +258,34 @@ describe('a ledger that was put back', () => {
     expect(await reopens()).toMatch(/ledger\.restored/);
     await recoverFixture();
   });
+
+  it(
+    'gives no write the idempotency key that it may have had in the lost time',
+    covers('ledger-restored', 'I2'),
+    async () => {
+      const keyOfNext = async () => {
+        await pullRows(fixture.ledger, { rows: [row('1')] });
+        await mapRows(fixture.ledger, () => items(product('1')));
+        fixture.clock.advance(1);
+        const [doubt] = await fixture.ledger.doubtfulDeliveries({ limit: 1 });
+        const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+        const reason = { code: 'restored', message: 'absent' };
+        const absent = { kind: 'resend', dueAt: 0, absent: true, reason } as const;
+        if (doubt) await fixture.ledger.settle({ deliveryId: doubt.id, verdict: absent });
+        const claim = await fixture.ledger.claim(doubt?.id ?? due?.id ?? 0);
+        if (claim.status !== 'claimed') throw new Error('nothing is due');
+        return { revision: claim.delivery.revision, key: claim.delivery.idempotencyKey };
+      };
+      backup(beside('backup.db'));
+      const lost = await keyOfNext();
+      await fixture.ledger.close();
+      restore(beside('backup.db'));
+      expect(await reopens()).toBe('opened');
+      const now = await keyOfNext();
+      expect(now.revision).toBe(lost.revision);
+      expect(now.key).not.toBe(lost.key);
+    },
+  );
 
   it('is not restored while it is held, from another target, or from what is damaged or no ledger', async () => {
     backup(beside('backup.db'));
