@@ -39,6 +39,8 @@ export type Action = (context: CommandContext) => Promise<number>;
 /** Runs a command's action with its context. */
 export type RunAction = (action: Action) => Promise<void>;
 
+/** Within the half minute that supervisors commonly give, and longer than the daemon gives itself. */
+const DRAIN_MS = 28_000;
 const SHOW_CURSOR = '\u001b[?25h';
 
 /** A context, and what its owner does with it at the end. */
@@ -98,13 +100,20 @@ export function createContext(options: {
       }
     },
     interruption() {
-      interruption ??= interruptible(
-        () => output.note('Stopping: what is under way is finished first. Press Ctrl-C again to stop at once.'),
-        () => {
-          if (output.watched) process.stderr.write(SHOW_CURSOR);
-          process.exit(1);
+      const end = (): never => {
+        if (output.watched) process.stderr.write(SHOW_CURSOR);
+        process.exit(1);
+      };
+      interruption ??= interruptible({
+        onFirst: () =>
+          output.note('Stopping: what is under way is finished first. Press Ctrl-C again to stop at once.'),
+        onSecond: end,
+        drainMs: DRAIN_MS,
+        onLate() {
+          output.error('Not everything ended in time. What has no answer yet is looked up the next time.');
+          end();
         },
-      );
+      });
       return interruption.signal;
     },
   };

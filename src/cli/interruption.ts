@@ -8,16 +8,29 @@ export interface Interruption {
 /** npm passes a Ctrl-C on that the terminal has delivered already: the second of such a pair is the same key press. */
 const SAME_PRESS_MS = 500;
 
+export interface InterruptionOptions {
+  onFirst: () => void;
+  /** Ends the process. */
+  onSecond: () => void;
+  /** How long what is under way may take to end. */
+  drainMs: number;
+  /** Called when it has not ended by then. Ends the process. */
+  onLate: () => void;
+}
+
 /**
  * Turns the first SIGINT or SIGTERM into an abort, so that what is under way can be finished. A second one ends the
- * process at once: nothing is lost by that, since what is sent is in the ledger before the first byte goes out.
+ * process at once, and so does the end of the time for that: nothing is lost by it, since what is sent is in the ledger
+ * before the first byte goes out.
  */
-export function interruptible(onFirst: () => void, onSecond: () => void): Interruption {
+export function interruptible({ onFirst, onSecond, drainMs, onLate }: InterruptionOptions): Interruption {
   const controller = new AbortController();
   let firstAt = 0;
+  let late: NodeJS.Timeout | undefined;
   const handle = (): void => {
     if (!controller.signal.aborted) {
       firstAt = performance.now();
+      late = setTimeout(onLate, drainMs).unref();
       onFirst();
       controller.abort();
     } else if (performance.now() - firstAt > SAME_PRESS_MS) {
@@ -29,6 +42,7 @@ export function interruptible(onFirst: () => void, onSecond: () => void): Interr
   return {
     signal: controller.signal,
     dispose() {
+      clearTimeout(late);
       process.off('SIGINT', handle);
       process.off('SIGTERM', handle);
     },

@@ -1,3 +1,5 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { nextRunsOf } from '../daemon/next-runs.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
@@ -7,7 +9,7 @@ import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
-import { formatCount, formatDuration, formatTable, formatTime, printable } from './style.ts';
+import { formatBytes, formatCount, formatDuration, formatTable, formatTime, printable } from './style.ts';
 import { type Attention, attentionLines, attentionOf, itemLines, passportLines } from './sync-report.ts';
 
 const EXAMPLES = `
@@ -41,6 +43,8 @@ interface SourceStatus {
 }
 
 interface Found {
+  /** Room on the ledger's disk in bytes; null where it cannot be told. */
+  freeBytes: number | null;
   items: ItemCounts;
   attention: Attention;
   sources: SourceStatus[];
@@ -56,6 +60,7 @@ async function status(context: CommandContext): Promise<number> {
   async function look(ledger: OpenedViews): Promise<Found> {
     const { views } = ledger;
     return {
+      freeBytes: roomBeside(config.ledger),
       items: views.itemCounts(),
       attention: attentionOf(views, []),
       sources: config.sources.map(({ id }) => ({
@@ -68,6 +73,7 @@ async function status(context: CommandContext): Promise<number> {
   }
 
   const found = opened ?? {
+    freeBytes: null,
     items: { product: {}, material: {}, bom_item: {} },
     attention: { waitingFor: [], stuck: [], quarantined: 0, passports: {} },
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
@@ -98,7 +104,7 @@ function statusDocument(found: Found, config: RuntimeConfig, facts: { ok: boolea
   const { items, attention, sources, queue } = found;
   return {
     ok: facts.ok,
-    ledger: { file: config.ledger, exists: facts.exists },
+    ledger: { file: config.ledger, exists: facts.exists, freeBytes: found.freeBytes },
     items,
     passports: attention.passports,
     quarantined: attention.quarantined,
@@ -150,9 +156,30 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   );
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   output.print(`  ${paint('dim', `times are in ${zone}`)}`, '', queueLine(found.queue));
+  if (found.freeBytes !== null && found.freeBytes < LITTLE_ROOM_BYTES) output.print(roomLine(found.freeBytes));
   const lines = attentionLines(found.items, found.attention, paint);
   if (lines.length > 0) output.print('', ...lines);
 }
+
+/** As much as the ledger's log may take. */
+const LITTLE_ROOM_BYTES = 64 * 1024 * 1024;
+
+function roomBeside(ledger: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(ledger));
+    return bavail * bsize;
+  } catch {
+    // It is only told where the system knows it.
+    return null;
+  }
+}
+
+function roomLine(freeBytes: number): string {
+  const left = freeBytes < FULL_BYTES ? 'is full' : `has ${formatBytes(freeBytes)} left`;
+  return `Ledger: its disk ${left}. While it is full nothing is read or sent; then everything goes on by itself.`;
+}
+
+const FULL_BYTES = 64 * 1024;
 
 function resultOf({ result, error, startedAt, endedAt, streams }: RunView): string {
   if (result === 'failed') return `failed: ${error ?? 'no reason was kept'}`;

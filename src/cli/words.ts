@@ -67,7 +67,7 @@ export const NEXT_STEPS: Record<ItemState, string> = {
   sending: 'Nothing: it is under way.',
   waiting: 'See to it that what it refers to is delivered; it goes out by itself then.',
   in_doubt:
-    'Look at the platform whether it arrived. It is read back by itself where the API can tell; else `dpp-sync replay --key KEY --force` sends it again.',
+    'It is looked up by itself where the API can tell. Else look at the platform and say so: `dpp-sync settle KEY --delivered` or `--rejected`; `dpp-sync replay --key KEY --force` sends it again.',
   blocked: 'Mend what the platform names, then run `dpp-sync replay --key KEY`.',
   rejected:
     'Correct the row in the source, or the mapping; the next sync takes it up. Or run `dpp-sync replay --key KEY`.',

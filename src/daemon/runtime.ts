@@ -19,7 +19,7 @@ import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Target } from '../domain/ports/target.ts';
 import { openSqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
-import { messageOf } from '../lib/errors.ts';
+import { type Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
@@ -70,8 +70,12 @@ export interface Runtime {
   voided: number;
   /** Opens the queue and begins to map and deliver; further calls change nothing. */
   startWorkers(): Promise<void>;
-  /** Pulls one source now. Changed records ring the workers, which are started when they are first needed. */
-  pull(source: string, trigger: RunTrigger, abort: AbortSignal): Promise<PullResult>;
+  /**
+   * Pulls one source now. Changed records ring the workers, which are started when they are first needed.
+   *
+   * @param waitMs how long a ledger that cannot be written is waited for; without an end where it is left out
+   */
+  pull(source: string, trigger: RunTrigger, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
   replay(request: ReplayRequest): Promise<ReplayReport>;
   /** True while there is something to map, or a source is being mapped. */
   mapping(): boolean;
@@ -178,6 +182,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       if (event.type === 'mapped') engine.wake();
     }
 
+    function tellPause(source: string, reason: Fault | null): void {
+      if (reason === null) log.info({ source }, `The run of ${source} goes on.`);
+      else log.error({ source, error: reason.message }, `The run of ${source} rests: ${reason.message}`);
+    }
+
     let workers: Promise<void> | null = null;
     const startWorkers = (): Promise<void> => {
       workers ??= (async () => {
@@ -206,7 +215,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       replay: replayNow,
       mapping,
 
-      async pull(id, trigger, abort) {
+      async pull(id, trigger, abort, waitMs = Number.POSITIVE_INFINITY) {
         const source = config.sources.find((one) => one.id === id);
         if (!source) throw fault('usage', `There is no source "${id}" in ${config.file}.`);
         const mapper = await mappers.refresh(id);
@@ -225,7 +234,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
               log.warn({ source: changed, error: messageOf(error) }, 'Mapping waits until the queue can be reached.');
             }
           };
-          return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ledger, emit, onChanged }, abort);
+          const patience = { clock, waitMs, onPause: (reason: Fault | null) => tellPause(id, reason) };
+          const working = { ledger, emit, onChanged, patience };
+          return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, working, abort);
         } finally {
           pulling -= 1;
           passports.stir();

@@ -68,7 +68,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     for (const source of request.pull === false ? [] : inOrder(config, selected)) {
       if (request.abort.aborted) break;
       try {
-        runIds.push((await runtime.pull(source, 'cli', request.abort)).runId);
+        runIds.push((await runtime.pull(source, 'cli', request.abort, request.waitMs)).runId);
       } catch (error) {
         problem ??= faultOf(error, source);
       }

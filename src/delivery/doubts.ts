@@ -99,6 +99,8 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   async function readBack(kind: ListableKind, doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
     const wanted = new Map<string, RemoteItem[]>();
     for (const { naturalKey } of doubts) if (naturalKey !== null) wanted.set(naturalKey, []);
+    const unproven = (await ledger.unprovenKinds()).includes(kind);
+    let unknown = Promise.resolve(!unproven);
     const begunAt = clock.ticks();
     const listing = await target.list(
       kind,
@@ -107,6 +109,10 @@ export function createDoubts(options: DoubtsOptions): Doubts {
           const found = item.naturalKey === null ? undefined : wanted.get(item.naturalKey);
           if (found && found.length < SAME_KEY_MAX) found.push(item);
         }
+        const others = items.flatMap(({ naturalKey }) =>
+          naturalKey === null || wanted.has(naturalKey) ? [] : naturalKey,
+        );
+        if (unproven) unknown = unknown.then((found) => found || holdsUnknown(kind, others));
       },
       abort,
     );
@@ -120,7 +126,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     if (!listing.complete) {
       gate.observe(listing.outcome, 'read');
       if (listing.outcome.kind === 'denied') return;
-    }
+    } else if (!(await unknown)) await ledger.endProof(kind);
     await Promise.all(
       doubts.map((delivery) => {
         const found = delivery.naturalKey === null ? [] : (wanted.get(delivery.naturalKey) ?? []);
@@ -129,12 +135,19 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     );
   }
 
+  /** Whether a restored ledger does not know some of these items. Where it cannot be asked now, the next listing tells. */
+  function holdsUnknown(kind: ListableKind, naturalKeys: readonly string[]): Promise<boolean> {
+    return ledger.hasUnbound(kind, naturalKeys).catch(() => true);
+  }
+
   function readBackVerdict(delivery: DoubtfulDelivery, found: readonly RemoteItem[], complete: boolean): Verdict {
     const { reason, operation, sent } = delivery;
     if (sent !== null && complete) return judgeReadBack({ ...delivery, sent }, found, resendContext(delivery));
     const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
     const existed = reason.code === 'exists';
-    if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown: !existed, by: 'read_back' };
+    // What was there before, or was written in the time that a restored ledger lost, may have other content.
+    const contentKnown = !existed && reason.code !== 'restored';
+    if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
     if (!complete) return lookAgain(delivery);
     if (existed) {
       const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;

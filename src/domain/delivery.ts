@@ -7,6 +7,7 @@
 //                             │        └──► due            (429, 503, never sent, denied, handed back)
 //                             └─ superseded, from every state in which nothing is in flight and nothing has arrived
 //
+// In a ledger restored from a backup, what waits or is due may have been sent in the time that was lost: it goes to `in_doubt`.
 // `waiting`: a ref has no remote id yet. `sending` is committed before the first byte goes out, so after a crash it means
 // that the request may have reached the API: the lease is voided and the delivery is in doubt. An item has at most one
 // open delivery (I3): while one is sending or in doubt a new desire is only noted, and settling it stages the follower.
@@ -41,6 +42,8 @@ export const DELIVERY_EVENTS = [
   'retry',
   /** Nobody knows whether the write took effect. */
   'doubt',
+  /** The ledger was restored, and may have forgotten that it sent this. */
+  'suspect',
   /** A doubt is settled: sending the same revision again is safe. */
   'resend',
   /** A business rule at the API, or a write that the API does not have, holds it. */
@@ -70,6 +73,7 @@ const END: Row = {
   accept: null,
   retry: null,
   doubt: null,
+  suspect: null,
   resend: null,
   block: null,
   reject: null,
@@ -79,13 +83,21 @@ const END: Row = {
 
 /** The total transition table: every state by every event; null means that the event cannot happen there. */
 export const TRANSITIONS: Record<DeliveryState, Row> = {
-  waiting: { ...END, refs_arrived: 'due', refs_missing: 'waiting', supersede: 'superseded' },
-  due: { ...END, refs_arrived: 'due', refs_missing: 'waiting', claim: 'sending', supersede: 'superseded' },
+  waiting: { ...END, refs_arrived: 'due', refs_missing: 'waiting', suspect: 'in_doubt', supersede: 'superseded' },
+  due: {
+    ...END,
+    refs_arrived: 'due',
+    refs_missing: 'waiting',
+    claim: 'sending',
+    suspect: 'in_doubt',
+    supersede: 'superseded',
+  },
   sending: {
     ...END,
     accept: 'delivered',
     retry: 'due',
     doubt: 'in_doubt',
+    suspect: 'in_doubt',
     block: 'blocked',
     reject: 'rejected',
     exhaust: 'parked',
@@ -94,6 +106,7 @@ export const TRANSITIONS: Record<DeliveryState, Row> = {
     ...END,
     accept: 'delivered',
     doubt: 'in_doubt',
+    suspect: 'in_doubt',
     resend: 'due',
     block: 'blocked',
     reject: 'rejected',
@@ -167,7 +180,7 @@ export function idempotencyKey(parts: KeyParts): string {
 
 /** Why a delivery is where it is, for people: shown in `show`, `items`, the dashboard and failed jobs. */
 export interface Reason {
-  /** Stable: `unsupported`, `renamed`, `not_upserted`, `gate`, `refused`, `exhausted`, `unclear`, `reset`, `timeout` … */
+  /** Stable: `unsupported`, `renamed`, `not_upserted`, `gate`, `refused`, `exhausted`, `unclear`, `restored`, `reset`, `timeout`, `person` … */
   code: string;
   message: string;
   /** HTTP status that led here, where there was one. */

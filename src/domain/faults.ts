@@ -13,6 +13,7 @@ const FAULTS = {
   'ledger.held': 3,
   'ledger.unreadable': 3,
   'ledger.newer': 3,
+  'ledger.restored': 3,
   'ledger.unwritable': 3,
   'queue.unreachable': 3,
   'source.unreadable': 3,

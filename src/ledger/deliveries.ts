@@ -55,6 +55,9 @@ const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.source,
   i.baseline_hash AS baselineHash, d.uncertain, d.import_id AS importId, d.settled_at AS settledAt
   FROM deliveries d JOIN items i ON i.id = d.item_id`;
 
+/** What the timeline tells of a person's word. */
+const ARRIVED = { message: 'A person has said that it arrived.' };
+
 /** Steps of a passport that are taken for complete products alone. */
 const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
 
@@ -103,8 +106,8 @@ export function createDeliveries(
       `SELECT refs.role, items.remote_id AS remoteId FROM refs
        LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key WHERE refs.item_id = ?`,
     ),
-    waiters: db.prepare<[string, string], { id: number; itemId: number }>(
-      `SELECT d.id, d.item_id AS itemId FROM refs JOIN deliveries d ON d.item_id = refs.item_id AND d.state = 'waiting'
+    waiters: db.prepare<[string, string], { id: number; itemId: number; operation: Operation }>(
+      `SELECT d.id, d.item_id AS itemId, d.operation FROM refs JOIN deliveries d ON d.item_id = refs.item_id AND d.state = 'waiting'
        WHERE refs.kind = ? AND refs.key = ?`,
     ),
   };
@@ -189,10 +192,10 @@ export function createDeliveries(
   /** Makes due what waited for this item and has all its refs now. */
   function release(kind: SubjectKind, key: string): number {
     let released = 0;
-    for (const { id, itemId } of sql.waiters.all(kind, key)) {
+    for (const { id, itemId, operation } of sql.waiters.all(kind, key)) {
       if (!items.refsArrived(itemId)) continue;
       sql.setState.run(transition('waiting', 'refs_arrived'), id);
-      released += 1;
+      if (!items.suspectWhereRestored({ id, itemId, operation })) released += 1;
     }
     return released;
   }
@@ -223,7 +226,7 @@ export function createDeliveries(
   function settleRow(row: DeliveryRow, verdict: Verdict, judgedAt: number | undefined): Settled {
     const deliveryId = row.id;
     if (verdict.kind === 'delivered') {
-      if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, null);
+      if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, verdict.by === 'person' ? ARRIVED : null);
       return { deliveryId, released: deliver(row, verdict), applied: true };
     }
     const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[verdict.kind](verdict as never);
@@ -240,7 +243,8 @@ export function createDeliveries(
     const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
     // What became of a passport is looked up before it ends so, and its next step depends on where it is.
     // What is parked is proven to have had no effect.
-    const open = row.uncertain === 1 && verdict.kind !== 'parked' && row.kind !== 'passport';
+    const absent = verdict.kind === 'parked' || (verdict.kind === 'rejected' && verdict.absent === true);
+    const open = row.uncertain === 1 && !absent && row.kind !== 'passport';
     if (ended && open) forgetBaseline(row);
     const follower = ended && items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return { deliveryId, released: follower, applied: true };

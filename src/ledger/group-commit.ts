@@ -1,5 +1,6 @@
 import { fault } from '../domain/faults.ts';
 import type { Sqlite } from './database.ts';
+import type { HighWater } from './high-water.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 
 /** Runs writes in transactions that several of them share, so that one fsync serves many. */
@@ -22,7 +23,7 @@ interface Waiting {
 /** Bounds how long a transaction keeps the event loop. */
 const GROUP_MAX = 256;
 
-export function createGroupCommit(db: Sqlite): GroupCommit {
+export function createGroupCommit(db: Sqlite, highWater: HighWater): GroupCommit {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
@@ -61,6 +62,7 @@ export function createGroupCommit(db: Sqlite): GroupCommit {
           failed.push({ one, error });
         }
       }
+      highWater.raise();
       commit.run();
     } catch (error) {
       // The whole group is undone: nobody may hear of a write that is not on the disk.
@@ -69,6 +71,7 @@ export function createGroupCommit(db: Sqlite): GroupCommit {
       for (const one of group) one.reject(reason);
       return;
     }
+    highWater.mirror();
     for (const { one, value } of done) one.resolve(value);
     for (const { one, error } of failed) one.reject(ledgerFaultOf(error) ?? error);
   }

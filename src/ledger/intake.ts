@@ -12,6 +12,7 @@ import type {
 import { type IncomingRecord, type Place, recordKey } from '../domain/record.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import type { Restored } from './restored.ts';
 
 interface KnownRecord {
   id: number;
@@ -24,13 +25,14 @@ interface KnownRecord {
 /** The way of records into the ledger. Each function is the body of one transaction. */
 export interface Intake {
   startRun(start: RunStart): StartedRun;
-  stagePage(page: PageToStage): StagedPage;
+  /** Leaves `seen` as it is: the page's records, which it gives by id, belong there once they are durable. */
+  stagePage(page: PageToStage): StagedPage & { ids: number[] };
   endStream(end: StreamEnd): { missing: number; guarded: string | null };
   endRun(end: { runId: number; result: RunResult; error?: string }): void;
   pendingRecords(request: { source: string; afterId: number; limit: number }): PendingRecord[];
 }
 
-export function createIntake({ db, clock }: LedgerContext): Intake {
+export function createIntake({ db, clock }: LedgerContext, restored: Restored): Intake {
   const sql = {
     interruptRuns: db.prepare<[number, string]>(
       "UPDATE runs SET ended_at = ?, result = 'interrupted' WHERE source = ? AND result IS NULL",
@@ -169,9 +171,11 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
       return { runId, cursors };
     },
 
-    stagePage({ runId, source, stream, records, seen, hold, cursor }) {
+    stagePage({ runId, source, stream, records, seen: seenBefore, hold, cursor }) {
       const { id: streamId } = streamOf(source, stream);
       const into = { streamId, runId, state: hold ? ('stale' as const) : ('pending' as const) };
+      const ids = new Set<number>();
+      const seen = { has: (id: number) => ids.has(id) || seenBefore.has(id), add: (id: number) => void ids.add(id) };
       let changed = 0;
       for (const record of records) {
         const { key, known } = identify(record, streamId, seen);
@@ -188,7 +192,7 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
       sql.countPage.run(records.length, records.length - changed, runId, streamId);
       // I1: the cursor moves only with its page.
       if (cursor !== undefined) sql.setCursor.run(JSON.stringify(cursor), streamId);
-      return { changed };
+      return { changed, ids: [...ids] };
     },
 
     endStream({ runId, source, stream, seen, flagItems, guard }) {
@@ -224,6 +228,7 @@ export function createIntake({ db, clock }: LedgerContext): Intake {
 
     endRun({ runId, result, error }) {
       sql.endRun.run(clock.now(), result, error ?? null, runId);
+      if (result === 'complete') restored.sourceWasRead(runId);
     },
 
     pendingRecords({ source, afterId, limit }) {

@@ -16,6 +16,7 @@ import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 import { statusText } from './passport-items.ts';
+import type { Restored, Suspicion } from './restored.ts';
 
 export interface ItemRow {
   id: number;
@@ -61,7 +62,10 @@ function mayHaveArrived(delivery: OpenDelivery): boolean {
 /** Items and the one open delivery that each may have. For use inside a transaction. */
 export type Items = ReturnType<typeof createItems>;
 
-export function createItems({ db, clock, profile, epoch, target }: LedgerContext) {
+export function createItems(
+  { db, clock, profile, epoch, target }: Omit<LedgerContext, 'passportRules' | 'followClock'>,
+  restored: Restored,
+) {
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
     byKey: db.prepare<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
@@ -99,6 +103,9 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
       `INSERT INTO deliveries (item_id, operation, revision, state, idempotency_key, desired, desired_hash, reason, staged_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
+    suspect: db.prepare<[string, string, number, number]>(
+      'UPDATE deliveries SET state = ?, reason = ?, due_at = ?, uncertain = 1 WHERE id = ?',
+    ),
     insertEvent: db.prepare<[number, number | null, number, string, string | null]>(
       'INSERT INTO events (item_id, delivery_id, at, type, detail) VALUES (?, ?, ?, ?, ?)',
     ),
@@ -121,7 +128,7 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
     { operation, desired, desiredHash }: WantedWrite,
     state: DeliveryState,
     reason: Reason | null,
-  ): void {
+  ): number {
     sql.nextRevision.run(item.id);
     const revision = item.revision + 1;
     const key = idempotencyKey({
@@ -133,7 +140,9 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
       revision,
     });
     const text = reason === null ? null : JSON.stringify(reason);
-    sql.insertDelivery.run(item.id, operation, revision, state, key, desired, desiredHash, text, clock.now());
+    const now = clock.now();
+    const inserted = sql.insertDelivery.run(item.id, operation, revision, state, key, desired, desiredHash, text, now);
+    return Number(inserted.lastInsertRowid);
   }
 
   /**
@@ -165,8 +174,24 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
       return 'blocked';
     }
     const state = refsArrived(itemId) ? 'due' : 'waiting';
-    insertDelivery(item, wanted, state, null);
+    const id = insertDelivery(item, wanted, state, null);
+    if (state === 'due') suspectWhereRestored({ id, itemId, operation: wanted.operation });
     return state;
+  }
+
+  /** I6: what may have been written in the time that a restored ledger lost is not sent before that is known. */
+  function suspectWhereRestored(delivery: { id: number; itemId: number; operation: Operation }): boolean {
+    const suspicion = restored.suspicionOf(delivery.itemId, delivery.operation);
+    if (suspicion) suspect({ ...delivery, state: 'due' }, suspicion);
+    return suspicion !== null;
+  }
+
+  function suspect(
+    { id, itemId, state }: { id: number; itemId: number; state: DeliveryState },
+    { reason, lookAt }: Suspicion,
+  ): void {
+    sql.suspect.run(transition(state, 'suspect'), JSON.stringify(reason), lookAt ?? 0, id);
+    note(itemId, id, 'suspect', reason);
   }
 
   function itemDifference(item: ItemRow, kind: ItemKind): Wanted {
@@ -191,6 +216,8 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
     note,
     reconcile,
     refsArrived,
+    suspect,
+    suspectWhereRestored,
     byId: (id: number) => sql.byId.get(id),
     ownedBy: (recordId: number) => sql.byRecord.all(recordId),
     withNaturalKey: (kind: ItemKind, naturalKey: string) => sql.byNaturalKey.all(kind, naturalKey),

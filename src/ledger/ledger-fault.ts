@@ -15,7 +15,7 @@ export function ledgerFaultOf(error: unknown): Fault | null {
       return fault('ledger.unreadable', `The ledger is damaged: ${messageOf(error)}.`, {
         ...details,
         suggestion:
-          'Stop every process that uses it, and restore the file from a backup, without its -wal and -shm files.',
+          'Stop every process that uses it, and put a backup in its place: `dpp-sync ledger restore FILE`. `dpp-sync ledger verify` says what is wrong.',
       });
     case 'FULL':
       return fault('ledger.unwritable', `The ledger cannot be written: ${messageOf(error)}.`, {

@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../domain/faults.ts';
 import { systemCodeOf } from '../lib/errors.ts';
+import { ledgerFaultOf } from './ledger-fault.ts';
+import { ledgerPlace } from './ledger-place.ts';
 
 /** Who holds the ledger, for the message that another process gets. */
 export interface LedgerHolder {
@@ -20,20 +22,16 @@ export interface LedgerLock {
  * never committed. The kernel releases it with the process, however that ends, so a lock is never stale.
  *
  * @param readHolder asked only when the lock is taken, to name the holder
- * @throws Fault `ledger.held`
+ * @throws Fault `ledger.held` or `ledger.unwritable`
  */
 export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
   mkdirSync(dirname(ledgerFile), { recursive: true });
-  // One ledger has one lock, by whatever link it is reached.
-  const real = existsSync(ledgerFile)
-    ? realpathSync(ledgerFile)
-    : join(realpathSync(dirname(ledgerFile)), basename(ledgerFile));
-  const db = new Database(`${real}.lock`, { timeout: 0 });
+  const db = new Database(`${ledgerPlace(ledgerFile)}.lock`, { timeout: 0 });
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    if (systemCodeOf(error)?.startsWith('SQLITE_BUSY') !== true) throw error;
+    if (systemCodeOf(error)?.startsWith('SQLITE_BUSY') !== true) throw ledgerFaultOf(error) ?? error;
     throw heldFault(ledgerFile, readHolder());
   }
   return { release: () => void db.close() };

@@ -4,6 +4,7 @@ import type { Sqlite } from './database.ts';
 export interface Meta {
   get(name: string): string | null;
   set(name: string, value: string): void;
+  remove(name: string): void;
   getOrCreate(name: string, create: () => string): string;
 }
 
@@ -19,6 +20,7 @@ export function createMeta(db: Sqlite): Meta {
   return {
     get,
     set,
+    remove: (name) => void db.prepare<[string]>('DELETE FROM meta WHERE name = ?').run(name),
     getOrCreate(name, create) {
       const found = get(name);
       if (found !== null) return found;

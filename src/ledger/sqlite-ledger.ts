@@ -10,15 +10,19 @@ import { createDeliveries } from './deliveries.ts';
 import { createDue } from './due.ts';
 import { createFollowClock } from './follow-clock.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { assertNotRestored, createHighWater, type HighWater } from './high-water.ts';
 import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
+import { ledgerFaultOf } from './ledger-fault.ts';
 import { acquireLock, type LedgerHolder } from './lock.ts';
 import { createMeta, type Meta } from './meta.ts';
+import { createNamedDoubts } from './named-doubts.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
 import { createRecheck } from './recheck.ts';
 import { createReplay } from './replay.ts';
+import { createRestored } from './restored.ts';
 import { createStaging } from './staging.ts';
 import { createViews } from './views.ts';
 
@@ -45,7 +49,7 @@ export interface SqliteLedger extends Ledger {
 /**
  * Opens the ledger for writing, as its only writer.
  *
- * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable` or `ledger.newer`
+ * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.unwritable`, `ledger.newer` or `ledger.restored`
  */
 export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const { file, target, clock } = options;
@@ -53,6 +57,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   let db: Sqlite | null = null;
   try {
     db = openDatabase(file);
+    assertNotRestored(db, file);
     const meta = createMeta(db);
     const id = meta.getOrCreate('id', randomUUID);
     const epoch = meta.getOrCreate('epoch', randomUUID);
@@ -65,11 +70,12 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       'holder',
       JSON.stringify({ pid: process.pid, command: options.command, since: new Date(clock.now()).toISOString() }),
     );
-    return compose(db, { id, meta }, { ...options, epoch }, () => lock.release());
+    const highWater = createHighWater(db, file, id);
+    return compose(db, { id, meta, highWater }, { ...options, epoch }, () => lock.release());
   } catch (error) {
     db?.close();
     lock.release();
-    throw error;
+    throw ledgerFaultOf(error) ?? error;
   }
 }
 
@@ -87,7 +93,7 @@ export function openLedgerViews(options: {
   };
 }
 
-function readHolder(file: string): LedgerHolder | null {
+export function readHolder(file: string): LedgerHolder | null {
   const db = openDatabaseReadOnly(file);
   if (!db) return null;
   try {
@@ -98,7 +104,8 @@ function readHolder(file: string): LedgerHolder | null {
   }
 }
 
-function bindTarget(bound: string, asked: string, file: string): void {
+/** @throws Fault `ledger.target` */
+export function bindTarget(bound: string, asked: string, file: string): void {
   if (bound === asked) return;
   throw fault('ledger.target', `The ledger ${file} belongs to ${bound}, and the config names ${asked}.`, {
     path: 'target.baseUrl',
@@ -109,15 +116,16 @@ function bindTarget(bound: string, asked: string, file: string): void {
 
 function compose(
   db: Sqlite,
-  { id, meta }: { id: string; meta: Meta },
+  { id, meta, highWater }: { id: string; meta: Meta; highWater: HighWater },
   options: SqliteLedgerOptions & { epoch: string },
   release: () => void,
 ): SqliteLedger {
   const { clock, profile, passportRules, epoch, target } = options;
   const followClock = createFollowClock({ db, clock });
   const context = { db, clock, followClock, profile, passportRules, epoch, target };
-  const items = createItems(context);
-  const intake = createIntake(context);
+  const restored = createRestored(context);
+  const items = createItems(context, restored);
+  const intake = createIntake(context, restored);
   const staging = createStaging(context, items);
   const imports = createImports(context, options.encodeImport);
   const due = createDue(context);
@@ -125,15 +133,21 @@ function compose(
   const deliveries = createDeliveries(context, { items, imports, passports }, options.encode);
   const replay = createReplay(context, { items, imports }, staging);
   const recheck = createRecheck(context, { items, passports });
+  const named = createNamedDoubts(context);
   const prune = createPrune(context);
-  const commit = createGroupCommit(db);
+  const commit = createGroupCommit(db, highWater);
 
   return {
     id,
     views: createViews(db, passportRules),
     recover: (settlingDelayMs) => commit.run(() => deliveries.recover(settlingDelayMs)),
     startRun: (start) => commit.run(() => intake.startRun(start)),
-    stagePage: (page) => commit.run(() => intake.stagePage(page)),
+    async stagePage(page) {
+      const { changed, ids } = await commit.run(() => intake.stagePage(page));
+      // A page that could not be stored is staged again, and its rows must not pass for repeated ones then.
+      for (const id of ids) page.seen.add(id);
+      return { changed };
+    },
     endStream: (end) => commit.run(() => intake.endStream(end)),
     endRun: (end) => commit.run(() => intake.endRun(end)),
     pendingRecords: async (request) => intake.pendingRecords(request),
@@ -146,6 +160,8 @@ function compose(
     settle: (settlement) => commit.run(() => deliveries.settle(settlement)),
     settleImport: (settlement) => commit.run(() => deliveries.settleImport(settlement)),
     doubtfulDeliveries: async (request) => deliveries.doubtful(request),
+    doubtsOf: async (name) => named.doubtsOf(name),
+    boundTo: async (kind, remoteId) => named.boundTo(kind, remoteId),
     replayCandidates: async (request) => replay.candidates(request),
     replay: (request) => commit.run(() => replay.replay(request)),
     forceDoubts: (request) => commit.run(() => replay.forceDoubts(request)),
@@ -153,12 +169,19 @@ function compose(
     askForPassports: (request) => commit.run(() => passports.ask(request)),
     replayPassports: (request) => commit.run(() => passports.replay(request)),
     recheckBlocked: (request) => commit.run(() => recheck(request)),
+    unprovenKinds: async () => restored.unprovenKinds(),
+    hasUnbound: async (kind, naturalKeys) => restored.hasUnbound(kind, naturalKeys),
+    endProof: (kind) => commit.run(() => restored.endProof(kind)),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {
       commit.close();
-      db.close();
-      release();
+      try {
+        highWater.close();
+      } finally {
+        db.close();
+        release();
+      }
     },
   };
 }

@@ -1,10 +1,8 @@
 import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
 import type { Issue } from '../domain/issue.ts';
-import type { ItemKind, SubjectKind } from '../domain/item.ts';
+import type { SubjectKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type {
-  ItemCounts,
-  ItemState,
   LedgerViews,
   QuarantinedRecord,
   RunView,
@@ -17,6 +15,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { findCycles } from './bom-cycles.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
+import { createItemCounts } from './item-counts.ts';
 import { createItemViews } from './item-views.ts';
 import { createPassportViews } from './passport-views.ts';
 
@@ -49,12 +48,6 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     FROM deliveries d JOIN items i ON i.id = d.item_id`;
   const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
   const sql = {
-    itemCounts: db.prepare<[Listed], { kind: ItemKind; state: ItemState; n: number }>(
-      `SELECT i.kind, coalesce(d.state, 'delivered') AS state, count(*) AS n FROM items i
-       LEFT JOIN deliveries d ON d.item_id = i.id AND d.state IN ${OPEN}
-       WHERE i.kind <> 'passport' AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
-       GROUP BY 1, 2`,
-    ),
     runs: db.prepare<[{ source: string | null; limit: number }], RunRow>(
       `${runColumns} WHERE @source IS NULL OR source = @source ORDER BY id DESC LIMIT @limit`,
     ),
@@ -104,11 +97,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   return {
     ...createItemViews(db),
     ...createPassportViews(db, rules),
-    itemCounts(sources) {
-      const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
-      for (const { kind, state, n } of sql.itemCounts.all(listed(sources))) counts[kind][state] = n;
-      return counts;
-    },
+    itemCounts: createItemCounts(db),
     runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),
     run(id) {
       const row = sql.run.get(id);

@@ -6,6 +6,7 @@ import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields } from '../
 import { createBitmap } from '../lib/bitmap.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { type Patience, untilWritable } from './until-writable.ts';
 
 export interface PullRequest {
   source: string;
@@ -24,6 +25,8 @@ export interface PullOptions {
   emit: Emit;
   /** Called after a page with changed records was stored: there is something to map. */
   onChanged: (source: string) => Promise<void>;
+  /** While the ledger cannot be written the run rests, and goes on where it was. */
+  patience: Patience;
 }
 
 /** How a run ended. `interrupted`: it was told to stop, and the next one starts over where that is needed. */
@@ -40,9 +43,10 @@ export interface PullResult {
  */
 export async function pull(request: PullRequest, options: PullOptions, abort: AbortSignal): Promise<PullResult> {
   const { source, trigger, reader, mappingRevision } = request;
-  const { ledger } = options;
+  const { ledger, patience } = options;
   const streams = reader.streams.map(({ name, snapshot }) => ({ name, snapshot }));
-  const { runId, cursors } = await ledger.startRun({ source, trigger, streams, mappingRevision });
+  const start = { source, trigger, streams, mappingRevision };
+  const { runId, cursors } = await untilWritable(() => ledger.startRun(start), patience, abort);
   try {
     for (const stream of reader.streams) {
       await pullStream({ ...request, runId, stream, cursor: cursors[stream.name] ?? null }, options, abort);
@@ -51,12 +55,13 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   } catch (error) {
     // A connector that is told to stop may do so by throwing.
     if (!abort.aborted) {
-      await ledger.endRun({ runId, result: 'failed', error: messageOf(error) });
+      const failed = { runId, result: 'failed', error: messageOf(error) } as const;
+      await untilWritable(() => ledger.endRun(failed), patience, abort);
       throw error;
     }
   }
   const result = abort.aborted ? 'interrupted' : 'complete';
-  await ledger.endRun({ runId, result });
+  await untilWritable(() => ledger.endRun({ runId, result }), patience, abort);
   // Records that were made stale by a new mapping wait from the end of their stream on.
   await options.onChanged(source);
   return { runId, result };
@@ -70,7 +75,7 @@ interface StreamPull extends PullRequest {
 
 async function pullStream(
   request: StreamPull,
-  { ledger, emit, onChanged }: PullOptions,
+  { ledger, emit, onChanged, patience }: PullOptions,
   abort: AbortSignal,
 ): Promise<void> {
   const { runId, source, stream, cursor, omit, guard, ignoreMissing } = request;
@@ -81,15 +86,8 @@ async function pullStream(
   for await (const page of stream.read(cursor, abort)) {
     if (abort.aborted) return;
     const records = page.rows.map((row) => incomingRecord(row, stream.key, omitted));
-    const staged = await ledger.stagePage({
-      runId,
-      source,
-      stream: stream.name,
-      records,
-      seen,
-      hold,
-      ...cursorOf(page),
-    });
+    const toStage = { runId, source, stream: stream.name, records, seen, hold, ...cursorOf(page) };
+    const staged = await untilWritable(() => ledger.stagePage(toStage), patience, abort);
     read += records.length;
     const { done = null, total = null } = page.progress ?? {};
     emit({ type: 'page', source, stream: stream.name, read, changed: staged.changed, done, total });
@@ -97,7 +95,8 @@ async function pullStream(
   }
   if (abort.aborted) return;
   const flagItems = !ignoreMissing;
-  await ledger.endStream({ runId, source, stream: stream.name, seen: stream.snapshot ? seen : null, flagItems, guard });
+  const end = { runId, source, stream: stream.name, seen: stream.snapshot ? seen : null, flagItems, guard };
+  await untilWritable(() => ledger.endStream(end), patience, abort);
   if (hold) await onChanged(source);
 }
 

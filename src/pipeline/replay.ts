@@ -31,21 +31,23 @@ export async function replay(
 ): Promise<ReplayReport> {
   const { selection, force, dryRun } = request;
   const { ledger, mapperOf } = options;
+  // First of all: what is sent again by force is not held any more.
+  const forced = force ? await ledger.forceDoubts({ selection, dryRun }) : 0;
   const told = await ledger.replayPassports({ selection, dryRun });
   const report: ReplayReport = {
     records: 0,
     passing: 0,
     passports: { asked: told.asked, incomplete: told.incomplete },
-    staged: told.asked,
+    staged: forced + told.asked,
     quarantined: 0,
     heldInDoubt: told.heldInDoubt,
   };
-  if (force) report.staged += await ledger.forceDoubts({ selection, dryRun });
   let afterId = 0;
   for (;;) {
     const candidates = await ledger.replayCandidates({ selection, afterId, limit: BATCH });
     const last = candidates.at(-1);
-    if (!last) return report;
+    // A dry run has left in doubt what would be sent again.
+    if (!last) return { ...report, heldInDoubt: Math.max(0, report.heldInDoubt - (dryRun ? forced : 0)) };
     afterId = last.id;
     const mapped = candidates.flatMap((record) => {
       const mapper = mapperOf(record.source);

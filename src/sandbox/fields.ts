@@ -20,11 +20,11 @@ export function text(max: number) {
   return z
     .string(typed('Not a valid string.'))
     .max(max, `Ensure this field has no more than ${max} characters.`)
-    .superRefine((value, { addIssue }) => {
+    .superRefine((value, context) => {
       // One check in place of three: every text of every body comes through here.
-      if (value.trim() === '') addIssue('This field may not be blank.');
-      if (value.includes('\0')) addIssue('Null characters are not allowed.');
-      if (!value.isWellFormed()) addIssue('Surrogate characters are not allowed.');
+      if (value.trim() === '') context.addIssue('This field may not be blank.');
+      if (value.includes('\0')) context.addIssue('Null characters are not allowed.');
+      if (!value.isWellFormed()) context.addIssue('Surrogate characters are not allowed.');
     })
     .meta({ minLength: 1, maxLength: max });
 }

@@ -1,26 +1,35 @@
-import { closeSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cli } from '../support/cli.ts';
 import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
+import { runHere } from '../support/cli-here.ts';
+import { items, mapRows, product, pullRows, row, text } from '../support/ledger.ts';
+import { covers } from '../support/reliability.ts';
 import { createWorld, type World } from '../support/world.ts';
+import { withLedger } from '../support/world-ledger.ts';
 
 let world: World;
-
-beforeEach(async () => {
-  world = await createWorld({
-    config: { sources: SMALL_SOURCES.map((source) => ({ ...source, guard: { maxMissing: '100%', maxDrop: '100%' } })) },
-    files: GOOD_FILES,
-  });
-  expect((await run('sync')).exitCode).toBe(0);
-});
 afterEach(() => world.remove());
 
-const run = (...args: string[]) => cli([...args, '-c', world.configFile]);
+/** None of these gets as far as to a queue. */
+const run = (...args: string[]) => runHere([...args, '-c', world.configFile, '--json']);
+const ledgerFile = () => join(world.folder, 'data/ledger.db');
+
+async function createFilledLedger(): Promise<void> {
+  world = await createWorld({ config: { sources: SMALL_SOURCES }, files: GOOD_FILES });
+  await withLedger(world, async (ledger) => {
+    await pullRows(ledger, { rows: Array.from({ length: 300 }, (_, at) => row(String(at), { name: `Part ${at}` })) });
+    await mapRows(ledger, ({ id }) => items(product(text(id))));
+  });
+}
+
+const READING = [['status'], ['items'], ['quarantine'], ['show', 'product', '1'], ['ledger', 'backup', 'to.db']];
+const WRITING = [['sync'], ['replay', '--dry-run'], ['settle', '1', '--rejected']];
 
 /** Overwrites all but the first page, as a disk that fails or a copy that went wrong would. */
 function damageLedger(): void {
-  const file = join(world.folder, 'data/ledger.db');
+  const file = ledgerFile();
   const { size } = statSync(file);
   const page = 4096;
   const handle = openSync(file, 'r+');
@@ -28,43 +37,77 @@ function damageLedger(): void {
   closeSync(handle);
 }
 
-describe('a damaged ledger', () => {
-  it('is named with its cure by every command that looks into it, which ends with 3', async () => {
+describe('a ledger that cannot be used', () => {
+  beforeEach(createFilledLedger);
+
+  it(
+    'is named as damaged, with its cure, by every command, which ends with 3 and changes nothing',
+    covers('ledger-corrupt', 'I8'),
+    async () => {
+      damageLedger();
+      const before = readFileSync(ledgerFile());
+      for (const args of [...READING, ...WRITING]) {
+        const { exitCode, json, stderr } = await run(...args);
+        expect({ args, exitCode }).toEqual({ args, exitCode: 3 });
+        expect(json()).toMatchObject({ ok: false, error: { code: 'ledger.unreadable', path: 'ledger' } });
+        expect(stderr).toContain('The ledger is damaged');
+        expect(stderr).toContain('backup');
+      }
+      expect(readFileSync(ledgerFile())).toEqual(before);
+    },
+  );
+
+  it('can be put right with a backup once it is damaged', covers('ledger-corrupt', 'I5', 'I8'), async () => {
+    const backup = join(world.folder, 'backup.db');
+    expect((await run('ledger', 'backup', backup)).exitCode).toBe(0);
     damageLedger();
-    for (const args of [['status'], ['items'], ['quarantine'], ['show', 'product', '1']]) {
-      const { exitCode, json, stderr } = await run(...args, '--json');
-      expect({ args, exitCode }).toEqual({ args, exitCode: 3 });
-      expect(json()).toMatchObject({ ok: false, error: { code: 'ledger.unreadable', path: 'ledger' } });
-      expect(stderr).toContain('The ledger is damaged');
-      expect(stderr).toContain('backup');
-    }
+    expect((await run('ledger', 'verify')).json()).toMatchObject({ ok: false });
+    expect((await run('ledger', 'restore', backup)).json()).toMatchObject({ ok: true, kept: expect.any(String) });
+    expect((await run('ledger', 'verify')).json()).toMatchObject({ ok: true, findings: [] });
+    expect((await run('status')).json()).toMatchObject({ items: { product: { in_doubt: 300 } } });
   });
 
-  it('ends with 3 what would write it', async () => {
-    damageLedger();
-    for (const args of [['sync'], ['replay', '--dry-run']]) {
-      const { exitCode, json } = await run(...args, '--json');
-      expect({ args, exitCode }).toEqual({ args, exitCode: 3 });
-      expect(json()).toMatchObject({ ok: false, error: { code: 'ledger.unreadable', path: 'ledger' } });
-    }
-  });
+  it(
+    'is named as from a newer version by every command, which ends with 3 and changes nothing',
+    covers('ledger-newer', 'I8'),
+    async () => {
+      const db = new Database(ledgerFile());
+      db.pragma('user_version = 99');
+      db.close();
+      const before = readFileSync(ledgerFile());
+      for (const args of [...READING, ...WRITING]) {
+        const { exitCode, json, stderr } = await run(...args);
+        expect({ args, exitCode }).toEqual({ args, exitCode: 3 });
+        expect(json()).toMatchObject({ ok: false, error: { code: 'ledger.newer', path: 'ledger' } });
+        expect(stderr).toContain('Install that version or a later one');
+      }
+      expect(readFileSync(ledgerFile())).toEqual(before);
+    },
+  );
 });
 
 describe('an item whose row has become unusable', () => {
   it('is shown as delivered, with its row to be corrected as the next step', async () => {
-    const sound = (await run('show', 'product', '1')).stdout;
+    const guard = { maxMissing: '100%', maxDrop: '100%' };
+    world = await createWorld({
+      config: { sources: SMALL_SOURCES.map((source) => ({ ...source, guard })) },
+      files: GOOD_FILES,
+    });
+    const show = ['show', 'product', '1', '-c', world.configFile];
+    await world.sync();
+    const sound = (await runHere(show)).stdout;
     expect(sound).toContain('next step  Nothing: the platform has it as the source wants it.');
     world.write('products.csv', GOOD_FILES['products.csv'].replace('Pump,DE', 'Better pump,XX'));
-    expect((await run('sync')).exitCode).toBe(4);
-    const { stdout } = await run('show', 'product', '1');
+    expect((await world.sync()).quarantined).toBe(1);
+    const { stdout } = await runHere(show);
     expect(stdout).toMatch(/state +delivered/);
     expect(stdout).toMatch(/next step +Its row is quarantined: correct the row in the source, or the mapping/);
     expect(stdout).not.toContain('as the source wants it');
     expect(stdout).toContain('Better pump');
 
     world.write('products.csv', GOOD_FILES['products.csv'].split('\n').toSpliced(1, 1).join('\n'));
-    await run('sync');
-    const gone = (await run('show', 'product', '1')).stdout;
+    await world.sync();
+    const gone = (await runHere(show)).stdout;
     expect(gone).toContain('missing from its source');
     expect(gone).not.toContain('Its row is quarantined');
   });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';
 import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
+import { covers } from '../support/reliability.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 const COUNT = 300;
@@ -48,38 +49,46 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
     expect(writes.filter(({ count }) => count !== 1)).toEqual([]);
   };
 
-  it('finishes what is under way on SIGTERM and hands back the rest', async () => {
-    const daemon = await startDaemonProcess(world.configFile);
-    await requestsUnderWay();
-    daemon.signal('SIGTERM');
-    expect(await daemon.exited).toBe(0);
+  it(
+    'finishes what is under way on SIGTERM and hands back the rest',
+    covers('shutdown', 'I5', 'I6', 'I8'),
+    async () => {
+      const daemon = await startDaemonProcess(world.configFile);
+      await requestsUnderWay();
+      daemon.signal('SIGTERM');
+      expect(await daemon.exited).toBe(0);
 
-    const runtime = await world.open();
-    const { product } = runtime.views.itemCounts();
-    expect(runtime.voided).toBe(0);
-    await runtime.close();
-    expect(product).toEqual({ delivered: arrived().length, due: COUNT - arrived().length });
-    expect(arrived().length).toBeGreaterThanOrEqual(20);
-    expect(arrived().length).toBeLessThan(COUNT);
-    await deliverTheRest();
-  });
+      const runtime = await world.open();
+      const { product } = runtime.views.itemCounts();
+      expect(runtime.voided).toBe(0);
+      await runtime.close();
+      expect(product).toEqual({ delivered: arrived().length, due: COUNT - arrived().length });
+      expect(arrived().length).toBeGreaterThanOrEqual(20);
+      expect(arrived().length).toBeLessThan(COUNT);
+      await deliverTheRest();
+    },
+  );
 
-  it('ends at once on a second signal, and nothing is lost or doubled', async () => {
-    const daemon = await startDaemonProcess(world.configFile);
-    await requestsUnderWay();
-    const before = performance.now();
-    daemon.signal('SIGTERM');
-    // A second signal within half a second counts as the same one: some shells and npm send it twice.
-    await expect.poll(() => daemon.stderr(), { timeout: 60_000 }).toContain('Stopping');
-    const again = setInterval(() => daemon.signal('SIGTERM'), 100);
-    expect(await daemon.exited).toBe(1);
-    clearInterval(again);
-    expect(performance.now() - before).toBeLessThan(LATENCY_MS);
+  it(
+    'ends at once on a second signal, and nothing is lost or doubled',
+    covers('shutdown', 'I5', 'I6', 'I8'),
+    async () => {
+      const daemon = await startDaemonProcess(world.configFile);
+      await requestsUnderWay();
+      const before = performance.now();
+      daemon.signal('SIGTERM');
+      // A second signal within half a second counts as the same one: some shells and npm send it twice.
+      await expect.poll(() => daemon.stderr(), { timeout: 60_000 }).toContain('Stopping');
+      const again = setInterval(() => daemon.signal('SIGTERM'), 100);
+      expect(await daemon.exited).toBe(1);
+      clearInterval(again);
+      expect(performance.now() - before).toBeLessThan(LATENCY_MS);
 
-    const used = world.sandbox.inspect().faults[0]?.used ?? 0;
-    await expect.poll(() => arrived().length, { timeout: 60_000 }).toBe(used);
-    await deliverTheRest();
-  });
+      const used = world.sandbox.inspect().faults[0]?.used ?? 0;
+      await expect.poll(() => arrived().length, { timeout: 60_000 }).toBe(used);
+      await deliverTheRest();
+    },
+  );
 
   it('writes its logs to stderr and nothing but the one document to stdout, and no secret to either', async () => {
     world.sandbox.faults.clear();

@@ -12,6 +12,7 @@ import { openWeb } from '../../src/web/web-server.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';
 import { describeRedis, startRedis } from '../support/redis.ts';
+import { covers } from '../support/reliability.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
 
 /** Within which something happens by itself, on a machine that is busy. */
@@ -190,31 +191,69 @@ describe('the daemon at its start', () => {
 });
 
 describeRedis('the daemon over Redis', () => {
-  it('is unhealthy while Redis is away, and goes on by itself when it is back, even without its data', async () => {
-    const redis = await startRedis();
-    const world = await createWorld({
-      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
-      queue: redis.url,
-      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
-    });
-    const { daemon, url } = await startDaemon(world);
-    const health = async () => {
-      const answer = await fetch(`${url}/healthz`);
-      return [answer.status, ((await answer.json()) as { queue: string }).queue];
-    };
-    expect(await health()).toEqual([200, 'ok']);
-    await redis.kill();
-    await expect.poll(health, SOON).toEqual([503, 'unreachable']);
-    expect((await fetch(`${url}/`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).status).toBe(200);
-    const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
-    expect(await metrics.text()).not.toContain('dpp_sync_queue_jobs{');
-    // What changed meanwhile is in the ledger; no doorbell tells of it.
-    await daemon.runtime.pull('erp', 'cli', new AbortController().signal).catch(() => undefined);
-    await redis.restart();
-    await expect.poll(health, SOON).toEqual([200, 'ok']);
-    await expect.poll(() => world.contents().products.length, { timeout: 60_000 }).toBe(2);
-    await daemon.stop();
-    await world.remove();
-    await redis.stop();
-  });
+  it(
+    'sends nothing for doorbells that stand for nothing any more, and hears what the ledger has',
+    covers('queue-lost', 'I5', 'I6'),
+    async () => {
+      const redis = await startRedis();
+      const world = await createWorld({
+        config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+        queue: redis.url,
+        files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      });
+      await world.sync();
+      world.requests();
+      world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,Toaster,20\nA-3,Mixer,10\n');
+      const { daemon } = await startDaemon(world);
+      // Of deliveries that are done, that never were, and of what nobody would write.
+      const bells = [[{ id: 1 }, { id: 2 }], [{ id: 4711 }], [{ id: 'one' }, null], 'nothing'].map((deliveries) => ({
+        name: 'ghost',
+        data: { type: 'deliver', deliveries },
+      }));
+      await daemon.runtime.queues.ring('deliver', bells);
+      await daemon.runtime.queues.ring('deliver', [{ name: 'ghost', data: { type: 'failed', deliveryId: 1 } }]);
+      await daemon.ring('erp', 'schedule');
+      await expect.poll(() => world.contents().products.length, SOON).toBe(3);
+      await expect
+        .poll(() => daemon.runtime.queues.counts('deliver'), SOON)
+        .toMatchObject({ waiting: 0, active: 0, failed: 0 });
+      expect(daemon.runtime.views.itemCounts().product).toEqual({ delivered: 3 });
+      expect(world.requests()).toEqual({ 'product.create': 1 });
+      await daemon.stop();
+      await world.remove();
+      await redis.stop();
+    },
+  );
+
+  it(
+    'is unhealthy while Redis is away, and goes on by itself when it is back, even without its data',
+    covers('redis-killed', 'I5'),
+    async () => {
+      const redis = await startRedis();
+      const world = await createWorld({
+        config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+        queue: redis.url,
+        files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      });
+      const { daemon, url } = await startDaemon(world);
+      const health = async () => {
+        const answer = await fetch(`${url}/healthz`);
+        return [answer.status, ((await answer.json()) as { queue: string }).queue];
+      };
+      expect(await health()).toEqual([200, 'ok']);
+      await redis.kill();
+      await expect.poll(health, SOON).toEqual([503, 'unreachable']);
+      expect((await fetch(`${url}/`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).status).toBe(200);
+      const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+      expect(await metrics.text()).not.toContain('dpp_sync_queue_jobs{');
+      // What changed meanwhile is in the ledger; no doorbell tells of it.
+      await daemon.runtime.pull('erp', 'cli', new AbortController().signal).catch(() => undefined);
+      await redis.restart();
+      await expect.poll(health, SOON).toEqual([200, 'ok']);
+      await expect.poll(() => world.contents().products.length, { timeout: 60_000 }).toBe(2);
+      await daemon.stop();
+      await world.remove();
+      await redis.stop();
+    },
+  );
 });

@@ -436,17 +436,21 @@ describe('deliveries', () => {
     expect(sent[1]?.body).toBe('{"quantity":"2.5","material":101,"product":201}');
   });
 
-  it('puts what was being sent in doubt when the process ended, and leaves the rest due', async () => {
-    await pullRows(fixture.ledger, { rows: [row('1'), row('2')] });
-    await mapRows(fixture.ledger, asProduct);
-    await claimFirst();
-    const ledger = await fixture.reopen();
-    expect(await ledger.recover(2000)).toEqual({ voided: 1 });
-    expect(ledger.views.itemCounts().product).toEqual({ in_doubt: 1, due: 1 });
-    expect(await ledger.doubtfulDeliveries({ limit: 9 })).toEqual([]);
-    fixture.clock.advance(2000);
-    expect(await ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([{ key: '1', naturalKey: 'SKU-1' }]);
-  });
+  it(
+    'puts what was being sent in doubt when the process ended, and leaves the rest due',
+    covers('process-killed', 'I6'),
+    async () => {
+      await pullRows(fixture.ledger, { rows: [row('1'), row('2')] });
+      await mapRows(fixture.ledger, asProduct);
+      await claimFirst();
+      const ledger = await fixture.reopen();
+      expect(await ledger.recover(2000)).toEqual({ voided: 1 });
+      expect(ledger.views.itemCounts().product).toEqual({ in_doubt: 1, due: 1 });
+      expect(await ledger.doubtfulDeliveries({ limit: 9 })).toEqual([]);
+      fixture.clock.advance(2000);
+      expect(await ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([{ key: '1', naturalKey: 'SKU-1' }]);
+    },
+  );
 
   it('leaves out what is held, however long it has been due, and counts it', async () => {
     const { ledger } = fixture;

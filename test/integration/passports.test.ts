@@ -4,10 +4,12 @@ import type { PassportView } from '../../src/domain/ports/ledger-views.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { text } from '../support/ledger.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';
 import { SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
 
+const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
@@ -34,6 +36,7 @@ async function given(
 ): Promise<void> {
   world = await createWorld({
     config: { sources: options.sources ?? SMALL_SOURCES, passports: options.passports ?? AUTO },
+    queue: queue(),
     files: smallFiles(options.export ?? SMALL),
     sandbox: { gates: options.gates ?? OPEN_GATES, ...options.sandbox },
     profile: { ...QUICK, ...options.profile },

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxSnapshot } from '../../src/sandbox/inspection.ts';
+import { text } from './ledger.ts';
 import type { Invariant } from './reliability.ts';
 import type { SmallExport } from './small-export.ts';
 
@@ -159,7 +160,7 @@ function platformHasEachOnce(rows: readonly Row[], evidence: Evidence, say: Say)
     for (const one of wanted) if (!counts.has(one)) say('I8', `${what} ${one} is lost`);
     for (const [one, times] of counts) if (times.length > 1) say('I6', `${what} ${one} is there ${times.length} times`);
   };
-  const texts = (list: readonly JsonObject[], field: string): string[] => list.map((one) => String(one[field]));
+  const texts = (list: readonly JsonObject[], field: string): string[] => list.map((one) => text(one[field]));
   once(
     'product',
     source.products.map(({ id }) => `SKU-${id}`),
@@ -170,7 +171,7 @@ function platformHasEachOnce(rows: readonly Row[], evidence: Evidence, say: Say)
     source.materials.map(({ id }) => id),
     texts(platform.materials, 'code'),
   );
-  const names = new Map(platform.products.map((product) => [String(product['sku']), product['name']]));
+  const names = new Map(platform.products.map((product) => [text(product['sku']), product['name']]));
   for (const { id, name } of source.products) {
     const sku = `SKU-${id}`;
     if (names.has(sku) && names.get(sku) !== name) {

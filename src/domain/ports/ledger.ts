@@ -8,7 +8,7 @@ import type { SubjectKind } from '../item.ts';
 import type { MapResult } from '../mapping.ts';
 import type { PassportAnswer } from '../passport.ts';
 import type { IncomingRecord, Place } from '../record.ts';
-import type { EncodedImport, EncodedWrite, Write } from './target.ts';
+import type { EncodedImport, EncodedWrite, ListableKind, Write } from './target.ts';
 
 /** What started a run. */
 export type RunTrigger = 'cli' | 'schedule' | 'retry';
@@ -39,7 +39,7 @@ export interface PageToStage {
   source: string;
   stream: string;
   records: readonly IncomingRecord[];
-  /** What this run has seen so far; the page's records are added to it. */
+  /** What this run has seen so far; the page's records are added to it once they are stored. */
   seen: SeenRecords;
   /**
    * True where records have no key, so that a changed row is a new record, and the old one is known to be gone only when
@@ -180,7 +180,8 @@ export type Verdict =
   | { kind: 'resend'; dueAt: number; absent: boolean; refund?: boolean; reason: Reason }
   /** `recheckAt` is when it is asked again by itself; left out for what no time can change. */
   | { kind: 'blocked'; recheckAt?: number; reason: Reason }
-  | { kind: 'rejected'; reason: Reason }
+  /** `absent` says that the write is proven not to have taken effect, whatever was open before. */
+  | { kind: 'rejected'; reason: Reason; absent?: true }
   | { kind: 'parked'; reason: Reason };
 
 export interface Settlement {
@@ -241,6 +242,13 @@ export interface SentProduct {
   /** The fields that were to change; null where it is not known what the API had before. */
   changed: string[] | null;
   remoteId: JsonValue;
+}
+
+/** A delivery in doubt, whether or not it may be looked at by now. */
+export interface NamedDoubt extends DueDelivery {
+  /** Of what was sent; of a passport its product's. */
+  naturalKey: string | null;
+  reason: Reason;
 }
 
 export interface ReplaySelection {
@@ -326,6 +334,10 @@ export interface Ledger {
   settleImport(settlement: ImportSettlement): Promise<Settled[]>;
   /** Doubts whose next look is due, but for those that are held. */
   doubtfulDeliveries(request: { limit: number; held?: Held }): Promise<DoubtfulDelivery[]>;
+  /** Doubts of the items with this key, or with this natural key where none has the key. */
+  doubtsOf(name: string): Promise<NamedDoubt[]>;
+  /** The key of the item that is bound to this remote id, or null. */
+  boundTo(kind: ListableKind, remoteId: JsonValue): Promise<string | null>;
 
   /** Stored records behind what a selection names, in pages by record id. */
   replayCandidates(request: { selection: ReplaySelection; afterId: number; limit: number }): Promise<ReplayCandidate[]>;
@@ -366,6 +378,13 @@ export interface Ledger {
    * are complete. Gives how many deliveries that staged, and whether more are left to look at.
    */
   recheckBlocked(request: { limit: number }): Promise<{ staged: number; more: boolean }>;
+
+  /** Kinds of which the API may hold items that a ledger restored from a backup does not know. */
+  unprovenKinds(): Promise<ListableKind[]>;
+  /** Whether one of these natural keys belongs to no item that has a remote id. */
+  hasUnbound(kind: ListableKind, naturalKeys: readonly string[]): Promise<boolean>;
+  /** A complete listing held nothing unknown: new items of the kind are sent without a look from now on. */
+  endProof(kind: ListableKind): Promise<void>;
 
   /** Prunes the history of items, runs and events. */
   prune(): Promise<void>;

@@ -1,0 +1,76 @@
+import type { Runtime } from '../daemon/runtime.ts';
+import { fault } from '../domain/faults.ts';
+import type { SubjectKind } from '../domain/item.ts';
+import type { NamedDoubt } from '../domain/ports/ledger.ts';
+import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
+import type { JsonValue } from '../lib/json.ts';
+import { outcomeFault } from './outcome-fault.ts';
+import { plural } from './style.ts';
+import { formatValue, kindWord } from './words.ts';
+
+type Opened = Pick<Runtime, 'ledger' | 'views' | 'target'>;
+
+/**
+ * The id of something that a person says is at the platform: as given, or as the listing shows it under the natural key that
+ * was sent.
+ *
+ * @throws Fault `usage` where it cannot be told, or belongs to another item; what `outcomeFault` says where the API does not answer
+ */
+export async function remoteIdOf(
+  doubt: NamedDoubt,
+  { kind, given }: { kind: ListableKind; given: string | null },
+  { ledger, views, target }: Opened,
+  abort: AbortSignal,
+): Promise<JsonValue> {
+  const remoteId = given === null ? await readBack(doubt, kind, target, abort) : inOwnType(given, kind, views);
+  const other = await ledger.boundTo(kind, remoteId);
+  if (other === null) return remoteId;
+  const id = formatValue(remoteId);
+  throw fault('usage', `The id ${id} is that of the ${kindWord(kind)} "${other}" already.`, {
+    suggestion: 'Look at the platform which id the item has there, and name it with --id.',
+  });
+}
+
+async function readBack(
+  { naturalKey, key }: NamedDoubt,
+  kind: ListableKind,
+  target: Runtime['target'],
+  abort: AbortSignal,
+): Promise<JsonValue> {
+  const found: RemoteItem[] = [];
+  const listing = await target.list(
+    kind,
+    (items) => {
+      for (const item of items) {
+        if (naturalKey !== null && item.naturalKey === naturalKey && found.length < 2) found.push(item);
+      }
+    },
+    abort,
+  );
+  if (!listing.complete) {
+    throw outcomeFault(listing.outcome, {
+      failure: `The id of "${key}" cannot be read from the platform`,
+      cure: 'Name the id that it has there with --id.',
+    });
+  }
+  const [only] = found;
+  if (only !== undefined && found.length === 1 && only.remoteId !== null) return only.remoteId;
+  const shown =
+    found.length === 0
+      ? `shows no ${kindWord(kind)} "${naturalKey ?? key}"`
+      : `shows ${plural(found.length, kindWord(kind))} "${naturalKey ?? key}" or more`;
+  throw fault('usage', `The platform's listing ${shown}, so nobody can tell which id it has.`, {
+    suggestion: 'Look it up at the platform and name it with --id, or say --rejected if it is not there.',
+  });
+}
+
+/** An id that a person has typed, as the platform gives those of its kind: all as numbers or all as texts. */
+export function inOwnType(text: string, kind: SubjectKind, views: Runtime['views']): JsonValue {
+  const known = views
+    .items({ kind, afterId: 0, limit: KNOWN_LOOKED_AT })
+    .items.find(({ remoteId }) => remoteId !== null)?.remoteId;
+  const isNumeral = /^(0|[1-9]\d{0,14})$/.test(text);
+  return isNumeral && typeof known !== 'string' ? Number(text) : text;
+}
+
+const KNOWN_LOOKED_AT = 100;

@@ -1,0 +1,32 @@
+import type { Operation } from '../domain/delivery.ts';
+import type { NamedDoubt, Verdict } from '../domain/ports/ledger.ts';
+import type { ListableKind } from '../domain/ports/target.ts';
+import type { JsonValue } from '../lib/json.ts';
+
+/** What a person says of a delivery in doubt, after a look at the platform. */
+export type PersonsWord = { arrived: true; remoteId: JsonValue } | { arrived: false };
+
+/**
+ * What becomes of a doubt by a person's word. What did not arrive ends as rejected, so that nothing goes out behind the
+ * person's back: a change of the row, or a replay, sends it as a new revision.
+ */
+export function personsVerdict({ kind, reason }: Pick<NamedDoubt, 'kind' | 'reason'>, word: PersonsWord): Verdict {
+  if (!word.arrived) return { kind: 'rejected', reason: NOT_ARRIVED, absent: true };
+  // As after a look at the listing: what was there before this write, or is of a lost time, may have other content. A BOM
+  // item has none that could be written again.
+  const mayDiffer = (kind === 'product' || kind === 'material') && OF_ANOTHER_WRITE.has(reason.code);
+  return { kind: 'delivered', remoteId: word.remoteId, contentKnown: !mayDiffer, by: 'person' };
+}
+
+/** The kind of what a create makes that others refer to by its id; null for writes that leave no id to be known. */
+export function kindToBind(operation: Operation): ListableKind | null {
+  if (operation === 'product.create') return 'product';
+  return operation === 'material.create' ? 'material' : null;
+}
+
+const OF_ANOTHER_WRITE: ReadonlySet<string> = new Set(['exists', 'restored']);
+
+const NOT_ARRIVED = {
+  code: 'person',
+  message: 'A person has said that it did not arrive. It is sent again when its row changes, or by a replay.',
+};

@@ -1,0 +1,270 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type PersonsWord, personsVerdict } from '../../src/delivery/persons-word.ts';
+import type { MapResult } from '../../src/domain/mapping.ts';
+import type { Verdict } from '../../src/domain/ports/ledger.ts';
+import { Profile } from '../../src/domain/profile.ts';
+import { restoreLedger } from '../../src/ledger/restore.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { replay } from '../../src/pipeline/replay.ts';
+import {
+  bomItem,
+  createLedgerFixture,
+  deliverAll,
+  items,
+  type LedgerFixture,
+  mapRows,
+  material,
+  product,
+  pullRows,
+  row,
+  TARGET,
+  text,
+} from '../support/ledger.ts';
+import { covers } from '../support/reliability.ts';
+
+let fixture: LedgerFixture;
+beforeEach(() => {
+  fixture = createLedgerFixture(undefined, {}, { partSources: [], bomSources: [] });
+});
+afterEach(async () => {
+  expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]);
+  await fixture.remove();
+});
+
+const LOST = { code: 'reset', message: 'The connection was reset.' };
+const DOUBT: Verdict = { kind: 'doubt', nextLookAt: null, spend: true, reason: LOST };
+
+async function stage(rows: Record<string, MapResult>): Promise<void> {
+  const records = Object.entries(rows).map(([id, result]) => row(id, { version: JSON.stringify(result) }));
+  await pullRows(fixture.ledger, { rows: records });
+  await mapRows(fixture.ledger, ({ id }) => rows[text(id)] ?? { status: 'excluded' });
+}
+
+/** Claims everything that is due and leaves each in doubt. */
+async function loseAnswers(verdict = DOUBT): Promise<void> {
+  for (const { id } of await fixture.ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
+    if ((await fixture.ledger.claim(id)).status !== 'claimed') continue;
+    await fixture.ledger.settle({ deliveryId: id, verdict });
+  }
+}
+
+async function say(name: string, word: PersonsWord) {
+  const doubts = await fixture.ledger.doubtsOf(name);
+  expect(doubts).toHaveLength(1);
+  const [doubt] = doubts;
+  if (doubt === undefined) throw new Error('nothing is in doubt');
+  return fixture.ledger.settle({ deliveryId: doubt.id, verdict: personsVerdict(doubt, word) });
+}
+
+const stateOf = (kind: 'product' | 'material' | 'bom_item' | 'passport', key: string) =>
+  fixture.ledger.views.item(kind, key)?.state;
+
+const replayAll = (force: boolean, dryRun = false) =>
+  replay(
+    {
+      selection: { states: ['in_doubt', 'rejected', 'blocked', 'parked'], sources: [], keys: [], deliveryIds: [] },
+      force,
+      dryRun,
+    },
+    {
+      ledger: fixture.ledger,
+      mapperOf: () => ({
+        revision: 'r1',
+        streams: ['default'],
+        map: ({ fields }) => JSON.parse(text(fields['version'])) as MapResult,
+      }),
+    },
+  );
+
+describe("a person's word that a write arrived", () => {
+  it(
+    'binds the item, releases what waits for it, and sends it no more',
+    covers('answer-lost', 'I4', 'I6'),
+    async () => {
+      const rows = { P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) };
+      await stage(rows);
+      await loseAnswers();
+      expect(await say('SKU-P1', { arrived: true, remoteId: 7 })).toMatchObject({ applied: true, released: 0 });
+      expect(await say('M1', { arrived: true, remoteId: 'm-7' })).toMatchObject({ applied: true, released: 1 });
+      expect(await deliverAll(fixture.ledger)).toEqual([
+        { operation: 'bom_item.create', key: 'B1', body: '{"quantity":"1","material":"m-7","product":7}' },
+      ]);
+      expect(fixture.ledger.views.item('product', 'P1')).toMatchObject({ state: 'delivered', remoteId: 7 });
+      await stage(rows);
+      expect(await deliverAll(fixture.ledger)).toEqual([]);
+    },
+  );
+
+  it('tells in the timeline that a person said so', async () => {
+    await stage({ P1: items(product('P1')) });
+    await loseAnswers();
+    await say('P1', { arrived: true, remoteId: 7 });
+    expect(
+      fixture.ledger.views.item('product', 'P1')?.timeline.map(({ what, detail }) => [what, detail]),
+    ).toContainEqual(['person', 'A person has said that it arrived.']);
+  });
+
+  it('stages what is desired by now', covers('changed-amid', 'I4'), async () => {
+    await stage({ M1: items(material('M1')) });
+    await loseAnswers();
+    await stage({ M1: items(material('M1', 'Iron')) });
+    expect(await say('M1', { arrived: true, remoteId: 7 })).toMatchObject({ released: 1 });
+    expect(await deliverAll(fixture.ledger)).toEqual([
+      { operation: 'material.update', key: 'M1', body: '{"name":"Iron"}' },
+    ]);
+  });
+
+  it('settles a BOM item without an id', covers('answer-lost', 'I6'), async () => {
+    await stage({ P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) });
+    await settleFirstTwo();
+    await loseAnswers();
+    await say('B1', { arrived: true, remoteId: null });
+    expect(stateOf('bom_item', 'B1')).toBe('delivered');
+    expect(await deliverAll(fixture.ledger)).toEqual([]);
+  });
+
+  it('takes a publication on, and its passport with it', covers('answer-lost', 'I4'), async () => {
+    await stage({ P1: items(product('P1')) });
+    await deliverAll(fixture.ledger);
+    await fixture.ledger.askForPassports({ products: ['P1'], status: 'published' });
+    await loseAnswers();
+    expect(await say('SKU-P1', { arrived: true, remoteId: null })).toMatchObject({ released: 1 });
+    await loseAnswers();
+    await say('P1', { arrived: true, remoteId: null });
+    expect(fixture.ledger.views.passport('P1')).toMatchObject({ state: 'published', acknowledged: 'published' });
+  });
+
+  it('takes only the presence for known where the item was there before', covers('answer-lost', 'I4'), async () => {
+    await stage({ M1: items(material('M1')) });
+    await loseAnswers({ kind: 'doubt', nextLookAt: 1, spend: false, reason: { code: 'exists', message: 'taken' } });
+    await say('M1', { arrived: true, remoteId: 7 });
+    expect(await deliverAll(fixture.ledger)).toMatchObject([{ operation: 'material.update', key: 'M1' }]);
+  });
+});
+
+describe("a person's word that a write did not arrive", () => {
+  it(
+    'ends the revision: it goes out by a replay alone, as a new one under another key',
+    covers('answer-lost', 'I2', 'I6'),
+    async () => {
+      await stage({ P1: items(product('P1')) });
+      const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+      const claim = await fixture.ledger.claim(first?.id ?? 0);
+      await fixture.ledger.settle({ deliveryId: first?.id ?? 0, verdict: DOUBT });
+      await say('P1', { arrived: false });
+      expect(fixture.ledger.views.item('product', 'P1')).toMatchObject({
+        state: 'rejected',
+        reason: { code: 'person' },
+      });
+      await stage({ P1: items(product('P1')) });
+      expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
+      expect(await replayAll(false)).toMatchObject({ staged: 1, heldInDoubt: 0 });
+      const [second] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+      const again = await fixture.ledger.claim(second?.id ?? 0);
+      if (claim.status !== 'claimed' || again.status !== 'claimed') throw new Error('nothing is due');
+      expect(again.delivery.revision).toBe(claim.delivery.revision + 1);
+      expect(again.delivery.idempotencyKey).not.toBe(claim.delivery.idempotencyKey);
+      await fixture.ledger.settle({ deliveryId: second?.id ?? 0, verdict: DONE });
+    },
+  );
+
+  it('stages at once what has changed meanwhile', covers('changed-amid', 'I4'), async () => {
+    await stage({ P1: items(product('P1')) });
+    await loseAnswers();
+    await stage({ P1: items(product('P1', 'Changed')) });
+    expect(await say('P1', { arrived: false })).toMatchObject({ released: 1 });
+    expect(await deliverAll(fixture.ledger)).toMatchObject([{ body: '{"name":"Changed","sku":"SKU-P1"}' }]);
+  });
+
+  it(
+    'leaves what the platform acknowledged before, so that nothing is written when the change is taken back',
+    covers('changed-amid', 'I4'),
+    async () => {
+      await stage({ M1: items(material('M1')) });
+      await deliverAll(fixture.ledger);
+      await stage({ M1: items(material('M1', 'Iron')) });
+      await loseAnswers();
+      await say('M1', { arrived: false });
+      await stage({ M1: items(material('M1')) });
+      expect(await deliverAll(fixture.ledger)).toEqual([]);
+      expect(stateOf('material', 'M1')).toBe('delivered');
+    },
+  );
+
+  it('lets a replay send a BOM item of a restored ledger', covers('ledger-restored', 'I6'), async () => {
+    await stage({ P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) });
+    await settleFirstTwo();
+    await fixture.ledger.close();
+    restoreLedger({ file: fixture.file, from: null, target: TARGET, profile: Profile.parse({}), clock: fixture.clock });
+    await fixture.reopen();
+    fixture.clock.advance(10);
+    expect(stateOf('bom_item', 'B1')).toBe('in_doubt');
+    await say('B1', { arrived: false });
+    await stage({ P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) });
+    await replayAll(false);
+    expect(stateOf('bom_item', 'B1')).toBe('due');
+    await deliverAll(fixture.ledger);
+  });
+});
+
+describe('a definitive refusal', () => {
+  it.each(['blocked', 'rejected', 'parked'] as const)(
+    'ends its revision, so that what is asked again as %s goes out under another key',
+    covers('cached-refusal', 'I2', 'I6'),
+    async (kind) => {
+      await stage({ P1: items(product('P1')) });
+      const claimNext = async () => {
+        const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+        const claim = await fixture.ledger.claim(due?.id ?? 0);
+        if (claim.status !== 'claimed') throw new Error('nothing is due');
+        return claim.delivery;
+      };
+      const first = await claimNext();
+      if (kind === 'parked') await fixture.ledger.settle({ deliveryId: first.id, verdict: DOUBT });
+      await fixture.ledger.settle({
+        deliveryId: first.id,
+        verdict: { kind, reason: { code: 'refused', message: 'no' } },
+      });
+      expect(stateOf('product', 'P1')).toBe(kind);
+      expect(await replayAll(false)).toMatchObject({ staged: 1 });
+      const second = await claimNext();
+      expect(second.body).toBe(first.body);
+      expect(second.revision).toBe(first.revision + 1);
+      expect(second.idempotencyKey).not.toBe(first.idempotencyKey);
+      await fixture.ledger.settle({ deliveryId: second.id, verdict: DONE });
+    },
+  );
+});
+
+describe('replay --force', () => {
+  it(
+    'counts what it sends again, passports too, and nothing of it as left alone',
+    covers('answer-lost', 'I6'),
+    async () => {
+      await stage({ P1: items(product('P1')), P2: items(product('P2')) });
+      const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+      await fixture.ledger.claim(first?.id ?? 0);
+      await fixture.ledger.settle({ deliveryId: first?.id ?? 0, verdict: DONE });
+      await loseAnswers();
+      await fixture.ledger.askForPassports({ products: ['P1'], status: 'published' });
+      await loseAnswers();
+      expect([stateOf('product', 'P2'), stateOf('passport', 'P1')]).toEqual(['in_doubt', 'in_doubt']);
+      expect(await replayAll(false)).toMatchObject({ staged: 0, heldInDoubt: 2 });
+      expect(await replayAll(true, true)).toMatchObject({ staged: 2, heldInDoubt: 0 });
+      expect(stateOf('product', 'P2')).toBe('in_doubt');
+      expect(await replayAll(true)).toMatchObject({ staged: 2, heldInDoubt: 0 });
+      expect([stateOf('product', 'P2'), stateOf('passport', 'P1')]).toEqual(['due', 'due']);
+      expect(fixture.ledger.views.item('product', 'P2')?.timeline.map(({ what }) => what)).toContain('forced');
+    },
+  );
+});
+
+const DONE: Verdict = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'answer' };
+
+/** Delivers product and material, and leaves the BOM item due. */
+async function settleFirstTwo(): Promise<void> {
+  for (const { id } of await fixture.ledger.dueDeliveries({ afterId: 0, limit: 2 })) {
+    await fixture.ledger.claim(id);
+    await fixture.ledger.settle({ deliveryId: id, verdict: DONE });
+  }
+}

@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const CHILD = join(import.meta.dirname, '../support/interrupted-child.ts');
+
+/** Starts a process that is busy, and tells it to stop. Gives what it said and how it ended. */
+async function stopped(drainMs: number): Promise<{ said: string; exitCode: number }> {
+  const child = spawn(process.execPath, [CHILD, String(drainMs)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (said === '') child.kill('SIGTERM');
+    said += text;
+  });
+  const [exitCode] = (await once(child, 'close')) as [number];
+  return { said, exitCode };
+}
+
+it('ends what does not end by itself within the time that it is given', async () => {
+  expect(await stopped(50)).toEqual({ said: 'ready\nstopping\n', exitCode: 3 });
+});
+
+it('does not keep a process from ending that is done in time', async () => {
+  expect(await stopped(60_000)).toEqual({ said: 'ready\nstopping\n', exitCode: 0 });
+});
