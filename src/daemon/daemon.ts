@@ -85,6 +85,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     pull: (source, trigger, abort) => runtime.pull(source, trigger, abort),
     afterRun: () => ledger.prune(),
     emit: bus.emit,
+    clock,
     log,
     scrub: (text) => secrets.scrub(text),
   });
@@ -109,7 +110,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   bus.subscribe((event) => metrics.observe(event));
   const health = createHealth({
     touchLedger: () => ledger.touch(),
-    askQueue: () => queues.counts('pull'),
+    askQueue: () => queues.touch(),
     api: () => observation.api(),
     stopping: () => stopping !== null,
     clock,

@@ -98,18 +98,26 @@ export function createEngine(options: EngineOptions): Engine {
     await noticeLostQueue();
     if (clock.now() < reconcileAt) return;
     reconcileAt = clock.now() + RECONCILE_MS;
+    // With every due delivery rung for, nothing else would tell that the queue takes no more and hands out none.
+    await queues.touch();
     await options.eachRound();
     await failedJobs?.reconcile();
   }
 
+  /** What is in the queue and has not been heard. */
+  function awaited(): number {
+    return feeder.outstanding() + (failedJobs?.outstanding() ?? 0);
+  }
+
   /** A queue that was wiped leaves us waiting for doorbells that nobody will hear. */
   async function noticeLostQueue(): Promise<void> {
-    if (feeder.outstanding() === 0 || hearing > 0) return;
-    const before = feeder.outstanding();
+    const before = awaited();
+    if (before === 0 || hearing > 0) return;
     const { waiting, active } = await queues.counts('deliver');
-    if (waiting + active > 0 || hearing > 0 || feeder.outstanding() !== before) return;
+    if (waiting + active > 0 || hearing > 0 || awaited() !== before) return;
     log.warn({ outstanding: before }, 'The queue has lost its doorbells; they are rung anew from the ledger.');
     feeder.lost();
+    failedJobs?.lost();
     wake();
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, describe, expect, it, onTestFailed } from 'vitest';
+import { afterEach, describe, expect, it, onTestFailed, vi } from 'vitest';
 import type { SandboxSnapshot } from '../../src/sandbox/inspection.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
 import { type CliProcess, cli, startCli } from '../support/cli.ts';
@@ -19,6 +19,8 @@ const OPEN_GATES = {
   bomPresent: { enabled: false },
   materialData: { enabled: false },
 };
+
+vi.setConfig({ testTimeout: scaled(180_000, 3_600_000) });
 
 type Victim = 'process' | 'redis' | 'sandbox';
 type Queue = 'embedded' | 'redis with an append-only file' | 'redis without one';
@@ -171,7 +173,6 @@ describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
           expect(products).toHaveLength(COUNT);
           expect(new Set(products).size).toBe(COUNT);
         },
-        3_600_000,
       );
     });
   }
@@ -204,7 +205,6 @@ describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
           expect(new Set(products).size).toBe(products.length);
           expect(products.length).toBeGreaterThanOrEqual(delivered);
         },
-        3_600_000,
       );
     });
   }
