@@ -22,6 +22,7 @@ import { createMapWorker } from '../pipeline/map.ts';
 import { createMapQueue, type MapQueue } from '../pipeline/map-queue.ts';
 import { type PullResult, pull } from '../pipeline/pull.ts';
 import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/replay.ts';
+import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
 import { createMappers, type Mappers } from './mappers.ts';
@@ -39,6 +40,8 @@ export interface RuntimeOptions {
   clock: Clock;
   log: Logger;
   version: string;
+  /** For tests, which cannot wait half a minute for a worker to count as dead. */
+  queueTiming?: StallTiming | undefined;
   /** Numbers in [0, 1). */
   random?: () => number;
 }
@@ -78,7 +81,7 @@ const CONCURRENCY = { bells: 8, requests: 32 };
  * @throws Fault when the ledger is held, the config's mappings are wrong, or the queue is out of reach
  */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { config, command, secrets, clock, log, version, random = Math.random } = options;
+  const { config, command, secrets, clock, log, version, queueTiming, random = Math.random } = options;
   const { profile } = config;
   const bus = createEventBus();
   const { emit } = bus;
@@ -105,7 +108,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   try {
     const { voided } = await ledger.recover(profile.settlingDelayMs.reset);
     const url = config.queue.kind === 'embedded' ? 'embedded' : config.queue.url;
-    const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock });
+    const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock, timing: queueTiming });
 
     const mapperOf = (source: string) => mappers.of(source);
     const gate = createTargetGate(clock, { ownPublishKey: publishKey !== null });

@@ -107,9 +107,11 @@ async function surviveCycles(seed: number): Promise<void> {
   const random = seededRandom(seed);
   const victims: Victim[] = redis === null ? ['process', 'sandbox'] : ['process', 'redis', 'sandbox'];
   // Doubts keep some items from ever having a passport, so that not all writes are sure to come.
-  const step = (WRITES * 0.6) / CYCLES;
+  const sureWrites = WRITES * 0.8;
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
-    await workUntil(Math.min(sandbox.writes() + 1 + Math.floor(2 * step * random()), WRITES), random);
+    const done = sandbox.writes();
+    const step = Math.max(0, sureWrites - done) / (CYCLES - cycle);
+    await workUntil(done + 1 + Math.floor(step * random()), random);
     // Each in its turn, then whatever comes: in a few cycles as well nothing is left out.
     const victim = victims[cycle < victims.length ? cycle : Math.floor(random() * victims.length)] ?? 'process';
     await strike(victim, random);
