@@ -68,25 +68,28 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   });
   app.server.on('checkExpectation', createExpectationHandler(styled, enterUnread));
 
-  const finish = (reply: FastifyReply, answer: Answer, entry: Partial<SandboxEvent>): FastifyReply => {
+  /** @param caller who was admitted, where anybody was */
+  const finish = (
+    reply: FastifyReply,
+    answer: Answer,
+    entry: Partial<SandboxEvent>,
+    caller: Caller | null = null,
+  ): FastifyReply => {
     const { status, headers, document, body, contentType } = parts.style(answer, entry.operation ?? null);
     const replayed = headers !== undefined && 'idempotent-replayed' in headers;
     const { operation = null, naturalKey = null, error } = entry;
     journal.request({ at: clock.now(), operation, naturalKey, ending: status, replayed, error });
+    const bytes = document?.bytes ?? JSON.stringify(body);
+    const set: OutgoingHttpHeaders = {
+      'content-type': document?.type ?? contentType,
+      'content-length': Buffer.byteLength(bytes),
+    };
+    Object.assign(set, caller?.headers, headers);
     // A connection that is kept alive now would keep the closing server waiting.
-    if (parts.closing.aborted) reply.header('connection', 'close');
-    if (document) {
-      reply.code(status).type(document.type);
-      if (headers) reply.headers(headers);
-      return reply.send(document.bytes);
-    }
+    if (parts.closing.aborted) set.connection = 'close';
     // Nothing is left to be done that Fastify's way of sending is for, and it takes longer than the operation itself.
-    const text = JSON.stringify(body);
-    const length = Buffer.byteLength(text);
     reply.hijack();
-    const set = reply.getHeaders() as OutgoingHttpHeaders;
-    const own = { ...set, ...headers, 'content-type': contentType, 'content-length': length };
-    reply.raw.writeHead(status, own).end(text);
+    reply.raw.writeHead(status, set).end(bytes);
     return reply;
   };
 
@@ -99,7 +102,6 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
       finish(reply, admitted.error, { operation });
       return false;
     }
-    reply.headers(admitted.value.headers);
     request.setDecorator('caller', admitted.value);
     return true;
   };
@@ -113,14 +115,16 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
       const naturalKey = conclusion.naturalKey ?? null;
       const { answer, body } = conclusion;
       if (answer && !body) {
-        finish(reply, answer, { operation, naturalKey });
+        finish(reply, answer, { operation, naturalKey }, callerOf(request));
         return undefined;
       }
       const sent = answer && parts.style(answer, operation);
       const ending = !sent ? 'reset' : body?.kind === 'truncate' ? 'truncated' : sent.status;
       journal.request({ at: clock.now(), operation, naturalKey, ending });
       reply.hijack();
-      if (sent && body) return sendBadly(reply, sent, body, parts);
+      if (sent && body) {
+        return sendBadly(reply, sent, body, { ...parts, callerHeaders: callerOf(request)?.headers ?? {} });
+      }
       request.raw.socket.resetAndDestroy();
       if (conclusion.outage) connections.resetAll();
       return undefined;
@@ -160,9 +164,14 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
         journal.request({ at: clock.now(), operation, naturalKey: null, ending: 'reset' });
         reply.hijack();
       } else if (status < 500) {
-        finish(reply, refusal(status, error.message, error.answerHeaders), { operation });
+        finish(reply, refusal(status, error.message, error.answerHeaders), { operation }, callerOf(request));
       } else {
-        finish(reply, refusal(500, 'Internal server error.'), { operation, error: messageOf(error) });
+        finish(
+          reply,
+          refusal(500, 'Internal server error.'),
+          { operation, error: messageOf(error) },
+          callerOf(request),
+        );
       }
     };
   };
@@ -185,7 +194,12 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     if (!isOpen && !isAdmitted(request, reply, null)) return;
     // A path whose parameter is too long has the right method, and is there no more than any other.
     const isOther = allowed !== undefined && !allowed.includes(request.method);
-    finish(reply, isOther ? refusal(405, 'Method not allowed.', { allow: allowed.join(', ') }) : NOT_FOUND, {});
+    finish(
+      reply,
+      isOther ? refusal(405, 'Method not allowed.', { allow: allowed.join(', ') }) : NOT_FOUND,
+      {},
+      callerOf(request),
+    );
   };
   app.addHook('onRequest', (request, reply, done) => {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') finish(reply, NO_HOST, {});
@@ -226,6 +240,11 @@ const NO_HOST = refusal(400, 'The request has no Host header.');
 /** `{id}` in the document is `:id` in a route. */
 function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** Null before the caller was admitted. */
+function callerOf(request: FastifyRequest): Caller | null {
+  return request.getDecorator<Caller | null>('caller');
 }
 
 function headerOf(request: FastifyRequest, name: string): string | undefined {
