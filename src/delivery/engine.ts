@@ -53,6 +53,8 @@ export interface Engine {
 const RECONCILE_MS = 1000;
 /** How soon something that failed for a passing reason is tried again. */
 const AGAIN_MS = 1000;
+/** A doorbell that counts as active and that nobody hears for so long was evicted, or taken by a worker that died. */
+const UNHEARD_MS = 5000;
 
 export function createEngine(options: EngineOptions): Engine {
   const { ledger, queues, feeder, deliverer, doubts, gate, held, failedJobs, clock, log } = options;
@@ -63,6 +65,8 @@ export function createEngine(options: EngineOptions): Engine {
   let trouble: Error | null = null;
   let hearing = 0;
   let reconcileAt = 0;
+  /** When a doorbell was last rung or heard. */
+  let movedAt = 0;
 
   async function hear(bell: HeardDoorbell): Promise<Hearing> {
     if (bell.data['type'] === 'failed' && failedJobs) {
@@ -85,6 +89,7 @@ export function createEngine(options: EngineOptions): Engine {
       return { status: 'done', note: `${settled} of ${ids.length} attempted` };
     } finally {
       hearing -= 1;
+      movedAt = clock.now();
       feeder.heard(ids);
       wake();
     }
@@ -93,7 +98,7 @@ export function createEngine(options: EngineOptions): Engine {
   async function round(): Promise<void> {
     if (gate.state().open) {
       await doubts.resolve(abort.signal);
-      await feeder.fill();
+      if ((await feeder.fill()) > 0) movedAt = clock.now();
     }
     await noticeLostQueue();
     if (clock.now() < reconcileAt) return;
@@ -114,7 +119,8 @@ export function createEngine(options: EngineOptions): Engine {
     const before = awaited();
     if (before === 0 || hearing > 0) return;
     const { waiting, active } = await queues.counts('deliver');
-    if (waiting + active > 0 || hearing > 0 || awaited() !== before) return;
+    const isHeardSoon = active > 0 && clock.now() - movedAt < UNHEARD_MS;
+    if (waiting > 0 || isHeardSoon || hearing > 0 || awaited() !== before) return;
     log.warn({ outstanding: before }, 'The queue has lost its doorbells; they are rung anew from the ledger.');
     feeder.lost();
     failedJobs?.lost();

@@ -26,7 +26,7 @@ const HASTY = {
 };
 const REAL = { daemon: 'as it is', launcher: undefined, frozenMs: 40_000, latencyMs: 4_000 };
 
-vi.setConfig({ testTimeout: scaled(180_000, 600_000) });
+vi.setConfig({ testTimeout: scaled(300_000, 900_000) });
 
 describeRedis('what was frozen until its locks lapsed', () => {
   let world: World;
