@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, describe, expect, it, onTestFailed, vi } from 'vitest';
-import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { announcedRandom } from '../support/announced-random.ts';
+import { IS_FULL, scaled } from '../support/chaos.ts';
 import { type CliProcess, cli, startCli } from '../support/cli.ts';
 import { type Evidence, violations } from '../support/invariants.ts';
 import { type MortalSandbox, startMortalSandbox } from '../support/mortal-sandbox.ts';
@@ -105,8 +106,7 @@ async function strike(victim: Victim, random: () => number): Promise<void> {
 }
 
 /** Kills one thing or another, again and again, from the first write to the last but a few. */
-async function surviveCycles(seed: number): Promise<void> {
-  const random = seededRandom(seed);
+async function surviveCycles(random: () => number): Promise<void> {
   const victims: Victim[] = redis === null ? ['process', 'sandbox'] : ['process', 'redis', 'sandbox'];
   // Doubts keep some items from ever having a passport, so that not all writes are sure to come.
   const sureWrites = WRITES * 0.8;
@@ -158,10 +158,8 @@ describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
         'has each product, material, BOM item and passport once where keys are honoured',
         covers(['process-killed', 'redis-killed', 'api-killed'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
         async () => {
-          const seed = chaosSeed();
-          onTestFailed(() => console.error(`DPP_SYNC_TEST_SEED=${seed}`));
           await given(queue, true);
-          await surviveCycles(seed);
+          await surviveCycles(announcedRandom());
           expect(await finish('delivered')).toEqual({
             code: 0,
             items: {
@@ -192,10 +190,8 @@ describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
           'I8',
         ),
         async () => {
-          const seed = chaosSeed();
-          onTestFailed(() => console.error(`DPP_SYNC_TEST_SEED=${seed}`));
           await given(queue, false);
-          await surviveCycles(seed);
+          await surviveCycles(announcedRandom());
           const { code, items, passports, publications } = await finish('or_doubted');
           const { delivered = 0, in_doubt: doubted = 0 } = items['bom_item'] ?? {};
           expect(delivered + doubted).toBe(COUNT);

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it, onTestFailed, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import type { SyncReport } from '../../src/daemon/sync.ts';
 import { sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { chaosSeed, scaled, seededRandom } from '../support/chaos.ts';
+import { announcedRandom } from '../support/announced-random.ts';
+import { scaled } from '../support/chaos.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { violations } from '../support/invariants.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
@@ -98,9 +99,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       'costs nothing and doubles nothing when it is wiped or restarts empty, again and again',
       covers('queue-lost', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
       async () => {
-        const seed = chaosSeed();
-        onTestFailed(() => console.error(`DPP_SYNC_TEST_SEED=${seed}`));
-        const random = seededRandom(seed);
+        const random = announcedRandom();
         const losses = scaled(4, 60);
         const syncing = world.sync({ waitMs: 60_000 });
         for (let loss = 0; loss < losses; loss += 1) {
@@ -116,9 +115,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       'holds the work up while it is out of memory, says so, and goes on by itself',
       covers('redis-memory', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
       async () => {
-        const seed = chaosSeed();
-        onTestFailed(() => console.error(`DPP_SYNC_TEST_SEED=${seed}`));
-        const random = seededRandom(seed);
+        const random = announcedRandom();
         const shortages = scaled(2, 30);
         const runtime = await world.open();
         const abort = new AbortController().signal;
@@ -196,10 +193,10 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       covers('redis-memory', 'I5', 'I8'),
       async () => {
         await begin();
-        const { ring } = await start();
+        const its = await start();
         await setMemory({ bytes: 1 });
-        await ring('erp', 'schedule');
-        await expect(ring('erp', 'cli')).rejects.toMatchObject({ code: 'queue.unreachable' });
+        await its.ring('erp', 'schedule');
+        await expect(its.ring('erp', 'cli')).rejects.toMatchObject({ code: 'queue.unreachable' });
         await expect.poll(health, SOON).toMatchObject({ status: 'unhealthy', queue: 'unreachable' });
         await expect.poll(statusPage, SOON).toContain('OOM');
         expect(names()).toEqual([]);
@@ -212,11 +209,11 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
 
     it('makes up for a scheduled run whose doorbell was lost', covers('queue-lost', 'I5', 'I8'), async () => {
       await begin();
-      const { ring, runtime } = await start();
-      const [pulls] = await runtime.queues.bullQueues();
+      const its = await start();
+      const [pulls] = await its.runtime.queues.bullQueues();
       await pulls?.pause();
-      await ring('erp', 'schedule');
-      expect(await runtime.queues.counts('pull')).toMatchObject({ waiting: 1 });
+      await its.ring('erp', 'schedule');
+      expect(await its.runtime.queues.counts('pull')).toMatchObject({ waiting: 1 });
       await admin.flushall();
       await expect.poll(names, SOON).toEqual(['A-1', 'A-2']);
     });
