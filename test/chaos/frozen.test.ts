@@ -20,7 +20,7 @@ const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4
 
 const HASTY = {
   daemon: 'whose locks lapse soon',
-  launcher: join(import.meta.dirname, '../support/hasty-daemon.ts'),
+  launcher: join(import.meta.dirname, '../support/hasty-daemon-process.ts'),
   frozenMs: 2_000,
   latencyMs: 600,
 };

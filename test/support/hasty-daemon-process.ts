@@ -6,7 +6,7 @@ import { createSecretStore } from '../../src/lib/secrets.ts';
 import { openWeb } from '../../src/web/web-server.ts';
 import { HASTY_TIMING } from './hasty-timing.ts';
 
-/** `dpp-sync start`, whose reservations of doorbells lapse after half a second: `node hasty-daemon.ts … CONFIG`. */
+/** `dpp-sync start`, whose reservations of doorbells lapse after half a second: `node hasty-daemon-process.ts … CONFIG`. */
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
 const secrets = createSecretStore();
