@@ -6,6 +6,7 @@ import type { Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { createHealth, type Health } from '../observe/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import type { StallTiming } from '../queue/backend.ts';
 import { createGateWatch } from './gate-watch.ts';
 import { createObservation, type Observation } from './observation.ts';
 import type { RuntimeConfig } from './open-source.ts';
@@ -48,6 +49,8 @@ export interface DaemonOptions {
   openWeb: OpenWeb;
   /** Time between two questions to an API that refuses us. */
   probeMs?: number;
+  /** For tests, as `RuntimeOptions` says. */
+  queueTiming?: StallTiming | undefined;
 }
 
 /** The daemon: schedules, workers and web server of one process. */
@@ -73,8 +76,9 @@ const PROBE_MS = 60_000;
  * @throws Fault when the ledger is held, the mappings are wrong, the queue is out of reach or the port is taken
  */
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, secrets, clock, log, version, probeMs = PROBE_MS } = options;
-  const runtime = await openRuntime({ config, command: 'start', showFailedJobs: true, secrets, clock, log, version });
+  const { config, secrets, clock, log, version, queueTiming, probeMs = PROBE_MS } = options;
+  const shared = { config, secrets, clock, log, version, queueTiming };
+  const runtime = await openRuntime({ ...shared, command: 'start', showFailedJobs: true });
   const { ledger, queues, gate, target, engine, views, bus } = runtime;
   const startedAt = clock.now();
   let stopping: Promise<void> | null = null;
@@ -85,6 +89,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     pull: (source, trigger, abort) => runtime.pull(source, trigger, abort),
     afterRun: () => ledger.prune(),
     emit: bus.emit,
+    clock,
     log,
     scrub: (text) => secrets.scrub(text),
   });
@@ -110,7 +115,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   bus.subscribe((event) => metrics.observe(event));
   const health = createHealth({
     touchLedger: () => ledger.touch(),
-    askQueue: () => queues.counts('pull'),
+    askQueue: () => queues.touch(),
     api: () => observation.api(),
     stopping: () => stopping !== null,
     clock,

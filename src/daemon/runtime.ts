@@ -19,7 +19,7 @@ import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Target } from '../domain/ports/target.ts';
 import { openSqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
-import { type Fault, messageOf } from '../lib/errors.ts';
+import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
@@ -27,6 +27,7 @@ import { createMapWorker } from '../pipeline/map.ts';
 import { createMapQueue, type MapQueue } from '../pipeline/map-queue.ts';
 import { type PullResult, pull } from '../pipeline/pull.ts';
 import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/replay.ts';
+import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
 import { createMappers, type Mappers } from './mappers.ts';
@@ -45,6 +46,8 @@ export interface RuntimeOptions {
   clock: Clock;
   log: Logger;
   version: string;
+  /** For tests, which cannot wait half a minute for a worker to count as dead. */
+  queueTiming?: StallTiming | undefined;
   /** Numbers in [0, 1). */
   random?: () => number;
 }
@@ -92,7 +95,7 @@ const CONCURRENCY = { bells: 8, requests: 32 };
  * @throws Fault when the ledger is held, the config's mappings are wrong, or the queue is out of reach
  */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { config, command, secrets, clock, log, version, random = Math.random } = options;
+  const { config, command, secrets, clock, log, version, queueTiming, random = Math.random } = options;
   const { profile } = config;
   const bus = createEventBus();
   const { emit } = bus;
@@ -119,7 +122,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   try {
     const { voided } = await ledger.recover(profile.settlingDelayMs.reset);
     const url = config.queue.kind === 'embedded' ? 'embedded' : config.queue.url;
-    const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock });
+    const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock, timing: queueTiming });
 
     const mapperOf = (source: string) => mappers.of(source);
     const gate = createTargetGate(clock, { ownPublishKey: publishKey !== null });
@@ -227,12 +230,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
           const onChanged = async (changed: string) => {
             if (!views.pendingSources().includes(changed)) return;
             await startWorkers();
-            try {
-              await mapQueue.ring(changed);
-            } catch (error) {
-              // The ledger has the page, and each round of the engine rings for what waits: the pull need not fail for it.
-              log.warn({ source: changed, error: messageOf(error) }, 'Mapping waits until the queue can be reached.');
-            }
+            await mapQueue.ring(changed);
           };
           const patience = { clock, waitMs, onPause: (reason: Fault | null) => tellPause(id, reason) };
           const working = { ledger, emit, onChanged, patience };

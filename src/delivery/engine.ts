@@ -53,6 +53,8 @@ export interface Engine {
 const RECONCILE_MS = 1000;
 /** How soon something that failed for a passing reason is tried again. */
 const AGAIN_MS = 1000;
+/** A doorbell that counts as active and that nobody hears for so long was evicted, or taken by a worker that died. */
+const UNHEARD_MS = 5000;
 
 export function createEngine(options: EngineOptions): Engine {
   const { ledger, queues, feeder, deliverer, doubts, gate, held, failedJobs, clock, log } = options;
@@ -65,6 +67,8 @@ export function createEngine(options: EngineOptions): Engine {
   let reconcileAt = Number.NEGATIVE_INFINITY;
   let resolving: Promise<void> | null = null;
   let doubtTrouble: Error | null = null;
+  /** When a doorbell was last rung or heard. */
+  let movedAt = Number.NEGATIVE_INFINITY;
 
   async function hear(bell: HeardDoorbell): Promise<Hearing> {
     if (bell.data['type'] === 'failed' && failedJobs) {
@@ -87,6 +91,7 @@ export function createEngine(options: EngineOptions): Engine {
       return { status: 'done', note: `${settled} of ${ids.length} attempted` };
     } finally {
       hearing -= 1;
+      movedAt = clock.ticks();
       feeder.heard(ids);
       wake();
     }
@@ -111,23 +116,32 @@ export function createEngine(options: EngineOptions): Engine {
     if (gate.state().open) {
       // Beside everything else: to read a large catalogue takes its time, and shall keep nothing from being sent.
       resolving ??= resolveDoubts();
-      await feeder.fill();
+      if ((await feeder.fill()) > 0) movedAt = clock.ticks();
     }
     await noticeLostQueue();
     if (clock.ticks() < reconcileAt) return;
     reconcileAt = clock.ticks() + RECONCILE_MS;
+    // With every due delivery rung for, nothing else would tell that the queue takes no more and hands out none.
+    await queues.touch();
     await options.eachRound();
     await failedJobs?.reconcile();
   }
 
+  /** What is in the queue and has not been heard. */
+  function awaited(): number {
+    return feeder.outstanding() + (failedJobs?.outstanding() ?? 0);
+  }
+
   /** A queue that was wiped leaves us waiting for doorbells that nobody will hear. */
   async function noticeLostQueue(): Promise<void> {
-    if (feeder.outstanding() === 0 || hearing > 0) return;
-    const before = feeder.outstanding();
+    const before = awaited();
+    if (before === 0 || hearing > 0) return;
     const { waiting, active } = await queues.counts('deliver');
-    if (waiting + active > 0 || hearing > 0 || feeder.outstanding() !== before) return;
+    const isHeardSoon = active > 0 && clock.ticks() - movedAt < UNHEARD_MS;
+    if (waiting > 0 || isHeardSoon || hearing > 0 || awaited() !== before) return;
     log.warn({ outstanding: before }, 'The queue has lost its doorbells; they are rung anew from the ledger.');
     feeder.lost();
+    failedJobs?.lost();
     wake();
   }
 

@@ -18,6 +18,10 @@ export interface FailedJobsOptions {
 export interface FailedJobs {
   /** Makes the failed jobs agree with the ledger. */
   reconcile(): Promise<void>;
+  /** Failed jobs that were rung for and not heard yet. */
+  outstanding(): number;
+  /** Forgets what was rung, since the queue has lost it. */
+  lost(): void;
   /** Hears a job of this kind: the first time it ends as failed, with the reason; on Retry it replays. */
   hear(bell: HeardDoorbell): Promise<Hearing>;
 }
@@ -48,6 +52,9 @@ export function createFailedJobs({ queues, views, replay }: FailedJobsOptions): 
         throw error;
       }
     },
+
+    outstanding: () => underWay.size,
+    lost: () => underWay.clear(),
 
     async hear(bell) {
       const id = deliveryIdOf(bell);

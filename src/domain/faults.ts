@@ -42,3 +42,8 @@ export function fault(code: FaultCode, message: string, details: FaultDetails = 
 export function isLedgerFault(error: unknown): error is Fault {
   return error instanceof Fault && error.code.startsWith('ledger.');
 }
+
+/** True for a queue that is out of reach or takes nothing for now: what was to be rung is in the ledger. */
+export function isQueueFault(error: unknown): error is Fault {
+  return error instanceof Fault && error.code === 'queue.unreachable';
+}

@@ -1,4 +1,4 @@
-import { isLedgerFault } from '../domain/faults.ts';
+import { isLedgerFault, isQueueFault } from '../domain/faults.ts';
 import type { Consumer, Queues } from '../domain/ports/queues.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { MapWorker } from './map.ts';
@@ -6,7 +6,7 @@ import type { MapWorker } from './map.ts';
 /** Rings the `map` queue and hears it. One doorbell drains a whole source, so one per source is enough at a time. */
 export interface MapQueue {
   start(): Promise<void>;
-  /** There is something to map in this source. */
+  /** There is something to map in this source. Where the queue is out of reach, the watch rings for it later. */
   ring(source: string): Promise<void>;
   /** Rings for sources that wait although nobody works on them: their doorbell was lost. */
   watch(pendingSources: readonly string[]): Promise<void>;
@@ -28,7 +28,7 @@ export function createMapQueue({ queues, worker }: { queues: Queues; worker: Map
   let trouble: Fault | null = null;
   let consumer: Consumer | null = null;
 
-  async function ring(source: string): Promise<void> {
+  async function ringOrThrow(source: string): Promise<void> {
     if (rung.has(source)) return;
     rung.set(source, 0);
     try {
@@ -40,7 +40,14 @@ export function createMapQueue({ queues, worker }: { queues: Queues; worker: Map
   }
 
   return {
-    ring,
+    async ring(source) {
+      try {
+        await ringOrThrow(source);
+      } catch (error) {
+        // The page is in the ledger: a pull does not end for want of a doorbell.
+        if (!isQueueFault(error)) throw error;
+      }
+    },
     async start() {
       await queues.clearWaiting('map');
       consumer = await queues.consume('map', { concurrency: 2 }, async ({ data }) => {
@@ -71,7 +78,7 @@ export function createMapQueue({ queues, worker }: { queues: Queues; worker: Map
           continue;
         }
         rung.delete(source);
-        await ring(source);
+        await ringOrThrow(source);
       }
     },
     trouble: () => trouble,

@@ -21,6 +21,8 @@ export interface QueueBackend {
    * @throws Fault `queue.unreachable` when the datastore does not answer or refuses
    */
   attempt<T>(operation: () => Promise<T>): Promise<T>;
+  /** Writes a little something, for nothing but to see whether it can be written. */
+  touch(): Promise<void>;
   /** Closes queues and connections. Workers are closed before. */
   close(): Promise<void>;
 }

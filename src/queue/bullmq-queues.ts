@@ -102,6 +102,12 @@ export function createBullmqQueues(options: {
       return { waiting: waiting + paused + prioritized + delayed, active, failed };
     },
 
+    async touch() {
+      if (opening === undefined) return;
+      const backend = await open();
+      await backend.attempt(() => backend.touch());
+    },
+
     async failed(name) {
       const jobs = await ask<(Job | undefined)[]>(
         name,

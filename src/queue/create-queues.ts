@@ -18,7 +18,7 @@ export interface QueuesOptions {
   prefix: string;
   log: Logger;
   /** For tests, which cannot wait half a minute for a worker to count as dead. */
-  timing?: StallTiming;
+  timing?: StallTiming | undefined;
   clock?: Clock;
 }
 

@@ -71,6 +71,8 @@ export async function openEmbeddedBackend(options: { timing: StallTiming; onErro
         throw error instanceof Fault ? error : unusable('fails', error);
       }
     },
+    // Its memory is that of this process.
+    touch: () => Promise.resolve(),
     async close() {
       await Promise.all([...queues.values()].map((queue) => queue.close()));
       await database.close();

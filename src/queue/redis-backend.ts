@@ -14,6 +14,7 @@ import { SILENCE_MS } from './silence.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
 const ANSWER_WITHIN_MS = 10_000;
+const TOUCH_KEPT_MS = 60_000;
 
 /** What Redis says to a wrong password or a user without rights: waiting does not help. */
 const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/;
@@ -80,6 +81,9 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
         throw error instanceof Fault ? error : unreachable(place, error);
       }
     },
+    async touch() {
+      await producer.set(`${prefix}:touched`, '', 'PX', TOUCH_KEPT_MS);
+    },
     async close() {
       await Promise.all([...queues.values()].map((queue) => queue.close()));
       producer.disconnect();
@@ -115,6 +119,20 @@ function unreachable(place: string, error: unknown): Fault {
   // I7: the error is not kept as the cause, since ioredis puts the failed command on it, an AUTH with its password included.
   return fault('queue.unreachable', `Redis at ${place} cannot be used: ${messageOf(error)}`, {
     path: 'queue',
-    suggestion: 'Check that Redis runs and that host, port, user and password in `queue` are right.',
+    suggestion: suggestionFor(messageOf(error)),
   });
+}
+
+/** What a Redis that answers says of itself, by the word that its errors begin with. */
+const SUGGESTIONS: Record<string, string> = {
+  OOM: 'Redis is out of memory: free some, or raise its maxmemory. Work goes on by itself then.',
+  MISCONF: 'Redis cannot write its data to disk: see its log. Work goes on by itself then.',
+  READONLY: 'This Redis is a replica: name the one that takes writes in `queue`.',
+  LOADING: 'Redis is still reading its data. Work goes on by itself then.',
+};
+
+function suggestionFor(message: string): string {
+  const word = message.split(' ', 1)[0] ?? '';
+  const known = Object.hasOwn(SUGGESTIONS, word) ? SUGGESTIONS[word] : undefined;
+  return known ?? 'Check that Redis runs and that host, port, user and password in `queue` are right.';
 }

@@ -21,6 +21,8 @@ export interface StatusView {
   running: readonly string[];
   /** Null while the queue is out of reach. */
   pausedQueues: readonly QueueName[] | null;
+  /** What keeps deliveries from going on, where something does; as the engine says it. */
+  trouble: string | null;
   stuck: readonly StuckDelivery[];
   /** What the API last said where it refuses the key or the plan. */
   refusal: string | null;
@@ -66,14 +68,14 @@ ${standingCard(view)}${sourcesCard(view)}${itemsCard(view.standing.items)}${pass
   });
 }
 
-function standingCard({ health, refusal, refusedScopes, pausedQueues }: StatusView): Html {
+function standingCard({ health, refusal, refusedScopes, pausedQueues, trouble }: StatusView): Html {
   const ledger = health.ledger === 'ok' ? html`<b class="good">ok</b>` : html`<b class="bad">cannot be written</b>`;
   const queue = health.queue === 'ok' ? html`<b class="good">ok</b>` : html`<b class="bad">out of reach</b>`;
   const paused = pausedQueues === null || pausedQueues.length === 0 ? null : pausedQueues.join(', ');
   return html`<section class="card"><ul class="standing">
   <li>API ${API[health.api]}</li><li>Ledger ${ledger}</li><li>Queue ${queue}</li>
   ${paused === null ? null : html`<li class="warn">Paused: <b>${paused}</b></li>`}
-</ul>${refusal === null ? null : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due.</p>`}${refusedScopes.map(
+</ul>${trouble === null ? null : html`<p class="bad">${trouble} Everything stays due; it goes on by itself when this is mended.</p>`}${refusal === null ? null : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due.</p>`}${refusedScopes.map(
     ({ scope, message }) =>
       html`<p class="bad">${message} What takes the scope <b>${scope}</b> stays due; everything else goes on. <code>dpp-sync check</code> says what the key may.</p>`,
   )}</section>`;

@@ -137,6 +137,7 @@ function addPages(app: FastifyInstance, context: WebContext): void {
       standing: await context.standing(),
       running: context.running(),
       pausedQueues: await context.pausedQueues(),
+      trouble: (await runtime.engine.status()).trouble?.message ?? null,
       stuck: runtime.views.stuck(STUCK_SHOWN),
       refusal: state.open ? null : state.reason.message,
       refusedScopes: Array.from(runtime.gate.refused(), ([scope, { message }]) => ({ scope, message })),

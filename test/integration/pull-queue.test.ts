@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createPullQueue, type PullQueue } from '../../src/daemon/pull-queue.ts';
 import { fault } from '../../src/domain/faults.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import type { PullResult } from '../../src/pipeline/pull.ts';
 import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
@@ -40,6 +41,7 @@ describe('the pull queue', () => {
         throw new Error('The disk is full.');
       },
       emit: (event) => events.push(event),
+      clock: systemClock,
       log,
       scrub: (text) => secrets.scrub(text),
     });

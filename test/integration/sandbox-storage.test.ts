@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,7 +7,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Fault } from '../../src/lib/errors.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { createManualClock } from '../support/manual-clock.ts';
+import { startMortalSandbox } from '../support/mortal-sandbox.ts';
 import { startSandbox } from '../support/sandbox-caller.ts';
+import { API_KEY } from '../support/world.ts';
 
 function temporaryFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
@@ -41,49 +41,37 @@ test('keeps data, keys, counts and idempotency records over a restart', async ()
 });
 
 test('keeps what it acknowledged when it is killed, and doubles nothing that is sent again', async () => {
-  const storage = temporaryFile();
-  const key = 'dpp_killed-sandbox-key';
-  const script = join(import.meta.dirname, '../support/sandbox-process.ts');
-  const child = spawn(process.execPath, [script, storage, key], { stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  const baseUrl = line.toString().trim();
-
+  const mortal = await startMortalSandbox({ idempotency: 'honoured' });
+  onTestFinished(() => mortal.stop());
   const acknowledged: string[] = [];
   const create = async (sku: string) => {
-    const answer = await request(`${baseUrl}/api/products/`, {
+    const answer = await request(`${mortal.baseUrl}/api/products/`, {
       method: 'POST',
-      headers: { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': sku },
+      headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', 'idempotency-key': sku },
       body: JSON.stringify({ sku, name: 'x' }),
     });
     await answer.body.dump();
     if (answer.statusCode === 201) acknowledged.push(sku);
   };
   const skus = Array.from({ length: 400 }, (_, index) => `SKU-${index}`);
-  const sending = Promise.allSettled(
+  await Promise.allSettled(
     skus.map(async (sku, index) => {
       await create(sku);
-      if (index === 100) child.kill('SIGKILL');
+      if (index === 100) await mortal.kill();
     }),
   );
-  await Promise.all([sending, once(child, 'exit')]);
   expect(acknowledged.length).toBeGreaterThan(0);
   expect(acknowledged.length).toBeLessThan(skus.length);
+  const stored = async () => (await mortal.inspect()).organizations['acme']?.products.map(({ sku }) => sku) ?? [];
+  expect(await stored()).toEqual(expect.arrayContaining(acknowledged));
 
-  const { sandbox, call } = await startSandbox({ storage, idempotency: 'honoured' });
-  const stored = () => sandbox.inspect().organizations.acme?.products.map((product) => product.sku) ?? [];
-  expect(stored()).toEqual(expect.arrayContaining(acknowledged));
-  for (const sku of skus) {
-    const answer = await call('POST', '/api/products/', {
-      body: { sku, name: 'x' },
-      key,
-      headers: { 'idempotency-key': sku },
-    });
-    expect(answer.status).toBe(201);
-  }
-  expect(new Set(stored())).toEqual(new Set(skus));
-  expect(stored()).toHaveLength(skus.length);
-  expect(sandbox.inspect().writes.every(({ count }) => count === 1)).toBe(true);
+  await mortal.restart();
+  for (const sku of skus) await create(sku);
+  expect(new Set(acknowledged)).toEqual(new Set(skus));
+  const all = await stored();
+  expect(all).toHaveLength(skus.length);
+  expect(new Set(all)).toEqual(new Set(skus));
+  expect((await mortal.inspect()).writes.every(({ count }) => count === 1)).toBe(true);
 });
 
 test('takes the effect and its count back when the idempotency record cannot be stored', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createErrorLog } from '../../src/queue/error-log.ts';
 import { createManualClock } from '../support/manual-clock.ts';
@@ -31,4 +32,13 @@ test('errors of ever new kinds are all logged', () => {
   const onError = createErrorLog(log, createManualClock());
   for (let kind = 0; kind < 500; kind += 1) onError('worker map', new Error(`missing lock for job ${kind}`));
   expect(log.lines).toHaveLength(500);
+});
+
+test('errors that differ in the job alone are one kind', () => {
+  const log = createRecordingLog();
+  const onError = createErrorLog(log, createManualClock());
+  for (let times = 0; times < 500; times += 1) {
+    onError('worker map', new Error(`Missing key for job ${randomUUID()}. moveToFinished`));
+  }
+  expect(log.lines).toHaveLength(1);
 });

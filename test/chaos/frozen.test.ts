@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { IS_FULL, scaled } from '../support/chaos.ts';
+import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
+import { PRODUCTS, startDaemon } from '../support/daemon-world.ts';
+import { type FlightRecorder, startFlightRecorder } from '../support/flight-recorder.ts';
+import { HASTY_TIMING } from '../support/hasty-timing.ts';
+import { QUEUE_BACKENDS } from '../support/queue-backends.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
+import { covers } from '../support/reliability.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+const SOON = { timeout: 120_000 };
+/** More than can be under way at once: the doorbells of the rest are being heard when the freeze comes. */
+const COUNT = 100;
+const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
+
+const HASTY = {
+  daemon: 'whose locks lapse soon',
+  launcher: join(import.meta.dirname, '../support/hasty-daemon-process.ts'),
+  frozenMs: 2_000,
+  latencyMs: 600,
+};
+const REAL = { daemon: 'as it is', launcher: undefined, frozenMs: 40_000, latencyMs: 4_000 };
+
+vi.setConfig({ testTimeout: scaled(300_000, 900_000) });
+
+describeRedis('what was frozen until its locks lapsed', () => {
+  let world: World;
+  let redis: RedisServer;
+  let recorder: FlightRecorder;
+  let daemon: DaemonProcess | null = null;
+
+  afterEach(async () => {
+    daemon?.signal('SIGKILL');
+    await daemon?.exited;
+    daemon = null;
+    await recorder.close();
+    await world.remove();
+    await redis.stop();
+  });
+
+  describe.each(IS_FULL ? [HASTY, REAL] : [HASTY])('under a daemon $daemon', ({ launcher, frozenMs, latencyMs }) => {
+    const arrived = () => world.contents().products.length;
+
+    /** A daemon in the midst of its work, over a sandbox behind a recorder. */
+    async function begin(): Promise<void> {
+      redis = await startRedis();
+      world = await createWorld({
+        config: { sources: [{ ...PRODUCTS.source, schedule: '* * * * * *' }] },
+        queue: redis.url,
+        files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
+        sandbox: {
+          idempotency: 'ignored',
+          faults: [{ kind: 'latency', operation: 'product.create', ms: latencyMs }],
+        },
+      });
+      recorder = await startFlightRecorder(world.baseUrl);
+      const config = readFileSync(world.configFile, 'utf8');
+      world.write('dpp-sync.yaml', config.replace(world.baseUrl, recorder.baseUrl));
+      daemon = await startDaemonProcess(world.configFile, launcher);
+      await expect.poll(() => recorder.writes(), SOON).toBeGreaterThanOrEqual(20);
+    }
+
+    async function expectEachOnce(): Promise<void> {
+      await expect.poll(arrived, SOON).toBe(COUNT);
+      await expect
+        .poll(() => recorder.writes(), SOON)
+        .toBe(Object.values(world.sandbox.statistics().requests['product.create'] ?? {}).reduce((a, b) => a + b, 0));
+      expect(recorder.overlaps()).toEqual([]);
+      expect(world.sandbox.statistics().writes.filter(({ count }) => count !== 1)).toEqual([]);
+      daemon?.signal('SIGTERM');
+      expect(await daemon?.exited).toBe(0);
+    }
+
+    it(
+      'goes on after SIGSTOP and SIGCONT with no item in flight twice',
+      covers('process-stopped', 'I3', 'I6', 'I8'),
+      async () => {
+        await begin();
+        const client = new Redis(redis.url);
+        const held = async (name: string) => (await client.keys(`*:deliver:${name}`)).length;
+        daemon?.signal('SIGSTOP');
+        const thawAt = Date.now() + frozenMs;
+        await expect.poll(() => held('active'), SOON).toBe(1);
+        await expect.poll(() => held('*:lock'), SOON).toBe(0);
+        await delay(thawAt - Date.now());
+        daemon?.signal('SIGCONT');
+        client.disconnect();
+        // With locks of half a minute, what is heard is done before anybody looks for it.
+        if (launcher !== undefined) await expect.poll(() => daemon?.stderr(), SOON).toContain('is heard again');
+        await expectEachOnce();
+      },
+    );
+
+    it(
+      'goes on after a Redis that froze, with no item in flight twice',
+      covers('process-stopped', 'I3', 'I6', 'I8'),
+      async ({ skip }) => {
+        await begin();
+        const pid = redis.pid();
+        if (pid === undefined) return skip('needs a redis-server binary, whose process can be stopped');
+        process.kill(pid, 'SIGSTOP');
+        await delay(frozenMs);
+        process.kill(pid, 'SIGCONT');
+        await expectEachOnce();
+      },
+    );
+  });
+});
+
+const REDIS = QUEUE_BACKENDS.find(({ name }) => name === 'redis');
+
+REDIS?.describe('a failed job whose hearing stalled', () => {
+  it('is heard again as a failed job, and not as a Retry', covers('process-stopped', 'I3', 'I6'), async () => {
+    const place = await REDIS.start();
+    const world = await createWorld({
+      config: { sources: [PRODUCTS.source] },
+      files: PRODUCTS.files,
+      queue: place.url,
+    });
+    await world.sync();
+    // Among what is forgotten is when stalled jobs were last looked for.
+    const client = new Redis(place.url);
+    await client.flushall();
+    client.disconnect();
+    const runtime = await world.open();
+    const [stuck] = runtime.views.stuck(1);
+    const deliver = (await runtime.queues.bullQueues()).find(({ name }) => name === 'deliver');
+    if (stuck === undefined || deliver === undefined) throw new Error('Nothing failed.');
+    // From here on a replay would go through.
+    for (const [path, content] of Object.entries(PRODUCTS.mended)) world.write(path, content);
+    await runtime.queues.ring('deliver', [{ name: 'to be lost', data: { type: 'failed', deliveryId: stuck.id } }]);
+    const taken = Promise.withResolvers<void>();
+    const dies = Promise.withResolvers<void>();
+    const dying = place.foreignWorker(
+      deliver,
+      async () => {
+        taken.resolve();
+        await dies.promise;
+      },
+      100,
+    );
+    dying.on('error', () => undefined);
+    await taken.promise;
+    await dying.close(true);
+    dies.resolve();
+    await runtime.close();
+    world.requests();
+
+    const { daemon, log } = await startDaemon(world, { queueTiming: HASTY_TIMING });
+    try {
+      await expect
+        .poll(() => log.lines.map(({ message }) => message), SOON)
+        .toContainEqual(expect.stringContaining('heard again'));
+      await expect
+        .poll(() => daemon.runtime.queues.counts('deliver'), SOON)
+        .toEqual({ waiting: 0, active: 0, failed: 1 });
+      expect(world.requests()).toEqual({});
+      expect(daemon.runtime.views.stuck(10).map(({ id }) => id)).toEqual([stuck.id]);
+
+      const [failed] = await daemon.runtime.queues.failed('deliver');
+      const job = await (await daemon.runtime.queues.bullQueues())
+        .find(({ name }) => name === 'deliver')
+        ?.getJob(failed?.id ?? '');
+      await job?.retry('failed');
+      await expect.poll(() => world.contents().products.map(({ sku }) => sku), SOON).toContain('A-2');
+    } finally {
+      await daemon.stop();
+      await world.remove();
+      await place.stop();
+    }
+  });
+});

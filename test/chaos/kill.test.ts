@@ -1,0 +1,207 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { announcedRandom } from '../support/announced-random.ts';
+import { IS_FULL, scaled } from '../support/chaos.ts';
+import { type CliProcess, cli, startCli } from '../support/cli.ts';
+import { type Evidence, violations } from '../support/invariants.ts';
+import { type MortalSandbox, startMortalSandbox } from '../support/mortal-sandbox.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
+import { covers } from '../support/reliability.ts';
+import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
+import { API_KEY, createWorld, type World } from '../support/world.ts';
+
+/** Of products, each with a material, a line for it, and a passport that is initialised and published. */
+const COUNT = scaled(50, 1_667);
+const SOURCE = largeExport(COUNT);
+const WRITES = COUNT * 5;
+const CYCLES = scaled(4, 100);
+const MOVES_WITHIN_MS = 120_000;
+const OPEN_GATES = {
+  productComplete: { enabled: false },
+  bomPresent: { enabled: false },
+  materialData: { enabled: false },
+};
+
+vi.setConfig({ testTimeout: scaled(600_000, 3_600_000) });
+
+type Victim = 'process' | 'redis' | 'sandbox';
+type Queue = 'embedded' | 'redis with an append-only file' | 'redis without one';
+
+let world: World;
+let sandbox: MortalSandbox;
+let redis: RedisServer | null = null;
+let running: CliProcess | null = null;
+
+afterEach(async () => {
+  await killProcess();
+  await world.remove();
+  await sandbox.stop();
+  await redis?.stop();
+  redis = null;
+});
+
+async function given(queue: Queue, honoured: boolean): Promise<void> {
+  if (queue !== 'embedded') redis = await startRedis({ appendonly: queue === 'redis with an append-only file' });
+  sandbox = await startMortalSandbox({
+    idempotency: honoured ? 'honoured' : 'ignored',
+    gates: OPEN_GATES,
+    // Slow enough that requests are in the air when something is killed.
+    faults: [{ operation: '*', kind: 'latency', ms: 15 }],
+  });
+  world = await createWorld({
+    config: {
+      target: { baseUrl: sandbox.baseUrl, apiKey: API_KEY, profile: './profile.yaml' },
+      sources: SMALL_SOURCES.map((source) => ({ ...source, schedule: '*/2 * * * * *' })),
+      passports: { init: 'when-complete', publish: 'auto' },
+    },
+    files: smallFiles(SOURCE),
+    queue: redis?.url ?? 'embedded',
+    profile: { settlingDelayMs: { reset: 100, timeout: 100 }, ...(honoured ? { idempotency: 'honoured' } : {}) },
+  });
+}
+
+function startProcess(random: () => number): CliProcess {
+  const command = random() < 0.5 ? 'sync' : 'start';
+  const started = startCli([command, '-c', world.configFile, '--json']);
+  running = started;
+  return started;
+}
+
+async function killProcess(): Promise<void> {
+  running?.signal('SIGKILL');
+  await running?.ended;
+  running = null;
+}
+
+/** Waits until so many writes have taken effect. What ends on the way, since Redis or the API was away, is started again. */
+async function workUntil(writes: number, random: () => number): Promise<void> {
+  const giveUpAt = performance.now() + MOVES_WITHIN_MS;
+  let ended: Awaited<CliProcess['ended']> | null = null;
+  const watch = (process: CliProcess) => {
+    void process.ended.then((result) => {
+      if (running === process) ended = result;
+    });
+  };
+  watch(running ?? startProcess(random));
+  while (sandbox.writes() < writes) {
+    if (ended !== null) {
+      const { exitCode, stdout, stderr }: Awaited<CliProcess['ended']> = ended;
+      if (exitCode !== 3)
+        throw new Error(`It ended with ${exitCode} at ${sandbox.writes()} writes: ${stdout}${stderr}`);
+      ended = null;
+      watch(startProcess(random));
+    }
+    if (performance.now() > giveUpAt) throw new Error(`Nothing moves at ${sandbox.writes()} of ${writes} writes.`);
+    await delay(2);
+  }
+}
+
+async function strike(victim: Victim, random: () => number): Promise<void> {
+  if (victim === 'process') return killProcess();
+  const server = victim === 'redis' ? redis : sandbox;
+  await server?.kill();
+  await delay(300 * random());
+  await server?.restart();
+}
+
+/** Kills one thing or another, again and again, from the first write to the last but a few. */
+async function surviveCycles(random: () => number): Promise<void> {
+  const victims: Victim[] = redis === null ? ['process', 'sandbox'] : ['process', 'redis', 'sandbox'];
+  // Doubts keep some items from ever having a passport, so that not all writes are sure to come.
+  const sureWrites = WRITES * 0.8;
+  for (let cycle = 0; cycle < CYCLES; cycle += 1) {
+    const done = sandbox.writes();
+    const step = Math.max(0, sureWrites - done) / (CYCLES - cycle);
+    await workUntil(done + 1 + Math.floor(step * random()), random);
+    // Each in its turn, then whatever comes: in a few cycles as well nothing is left out.
+    const victim = victims[cycle < victims.length ? cycle : Math.floor(random() * victims.length)] ?? 'process';
+    await strike(victim, random);
+  }
+  await killProcess();
+}
+
+interface SyncOutput {
+  items: Record<string, Record<string, number>>;
+  passports: Record<string, number>;
+}
+
+/** Lets the work come to its end, and looks at what everybody has then. */
+async function finish(bomItems: Evidence['bomItems']) {
+  const { exitCode: code, stdout } = await cli(['sync', '-c', world.configFile, '--json']);
+  const { items, passports } = JSON.parse(stdout) as SyncOutput;
+  const platform = await sandbox.inspect();
+  const found = violations({
+    ledgerFile: join(world.folder, 'data/ledger.db'),
+    platform,
+    source: SOURCE,
+    bomItems,
+    published: bomItems === 'delivered' ? SOURCE.products.map(({ id }) => `SKU-${id}`) : [],
+    secrets: [API_KEY],
+  });
+  expect(found).toEqual([]);
+  return { code, items, passports, publications: platform.organizations['acme']?.publications.length };
+}
+
+const QUEUES: { queue: Queue; describe: typeof describeRedis }[] = [
+  { queue: 'embedded', describe },
+  { queue: 'redis with an append-only file', describe: describeRedis },
+  { queue: 'redis without one', describe: describeRedis },
+];
+/** In the slice each kind of key handling goes with one kind of queue, under `npm run test:chaos` with every kind. */
+const queuesFor = (slice: Queue) => QUEUES.filter(({ queue }) => IS_FULL || queue === slice);
+
+describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
+  for (const { queue, describe } of queuesFor('embedded')) {
+    describe(`with the queue ${queue}`, () => {
+      it(
+        'has each product, material, BOM item and passport once where keys are honoured',
+        covers(['process-killed', 'redis-killed', 'api-killed'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+        async () => {
+          await given(queue, true);
+          await surviveCycles(announcedRandom());
+          expect(await finish('delivered')).toEqual({
+            code: 0,
+            items: {
+              product: { delivered: COUNT },
+              material: { delivered: COUNT },
+              bom_item: { delivered: COUNT },
+            },
+            passports: { published: COUNT },
+            publications: COUNT,
+          });
+        },
+      );
+    });
+  }
+  for (const { queue, describe } of queuesFor('redis without one')) {
+    describe(`with the queue ${queue}`, () => {
+      it(
+        'has each product, material and passport once under the default profile over an API that ignores keys, and lists interrupted BOM items',
+        covers(
+          ['process-killed', 'redis-killed', 'api-killed', 'keys-ignored'],
+          'I1',
+          'I2',
+          'I3',
+          'I4',
+          'I5',
+          'I6',
+          'I7',
+          'I8',
+        ),
+        async () => {
+          await given(queue, false);
+          await surviveCycles(announcedRandom());
+          const { code, items, passports, publications } = await finish('or_doubted');
+          const { delivered = 0, in_doubt: doubted = 0 } = items['bom_item'] ?? {};
+          expect(delivered + doubted).toBe(COUNT);
+          expect(items).toMatchObject({ product: { delivered: COUNT }, material: { delivered: COUNT } });
+          // A product with a line in doubt is not complete.
+          expect({ published: 0, incomplete: 0, ...passports }).toEqual({ published: delivered, incomplete: doubted });
+          expect(publications).toBe(delivered);
+          expect(code).toBe(doubted > 0 ? 4 : 0);
+        },
+      );
+    });
+  }
+});

@@ -1,0 +1,264 @@
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Daemon } from '../../src/daemon/daemon.ts';
+import type { SyncReport } from '../../src/daemon/sync.ts';
+import { sync } from '../../src/daemon/sync.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { announcedRandom } from '../support/announced-random.ts';
+import { scaled } from '../support/chaos.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
+import { violations } from '../support/invariants.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
+import { covers } from '../support/reliability.ts';
+import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
+import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
+
+const COUNT = scaled(50, 1_667);
+const SOURCE = largeExport(COUNT);
+/** Products, materials, lines, passports initialised and published. */
+const WRITES = COUNT * 5;
+const SOON = { timeout: 60_000 };
+const OPEN_GATES = {
+  productComplete: { enabled: false },
+  bomPresent: { enabled: false },
+  materialData: { enabled: false },
+};
+
+vi.setConfig({ testTimeout: scaled(300_000, 3_600_000) });
+
+describeRedis('a Redis that loses or refuses what it is given', () => {
+  let redis: RedisServer;
+  let admin: Redis;
+  let world: World;
+  let daemon: Daemon | null = null;
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    admin = new Redis(redis.url);
+    // While Redis is being restarted it is away; what cannot be asked then is not asked.
+    admin.on('error', () => undefined);
+  });
+  afterEach(async () => {
+    await daemon?.stop();
+    daemon = null;
+    admin.disconnect();
+    await world.remove();
+    await redis.stop();
+  });
+
+  const setMemory = async (settings: { bytes: number; policy?: string }) => {
+    await admin.config('SET', 'maxmemory-policy', settings.policy ?? 'noeviction');
+    await admin.config('SET', 'maxmemory', String(settings.bytes));
+  };
+  const usedBytes = async () => Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1]);
+
+  describe('amid a sync', () => {
+    beforeEach(async () => {
+      world = await createWorld({
+        config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'auto' } },
+        files: smallFiles(SOURCE),
+        queue: redis.url,
+        sandbox: {
+          idempotency: 'ignored',
+          gates: OPEN_GATES,
+          faults: [{ operation: '*', kind: 'latency', ms: 15 }],
+        },
+      });
+    });
+
+    const writes = () => world.sandbox.statistics().writes.reduce((sum, { count }) => sum + count, 0);
+
+    /** Waits for so many writes, and no longer than the sync goes on. */
+    async function untilWrites(count: number, syncing: Promise<unknown>): Promise<void> {
+      let ended = false;
+      const end = () => {
+        ended = true;
+      };
+      syncing.then(end, end);
+      await expect.poll(() => ended || writes() >= count, { timeout: 120_000, interval: 2 }).toBe(true);
+      if (ended) throw new Error(`The sync ended at ${writes()} of ${count} writes.`);
+    }
+
+    function expectEverythingOnce(report: SyncReport): void {
+      expect(report.fault).toBeNull();
+      expect(report.passports).toEqual({ published: COUNT });
+      const found = violations({
+        ledgerFile: join(world.folder, 'data/ledger.db'),
+        platform: world.sandbox.inspect(),
+        source: SOURCE,
+        bomItems: 'delivered',
+        published: SOURCE.products.map(({ id }) => `SKU-${id}`),
+        secrets: [API_KEY],
+      });
+      expect(found).toEqual([]);
+      expect(writes()).toBe(WRITES);
+    }
+
+    it(
+      'costs nothing and doubles nothing when it is wiped or restarts empty, again and again',
+      covers('queue-lost', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+      async () => {
+        const random = announcedRandom();
+        const losses = scaled(4, 60);
+        const syncing = world.sync({ waitMs: 60_000 });
+        for (let loss = 0; loss < losses; loss += 1) {
+          await untilWrites(Math.floor(((loss + random()) * WRITES) / (losses + 1)), syncing);
+          if (loss % 2 === 0) await admin.flushall();
+          else await redis.restart();
+        }
+        expectEverythingOnce(await syncing);
+      },
+    );
+
+    it(
+      'holds the work up while it is out of memory, says so, and goes on by itself',
+      covers('redis-memory', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+      async () => {
+        const random = announcedRandom();
+        const shortages = scaled(2, 30);
+        const runtime = await world.open();
+        const abort = new AbortController().signal;
+        const syncing = sync(runtime, { sources: [], waitMs: 60_000, abort }, systemClock);
+        for (let shortage = 0; shortage < shortages; shortage += 1) {
+          await untilWrites(Math.floor(((shortage + random()) * WRITES) / (shortages + 1)), syncing);
+          await setMemory({ bytes: 1 });
+          await expect
+            .poll(async () => (await runtime.engine.status()).trouble, SOON)
+            .toMatchObject({
+              code: 'queue.unreachable',
+              message: expect.stringContaining('OOM'),
+              suggestion: expect.stringContaining('maxmemory'),
+            });
+          await setMemory({ bytes: 0 });
+        }
+        const report = await syncing;
+        await runtime.close();
+        expectEverythingOnce(report);
+      },
+    );
+
+    it(
+      'gives up with a fault that says what is wrong when memory does not return in time, and loses nothing',
+      covers('redis-memory', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+      async () => {
+        const syncing = world.sync({ waitMs: 1_500 });
+        await untilWrites(1, syncing);
+        await setMemory({ bytes: 1 });
+        const report = await syncing;
+        expect(report.fault).toMatchObject({ exitCode: 3, message: expect.stringContaining('OOM') });
+        await setMemory({ bytes: 0 });
+        expectEverythingOnce(await world.sync());
+      },
+    );
+
+    it(
+      'loses nothing that it evicts',
+      covers('queue-lost', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+      async () => {
+        const syncing = world.sync({ waitMs: 60_000 });
+        await untilWrites(1, syncing);
+        // Whatever is added from here on costs another key, be it a job or the list of those that wait.
+        await setMemory({ bytes: await usedBytes(), policy: 'allkeys-random' });
+        await untilWrites(WRITES / 2, syncing);
+        expect(Number(/evicted_keys:(\d+)/.exec(await admin.info('stats'))?.[1])).toBeGreaterThan(0);
+        await setMemory({ bytes: 0 });
+        expectEverythingOnce(await syncing);
+      },
+    );
+  });
+
+  describe('under a daemon', () => {
+    let url: string;
+
+    async function begin(options: Partial<WorldOptions> = {}): Promise<void> {
+      world = await createWorld({
+        config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+        files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+        queue: redis.url,
+        ...options,
+      });
+    }
+    const start = async () => {
+      ({ daemon, url } = await startDaemon(world));
+      return daemon;
+    };
+    const names = () => world.contents().products.map(({ sku }) => sku);
+    const health = async () => (await (await fetch(`${url}/healthz`)).json()) as Record<string, string>;
+    const statusPage = async () =>
+      (await fetch(url, { headers: { authorization: `Bearer ${WEB_TOKEN}`, accept: 'text/html' } })).text();
+
+    it(
+      'makes up for a scheduled run that could not be rung, and says meanwhile what is wrong',
+      covers('redis-memory', 'I5', 'I8'),
+      async () => {
+        await begin();
+        const its = await start();
+        await setMemory({ bytes: 1 });
+        await its.ring('erp', 'schedule');
+        await expect(its.ring('erp', 'cli')).rejects.toMatchObject({ code: 'queue.unreachable' });
+        await expect.poll(health, SOON).toMatchObject({ status: 'unhealthy', queue: 'unreachable' });
+        await expect.poll(statusPage, SOON).toContain('OOM');
+        expect(names()).toEqual([]);
+        await setMemory({ bytes: 0 });
+        await expect.poll(names, SOON).toEqual(['A-1', 'A-2']);
+        await expect.poll(health, SOON).toMatchObject({ status: 'ok', queue: 'ok' });
+        expect(await statusPage()).not.toContain('OOM');
+      },
+    );
+
+    it('makes up for a scheduled run whose doorbell was lost', covers('queue-lost', 'I5', 'I8'), async () => {
+      await begin();
+      const its = await start();
+      const [pulls] = await its.runtime.queues.bullQueues();
+      await pulls?.pause();
+      await its.ring('erp', 'schedule');
+      expect(await its.runtime.queues.counts('pull')).toMatchObject({ waiting: 1 });
+      await admin.flushall();
+      await expect.poll(names, SOON).toEqual(['A-1', 'A-2']);
+    });
+
+    it(
+      'goes on with a run through the death of Redis, and keeps to its schedule',
+      covers(['redis-killed', 'queue-lost'], 'I5', 'I6', 'I8'),
+      async () => {
+        const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
+        const table = (lines: string[]) => `SKU,NAME,STATE\n${lines.join('\n')}\n`;
+        await begin({
+          config: { web: { port: 0, token: WEB_TOKEN }, sources: [{ ...PRODUCTS.source, schedule: '* * * * * *' }] },
+          files: { ...PRODUCTS.files, ...PRODUCTS.mended, 'products.csv': table(rows) },
+          sandbox: { faults: [{ operation: 'product.create', kind: 'latency', ms: 200 }] },
+        });
+        await start();
+        await expect.poll(() => names().length, SOON).toBeGreaterThan(0);
+        await redis.kill();
+        await expect.poll(health, SOON).toMatchObject({ status: 'unhealthy', queue: 'unreachable' });
+        world.write('products.csv', table([...rows, 'Z-1,Late,10']));
+        await redis.restart();
+        await expect.poll(() => names().length, SOON).toBe(COUNT + 1);
+        expect(names()).toContain('Z-1');
+        expect(world.sandbox.statistics().writes.filter(({ count }) => count !== 1)).toEqual([]);
+      },
+    );
+
+    it(
+      'builds the failed jobs anew, also those that were lost before they were heard',
+      covers('queue-lost', 'I5'),
+      async () => {
+        await begin({ files: PRODUCTS.files });
+        const report = await world.sync();
+        expect(report.quarantined + (report.items.product.rejected ?? 0)).toBe(1);
+        const runtime = await world.open();
+        const deliver = (await runtime.queues.bullQueues()).find(({ name }) => name === 'deliver');
+        await deliver?.pause();
+        await runtime.close();
+        const { runtime: its } = await start();
+        await expect.poll(() => its.queues.counts('deliver'), SOON).toMatchObject({ waiting: 1 });
+        await admin.flushall();
+        await expect.poll(() => its.queues.failed('deliver'), SOON).toHaveLength(1);
+        await admin.flushall();
+        await expect.poll(() => its.queues.failed('deliver'), SOON).toHaveLength(1);
+      },
+    );
+  });
+});

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { Agent, request } from 'undici';
+
+/** A server before the sandbox that passes everything on and notes what was in flight with what. */
+export interface FlightRecorder {
+  baseUrl: string;
+  /** How many writes have arrived. */
+  writes(): number;
+  /** Items of which a second write arrived before the first had its answer; as the path and what names them. */
+  overlaps(): string[];
+  close(): Promise<void>;
+}
+
+export async function startFlightRecorder(target: string): Promise<FlightRecorder> {
+  const agent = new Agent();
+  const inFlight = new Set<string>();
+  const overlaps: string[] = [];
+  let writes = 0;
+
+  const server = createServer((incoming, response) => {
+    const pass = async () => {
+      const { method = 'GET', url = '/', headers } = incoming;
+      const body = await buffer(incoming);
+      const flight = method === 'GET' ? null : `${url} ${nameIn(body)}`;
+      if (flight !== null) {
+        writes += 1;
+        if (inFlight.has(flight)) overlaps.push(flight);
+        inFlight.add(flight);
+      }
+      try {
+        const answer = await request(target + url, {
+          method,
+          headers: passedOn(headers),
+          body: body.length > 0 ? body : null,
+          dispatcher: agent,
+        });
+        const answered = Buffer.from(await answer.body.arrayBuffer());
+        response.writeHead(answer.statusCode, passedOn(answer.headers)).end(answered);
+      } finally {
+        if (flight !== null) inFlight.delete(flight);
+      }
+    };
+    // The client sees what a proxy makes of a server that is gone: a reset.
+    pass().catch(() => response.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    writes: () => writes,
+    overlaps: () => [...overlaps],
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+      await agent.close();
+    },
+  };
+}
+
+/** What a body of the API names its item by. */
+function nameIn(body: Buffer): string {
+  if (body.length === 0) return '';
+  const { sku, code, product, material, component } = JSON.parse(body.toString()) as Record<string, unknown>;
+  return JSON.stringify([sku, code, product, material, component]);
+}
+
+const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'host'];
+
+function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[]> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || HOP_BY_HOP.includes(name) ? [] : [[name, value]],
+    ),
+  );
+}
