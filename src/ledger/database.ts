@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../domain/faults.ts';
 import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
+import { makeDurableFolder } from './durable-folder.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { MIGRATIONS } from './schema.ts';
 
@@ -16,7 +17,7 @@ export type Sqlite = Database.Database;
  */
 export function openDatabase(file: string): Sqlite {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeDurableFolder(dirname(file));
     if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
     chmodSync(file, 0o600);
     const db = new Database(file);

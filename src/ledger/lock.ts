@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../domain/faults.ts';
 import { systemCodeOf } from '../lib/errors.ts';
+import { makeDurableFolder } from './durable-folder.ts';
 
 /** Who holds the ledger, for the message that another process gets. */
 export interface LedgerHolder {
@@ -23,7 +24,7 @@ export interface LedgerLock {
  * @throws Fault `ledger.held`
  */
 export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
-  mkdirSync(dirname(ledgerFile), { recursive: true });
+  makeDurableFolder(dirname(ledgerFile));
   // One ledger has one lock, by whatever link it is reached.
   const real = existsSync(ledgerFile)
     ? realpathSync(ledgerFile)
