@@ -1,3 +1,5 @@
+/** What is in the normal form already, as most of what systems send is. */
+const NORMAL = /^(?:0|-?(?:[1-9]\d*|0(?=\.))(?:\.\d*[1-9])?)$/;
 const PLAIN = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /**
@@ -8,6 +10,7 @@ const PLAIN = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
  * @returns null when the text is not a decimal number, or when an exponent would write more than 200 digits.
  */
 export function normalizeDecimal(text: string): string | null {
+  if (NORMAL.test(text)) return text;
   const match = PLAIN.exec(text.trim());
   if (!match) return null;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
@@ -32,15 +35,19 @@ export function compareDecimals(a: string, b: string): number {
   const negativeA = a.startsWith('-');
   const negativeB = b.startsWith('-');
   if (negativeA !== negativeB) return negativeA ? -1 : 1;
-  const order = compareMagnitudes(a.replace('-', ''), b.replace('-', ''));
-  return negativeA ? -order : order;
+  return negativeA ? compareMagnitudes(b.slice(1), a.slice(1)) : compareMagnitudes(a, b);
 }
 
 function compareMagnitudes(a: string, b: string): number {
-  const [wholeA = '', fractionA = ''] = a.split('.');
-  const [wholeB = '', fractionB = ''] = b.split('.');
-  if (wholeA.length !== wholeB.length) return wholeA.length - wholeB.length;
-  if (wholeA !== wholeB) return wholeA < wholeB ? -1 : 1;
-  if (fractionA === fractionB) return 0;
-  return fractionA < fractionB ? -1 : 1;
+  const wholeA = wholeLength(a);
+  const wholeB = wholeLength(b);
+  if (wholeA !== wholeB) return wholeA - wholeB;
+  // With the points at one place, the order of the digits is that of the texts.
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function wholeLength(magnitude: string): number {
+  const point = magnitude.indexOf('.');
+  return point < 0 ? magnitude.length : point;
 }

@@ -62,7 +62,7 @@ export function createAdmission(keys: KeyStore, sessions: SessionStore, initial:
     if (scope !== null && !key.scopes.includes(scope)) {
       return err(refusal(403, `The API key does not have the scope "${scope}".`));
     }
-    return ok({ organizationId: key.organizationId, name: `key ${key.rowId}` });
+    return ok(key);
   };
 
   const withToken = (authorization: string, now: number): Result<KnownCaller, Answer> => {

@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import type { Conclusion } from './processor.ts';
@@ -14,12 +15,12 @@ export async function sendBadly(
   reply: FastifyReply,
   { status, headers, document, body, contentType }: StyledAnswer,
   how: NonNullable<Conclusion['body']>,
-  { clock, closing }: { clock: Clock; closing: AbortSignal },
+  { clock, closing, callerHeaders }: { clock: Clock; closing: AbortSignal; callerHeaders: OutgoingHttpHeaders },
 ): Promise<void> {
   const { raw } = reply;
   const bytes = document?.bytes ?? Buffer.from(JSON.stringify(body));
   raw.writeHead(status, {
-    ...(reply.getHeaders() as Record<string, string>),
+    ...callerHeaders,
     ...headers,
     'content-type': document?.type ?? contentType,
     'content-length': bytes.length,

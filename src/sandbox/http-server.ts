@@ -73,20 +73,17 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     const replayed = headers !== undefined && 'idempotent-replayed' in headers;
     const { operation = null, naturalKey = null, error } = entry;
     journal.request({ at: clock.now(), operation, naturalKey, ending: status, replayed, error });
+    const bytes = document?.bytes ?? JSON.stringify(body);
+    const set: OutgoingHttpHeaders = {
+      'content-type': document?.type ?? contentType,
+      'content-length': Buffer.byteLength(bytes),
+    };
+    Object.assign(set, callerOf(reply.request)?.headers, headers);
     // A connection that is kept alive now would keep the closing server waiting.
-    if (parts.closing.aborted) reply.header('connection', 'close');
-    if (document) {
-      reply.code(status).type(document.type);
-      if (headers) reply.headers(headers);
-      return reply.send(document.bytes);
-    }
+    if (parts.closing.aborted) set.connection = 'close';
     // Nothing is left to be done that Fastify's way of sending is for, and it takes longer than the operation itself.
-    const text = JSON.stringify(body);
-    const length = Buffer.byteLength(text);
     reply.hijack();
-    const set = reply.getHeaders() as OutgoingHttpHeaders;
-    const own = { ...set, ...headers, 'content-type': contentType, 'content-length': length };
-    reply.raw.writeHead(status, own).end(text);
+    reply.raw.writeHead(status, set).end(bytes);
     return reply;
   };
 
@@ -99,7 +96,6 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
       finish(reply, admitted.error, { operation });
       return false;
     }
-    reply.headers(admitted.value.headers);
     request.setDecorator('caller', admitted.value);
     return true;
   };
@@ -120,7 +116,9 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
       const ending = !sent ? 'reset' : body?.kind === 'truncate' ? 'truncated' : sent.status;
       journal.request({ at: clock.now(), operation, naturalKey, ending });
       reply.hijack();
-      if (sent && body) return sendBadly(reply, sent, body, parts);
+      if (sent && body) {
+        return sendBadly(reply, sent, body, { ...parts, callerHeaders: callerOf(request)?.headers ?? {} });
+      }
       request.raw.socket.resetAndDestroy();
       if (conclusion.outage) connections.resetAll();
       return undefined;
@@ -226,6 +224,11 @@ const NO_HOST = refusal(400, 'The request has no Host header.');
 /** `{id}` in the document is `:id` in a route. */
 function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** Null before the caller was admitted. */
+function callerOf(request: FastifyRequest): Caller | null {
+  return request.getDecorator<Caller | null>('caller');
 }
 
 function headerOf(request: FastifyRequest, name: string): string | undefined {

@@ -35,7 +35,8 @@ export interface IssuedKey {
 
 /** A key as the sandbox knows it: by its hash and prefix. */
 export interface StoredKey {
-  rowId: number;
+  /** Tells it apart from other keys and from users. */
+  name: string;
   organizationId: number;
   scopes: Scope[];
   plan: Plan;
@@ -105,7 +106,8 @@ export function createKeyStore(database: Database, organizations: OrganizationSt
   );
   const list = database.prepare<[], KeyRow>(`${select} ORDER BY k.id`);
 
-  // What was found is kept, since every request asks. Only keys that exist get in, and every change empties it.
+  // What was found is kept in memory, by the key as it was given, since every request asks and the hash takes longer than
+  // the rest of admitting it. Only keys that exist get in, and every change empties it.
   const found = new Map<string, StoredKey>();
 
   const shownId = (row: Pick<KeyRow, 'id' | 'uuid'>): ResourceId => (ids.column === 'id' ? row.id : (row.uuid ?? ''));
@@ -169,20 +171,19 @@ export function createKeyStore(database: Database, organizations: OrganizationSt
       return row && recordOf(row);
     },
     find(key) {
-      const hash = sha256Hex(key);
-      const kept = found.get(hash);
+      const kept = found.get(key);
       if (kept) return kept;
-      const row = find.get(hash);
+      const row = find.get(sha256Hex(key));
       if (!row) return undefined;
       const stored: StoredKey = {
-        rowId: row.id,
+        name: `key ${row.id}`,
         organizationId: row.organization_id,
         scopes: JSON.parse(row.scopes) as Scope[],
         plan: row.plan,
         expiresAt: row.expires_at,
         revokedAt: row.revoked_at,
       };
-      found.set(hash, stored);
+      found.set(key, stored);
       return stored;
     },
     forget: () => found.clear(),

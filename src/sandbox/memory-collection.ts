@@ -10,7 +10,8 @@ interface Row {
   columns: Columns;
 }
 
-type Index = Map<string | number, Row[]>;
+/** Most values belong to one row alone, which then stands there by itself: an array for each would be most of the index. */
+type Index = Map<string | number, Row | Row[]>;
 
 interface OrganizationRows {
   rows: Row[];
@@ -40,29 +41,34 @@ export function createMemoryCollection(ids: IdScheme, { columns }: { columns: re
       const value = row.columns[column] ?? null;
       if (value === null) continue;
       const entered = index.get(value);
-      if (entered) entered.push(row);
-      else index.set(value, [row]);
+      if (entered === undefined) index.set(value, row);
+      else if (Array.isArray(entered)) entered.push(row);
+      else index.set(value, [entered, row]);
     }
   };
   const remove = (row: Row, column: string): void => {
     const index = rowsOf(row.organizationId).indexes.get(column);
     const value = row.columns[column] ?? null;
-    const left = value === null ? [] : (index?.get(value) ?? []).filter((other) => other !== row);
     if (value === null) return;
+    const left = [index?.get(value) ?? []].flat().filter((other) => other !== row);
     if (left.length > 0) index?.set(value, left);
     else index?.delete(value);
   };
-  const found = (organizationId: number, column: string, value: string | number): Row[] =>
-    rowsOf(organizationId).indexes.get(column)?.get(value) ?? [];
+  const found = (organizationId: number, column: string, value: string | number): Row | Row[] | undefined =>
+    rowsOf(organizationId).indexes.get(column)?.get(value);
 
   return {
     get(organizationId, id) {
       const row = byId.get(id);
       return row?.organizationId === organizationId ? row.entity : undefined;
     },
-    find: (organizationId, column, value) => found(organizationId, column, value)[0]?.entity,
+    find(organizationId, column, value) {
+      const rows = found(organizationId, column, value);
+      return (Array.isArray(rows) ? rows[0] : rows)?.entity;
+    },
     all: (organizationId, column, value) =>
-      found(organizationId, column, value)
+      [found(organizationId, column, value) ?? []]
+        .flat()
         .toSorted((a, b) => a.ordinal - b.ordinal)
         .map(({ entity }) => entity),
     count: (organizationId) => rowsOf(organizationId).rows.length,

@@ -10,6 +10,8 @@ const KEY = 'dpp_a-key-to-measure-with';
 const CONNECTIONS = 16;
 const ROUND_MS = 1500;
 const ROUNDS = 7;
+/** They are not counted. */
+const WARM_UP_ROUNDS = 2;
 const GOAL = 0.5;
 
 /** One request of the load, as the text that goes over the wire. `n` makes each of them another. */
@@ -132,32 +134,49 @@ function median(values: number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-const bare = await start('bare-server-process.ts');
-const sandbox = await start('bench-sandbox-process.ts', KEY);
-let worst = Number.POSITIVE_INFINITY;
-try {
-  const numbers = { n: 0 };
-  for (const [name, load] of Object.entries(LOADS)) {
-    // The first round warms both up and is not counted.
-    const rounds: { bare: Measured; sandbox: Measured }[] = [];
-    for (let round = 0; round <= ROUNDS; round += 1) {
-      const pair = { bare: await measure(bare, load, numbers), sandbox: await measure(sandbox, load, numbers) };
-      if (round > 0) rounds.push(pair);
-    }
-    const of = (pick: (round: { bare: Measured; sandbox: Measured }) => number) => median(rounds.map(pick));
-    const ratio = of((round) => round.sandbox.requestsPerSecond / round.bare.requestsPerSecond);
-    const cpuRatio = of((round) => round.bare.cpuMicroseconds / round.sandbox.cpuMicroseconds);
-    worst = Math.min(worst, ratio);
-    const rate = (which: 'bare' | 'sandbox') => Math.round(of((round) => round[which].requestsPerSecond));
-    const cpu = (which: 'bare' | 'sandbox') => of((round) => round[which].cpuMicroseconds).toFixed(1);
-    say(
-      `${name.padEnd(18)} bare ${rate('bare')}/s (${cpu('bare')} µs CPU)   sandbox ${rate('sandbox')}/s (${cpu('sandbox')} µs CPU)   ` +
-        `ratio ${ratio.toFixed(2)}, by CPU ${cpuRatio.toFixed(2)}`,
-    );
+/** Makes the product and the material that the BOM items point at. */
+async function prepare(port: number): Promise<void> {
+  const headers = { 'x-api-key': KEY, 'content-type': 'application/json' };
+  const first = { products: { sku: 'FIRST', name: 'Bucket' }, materials: { code: 'FIRST', name: 'Steel' } };
+  for (const [path, body] of Object.entries(first)) {
+    const url = `http://127.0.0.1:${port}/api/${path}/`;
+    const { status } = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (status !== 201) throw new Error(`POST ${url} was answered with ${status}`);
   }
-} finally {
-  bare.child.kill();
-  sandbox.child.kill();
 }
+
+/**
+ * Gives the ratio of requests per second, over servers that were started for this load: else a load would pay for what
+ * the ones before it left in the sandbox's memory.
+ */
+async function compare(name: string, load: Load): Promise<number> {
+  const bare = await start('bare-server-process.ts');
+  const sandbox = await start('bench-sandbox-process.ts', KEY);
+  const numbers = { n: 0 };
+  const rounds: { bare: Measured; sandbox: Measured }[] = [];
+  try {
+    await prepare(sandbox.port);
+    for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
+      const pair = { bare: await measure(bare, load, numbers), sandbox: await measure(sandbox, load, numbers) };
+      if (round >= 0) rounds.push(pair);
+    }
+  } finally {
+    bare.child.kill();
+    sandbox.child.kill();
+  }
+  const of = (pick: (round: { bare: Measured; sandbox: Measured }) => number) => median(rounds.map(pick));
+  const ratio = of((round) => round.sandbox.requestsPerSecond / round.bare.requestsPerSecond);
+  const cpuRatio = of((round) => round.bare.cpuMicroseconds / round.sandbox.cpuMicroseconds);
+  const rate = (which: 'bare' | 'sandbox') => Math.round(of((round) => round[which].requestsPerSecond));
+  const cpu = (which: 'bare' | 'sandbox') => of((round) => round[which].cpuMicroseconds).toFixed(1);
+  say(
+    `${name.padEnd(18)} bare ${rate('bare')}/s (${cpu('bare')} µs CPU)   sandbox ${rate('sandbox')}/s (${cpu('sandbox')} µs CPU)   ` +
+      `ratio ${ratio.toFixed(2)}, by CPU ${cpuRatio.toFixed(2)}`,
+  );
+  return ratio;
+}
+
+let worst = Number.POSITIVE_INFINITY;
+for (const [name, load] of Object.entries(LOADS)) worst = Math.min(worst, await compare(name, load));
 say(`The lowest ratio is ${worst.toFixed(2)}; the goal is ${GOAL}.`);
 process.exitCode = worst >= GOAL ? 0 : 1;
