@@ -23,6 +23,9 @@ export function openDatabase(file: string): Sqlite {
     const db = new Database(file);
     configure(db);
     migrate(db, file);
+    // I8: where the disk failed the fsync of an earlier process, what that wrote last may be in the system's memory alone, and
+    // no later fsync of the log writes it. What this process builds on is written anew, into the database.
+    db.pragma('wal_checkpoint(TRUNCATE)');
     return db;
   } catch (error) {
     throw openFault(file, error);
