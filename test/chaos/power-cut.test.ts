@@ -106,6 +106,44 @@ async function cutAt(
   }
 }
 
+/**
+ * Fails a sync all its fsyncs from one on, so that what it wrote last is in the memory of the system alone. The next sync is
+ * killed before one of its own, and then the power is cut.
+ */
+async function cutAfterFailedSync(failing: number, killing: number): Promise<void> {
+  const world = await createCutWorld({ honoured: false, queue: redis?.url ?? 'embedded' });
+  try {
+    const first = join(world.folder, 'first');
+    await runTraced([...world.syncCommand, '--wait', '1'], {
+      paths: world.paths,
+      recording: first,
+      inject: [{ call: 'fsync', when: [failing, 60_000], effect: 'EIO' }],
+    });
+    const second = join(world.folder, 'second');
+    const log = join(world.folder, 'settled');
+    await runTraced([CHILD, world.configFile, log], {
+      paths: [...world.paths, log],
+      recording: second,
+      inject: [{ call: 'fsync', when: killing, effect: 'SIGKILL' }],
+    });
+    const disk = createLossyDisk([world.folder]);
+    const events = [first, second].flatMap(readDiskRecording);
+    for (const event of events) if (event.path !== log) disk.apply(event);
+    rmSync(world.data, { recursive: true, force: true });
+    writeFiles(disk.afterPowerCut(() => false));
+    const told = events.flatMap(toldIn);
+    expect(told).not.toEqual([]);
+    expect(lookInto(join(world.data, 'ledger.db'), told)).toEqual({ integrity: 'ok', lost: [] });
+    await world.finish();
+  } catch (error) {
+    throw new Error(`With fsync ${failing} failing and a cut before ${killing}, things were not right in the end.`, {
+      cause: error,
+    });
+  } finally {
+    await world.remove();
+  }
+}
+
 describeStrace('a power cut', () => {
   it('takes no verdict of the API back that was acknowledged, wherever it comes and whatever else has reached the disk', {
     ...covers('power-cut', 'I8'),
@@ -143,7 +181,7 @@ describeStrace('a power cut', () => {
     ['there is no doubt left where keys are honoured', true],
   ])(
     'amid the work is made up for by the next sync: %s',
-    { ...covers('power-cut', 'I2', 'I6', 'I8'), timeout: scaled(90_000, 1_800_000) },
+    { ...covers('power-cut', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'), timeout: scaled(90_000, 1_800_000) },
     async (_, honoured) => {
       const random = seededRandom(chaosSeed());
       for (let cut = 0; cut < KILLED; cut += 1) {
@@ -154,4 +192,14 @@ describeStrace('a power cut', () => {
       }
     },
   );
+
+  it('takes nothing back that a process has stored after another one, to which the disk had failed an fsync', {
+    ...covers(['power-cut', 'disk-error'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    timeout: scaled(90_000, 1_800_000),
+  }, async () => {
+    const random = seededRandom(chaosSeed());
+    for (let cut = 0; cut < KILLED; cut += 1) {
+      await cutAfterFailedSync(8 + Math.floor(random() * 8), 16 + Math.floor(random() * 4));
+    }
+  });
 });

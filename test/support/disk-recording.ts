@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** A call that took effect on a file or folder. */
+/** A call that took effect on a file or folder, or an fsync that failed. */
 export type DiskEvent =
-  | { type: 'create' | 'unlink' | 'mkdir' | 'sync'; path: string }
+  | { type: 'create' | 'unlink' | 'mkdir' | 'sync' | 'failed-sync'; path: string }
   | { type: 'write'; path: string; offset: number; bytes: Buffer }
   | { type: 'append'; path: string; bytes: Buffer }
   | { type: 'truncate'; path: string; size: number };
@@ -11,7 +11,7 @@ const CALL = /^(\d+) (\w+)\((.*)\) += (-?\d+|\?)/;
 const UNFINISHED = /^(\d+) (\w+\(.*) <unfinished \.\.\.>$/;
 const RESUMED = /^(\d+) <\.\.\. \w+ resumed>(.*)$/;
 
-/** Reads what `runTraced` has recorded, in the order in which the calls ended. What failed or was cut off had no effect. */
+/** Reads what `runTraced` has recorded, in the order in which the calls ended. What was cut off had no effect. */
 export function readDiskRecording(file: string): DiskEvent[] {
   const begun = new Map<string, string>();
   const events: DiskEvent[] = [];
@@ -30,7 +30,9 @@ export function readDiskRecording(file: string): DiskEvent[] {
 
 function eventOf(line: string): DiskEvent | null {
   const [, , call = '', args = '', result = '?'] = CALL.exec(line) ?? [];
-  if (result === '?' || result.startsWith('-')) return null;
+  const failed = result.startsWith('-');
+  const syncs = call === 'fsync' || call === 'fdatasync';
+  if (result === '?' || (failed && !syncs)) return null;
   const path = decoded(/^\d+<([^>]*)>/.exec(args)?.[1] ?? /"([^"]*)"/.exec(args)?.[1] ?? '').toString();
   switch (call) {
     case 'openat':
@@ -43,7 +45,7 @@ function eventOf(line: string): DiskEvent | null {
       return { type: 'truncate', path, size: lastNumber(args) };
     case 'fsync':
     case 'fdatasync':
-      return { type: 'sync', path };
+      return { type: failed ? 'failed-sync' : 'sync', path };
     case 'unlink':
     case 'mkdir':
       return { type: call, path };

@@ -29,6 +29,8 @@ interface Entry {
   named: boolean;
   /** Whether it was removed since the folder was synced. */
   removed: boolean;
+  /** What was removed under the same name, which the disk may still have in its place. */
+  before: Entry | null;
 }
 
 /** A disk on which these folders exist already. */
@@ -39,10 +41,8 @@ export function createLossyDisk(existing: readonly string[]): LossyDisk {
 
   function fileAt(path: string): Entry {
     const known = files.get(path);
-    if (known?.removed)
-      throw new Error(`${path} is made anew before it is certain that it is gone: that is not followed.`);
-    if (known) return known;
-    const fresh = { durable: Buffer.alloc(0), changes: [], named: false, removed: false };
+    if (known && !known.removed) return known;
+    const fresh = { durable: Buffer.alloc(0), changes: [], named: false, removed: false, before: known ?? null };
     files.set(path, fresh);
     return fresh;
   }
@@ -51,7 +51,7 @@ export function createLossyDisk(existing: readonly string[]): LossyDisk {
     for (const [file, entry] of files) {
       if (dirname(file) !== path) continue;
       if (entry.removed) files.delete(file);
-      else entry.named = true;
+      else Object.assign(entry, { named: true, before: null });
     }
     for (const folder of folders.keys()) if (dirname(folder) === path) folders.set(folder, true);
   }
@@ -73,13 +73,18 @@ export function createLossyDisk(existing: readonly string[]): LossyDisk {
           if (folders.has(path)) syncFolder(path);
           else {
             const file = fileAt(path);
-            file.durable = file.changes.reduce((content, change) => changed(content, change, () => true), file.durable);
+            file.durable = contentOf(file, () => true);
             file.changes = [];
           }
           break;
+        case 'failed-sync':
+          // Linux tells of the failure once: the pages count as written from then on, and no later fsync writes them.
+          if (!folders.has(path)) fileAt(path).changes = [];
+          break;
         case 'append':
           throw new Error(`${path} is written without a place, which this disk does not follow.`);
-        default:
+        case 'write':
+        case 'truncate':
           fileAt(path).changes.push(event);
       }
     },
@@ -87,16 +92,24 @@ export function createLossyDisk(existing: readonly string[]): LossyDisk {
     afterPowerCut(kept) {
       const lost = new Set([...folders].filter(([, certain]) => !certain && !kept()).map(([path]) => path));
       const left = new Map<string, Buffer>();
-      for (const [path, { durable, changes, named, removed }] of files) {
-        if (lost.has(dirname(path)) || (!named && !kept()) || (removed && kept())) continue;
-        left.set(
-          path,
-          changes.reduce((content, change) => changed(content, change, kept), durable),
-        );
+      for (const [path, entry] of files) {
+        const survivor = lost.has(dirname(path)) ? null : survivorOf(entry, kept);
+        if (survivor) left.set(path, contentOf(survivor, kept));
       }
       return left;
     },
   };
+}
+
+/** The file that has the name after a power cut, if one has. */
+function survivorOf(entry: Entry, kept: () => boolean): Entry | null {
+  const appeared = entry.named || kept();
+  if (!appeared) return entry.before && survivorOf(entry.before, kept);
+  return entry.removed && kept() ? null : entry;
+}
+
+function contentOf({ durable, changes }: Entry, kept: () => boolean): Buffer {
+  return changes.reduce((content, change) => changed(content, change, kept), durable);
 }
 
 /** Puts files where there are none. */

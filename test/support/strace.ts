@@ -31,7 +31,7 @@ export interface Injection {
   call: DiskCall;
   /** The call that it happens to, or the first and the last one. */
   when: number | readonly [first: number, last: number];
-  effect: 'SIGKILL' | 'EIO' | 'ENOSPC';
+  effect: 'SIGKILL' | 'EIO';
 }
 
 export interface Traced {
@@ -71,36 +71,20 @@ export function runTraced(args: readonly string[], options: TraceOptions): Promi
   });
 }
 
-/** Tampers with a process that runs already, until that ends. Resolves once it is watched. */
-export async function attach(pid: number, options: TraceOptions): Promise<{ ended: Promise<void> }> {
-  const child = spawn('strace', [...straceArgs({ ...options, attached: true }), '-p', `${pid}`], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  let said = '';
-  await new Promise<void>((resolve, reject) => {
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
-      if (said.includes('attached')) resolve();
-    });
-    child.once('close', () => reject(new Error(`strace did not attach: ${said}`)));
-  });
-  return { ended };
-}
-
-function straceArgs({ paths, inject = [], recording, attached = false }: TraceOptions & { attached?: boolean }) {
+function straceArgs({ paths, inject = [], recording }: TraceOptions): string[] {
+  const calls = recording === undefined ? DISK_CALLS : [...DISK_CALLS, 'openat'];
   return [
     // All threads. Not `--seccomp-bpf`, which is faster: a kernel may let a call through then that was to end the process.
-    ...(attached ? ['-f'] : ['-f', '-qqq']),
-    ...['-o', recording ?? '/dev/null'],
+    '-f',
+    '-qqq',
+    '-o',
+    recording ?? '/dev/null',
     // Whole contents, told in one notation for text and bytes; the path of each descriptor.
     ...(recording === undefined ? [] : ['-y', '-xx', '-s', '1000000']),
-    ...[
-      '-e',
-      `trace=${[...DISK_CALLS, ...(recording === undefined ? [] : ['openat'])].join(',')}`,
-      '-e',
-      'signal=none',
-    ],
+    '-e',
+    `trace=${calls.join(',')}`,
+    '-e',
+    'signal=none',
     ...paths.flatMap((path) => ['-P', path]),
     ...inject.flatMap((one) => ['-e', `inject=${injectionOf(one)}`]),
   ];
