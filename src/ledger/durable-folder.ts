@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { systemCodeOf } from '../lib/errors.ts';
+import { fault } from '../domain/faults.ts';
+import { messageOf, systemCodeOf } from '../lib/errors.ts';
 
 /** What systems say that know no fsync of a folder, or do not let this user open it. */
 const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES']);
@@ -9,7 +10,7 @@ const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES'
  * Makes a folder and those above it that are missing, so that they are on the disk when this returns. SQLite does as much for
  * the names of its files, but whatever is fsynced in a folder is lost with it (I8).
  *
- * @throws what the system says when a folder cannot be made or the disk fails
+ * @throws Fault `ledger.unwritable` when the disk fails, and what the system says when a folder cannot be made
  */
 export function makeDurableFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true });
@@ -30,6 +31,11 @@ function syncFolder(folder: string): void {
       closeSync(descriptor);
     }
   } catch (error) {
-    if (!NO_FOLDER_SYNC.has(systemCodeOf(error) ?? '')) throw error;
+    if (NO_FOLDER_SYNC.has(systemCodeOf(error) ?? '')) return;
+    throw fault('ledger.unwritable', `The disk fails the ledger: ${messageOf(error)}.`, {
+      path: 'ledger',
+      suggestion: 'Check the disk: is it full, read-only, failing, or a network share that has gone away?',
+      cause: error,
+    });
   }
 }
