@@ -2,7 +2,7 @@ import { isLedgerFault } from '../domain/faults.ts';
 import type { Held, Ledger } from '../domain/ports/ledger.ts';
 import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
-import { messageOf } from '../lib/errors.ts';
+import { type Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { Deliverer } from './deliverer.ts';
 import type { Doubts } from './doubts.ts';
@@ -63,6 +63,8 @@ export function createEngine(options: EngineOptions): Engine {
   let running: Promise<void> = Promise.resolve();
   let alarm = new AbortController();
   let trouble: Error | null = null;
+  /** Why the doorbell that was heard last could not be acted on: the ledger cannot be written. */
+  let unclaimed: Fault | null = null;
   let hearing = 0;
   let reconcileAt = Number.NEGATIVE_INFINITY;
   let resolving: Promise<void> | null = null;
@@ -83,10 +85,12 @@ export function createEngine(options: EngineOptions): Engine {
       const failure = attempts.find(({ status }) => status === 'rejected');
       if (failure?.status === 'rejected') {
         if (!isLedgerFault(failure.reason)) throw failure.reason;
+        unclaimed = failure.reason;
         // What could not be claimed is as due as before; the pause keeps it from being rung in circles meanwhile.
         await clock.sleep(AGAIN_MS, abort.signal);
         return { status: 'done', note: failure.reason.message };
       }
+      unclaimed = null;
       const settled = attempts.filter((one) => one.status === 'fulfilled' && one.value.result === 'settled').length;
       return { status: 'done', note: `${settled} of ${ids.length} attempted` };
     } finally {
@@ -186,11 +190,11 @@ export function createEngine(options: EngineOptions): Engine {
       running = loop();
     },
     async status() {
-      return {
-        outstanding: feeder.outstanding(),
-        nextDueAt: await ledger.nextDueAt({ held: held() }),
-        trouble: trouble ?? doubtTrouble ?? deliverer.trouble(),
-      };
+      const nextDueAt = await ledger.nextDueAt({ held: held() });
+      // What could not be claimed is no trouble any more once nothing is due.
+      const waits = nextDueAt === null ? null : unclaimed;
+      const present = trouble ?? doubtTrouble ?? deliverer.trouble() ?? waits;
+      return { outstanding: feeder.outstanding(), nextDueAt, trouble: present };
     },
     async stop() {
       abort.abort();

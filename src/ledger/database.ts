@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../domain/faults.ts';
 import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
+import { makeDurableFolder } from './durable-folder.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { MIGRATIONS } from './schema.ts';
 
@@ -16,12 +17,15 @@ export type Sqlite = Database.Database;
  */
 export function openDatabase(file: string): Sqlite {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeDurableFolder(dirname(file));
     if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
     chmodSync(file, 0o600);
     const db = new Database(file);
     configure(db);
     migrate(db, file);
+    // I8: where the disk failed the fsync of an earlier process, what that wrote last may be in the system's memory alone, and
+    // no later fsync of the log writes it. What this process builds on is written anew, into the database.
+    db.pragma('wal_checkpoint(TRUNCATE)');
     return db;
   } catch (error) {
     throw openFault(file, error);

@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../domain/faults.ts';
 import { systemCodeOf } from '../lib/errors.ts';
+import { makeDurableFolder } from './durable-folder.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPlace } from './ledger-place.ts';
 
@@ -25,7 +25,7 @@ export interface LedgerLock {
  * @throws Fault `ledger.held` or `ledger.unwritable`
  */
 export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
-  mkdirSync(dirname(ledgerFile), { recursive: true });
+  makeDurableFolder(dirname(ledgerFile));
   const db = new Database(`${ledgerPlace(ledgerFile)}.lock`, { timeout: 0 });
   try {
     db.exec('BEGIN EXCLUSIVE');

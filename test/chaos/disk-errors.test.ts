@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { chaosSeed, scaled, seededRandom } from '../support/chaos.ts';
+import { documentIn } from '../support/cli.ts';
+import { createCutWorld } from '../support/cut-world.ts';
+import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
+import { covers } from '../support/reliability.ts';
+import { describeStrace, type Injection, runTraced } from '../support/strace.ts';
+
+// The disk refuses calls of a sync on the files of its ledger, from some call on: one call, a few, or all of them.
+
+const TIMES = scaled(1, 25);
+const FOR_EVER = 60_000;
+/** Calls that every sync gets to. */
+const REACHED = { fsync: 25, pwrite64: 250 } as const;
+
+let redis: RedisServer | null = null;
+beforeAll(async () => {
+  redis = redisAvailable ? await startRedis() : null;
+});
+afterAll(() => redis?.stop());
+
+/** Gives the exit code of the sync that met the errors, after another one has made up for it. */
+async function exitCodeUnder(injection: Injection): Promise<number | null> {
+  const world = await createCutWorld({ honoured: false, queue: redis?.url ?? 'embedded' });
+  try {
+    const command = [...world.syncCommand, '--wait', '1'];
+    const { exitCode, stdout, stderr } = await runTraced(command, { paths: world.paths, inject: [injection] });
+    expect([0, 3, 4], stderr).toContain(exitCode);
+    if (exitCode === 3) {
+      expect(documentIn(stdout)).toMatchObject({ ok: false, error: { code: 'ledger.unwritable', path: 'ledger' } });
+      expect(stderr).toContain('The disk fails the ledger');
+    }
+    await world.finish();
+    return exitCode;
+  } catch (error) {
+    throw new Error(`With ${JSON.stringify(injection)} things were not right in the end.`, { cause: error });
+  } finally {
+    await world.remove();
+  }
+}
+
+describeStrace('a disk that fails a sync with EIO', () => {
+  const random = seededRandom(chaosSeed());
+  const draw = (max: number) => 1 + Math.floor(random() * max);
+  const options = {
+    ...covers('disk-error', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    timeout: scaled(90_000, 900_000),
+  };
+
+  it.each(['fsync', 'pwrite64'] as const)(
+    'at %s for ever ends it with a clear error, and nothing is lost',
+    options,
+    async (call) => {
+      for (let time = 0; time < TIMES; time += 1) {
+        const injection = { call, when: [draw(REACHED[call]), FOR_EVER], effect: 'EIO' } as const;
+        expect(await exitCodeUnder(injection), JSON.stringify(injection)).toBe(3);
+      }
+    },
+  );
+
+  it.each(['fsync', 'pwrite64'] as const)(
+    'at %s once or for a while holds it up or ends it with a clear error, and nothing is lost or doubled',
+    options,
+    async (call) => {
+      for (let time = 0; time < TIMES; time += 1) {
+        const first = draw(REACHED[call]);
+        await exitCodeUnder({ call, when: [first, first + draw(6) - 1], effect: 'EIO' });
+      }
+    },
+  );
+});

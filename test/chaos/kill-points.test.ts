@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
+import { startCli } from '../support/cli.ts';
+import { createCutWorld } from '../support/cut-world.ts';
+import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
+import { covers } from '../support/reliability.ts';
+import { type DiskCall, describeStrace, runTraced, straceAvailable } from '../support/strace.ts';
+
+// A sync is killed just before each call by which it writes to the files of its ledger, and finished by another one.
+
+interface Point {
+  call: DiskCall;
+  /** The how many-th of its kind in the process. */
+  when: number;
+}
+
+/** What the slice is drawn from: calls that every sync gets to, while requests are under way. */
+const AMID = [
+  { call: 'pwrite64', first: 100, count: 220 },
+  { call: 'fsync', first: 6, count: 18 },
+] as const;
+const CALLS: readonly DiskCall[] = ['pwrite64', 'fsync', 'fdatasync', 'ftruncate', 'unlink', 'mkdir'];
+const SLICE = 3;
+/** A sync that ended so often before its call came is taken to make no more of them. */
+const UNREACHED_MAX = 3;
+const AT_ONCE = 2;
+
+let redis: RedisServer | null = null;
+/** What Node has compiled, for a process that is killed leaves nothing behind for the next one. */
+let cache: string;
+beforeAll(async () => {
+  redis = redisAvailable ? await startRedis() : null;
+  cache = mkdtempSync(join(tmpdir(), 'dpp-sync-compiled-'));
+  if (IS_FULL && straceAvailable) await killedAt({ call: 'fdatasync', when: 1000 }, false);
+});
+afterAll(async () => {
+  await redis?.stop();
+  rmSync(cache, { recursive: true });
+});
+
+/** Gives whether the sync got as far as the point, and was killed there. */
+async function killedAt({ call, when }: Point, honoured: boolean): Promise<boolean> {
+  const world = await createCutWorld({ honoured, queue: redis?.url ?? 'embedded' });
+  try {
+    const { signal, exitCode, stderr } = await runTraced(world.syncCommand, {
+      paths: world.paths,
+      inject: [{ call, when, effect: 'SIGKILL' }],
+      env: { NODE_COMPILE_CACHE: cache },
+    });
+    if (signal === null) expect([0, 4], stderr).toContain(exitCode);
+    else expect(signal).toBe('SIGKILL');
+    await world.finish();
+    return signal !== null;
+  } catch (error) {
+    throw new Error(`Killed before ${call} number ${when}, things were not right in the end.`, { cause: error });
+  } finally {
+    await world.remove();
+  }
+}
+
+function drawn(): Point[] {
+  const random = seededRandom(chaosSeed());
+  const all = AMID.flatMap(({ call, first, count }) =>
+    Array.from({ length: count }, (_, at) => ({ call, when: first + at })),
+  );
+  return Array.from({ length: SLICE }, () => all[Math.floor(random() * all.length)] as Point);
+}
+
+/** Walks through the calls of a sync one by one; gives how many there are, by kind. */
+async function walkAll(honoured: boolean): Promise<Record<string, number>> {
+  const reached: Record<string, number> = {};
+  for (const call of CALLS) {
+    let next = 1;
+    let unreached = 0;
+    reached[call] = 0;
+    const walk = async () => {
+      while (unreached < UNREACHED_MAX) {
+        const when = next++;
+        if (await killedAt({ call, when }, honoured)) reached[call] = (reached[call] ?? 0) + 1;
+        else unreached += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, walk));
+  }
+  return reached;
+}
+
+async function visit(honoured: boolean, pointsMin: number): Promise<void> {
+  if (IS_FULL) {
+    const reached = await walkAll(honoured);
+    process.stderr.write(`Killed at ${JSON.stringify(reached)}\n`);
+    expect(Object.values(reached).reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(pointsMin);
+    return;
+  }
+  for (const point of drawn()) expect(await killedAt(point, honoured), JSON.stringify(point)).toBe(true);
+}
+
+describeStrace('a sync that is killed at a write or an fsync of its ledger, and finished by the next one', () => {
+  const full = { timeout: IS_FULL ? 3_600_000 : 90_000 };
+
+  it(
+    'leaves nothing lost and nothing doubled where the API ignores keys',
+    { ...covers('write-cut', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'), ...full },
+    () => visit(false, 300),
+  );
+
+  it(
+    'leaves no doubt either where keys are honoured',
+    { ...covers('write-cut', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'), ...full },
+    () => visit(true, 300),
+  );
+});
+
+/** Where there is no strace: the second best, which says by its name what is missing. */
+if (!straceAvailable)
+  describe('a sync that is killed at random instants, for want of strace', () => {
+    it.each([false, true])(
+      'leaves nothing lost and nothing doubled (keys honoured: %s)',
+      {
+        ...covers('process-killed', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+        timeout: scaled(90_000, 3_600_000),
+      },
+      async (honoured) => {
+        const random = seededRandom(chaosSeed());
+        for (let time = 0; time < scaled(SLICE, 250); time += 1) {
+          const world = await createCutWorld({ honoured, queue: redis?.url ?? 'embedded' });
+          try {
+            const sync = startCli(['sync', '-c', world.configFile]);
+            await Promise.race([sync.ended, delay(300 + random() * 1200)]);
+            sync.signal('SIGKILL');
+            await sync.ended;
+            await world.finish();
+          } finally {
+            await world.remove();
+          }
+        }
+      },
+    );
+  });

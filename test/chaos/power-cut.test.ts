@@ -1,0 +1,205 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { chaosSeed, scaled, seededRandom } from '../support/chaos.ts';
+import { type CutWorld, createCutWorld } from '../support/cut-world.ts';
+import { type DiskEvent, readDiskRecording } from '../support/disk-recording.ts';
+import { createLossyDisk, writeFiles } from '../support/lossy-disk.ts';
+import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
+import { covers } from '../support/reliability.ts';
+import { type DiskCall, describeStrace, runTraced } from '../support/strace.ts';
+
+// A power cut takes the process and whatever was not fsynced. The calls of a sync on the files of its ledger are recorded
+// with all their bytes, so that the disk can be made as it would have been after a cut at any of them.
+
+const CHILD = join(import.meta.dirname, '../support/settled-sync-child.ts');
+/** Of the calls of a whole sync, at how many the power is cut: at each, or at every how many-th. */
+const STRIDE = scaled(12, 1);
+/** Besides the cut that drops everything: how often some of it is kept at random. */
+const SUBSETS = scaled(1, 4);
+/** How many syncs are cut off and finished. */
+const KILLED = scaled(1, 60);
+
+let redis: RedisServer | null = null;
+beforeAll(async () => {
+  redis = redisAvailable ? await startRedis() : null;
+});
+afterAll(() => redis?.stop());
+
+/** A verdict of the API that the ledger has said to be stored. */
+interface Told {
+  kind: string;
+  key: string;
+  operation: string;
+  state: string;
+}
+
+function toldIn(event: DiskEvent): Told[] {
+  if (event.type !== 'append') return [];
+  return event.bytes
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Told);
+}
+
+/** Which of the verdicts a ledger does not know, and what SQLite says of the file. */
+function lookInto(file: string, told: readonly Told[]): { integrity: unknown; lost: Told[] } {
+  if (!existsSync(file)) return { integrity: 'ok', lost: [...told] };
+  const db = new Database(file);
+  try {
+    const integrity = db.pragma('integrity_check', { simple: true });
+    if (told.length === 0) return { integrity, lost: [] };
+    const find = db
+      .prepare<[string, string, string, string], number>(
+        `SELECT 1 FROM deliveries d JOIN items i ON i.id = d.item_id
+         WHERE i.kind = ? AND i.key = ? AND d.operation = ? AND d.state = ?`,
+      )
+      .pluck();
+    const isLost = ({ kind, key, operation, state }: Told) => find.get(kind, key, operation, state) === undefined;
+    return { integrity, lost: told.filter(isLost) };
+  } finally {
+    db.close();
+  }
+}
+
+async function recordedSync(world: CutWorld): Promise<DiskEvent[]> {
+  const recording = join(world.folder, 'recording');
+  const log = join(world.folder, 'settled');
+  const { exitCode } = await runTraced([CHILD, world.configFile, log], { paths: [...world.paths, log], recording });
+  expect(exitCode).toBe(0);
+  return readDiskRecording(recording);
+}
+
+/** Calls that every sync gets to. */
+const AMID = [
+  { call: 'fsync', count: 20 },
+  { call: 'pwrite64', count: 200 },
+] as const;
+
+/** Kills a sync just before a call, drops what was not fsynced by then, and lets the next sync finish. */
+async function cutAt(
+  { call, when }: { call: DiskCall; when: number },
+  { honoured, kept }: { honoured: boolean; kept: () => boolean },
+): Promise<void> {
+  const world = await createCutWorld({ honoured, queue: redis?.url ?? 'embedded' });
+  try {
+    const recording = join(world.folder, 'recording');
+    const { signal } = await runTraced(world.syncCommand, {
+      paths: world.paths,
+      recording,
+      inject: [{ call, when, effect: 'SIGKILL' }],
+    });
+    expect(signal).toBe('SIGKILL');
+    const disk = createLossyDisk([world.folder]);
+    for (const event of readDiskRecording(recording)) disk.apply(event);
+    rmSync(world.data, { recursive: true, force: true });
+    writeFiles(disk.afterPowerCut(kept));
+    await world.finish();
+  } catch (error) {
+    throw new Error(`The power was cut before ${call} number ${when}, and things were not right in the end.`, {
+      cause: error,
+    });
+  } finally {
+    await world.remove();
+  }
+}
+
+/**
+ * Fails a sync all its fsyncs from one on, so that what it wrote last is in the memory of the system alone. The next sync is
+ * killed before one of its own, and then the power is cut.
+ */
+async function cutAfterFailedSync(failing: number, killing: number): Promise<void> {
+  const world = await createCutWorld({ honoured: false, queue: redis?.url ?? 'embedded' });
+  try {
+    const first = join(world.folder, 'first');
+    await runTraced([...world.syncCommand, '--wait', '1'], {
+      paths: world.paths,
+      recording: first,
+      inject: [{ call: 'fsync', when: [failing, 60_000], effect: 'EIO' }],
+    });
+    const second = join(world.folder, 'second');
+    const log = join(world.folder, 'settled');
+    await runTraced([CHILD, world.configFile, log], {
+      paths: [...world.paths, log],
+      recording: second,
+      inject: [{ call: 'fsync', when: killing, effect: 'SIGKILL' }],
+    });
+    const disk = createLossyDisk([world.folder]);
+    const events = [first, second].flatMap(readDiskRecording);
+    for (const event of events) if (event.path !== log) disk.apply(event);
+    rmSync(world.data, { recursive: true, force: true });
+    writeFiles(disk.afterPowerCut(() => false));
+    const told = events.flatMap(toldIn);
+    expect(told).not.toEqual([]);
+    expect(lookInto(join(world.data, 'ledger.db'), told)).toEqual({ integrity: 'ok', lost: [] });
+    await world.finish();
+  } catch (error) {
+    throw new Error(`With fsync ${failing} failing and a cut before ${killing}, things were not right in the end.`, {
+      cause: error,
+    });
+  } finally {
+    await world.remove();
+  }
+}
+
+describeStrace('a power cut', () => {
+  it('takes no verdict of the API back that was acknowledged, wherever it comes and whatever else has reached the disk', {
+    ...covers('power-cut', 'I8'),
+    timeout: scaled(90_000, 1_800_000),
+  }, async () => {
+    const random = seededRandom(chaosSeed());
+    const world = await createCutWorld({ honoured: false, queue: redis?.url ?? 'embedded' });
+    const events = await recordedSync(world);
+    const disk = createLossyDisk([world.folder]);
+    const told: Told[] = [];
+    let cuts = 0;
+    const offset = Math.floor(random() * STRIDE);
+    for (const [at, event] of events.entries()) {
+      if (event.type === 'append') told.push(...toldIn(event));
+      else if (!event.path.endsWith('/settled')) disk.apply(event);
+      if ((at + offset) % STRIDE !== 0 && at < events.length - 1) continue;
+      for (let subset = 0; subset <= SUBSETS; subset += 1) {
+        rmSync(world.data, { recursive: true, force: true });
+        writeFiles(disk.afterPowerCut(() => subset > 0 && random() < 0.5));
+        const seen = lookInto(join(world.data, 'ledger.db'), told);
+        expect(seen, `cut after call ${at} of ${events.length}, subset ${subset}`).toEqual({
+          integrity: 'ok',
+          lost: [],
+        });
+        cuts += 1;
+      }
+    }
+    expect(told).toHaveLength(15);
+    expect(cuts).toBeGreaterThan(scaled(50, 2000));
+    await world.remove();
+  });
+
+  it.each([
+    ['nothing is lost and nothing doubled where the API ignores keys', false],
+    ['there is no doubt left where keys are honoured', true],
+  ])(
+    'amid the work is made up for by the next sync: %s',
+    { ...covers('power-cut', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'), timeout: scaled(90_000, 1_800_000) },
+    async (_, honoured) => {
+      const random = seededRandom(chaosSeed());
+      for (let cut = 0; cut < KILLED; cut += 1) {
+        const { call, count } = AMID[Math.floor(random() * AMID.length)] ?? AMID[0];
+        const point = { call, when: 1 + Math.floor(random() * count) };
+        // Every other time all that was not fsynced is gone, else some of it.
+        await cutAt(point, { honoured, kept: () => cut % 2 === 1 && random() < 0.5 });
+      }
+    },
+  );
+
+  it('takes nothing back that a process has stored after another one, to which the disk had failed an fsync', {
+    ...covers(['power-cut', 'disk-error'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    timeout: scaled(90_000, 1_800_000),
+  }, async () => {
+    const random = seededRandom(chaosSeed());
+    for (let cut = 0; cut < KILLED; cut += 1) {
+      await cutAfterFailedSync(8 + Math.floor(random() * 8), 16 + Math.floor(random() * 4));
+    }
+  });
+});
