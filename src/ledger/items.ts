@@ -128,6 +128,7 @@ export function createItems({ db, clock, profile, epoch, target }: LedgerContext
       epoch,
       target,
       operation,
+      subject: item.id,
       naturalKey: item.naturalKey ?? item.key,
       payloadHash: desiredHash,
       revision,
