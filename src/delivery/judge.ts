@@ -54,6 +54,16 @@ function settlingDelayMs(doubt: Doubt, profile: Profile): number {
   return doubt === 'timeout' ? profile.settlingDelayMs.timeout : profile.settlingDelayMs.reset;
 }
 
+/**
+ * How long to wait before a write is repeated whose answer was lost. I3: where keys are not honoured, what follows the
+ * repetition may go out as soon as that is answered, so by then the lost request must no longer be able to land.
+ */
+export function resendDelayMs(doubt: Doubt, context: Pick<JudgeContext, 'attempts' | 'profile' | 'random'>): number {
+  const { profile } = context;
+  const settlingMs = profile.idempotency === 'honoured' ? 0 : settlingDelayMs(doubt, profile);
+  return Math.max(backoffMs(context), settlingMs, 1);
+}
+
 export interface JudgeContext {
   operation: Operation;
   /** Attempts that were spent before this one. */
@@ -89,11 +99,12 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
     case 'gated':
       return judgeGate(outcome.detail, context);
     case 'refused':
+      if (isUnknowable(context)) return leftToPerson(reasonOf('refused', outcome.detail));
       return { kind: 'rejected', reason: reasonOf('refused', outcome.detail) };
     case 'ambiguous': {
       const reason = reasonOf(outcome.doubt, outcome.detail);
-      const policy = doubtPolicy(operation, profile);
-      const waitMs = policy === 'read_back' ? settlingDelayMs(outcome.doubt, profile) : Math.max(backoffMs(context), 1);
+      const isReadBack = doubtPolicy(operation, profile) === 'read_back';
+      const waitMs = isReadBack ? settlingDelayMs(outcome.doubt, profile) : resendDelayMs(outcome.doubt, context);
       return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
     }
   }
@@ -103,13 +114,28 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
 const ALREADY = /\balready\b/i;
 
 /** A passport that is where it was to go, by an earlier attempt or by hand, answers with the status of a gate. */
-function judgeGate(detail: OutcomeDetail, { operation, uncertain, now }: AttemptContext): Verdict {
+function judgeGate(detail: OutcomeDetail, context: AttemptContext): Verdict {
+  const { operation, uncertain, now } = context;
   const reason = reasonOf('gate', detail);
+  if (isUnknowable(context)) return leftToPerson(reason);
   const mayBeDone = uncertain || ALREADY.test(detail.message);
   if (!mayBeDone) return { kind: 'blocked', reason };
   if (operation === 'passport.init') return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
   if (showsInPublications(operation)) return { kind: 'doubt', nextLookAt: now, spend: false, reason };
   return { kind: 'blocked', reason };
+}
+
+/**
+ * True where an earlier attempt may have taken effect and nothing but a person can tell. I6: a refusal of this attempt says
+ * nothing of that one, and a replay would send it anew.
+ */
+function isUnknowable({ operation, uncertain }: AttemptContext): boolean {
+  return uncertain && operation === 'bom_item.create';
+}
+
+function leftToPerson(reason: Reason): Verdict {
+  const message = `${reason.message} An earlier attempt may have taken effect all the same, and the API cannot be asked.`;
+  return { kind: 'doubt', nextLookAt: null, spend: false, reason: { ...reason, message } };
 }
 
 /**
