@@ -162,7 +162,7 @@ export function checkAtRest(file: string, parts: { api: ModelApi; witness: Witne
   }
   for (const { id } of api.products()) {
     const live = api.publications().filter(({ product, status }) => product === id && status === 'published');
-    if (live.length > 1) problems.push(`I6: product ${String(id)} has ${live.length} live publications.`);
+    if (live.length > 1) problems.push(`I6: product ${JSON.stringify(id)} has ${live.length} live publications.`);
   }
   return problems;
 }

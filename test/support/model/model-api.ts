@@ -10,7 +10,7 @@ import { createMemoryIdempotencyRecords } from '../../../src/sandbox/idempotency
 import { createIdScheme } from '../../../src/sandbox/ids.ts';
 import { MATERIAL_COLUMNS } from '../../../src/sandbox/materials.ts';
 import { createMemoryCollection } from '../../../src/sandbox/memory-collection.ts';
-import { member, type Operation, type OperationRequest } from '../../../src/sandbox/operation.ts';
+import { type Operation, type OperationRequest, textMember } from '../../../src/sandbox/operation.ts';
 import { createOperations } from '../../../src/sandbox/operations.ts';
 import { PASSPORT_COLUMNS, PUBLICATION_COLUMNS } from '../../../src/sandbox/passports.ts';
 import { createProcessor } from '../../../src/sandbox/processor.ts';
@@ -245,8 +245,8 @@ function told(
 ): Operation {
   const effectOf = (request: OperationRequest, sku: string | null = null): Effect => ({
     operation: name,
-    key: String(member(request, 'idempotencyKey') ?? ''),
-    path: String(member(request, 'path') ?? ''),
+    key: textMember(request, 'idempotencyKey') ?? '',
+    path: textMember(request, 'path') ?? '',
     sku,
   });
   return {
@@ -264,7 +264,7 @@ function told(
       const known = new Map(before.map(({ id, fields }) => [id, JSON.stringify(fields)]));
       for (const { id, fields } of entitiesOf(watched)) {
         if (known.get(id) !== JSON.stringify(fields)) {
-          tell(effectOf(request, name === 'product.import' ? String(fields['sku']) : null));
+          tell(effectOf(request, name === 'product.import' ? (textMember(fields, 'sku') ?? null) : null));
         }
       }
       return answer;

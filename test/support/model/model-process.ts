@@ -127,7 +127,15 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     if (type === 'settled' || type === 'mapped') passports.stir();
     if (type === 'mapped') engine.wake();
   });
-  const gateWatch = createGateWatch({ gate, target, onReopen: engine.wake, emit, clock, log, intervalMs: 2000 });
+  const gateWatch = createGateWatch({
+    gate,
+    target,
+    onReopen: () => engine.wake(),
+    emit,
+    clock,
+    log,
+    intervalMs: 2000,
+  });
   const abort = new AbortController();
 
   const process: ModelProcess = {

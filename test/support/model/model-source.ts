@@ -1,5 +1,5 @@
 import { type Item, parseItem } from '../../../src/domain/item.ts';
-import { type Mapper, type MapResult, productsOf } from '../../../src/domain/mapping.ts';
+import { type MappedItem, type Mapper, type MapResult, productsOf } from '../../../src/domain/mapping.ts';
 import type { SourceReader, SourceRow } from '../../../src/domain/ports/source.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 
@@ -88,14 +88,12 @@ export function createModelSource(): ModelSource {
 }
 
 function mapRow({ id, flavour }: JsonObject): MapResult {
+  const key = typeof id === 'string' ? id : '';
   if (flavour === 'excluded') return { status: 'excluded' };
-  const parsed = parseItem(itemOf(String(id), flavour as Flavour));
+  const parsed = parseItem(itemOf(key, flavour as Flavour));
   if (parsed.ok) return { status: 'mapped', items: [{ ...parsed.value, mapping: 0 }] };
-  return {
-    status: 'quarantined',
-    issues: parsed.error,
-    holds: productsOf([{ ...itemOf(String(id), 'a'), mapping: 0 }]),
-  };
+  const sound: MappedItem = { ...itemOf(key, 'a'), mapping: 0 };
+  return { status: 'quarantined', issues: parsed.error, holds: productsOf([sound]) };
 }
 
 /** The text that payloads carry and nothing else does. */
@@ -110,9 +108,9 @@ function productOf(key: string, flavour: Flavour): Item {
   const payload: JsonObject = {
     sku: flavour === 'moved' ? `S-${key}-moved` : `S-${key}`,
     name: flavour === 'bad' ? '' : `${PAYLOAD_MARK} ${flavour}`,
-    country_of_origin: 'DE',
+    // No country has this code.
+    country_of_origin: flavour === 'poison' ? 'ZZ' : 'DE',
     ...(flavour === 'b' ? { description: `${PAYLOAD_MARK} described` } : {}),
-    ...(flavour === 'poison' ? { status: 'BROKEN' } : {}),
   };
   return { kind: 'product', key, payload, refs: [] };
 }
