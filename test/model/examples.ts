@@ -2,6 +2,7 @@ import type { KeyMode, Script, Setup } from '../support/model/script.ts';
 
 const SETUP: Setup = {
   chance: 0,
+  halting: false,
   full: true,
   trust: 'publish',
   productUpdate: 'import',
@@ -96,6 +97,31 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
         { do: 'edit', row: 3, to: 'c' },
         { do: 'pull' },
         { do: 'wait', ms: 3000 },
+      ],
+    },
+  },
+  {
+    mode: 'honoured',
+    why: 'A resend that has to wait for the platform is not superseded: the first copy may have arrived.',
+    script: {
+      setup: { ...SETUP, trust: 'honoured' },
+      steps: [
+        {
+          do: 'fault',
+          fault: { operation: 'bom_item.create', count: 1, at: 'platform', fault: { kind: 'reset-after' } },
+        },
+        { do: 'edit', row: 6, to: 'absent' },
+        { do: 'edit', row: 7, to: 'absent' },
+        { do: 'pull' },
+        { do: 'wait', ms: 110 },
+        {
+          do: 'fault',
+          fault: { operation: 'bom_item.create', count: 30, at: 'network', fault: { kind: 'front', status: 503 } },
+        },
+        { do: 'wait', ms: 3000 },
+        { do: 'edit', row: 5, to: 'b' },
+        { do: 'pull' },
+        { do: 'wait', ms: 1000 },
       ],
     },
   },

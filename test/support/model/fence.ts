@@ -19,8 +19,19 @@ export interface Fence {
   kill(): void;
 }
 
-/** @param onDeath called at the instant of death, before anything else can happen */
-export function createFence({ time, onDeath }: { time: VirtualTime; onDeath: () => void }): Fence {
+/**
+ * @param onDeath called at the instant of death, before anything else can happen
+ * @param pauseMs how long the next call is put off, so that what goes on side by side meets in ever other orders
+ */
+export function createFence({
+  time,
+  onDeath,
+  pauseMs,
+}: {
+  time: VirtualTime;
+  onDeath: () => void;
+  pauseMs: () => number;
+}): Fence {
   let alive = true;
   let death: Death | null = null;
 
@@ -40,6 +51,9 @@ export function createFence({ time, onDeath }: { time: VirtualTime; onDeath: () 
   async function guarded<T>(call: () => T): Promise<Awaited<T>> {
     time.stir();
     count('before');
+    if (!alive) return never();
+    const pause = pauseMs();
+    if (pause > 0) await time.sleep(pause);
     if (!alive) return never();
     try {
       return await call();

@@ -32,6 +32,8 @@ const TRUSTS: Record<KeyMode, readonly ('publish' | 'honoured' | 'none')[]> = {
 export interface Setup {
   /** Feeds all chances of the run: latencies and jitters. */
   chance: number;
+  /** Whether calls of the process are put off now and then. */
+  halting: boolean;
   /** Whether the source has everything from the start. */
   full: boolean;
   trust: 'publish' | 'honoured' | 'none';
@@ -186,6 +188,7 @@ export function scriptFor(mode: KeyMode): fc.Arbitrary<Script> {
   return fc.record({
     setup: fc.record({
       chance: fc.nat({ max: 2 ** 31 - 1 }),
+      halting: fc.boolean(),
       full: fc.constantFrom(false, true, true),
       trust: fc.constantFrom(...TRUSTS[mode]),
       productUpdate: fc.constantFrom('import' as const, 'import' as const, 'import' as const, 'none' as const),
