@@ -125,4 +125,18 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'publish alone',
+    why: 'A doorbell for mapping that was lost when nothing was left to map does not look like work for ever.',
+    script: {
+      setup: { ...SETUP, chance: 2147483618, halting: true, full: false, membersMax: 2, pageSize: 1 },
+      steps: [
+        { do: 'edit', row: 2, to: 'c' },
+        { do: 'edit', row: 7, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 0 },
+        { do: 'wipe' },
+      ],
+    },
+  },
 ];

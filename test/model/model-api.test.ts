@@ -41,13 +41,20 @@ describe('the platform of the model', () => {
     const time = createVirtualTime(Date.UTC(2027, 0, 1));
     const witness = { write: () => () => undefined, effect: () => undefined };
     const api = createModelApi({ settings: KEY_MODES[mode], time, witness, timeoutMs: 1000, random: () => 0.5 });
-    const { exchange } = api.transport();
+    const transport = api.transport();
 
     async function both(path: string, key: string, body: object | undefined): Promise<[unknown, unknown]> {
       const real = await call('POST', path, { headers: { 'idempotency-key': key }, ...(body && { body }) });
       const headers = ['Idempotency-Key', key];
       const text = body === undefined ? null : JSON.stringify(body);
-      const answering = exchange({ method: 'POST', path, headers, body: text, totalMs: 1000, bytesMax: 1_000_000 });
+      const answering = transport.exchange({
+        method: 'POST',
+        path,
+        headers,
+        body: text,
+        totalMs: 1000,
+        bytesMax: 1_000_000,
+      });
       await time.pass(1000);
       const answer = await answering;
       if (answer.kind !== 'answer') throw new Error('The model gave no answer.');

@@ -179,12 +179,15 @@ export async function runScript(mode: KeyMode, { setup, steps }: Script): Promis
     let looks = 0;
     for (const latest = time.now() + RESTLESS_MS; time.now() < latest && !restless; ) {
       await revive(0);
-      const looking = current?.isAtRest();
-      await time.settle();
-      const resting = (await looking) === true && api.working() === 0;
+      let resting = false;
+      const look = async (): Promise<void> => {
+        resting = (await current?.isAtRest()) === true && api.working() === 0;
+      };
+      noted(look());
+      // Looking may take its time, too.
+      await time.pass(LOOK_MS);
       looks = resting ? looks + 1 : 0;
       if (looks >= LOOKS_AT_REST) return;
-      await time.pass(LOOK_MS);
     }
     problems.push('I5: it does not come to rest.');
     restless = true;
