@@ -30,6 +30,8 @@ export interface ApiOptions {
   connections?: number;
   /** Numbers in [0, 1), for the jitter of waits. */
   random?: () => number;
+  /** What carries requests in place of HTTP connections to the origin of the base URL. */
+  transport?: Transport;
 }
 
 /** What all that talks to the API has in common: one origin, its connections, the keys and the judge of answers. */
@@ -81,11 +83,8 @@ export function createSession(options: ApiOptions): Session {
   const judge = createJudge({ clean, now: () => clock.now() });
   const { headersMs, bodyMs, connectMs, totalMs } = profile.timeouts;
   const connections = options.connections ?? CONNECTIONS;
-  const transport = createTransport({
-    origin: baseUrl.origin,
-    connections,
-    timeouts: { connectMs, headersMs, bodyMs },
-  });
+  const timeouts = { connectMs, headersMs, bodyMs };
+  const transport = options.transport ?? createTransport({ origin: baseUrl.origin, connections, timeouts });
 
   const userAgent = `dpp-sync/${options.version}`;
   const key = createCredentials({ source: options.apiKey, name: 'target.apiKey', userAgent, secrets, log });

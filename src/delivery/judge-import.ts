@@ -12,7 +12,7 @@ import type { RemoteItem } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { JsonValue } from '../lib/json.ts';
-import { backoffMs, judge, judgeResend, type ResendContext, reasonOf } from './judge.ts';
+import { backoffMs, judge, judgeResend, type ResendContext, reasonOf, resendDelayMs } from './judge.ts';
 
 /** The code of a doubt that the list of products has to settle: the answer did not say what became of the product. */
 export const UNCLEAR = 'unclear';
@@ -84,7 +84,7 @@ export function judgeImport(
     }
     case 'ambiguous': {
       const keep = alone || sends < SENDS_MAX;
-      const nextLookAt = context.now + Math.max(waitMs(members, context), 1);
+      const nextLookAt = context.now + resendDelayMs(outcome.doubt, { ...context, attempts: attemptsOf(members) });
       const reason = reasonOf(outcome.doubt, outcome.detail);
       return each(() => ({ kind: 'doubt', nextLookAt, spend: alone, reason }), { keep, groupMax: keep ? null : half });
     }
@@ -132,8 +132,8 @@ function together(detail: OutcomeDetail, count: number, { now }: ImportContext):
   return { kind: 'retry', dueAt: now, spend: false, reason: { ...reasonOf('refused', detail), message } };
 }
 
-function waitMs(members: readonly ImportMember[], context: ImportContext): number {
-  return backoffMs({ attempts: Math.max(0, ...members.map(({ attempts }) => attempts)), ...context });
+function attemptsOf(members: readonly ImportMember[]): number {
+  return Math.max(0, ...members.map(({ attempts }) => attempts));
 }
 
 /** For good, until a person or a change of the item asks again: no time mends it. */

@@ -54,6 +54,21 @@ function settlingDelayMs(doubt: Doubt, profile: Profile): number {
   return doubt === 'timeout' ? profile.settlingDelayMs.timeout : profile.settlingDelayMs.reset;
 }
 
+/** How long to wait before a listing can prove that a write is absent whose answer was lost. */
+function readBackDelayMs(doubt: Doubt, context: Pick<JudgeContext, 'attempts' | 'profile' | 'random'>): number {
+  return settlingDelayMs(doubt, context.profile) + Math.max(backoffMs(context), 1);
+}
+
+/**
+ * How long to wait before a write is repeated whose answer was lost. I3: where keys are not honoured, what follows the
+ * repetition may go out as soon as that is answered, so by then the lost request must no longer be able to land.
+ */
+export function resendDelayMs(doubt: Doubt, context: Pick<JudgeContext, 'attempts' | 'profile' | 'random'>): number {
+  const { profile } = context;
+  const settlingMs = profile.idempotency === 'honoured' ? 0 : settlingDelayMs(doubt, profile);
+  return Math.max(backoffMs(context), settlingMs, 1);
+}
+
 export interface JudgeContext {
   operation: Operation;
   /** Attempts that were spent before this one. */
@@ -101,13 +116,13 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
     case 'gated':
       return judgeGate(outcome.detail, context);
     case 'refused':
+      if (isUnknowable(context)) return leftToPerson(reasonOf('refused', outcome.detail));
       return { kind: 'rejected', reason: reasonOf('refused', outcome.detail) };
     case 'ambiguous': {
       const reason = reasonOf(outcome.doubt, outcome.detail);
-      const policy = doubtPolicy(operation, profile);
-      const settlingMs = policy === 'read_back' ? settlingDelayMs(outcome.doubt, profile) : 0;
-      const nextLookAt = now + settlingMs + Math.max(backoffMs(context), 1);
-      return { kind: 'doubt', nextLookAt, spend: true, reason };
+      const isReadBack = doubtPolicy(operation, profile) === 'read_back';
+      const waitMs = isReadBack ? readBackDelayMs(outcome.doubt, context) : resendDelayMs(outcome.doubt, context);
+      return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
     }
   }
 }
@@ -134,8 +149,9 @@ function judgeBusy(detail: OutcomeDetail, context: AttemptContext): Verdict {
       reason,
     };
   }
-  const settlingMs = doubtPolicy(operation, profile) === 'read_back' ? settlingDelayMs('timeout', profile) : 0;
-  return { kind: 'doubt', nextLookAt: now + settlingMs + Math.max(backoffMs(context), 1), spend: true, reason };
+  const isReadBack = doubtPolicy(operation, profile) === 'read_back';
+  const waitMs = isReadBack ? readBackDelayMs('timeout', context) : resendDelayMs('timeout', context);
+  return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
 }
 
 /** How a 409 says that there is nothing left to do. It only ever leads to a look, or to a step that the API checks itself. */
@@ -145,6 +161,7 @@ const ALREADY = /\balready\b/i;
 function judgeGate(detail: OutcomeDetail, context: AttemptContext): Verdict {
   const { operation, uncertain, now } = context;
   const reason = reasonOf('gate', detail);
+  if (isUnknowable(context)) return leftToPerson(reason);
   const mayBeDone = uncertain || ALREADY.test(detail.message);
   if (!mayBeDone) return blockedByGate(reason, context);
   if (operation === 'passport.init') return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
@@ -157,6 +174,19 @@ export function blockedByGate(reason: Reason, { profile, now, random }: JudgeCon
   const { recheckBlockedMs } = profile;
   if (recheckBlockedMs === 0) return { kind: 'blocked', reason };
   return { kind: 'blocked', recheckAt: now + Math.ceil(recheckBlockedMs * (0.8 + 0.4 * random)), reason };
+}
+
+/**
+ * True where an earlier attempt may have taken effect and nothing but a person can tell. I6: a refusal of this attempt says
+ * nothing of that one, and a replay would send it anew.
+ */
+function isUnknowable({ operation, uncertain }: AttemptContext): boolean {
+  return uncertain && operation === 'bom_item.create';
+}
+
+function leftToPerson(reason: Reason): Verdict {
+  const message = `${reason.message} An earlier attempt may have taken effect all the same, and the API cannot be asked.`;
+  return { kind: 'doubt', nextLookAt: null, spend: false, reason: { ...reason, message } };
 }
 
 /**

@@ -159,6 +159,11 @@ export interface KeyParts {
   epoch: string;
   target: string;
   operation: Operation;
+  /**
+   * The ledger's own number of what is written, which no other thing ever has: an item that was dropped and comes back
+   * counts its revisions anew.
+   */
+  subject: number;
   naturalKey: string;
   payloadHash: string;
   revision: number;
@@ -171,8 +176,9 @@ export interface KeyParts {
  * from replaying the answer to the first A; the epoch keeps a rebuilt ledger from replaying those of the old one.
  */
 export function idempotencyKey(parts: KeyParts): string {
+  const { epoch, target, operation, subject, naturalKey, payloadHash, revision } = parts;
   return sha256Url(
-    [parts.epoch, parts.target, parts.operation, parts.naturalKey, parts.payloadHash, String(parts.revision)]
+    [epoch, target, operation, String(subject), naturalKey, payloadHash, String(revision)]
       .map((part) => `${part.length}:${part}`)
       .join(''),
   );

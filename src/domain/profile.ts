@@ -182,7 +182,9 @@ export const Profile = z
         timeout: ms(0).default(30_000).describe('After a time limit passed: the request may still be at work.'),
       })
       .prefault({})
-      .describe('How long after a doubtful write a listing may begin that is to prove its absence, in milliseconds.'),
+      .describe(
+        'How long after a doubtful write a listing may begin that is to prove its absence, or the write be repeated where keys are not honoured, in milliseconds.',
+      ),
     retry: z
       .strictObject({
         attemptsMax: z.int().min(1).max(100).default(8).describe('Attempts before a delivery is parked for a person.'),

@@ -88,7 +88,8 @@ export function acceptRestored(
         const { id, itemId, operation, desiredHash: payloadHash, revision, name: naturalKey } = row;
         // I2 holds for what went out: only what never did as far as this ledger knows is given another key.
         if (row.neverSent === 1) {
-          sql.setKey.run(idempotencyKey({ epoch, target, operation, naturalKey, payloadHash, revision }), id);
+          const parts = { epoch, target, operation, subject: itemId, naturalKey, payloadHash, revision };
+          sql.setKey.run(idempotencyKey(parts), id);
         }
         // What waits is looked at when its refs arrive: they may turn out to be new.
         const suspicion = row.state === 'waiting' ? null : restored.suspicionOf(itemId, operation);

@@ -113,10 +113,11 @@ export function createImports({ db, clock, profile, epoch, target }: LedgerConte
       epoch,
       target,
       operation: 'product.import',
+      // An import that was dissolved had its answer: the same members in a new one are a new request.
+      subject: id,
       naturalKey: rows.map((row) => row.idempotencyKey).join(''),
       payloadHash: sha256Url(body ?? ''),
-      // An import that was dissolved had its answer: the same members in a new one are a new request.
-      revision: id,
+      revision: 1,
     });
     // I2: path, bytes and key are durable before the first byte goes out, and never change afterwards.
     sql.setKey.run(key, id);

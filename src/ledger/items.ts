@@ -135,6 +135,7 @@ export function createItems(
       epoch,
       target,
       operation,
+      subject: item.id,
       naturalKey: item.naturalKey ?? item.key,
       payloadHash: desiredHash,
       revision,

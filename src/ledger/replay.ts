@@ -82,9 +82,11 @@ export function createReplay(
       for (const { id, itemId, importId } of doubts) {
         // The person's word is about this delivery alone: what it shared an import with goes its own way.
         if (importId !== null) imports.dissolve(importId);
-        // A person vouches for it: nothing of this write is at the API.
+        // A person vouches for it: nothing of this write is at the API. That ends its revision: under the same key a server
+        // that keeps its failures would repeat them for ever.
         sql.resend.run(transition('in_doubt', 'resend'), id);
         items.note(itemId, id, 'forced', null);
+        items.takeBack(itemId);
         // Where the item has moved on meanwhile, that goes out in its place.
         items.reconcile(itemId);
       }

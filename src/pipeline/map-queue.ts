@@ -70,6 +70,12 @@ export function createMapQueue({ queues, worker }: { queues: Queues; worker: Map
       });
     },
     async watch(pendingSources) {
+      // A doorbell that was lost with nothing left to map would make the queue look busy for ever.
+      for (const [source, watches] of rung) {
+        if (pendingSources.includes(source) || hearing.has(source)) continue;
+        if (watches < LOST_AFTER_WATCHES) rung.set(source, watches + 1);
+        else rung.delete(source);
+      }
       for (const source of pendingSources) {
         if (hearing.has(source)) continue;
         const watches = rung.get(source);

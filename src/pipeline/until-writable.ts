@@ -35,8 +35,8 @@ export async function untilWritable<T>(
     } catch (error) {
       if (!isPassing(error) || abort.aborted) throw error;
       if (pausedAt === null) onPause(error);
-      pausedAt ??= clock.now();
-      if (clock.now() - pausedAt >= waitMs) throw error;
+      pausedAt ??= clock.ticks();
+      if (clock.ticks() - pausedAt >= waitMs) throw error;
       await clock.sleep(AGAIN_MS, abort);
     }
   }

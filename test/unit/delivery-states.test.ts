@@ -65,6 +65,7 @@ describe('an idempotency key', () => {
     epoch: 'e1',
     target: 'https://dpp.example.com',
     operation: 'product.create' as const,
+    subject: 1,
     naturalKey: 'A-1',
     payloadHash: 'h',
     revision: 1,
@@ -79,10 +80,11 @@ describe('an idempotency key', () => {
     { epoch: 'e2' },
     { target: 'https://other.example.com' },
     { operation: 'material.create' as const },
+    { subject: 2 },
     { naturalKey: 'A-2' },
     { payloadHash: 'i' },
     { revision: 2 },
-  ])('is another one with $epoch$target$operation$naturalKey$payloadHash$revision', (change) => {
+  ])('is another one with $epoch$target$operation$subject$naturalKey$payloadHash$revision', (change) => {
     expect(idempotencyKey({ ...parts, ...change })).not.toBe(idempotencyKey(parts));
   });
 

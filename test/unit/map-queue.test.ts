@@ -38,4 +38,13 @@ describe('the map queue', () => {
     await mapQueue.start();
     await expect(hear()).rejects.toThrow('a defect');
   });
+
+  it('is not busy for ever after a doorbell was lost with nothing left to map', async () => {
+    const { mapQueue } = given(() => Promise.resolve());
+    await mapQueue.start();
+    await mapQueue.ring('erp');
+    expect(mapQueue.busy()).toBe(true);
+    for (let watch = 0; watch < 3; watch += 1) await mapQueue.watch([]);
+    expect(mapQueue.busy()).toBe(false);
+  });
 });

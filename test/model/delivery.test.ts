@@ -1,0 +1,100 @@
+/*
+ * The model test: scripts of changes, crashes, faults and people's words, played over the real ledger, feeder, worker,
+ * judge, doubts, passports and API client against the sandbox's own core, in virtual time. Whatever a script did, every
+ * invariant holds once it has come to rest, and I2, I3 and I6 at each write and each effect on the way.
+ *
+ * A failure prints the script, which is ready to be kept in `examples.ts`, with its seed and path. To play it again:
+ *
+ *   DPP_SYNC_TEST_MODEL='{"seed":1,"path":"3:0"}' npx vitest run test/model -t 'NAME OF THE TEST'
+ *
+ * `DPP_SYNC_TEST_SEED=random` draws other scripts, and `npm run test:chaos` 10,200 of them.
+ */
+import fc from 'fast-check';
+import { describe, it, vi } from 'vitest';
+import { chaosSeed, scaled } from '../support/chaos.ts';
+import { runScript } from '../support/model/run-script.ts';
+import { type KeyMode, type Script, scriptFor } from '../support/model/script.ts';
+import { covers } from '../support/reliability.ts';
+import { EXAMPLES } from './examples.ts';
+
+/** Of each of the six modes. */
+const RUNS = scaled(25, 1700);
+
+/** A seed of their own for each test, so that they do not play the same scripts. */
+const repeated = JSON.parse(process.env['DPP_SYNC_TEST_MODEL'] ?? '{}') as { seed?: number; path?: string };
+
+async function holds(mode: KeyMode, offset: number): Promise<void> {
+  const property = fc.asyncProperty(scriptFor(mode), async (script) => {
+    const breaches = await runScript(mode, script);
+    if (breaches.length > 0) throw new Error(`${breaches.join('\n')}\nunder the script\n${JSON.stringify(script)}`);
+  });
+  const examples = EXAMPLES.filter((one) => one.mode === mode).map(({ script }): [Script] => [script]);
+  const shrinkMs = 10 * 60_000;
+  await fc.assert(property, {
+    numRuns: RUNS + examples.length,
+    seed: chaosSeed() + offset,
+    interruptAfterTimeLimit: shrinkMs,
+    examples,
+    ...repeated,
+  });
+}
+
+const TIMEOUT_MS = 3_600_000;
+
+vi.setConfig({ testTimeout: TIMEOUT_MS });
+
+describe('whatever happens on the way, nothing is lost and nothing doubled', () => {
+  it(
+    'where the platform honours keys and repeats its refusals',
+    covers(
+      ['process-killed', 'answer-lost', 'server-error', 'queue-lost', 'cached-refusal', 'changed-amid'],
+      'I2',
+      'I3',
+      'I4',
+      'I5',
+      'I6',
+      'I7',
+      'I8',
+    ),
+    () => holds('honoured', 1),
+  );
+
+  it(
+    'where it honours keys and repeats successes alone',
+    covers(['process-killed', 'answer-lost', 'server-error', 'bad-row'], 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    () => holds('honoured, successes alone', 2),
+  );
+
+  it(
+    'where it honours keys and repeats its own failures',
+    covers(['process-killed', 'answer-lost', 'server-error', 'gate'], 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    () => holds('honoured, failures too', 3),
+  );
+
+  it(
+    'where it forgets keys soon',
+    covers(['process-killed', 'answer-lost', 'keys-ignored', 'throttled'], 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    () => holds('honoured, soon forgotten', 4),
+  );
+
+  it(
+    'where it honours the keys of publishing alone',
+    covers(['process-killed', 'answer-lost', 'api-down', 'key-refused'], 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    () => holds('publish alone', 5),
+  );
+
+  it(
+    'where it ignores keys',
+    covers(
+      ['process-killed', 'answer-lost', 'keys-ignored', 'queue-lost', 'network-reset'],
+      'I2',
+      'I3',
+      'I4',
+      'I5',
+      'I6',
+      'I7',
+      'I8',
+    ),
+    () => holds('ignored', 6),
+  );
+});

@@ -1,0 +1,142 @@
+import type { KeyMode, Script, Setup } from '../support/model/script.ts';
+
+const SETUP: Setup = {
+  chance: 0,
+  halting: false,
+  full: true,
+  trust: 'publish',
+  productUpdate: 'import',
+  importAnswer: 'per-row',
+  membersMax: 100,
+  policy: { init: 'when-complete', publish: 'auto', withdraw: false },
+  pageSize: 100,
+};
+
+/** Scripts that have led to a breach once, played in every run. */
+export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[] = [
+  {
+    mode: 'honoured, failures too',
+    why: 'A delivery that a person forces goes out under a new key: under the old one the server repeats its failure.',
+    script: {
+      setup: { ...SETUP, trust: 'honoured' },
+      steps: [
+        {
+          do: 'fault',
+          fault: {
+            operation: 'product.create',
+            count: 1,
+            at: 'platform',
+            fault: { kind: 'status', status: 500, effect: 'none' },
+          },
+        },
+        { do: 'pull' },
+        { do: 'wait', ms: 4000 },
+      ],
+    },
+  },
+  {
+    mode: 'ignored',
+    why: 'An item that was dropped and comes back does not go out under a key that was refused before.',
+    script: {
+      setup: SETUP,
+      steps: [
+        {
+          do: 'fault',
+          fault: { operation: 'bom_item.create', count: 3, at: 'network', fault: { kind: 'front', status: 404 } },
+        },
+        { do: 'pull' },
+        { do: 'wait', ms: 4000 },
+        { do: 'edit', row: 5, to: 'excluded' },
+        { do: 'pull' },
+        { do: 'wait', ms: 1000 },
+        { do: 'edit', row: 5, to: 'a' },
+      ],
+    },
+  },
+  {
+    mode: 'honoured',
+    why: 'A refusal says nothing of an attempt whose answer was lost: what cannot be read is left to a person.',
+    script: {
+      setup: { ...SETUP, trust: 'honoured' },
+      steps: [
+        {
+          do: 'fault',
+          fault: { operation: 'bom_item.create', count: 3, at: 'platform', fault: { kind: 'reset-after' } },
+        },
+        { do: 'pull' },
+        { do: 'wait', ms: 100 },
+        {
+          do: 'fault',
+          fault: { operation: 'bom_item.create', count: 6, at: 'network', fault: { kind: 'front', status: 400 } },
+        },
+        { do: 'wait', ms: 3000 },
+        { do: 'replay', states: ['rejected'], force: false },
+      ],
+    },
+  },
+  {
+    mode: 'ignored',
+    why: 'A write whose time ran out may still land: it is not followed before that can no longer be.',
+    script: {
+      setup: SETUP,
+      steps: [
+        { do: 'pull' },
+        { do: 'wait', ms: 3000 },
+        { do: 'edit', row: 3, to: 'b' },
+        {
+          do: 'fault',
+          fault: {
+            operation: 'material.update',
+            count: 1,
+            at: 'network',
+            fault: { kind: 'late', lost: 'timeout', ms: 2300 },
+          },
+        },
+        { do: 'pull' },
+        { do: 'wait', ms: 1300 },
+        { do: 'edit', row: 3, to: 'c' },
+        { do: 'pull' },
+        { do: 'wait', ms: 3000 },
+      ],
+    },
+  },
+  {
+    mode: 'honoured',
+    why: 'A resend that has to wait for the platform is not superseded: the first copy may have arrived.',
+    script: {
+      setup: { ...SETUP, trust: 'honoured' },
+      steps: [
+        {
+          do: 'fault',
+          fault: { operation: 'bom_item.create', count: 1, at: 'platform', fault: { kind: 'reset-after' } },
+        },
+        { do: 'edit', row: 6, to: 'absent' },
+        { do: 'edit', row: 7, to: 'absent' },
+        { do: 'pull' },
+        { do: 'wait', ms: 110 },
+        {
+          do: 'fault',
+          fault: { operation: 'bom_item.create', count: 30, at: 'network', fault: { kind: 'front', status: 503 } },
+        },
+        { do: 'wait', ms: 3000 },
+        { do: 'edit', row: 5, to: 'b' },
+        { do: 'pull' },
+        { do: 'wait', ms: 1000 },
+      ],
+    },
+  },
+  {
+    mode: 'publish alone',
+    why: 'A doorbell for mapping that was lost when nothing was left to map does not look like work for ever.',
+    script: {
+      setup: { ...SETUP, chance: 2147483618, halting: true, full: false, membersMax: 2, pageSize: 1 },
+      steps: [
+        { do: 'edit', row: 2, to: 'c' },
+        { do: 'edit', row: 7, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 0 },
+        { do: 'wipe' },
+      ],
+    },
+  },
+];

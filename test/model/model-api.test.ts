@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { isJsonObject, type JsonValue } from '../../src/lib/json.ts';
+import { createModelApi } from '../support/model/model-api.ts';
+import { KEY_MODE_NAMES, KEY_MODES } from '../support/model/script.ts';
+import { createVirtualTime } from '../support/model/virtual-time.ts';
+import { startSandbox } from '../support/sandbox-caller.ts';
+
+const product = { sku: 'A-1', name: 'Kettle', country_of_origin: 'DE' };
+
+/** Each write under its key; a key that comes again asks for what is kept under it. */
+const WRITES: readonly [path: string, key: string, body?: object][] = [
+  ['/api/products/', 'k1', product],
+  ['/api/products/', 'k1', product],
+  ['/api/products/', 'k2', product],
+  ['/api/products/', 'k1', { ...product, name: 'Pot' }],
+  ['/api/materials/', 'k3', { code: 'M-1', name: 'Steel', origin_country: 'DE' }],
+  ['/api/materials/', 'k4', { code: 'M-2', name: 'Tin', origin_country: 'ZZ' }],
+  ['/api/materials/', 'k4', { code: 'M-2', name: 'Tin', origin_country: 'ZZ' }],
+  ['/api/dpp/1/init/', 'k5'],
+  ['/api/dpp/1/publish/', 'k6'],
+  ['/api/bom-items/', 'k7', { product: 1, material: 1, quantity: '2' }],
+  ['/api/bom-items/', 'k7', { product: 1, material: 1, quantity: '2' }],
+  ['/api/dpp/1/publish/', 'k6'],
+  ['/api/dpp/1/publish/', 'k8'],
+  ['/api/dpp/1/publish/', 'k8'],
+  ['/api/imports/products/', 'k9', { products: [{ ...product, name: 'Pan' }] }],
+  ['/api/imports/products/', 'k9', { products: [{ ...product, name: 'Pan' }] }],
+];
+const FAILURE = { kind: 'status', status: 500, effect: 'none' } as const;
+
+/** What an answer says, but for its times. */
+function said(status: number, body: JsonValue): unknown {
+  const names = ['created_at', 'updated_at', 'published_at'];
+  if (!isJsonObject(body)) return { status, body };
+  return { status, body: Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name))) };
+}
+
+describe('the platform of the model', () => {
+  it.each(KEY_MODE_NAMES)('answers as the sandbox does where keys are: %s', async (mode) => {
+    const { call, sandbox } = await startSandbox(KEY_MODES[mode]);
+    const time = createVirtualTime(Date.UTC(2027, 0, 1));
+    const witness = { write: () => () => undefined, effect: () => undefined };
+    const api = createModelApi({ settings: KEY_MODES[mode], time, witness, timeoutMs: 1000, random: () => 0.5 });
+    const transport = api.transport();
+
+    async function both(path: string, key: string, body: object | undefined): Promise<[unknown, unknown]> {
+      const real = await call('POST', path, { headers: { 'idempotency-key': key }, ...(body && { body }) });
+      const headers = ['Idempotency-Key', key];
+      const text = body === undefined ? null : JSON.stringify(body);
+      const answering = transport.exchange({
+        method: 'POST',
+        path,
+        headers,
+        body: text,
+        totalMs: 1000,
+        bytesMax: 1_000_000,
+      });
+      await time.pass(1000);
+      const answer = await answering;
+      if (answer.kind !== 'answer') throw new Error('The model gave no answer.');
+      return [said(answer.status, JSON.parse(answer.body) as JsonValue), said(real.status, real.body as never)];
+    }
+
+    for (const [path, key, body] of WRITES) {
+      const [model, real] = await both(path, key, body);
+      expect(model, `${path} under ${key}`).toEqual(real);
+    }
+    // A failure of the platform's own, which one of the modes keeps.
+    api.add({ operation: 'product.create', count: 1, at: 'platform', fault: FAILURE });
+    sandbox.faults.add({ operation: 'product.create', count: 1, ...FAILURE });
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const [model, real] = await both('/api/products/', 'k10', { ...product, sku: 'A-2' });
+      expect(model).toEqual(real);
+    }
+  });
+});

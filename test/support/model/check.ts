@@ -1,0 +1,269 @@
+import { readFileSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import type { DeliveryState, Reason } from '../../../src/domain/delivery.ts';
+import type { Item } from '../../../src/domain/item.ts';
+import { itemHash } from '../../../src/domain/item.ts';
+import { canonicalJson } from '../../../src/lib/canonical-json.ts';
+import { sha256Url } from '../../../src/lib/hash.ts';
+import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
+import type { LossyQueues } from './lossy-queues.ts';
+import type { ModelApi } from './model-api.ts';
+import { MODEL_KEY } from './model-process.ts';
+import { PAYLOAD_MARK } from './model-source.ts';
+import type { Evidence, Witness } from './witness.ts';
+
+export interface ItemState {
+  id: number;
+  kind: 'product' | 'material' | 'bom_item' | 'passport';
+  key: string;
+  naturalKey: string | null;
+  desired: JsonObject;
+  desiredHash: string;
+  baseline: JsonObject | null;
+  baselineHash: string | null;
+  remoteId: JsonValue;
+  /** Whether a record stands behind it. */
+  isOwned: boolean;
+  /** Whether that is in the source now. */
+  isMade: boolean;
+  open: {
+    id: number;
+    state: DeliveryState;
+    operation: string;
+    uncertain: boolean;
+    dueAt: number;
+    attempts: number;
+    desired: JsonObject | null;
+    reason: Reason | null;
+  } | null;
+}
+
+interface Row {
+  id: number;
+  kind: ItemState['kind'];
+  key: string;
+  naturalKey: string | null;
+  desired: string;
+  desiredHash: string;
+  baseline: string | null;
+  baselineHash: string | null;
+  remoteId: string | null;
+  recordId: number | null;
+  missingSince: number | null;
+  deliveryId: number | null;
+  state: DeliveryState;
+  operation: string;
+  uncertain: number;
+  dueAt: number;
+  attempts: number;
+  sent: string | null;
+  reason: string | null;
+}
+
+/** All items and passports with their open deliveries, as they are committed. */
+export function readItems(file: string): ItemState[] {
+  const db = new Database(file, { readonly: true });
+  try {
+    const rows = db
+      .prepare<[], Row>(
+        `SELECT i.id, i.kind, i.key, i.natural_key AS naturalKey, i.desired, i.desired_hash AS desiredHash, i.baseline,
+           i.baseline_hash AS baselineHash, i.remote_id AS remoteId, i.record_id AS recordId, i.missing_since AS missingSince, d.id AS deliveryId, d.state, d.operation, d.uncertain,
+           d.due_at AS dueAt, d.attempts, d.desired AS sent, d.reason
+         FROM items i LEFT JOIN deliveries d ON d.item_id = i.id
+           AND d.state NOT IN ('delivered', 'superseded') ORDER BY i.id`,
+      )
+      .all();
+    return rows.map((row) => ({
+      id: row.id,
+      kind: row.kind,
+      key: row.key,
+      naturalKey: row.naturalKey,
+      desired: JSON.parse(row.desired) as JsonObject,
+      desiredHash: row.desiredHash,
+      baseline: row.baseline === null ? null : (JSON.parse(row.baseline) as JsonObject),
+      baselineHash: row.baselineHash,
+      remoteId: row.remoteId === null ? null : (JSON.parse(row.remoteId) as JsonValue),
+      isOwned: row.recordId !== null,
+      isMade: row.recordId !== null && row.missingSince === null,
+      open:
+        row.deliveryId === null
+          ? null
+          : {
+              id: row.deliveryId,
+              state: row.state,
+              operation: row.operation,
+              uncertain: row.uncertain === 1,
+              dueAt: row.dueAt,
+              attempts: row.attempts,
+              desired: row.sent === null ? null : (JSON.parse(row.sent) as JsonObject),
+              reason: row.reason === null ? null : (JSON.parse(row.reason) as Reason),
+            },
+    }));
+  } finally {
+    db.close();
+  }
+}
+
+/** What the platform holds of an item, if anything. */
+export function remoteOf(
+  api: ModelApi,
+  { kind, key, naturalKey, remoteId }: ItemState,
+  products: ItemState[],
+): JsonObject | null {
+  const byId = (list: JsonObject[]): JsonObject | null => list.find(({ id }) => id === remoteId) ?? null;
+  if (kind === 'bom_item') return api.bomItems().find(({ position }) => position === key) ?? null;
+  if (kind === 'passport') {
+    const product = products.find((one) => one.kind === 'product' && one.key === key);
+    return api.passports().find((passport) => passport['product'] === product?.remoteId) ?? null;
+  }
+  const list = kind === 'product' ? api.products() : api.materials();
+  if (remoteId !== null) return byId(list);
+  return list.find((one) => one[kind === 'product' ? 'sku' : 'code'] === naturalKey) ?? null;
+}
+
+const UNSET: JsonObject = { status: 'DRAFT' };
+
+/** Whether the platform shows a payload, and nothing of an older one beside it. */
+export function showsPayload(remote: JsonObject, payload: JsonObject): boolean {
+  const own = new Set(['id', 'created_at', 'updated_at', 'product', 'material', 'component']);
+  return Object.entries(remote).every(([name, value]) => {
+    if (own.has(name)) return true;
+    const wanted = payload[name] ?? UNSET[name] ?? null;
+    return canonicalJson(wanted) === canonicalJson(value);
+  });
+}
+
+const EXPLAINED_BY: Partial<Record<DeliveryState, readonly Evidence[]>> = {
+  rejected: ['refused', 'accepted', 'conflict', 'unclear'],
+  parked: ['unclear', 'accepted'],
+  in_doubt: ['unclear', 'conflict', 'accepted'],
+};
+
+/** What holds after every run that has come to rest, as sentences about what does not. */
+export function checkAtRest(file: string, parts: { api: ModelApi; witness: Witness; wanted: Item[] }): string[] {
+  const { api, witness, wanted } = parts;
+  const items = readItems(file);
+  const problems: string[] = [];
+  const known = new Map(items.map((item) => [`${item.kind} ${item.key}`, item]));
+  for (const item of wanted) {
+    const found = known.get(`${item.kind} ${item.key}`);
+    if (!found) problems.push(`I5: ${item.kind} ${item.key} of the source is not in the ledger.`);
+    else if (found.desiredHash !== itemHash(item))
+      problems.push(`I5: ${item.kind} ${item.key} is not desired as the source has it.`);
+  }
+  for (const item of items) {
+    const name = `${item.kind} ${item.key}`;
+    // A refusal says nothing of an earlier attempt: what was created all the same is found when it is asked for again.
+    const mayBeThere = item.open !== null && witness.evidenceFor(item.open.id).has('unclear');
+    if (!mayBeThere) problems.push(...checkItem(item, api, items).map((problem) => `${name}: ${problem}`));
+    if (item.open) problems.push(...checkOpen(item.open, witness).map((problem) => `${name}: ${problem}`));
+    if (item.kind === 'bom_item' && api.bomItems().filter(({ position }) => position === item.key).length > 1)
+      problems.push(`I6: ${name} is at the platform twice.`);
+  }
+  for (const { id } of api.products()) {
+    const live = api.publications().filter(({ product, status }) => product === id && status === 'published');
+    if (live.length > 1) problems.push(`I6: product ${JSON.stringify(id)} has ${live.length} live publications.`);
+  }
+  return problems;
+}
+
+function checkItem(item: ItemState, api: ModelApi, items: ItemState[]): string[] {
+  const { open, baseline, baselineHash } = item;
+  const uncertain = open !== null && (open.uncertain || open.state === 'in_doubt' || open.state === 'sending');
+  if (uncertain) return [];
+  const remote = remoteOf(api, item, items);
+  if (item.kind === 'passport') {
+    const acknowledged = (baseline?.['status'] ?? 'none') as string;
+    const actual = (remote?.['status'] ?? 'none') as string;
+    return acknowledged === actual ? [] : [`I4: it is ${actual} and the ledger has ${acknowledged}.`];
+  }
+  if (baseline === null) return remote === null ? [] : ['I4: it is at the platform, and the ledger does not know.'];
+  if (remote === null) return ['I8: it was acknowledged and is not at the platform.'];
+  const presenceOnly = baselineHash === sha256Url(canonicalJson(baseline));
+  const problems: string[] = [];
+  if (!presenceOnly && !showsPayload(remote, baseline)) {
+    problems.push(`I4: the platform has ${canonicalJson(remote)} and the ledger ${canonicalJson(baseline)}.`);
+  }
+  if (open === null && item.isOwned && baselineHash !== item.desiredHash)
+    problems.push('I4: desired and acknowledged differ, and no delivery says so.');
+  return problems;
+}
+
+function checkOpen({ id, state, dueAt, reason }: NonNullable<ItemState['open']>, witness: Witness): string[] {
+  if (state === 'due' || state === 'sending') return [`I5: it is left ${state}.`];
+  if (state === 'in_doubt' && dueAt > 0) return ['I5: its doubt is left to be looked at.'];
+  if (state === 'waiting') return [];
+  if (reason === null || reason.message === '') return [`I5: it is ${state} without a reason.`];
+  const explained = EXPLAINED_BY[state];
+  const heard = witness.evidenceFor(id);
+  // The bytes of a claim may never have gone out.
+  const isLost = reason.code === 'crash' && witness.deaths() > 0;
+  if (explained && !isLost && !explained.some((one) => heard.has(one))) {
+    return [`I5: it is ${state} after ${[...heard].join(', ') || 'nothing was heard'}: ${reason.message}`];
+  }
+  return [];
+}
+
+interface AccountRow {
+  id: number;
+  result: string | null;
+  read: number;
+  rest: number;
+}
+
+/** The accounts of runs, and what must not be in the ledger or the queue. */
+export function checkBooks(file: string, queues: LossyQueues): string[] {
+  const problems: string[] = [];
+  const db = new Database(file, { readonly: true });
+  try {
+    const accounts = db
+      .prepare<[], AccountRow>(
+        `SELECT r.id, r.result, a.read, a.unchanged + a.changed + a.quarantined + a.excluded AS rest
+         FROM run_streams a JOIN runs r ON r.id = a.run_id ORDER BY r.id`,
+      )
+      .all();
+    const last = accounts.at(-1)?.id;
+    for (const { id, result, read, rest } of accounts) {
+      if (rest > read || (id === last && result === 'complete' && rest !== read)) {
+        problems.push(`I5: run ${id} read ${read} rows and accounts for ${rest}.`);
+      }
+    }
+    if (db.pragma('integrity_check', { simple: true }) !== 'ok') problems.push('I8: the ledger is damaged.');
+  } finally {
+    db.close();
+  }
+  const secret = Buffer.from(MODEL_KEY);
+  for (const part of [file, `${file}-wal`]) {
+    if (readIfThere(part).includes(secret)) problems.push(`I7: the API key is in ${part}.`);
+  }
+  const told = queues.texts().find((text) => text.includes(MODEL_KEY) || text.includes(PAYLOAD_MARK));
+  if (told !== undefined) problems.push(`I7: the queue was told ${told}.`);
+  return problems;
+}
+
+function readIfThere(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+/** Why a delivery is blocked for good, unless somebody changes the platform by hand. */
+const HOPELESS: ReadonlySet<string> = new Set(['unsupported', 'renamed', 'not_upserted']);
+
+/** Once everything was mended, only that is left which the API has no write for. */
+export function checkMended(file: string): string[] {
+  const items = readItems(file);
+  const isHopeless = ({ open }: ItemState): boolean =>
+    open?.state === 'blocked' && HOPELESS.has(open.reason?.code ?? '');
+  // A passport waits for its product and that product's BOM items.
+  const isHeld = items.some((item) => item.kind !== 'passport' && (isHopeless(item) || (item.open && !item.isMade)));
+  return items.flatMap((item) => {
+    const { kind, key, open } = item;
+    // What the source no longer has is left as it is, and its passport with it.
+    if (open === null || isHopeless(item) || (!item.isMade && kind !== 'passport')) return [];
+    if (kind === 'passport' && isHeld) return [];
+    return [`I5: ${kind} ${key} has no way out of ${open.state}: ${open.reason?.message ?? 'no reason'}`];
+  });
+}

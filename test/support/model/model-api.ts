@@ -1,0 +1,309 @@
+import type { Exchange, Transport } from '../../../src/api/transport.ts';
+import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
+import type { Answer } from '../../../src/sandbox/answer.ts';
+import { refusal } from '../../../src/sandbox/answer.ts';
+import { type Collection, type Entity, present } from '../../../src/sandbox/collection.ts';
+import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/endpoints.ts';
+import { createFaults, type FaultRule } from '../../../src/sandbox/faults.ts';
+import { createIdempotencyStore } from '../../../src/sandbox/idempotency.ts';
+import { createMemoryIdempotencyRecords } from '../../../src/sandbox/idempotency-records.ts';
+import { createIdScheme } from '../../../src/sandbox/ids.ts';
+import { MATERIAL_COLUMNS } from '../../../src/sandbox/materials.ts';
+import { createMemoryCollection } from '../../../src/sandbox/memory-collection.ts';
+import { type Operation, type OperationRequest, textMember } from '../../../src/sandbox/operation.ts';
+import { createOperations } from '../../../src/sandbox/operations.ts';
+import { PASSPORT_COLUMNS, PUBLICATION_COLUMNS } from '../../../src/sandbox/passports.ts';
+import { createProcessor } from '../../../src/sandbox/processor.ts';
+import { PRODUCT_COLUMNS } from '../../../src/sandbox/products.ts';
+import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings.ts';
+import type { VirtualTime } from './virtual-time.ts';
+import type { Witness } from './witness.ts';
+
+/** The only organisation. */
+const ORGANIZATION = 1;
+
+/** Something at the platform that is now otherwise than before. */
+export interface Effect {
+  operation: OperationName;
+  /** The request's Idempotency-Key. */
+  key: string;
+  /** The path of the request, which names the product or material where one is written by its id. */
+  path: string;
+  /** What of an import, by SKU; null for all else. */
+  sku: string | null;
+}
+
+/** What goes wrong between the process and the platform. The sandbox's own faults say what goes wrong in it. */
+export type NetworkFault =
+  /** The connection is refused: nothing was sent. */
+  | { kind: 'refused' }
+  /** Something in front of the platform answers. */
+  | { kind: 'front'; status: number; retryAfterSeconds?: number }
+  /** The platform takes its time: the client may have given up by then, or its connection is gone. */
+  | { kind: 'late'; ms: number; lost: 'timeout' | 'reset' };
+
+export type ApiFault = { operation: OperationName | '*'; count: number } & (
+  | { at: 'network'; fault: NetworkFault }
+  | { at: 'platform'; fault: Distribute<FaultRule> }
+);
+/** A rule without where it applies. */
+type Distribute<Rule> = Rule extends FaultRule
+  ? Omit<Rule, 'operation' | 'count' | 'match' | 'probability' | 'seed'>
+  : never;
+
+export interface ModelApi {
+  add(fault: ApiFault): void;
+  /** Nothing goes wrong from now on. */
+  heal(): void;
+  setGate(open: boolean): void;
+  /** Products without BOM items may be published, too. */
+  openBomGate(): void;
+  /** The process is gone, and its connections with it: what is at work here ends soon. */
+  hangUp(): void;
+  /** Requests that were not answered yet. */
+  working(): number;
+  transport(): Transport;
+  /** Everything of a kind, as the API shows it. */
+  products(): JsonObject[];
+  materials(): JsonObject[];
+  bomItems(): JsonObject[];
+  passports(): JsonObject[];
+  publications(): JsonObject[];
+}
+
+/** How long after a connection is gone the platform may go on with what came over it; the profile's delays are longer. */
+const GONE_WITHIN_MS = 250;
+const LATENCY_MS = 30;
+
+/**
+ * The sandbox without its HTTP side: its operations, its idempotency keys and its faults, over a network in virtual time.
+ * It tells every effect, so that a run can be held against what it should have led to.
+ */
+export function createModelApi(options: {
+  settings: SandboxOptions;
+  time: VirtualTime;
+  /** Is told of each write as it goes out and of its answer, and of all effects. */
+  witness: Pick<Witness, 'write' | 'effect'>;
+  /** The client's time limit. */
+  timeoutMs: number;
+  /** Numbers in [0, 1). */
+  random: () => number;
+}): ModelApi {
+  const { time, timeoutMs, random, witness } = options;
+  const settings = SandboxSettings.parse(options.settings);
+  const ids = createIdScheme(settings.ids);
+  const collectionOf = (columns: readonly string[]): Collection => createMemoryCollection(ids, { columns });
+  const collections = {
+    products: collectionOf(PRODUCT_COLUMNS),
+    materials: collectionOf(MATERIAL_COLUMNS),
+    bomItems: collectionOf(['product_id', 'material_id', 'component_id']),
+    passports: collectionOf(PASSPORT_COLUMNS),
+    publications: collectionOf(PUBLICATION_COLUMNS),
+    reports: collectionOf([]),
+  };
+  const retention = { retentionMs: settings.idempotencyRetentionMs, keysMax: settings.idempotencyKeysMax };
+  const faults = createFaults([]);
+  let network: { operation: OperationName | '*'; left: number; fault: NetworkFault }[] = [];
+  const atWork = new Set<{ hurry: () => void }>();
+  let working = 0;
+
+  /** The platform's own waits, which end early where nobody waits for the answer any more. */
+  const platformClock = {
+    now: () => time.now(),
+    ticks: () => time.ticks(),
+    sleep: (ms: number): Promise<void> =>
+      new Promise((resolve) => {
+        const at = time.now() + ms;
+        const done = (): void => {
+          atWork.delete(work);
+          time.stir();
+          resolve();
+        };
+        let cancel = time.after(ms, done);
+        const work = {
+          hurry() {
+            if (at - time.now() <= GONE_WITHIN_MS) return;
+            cancel();
+            cancel = time.after(Math.floor(random() * GONE_WITHIN_MS), done);
+          },
+        };
+        atWork.add(work);
+      }),
+  };
+
+  const api: ModelApi = {
+    add({ operation, count, ...what }) {
+      if (what.at === 'network') network.push({ operation, left: count, fault: what.fault });
+      else faults.add({ ...what.fault, operation, count } as FaultRule);
+    },
+    heal() {
+      network = [];
+      faults.clear();
+    },
+    setGate(open) {
+      settings.gates.review.enabled = !open;
+    },
+    openBomGate() {
+      settings.gates.bomPresent.enabled = false;
+    },
+    hangUp() {
+      for (const work of atWork) work.hurry();
+    },
+    working: () => working + atWork.size,
+    transport: () => ({ exchange: (request) => exchange(request), close: () => Promise.resolve() }),
+    products: () => all(collections.products),
+    materials: () => all(collections.materials),
+    bomItems: () => all(collections.bomItems),
+    passports: () => all(collections.passports),
+    publications: () => all(collections.publications),
+  };
+
+  const keysStub = undefined as never;
+  const plain = createOperations({ collections, ids, keys: keysStub, settings });
+  const operations = Object.fromEntries(
+    OPERATION_NAMES.map((name) => [name, told(name, plain[name], collections, (effect) => witness.effect(effect))]),
+  ) as Record<OperationName, Operation>;
+  const process = createProcessor({
+    storage: { transact: (work) => work(), writeCounts: { add: () => undefined, list: () => [] } },
+    operations,
+    idempotency: createIdempotencyStore(createMemoryIdempotencyRecords(retention), settings.idempotencyReplays),
+    idempotencyMode: settings.idempotency,
+    faults,
+    clock: platformClock,
+    closing: new AbortController().signal,
+  });
+
+  function takeFault(operation: OperationName): NetworkFault | null {
+    const rule = network.find((one) => one.left > 0 && (one.operation === '*' || one.operation === operation));
+    if (!rule) return null;
+    rule.left -= 1;
+    return rule.fault;
+  }
+
+  async function exchange(request: Parameters<Transport['exchange']>[0]): Promise<Exchange> {
+    const { path, body, headers } = request;
+    const at = headers.indexOf('Idempotency-Key');
+    const key = at < 0 ? undefined : headers[at + 1];
+    const heard = key === undefined ? () => undefined : witness.write({ key, path, body });
+    working += 1;
+    const answer = await carry({ ...request, key });
+    working -= 1;
+    time.stir();
+    heard(answer);
+    return answer;
+  }
+
+  async function carry({
+    method,
+    path,
+    body,
+    key,
+  }: Parameters<Transport['exchange']>[0] & { key: string | undefined }): Promise<Exchange> {
+    const [pathname = '', query = ''] = path.split('?');
+    const { operation, params } = routeOf(method, pathname);
+    const fault = takeFault(operation);
+    await time.sleep(1 + Math.floor(random() * LATENCY_MS));
+    if (fault?.kind === 'refused') return lost(false, 'ECONNREFUSED');
+    if (fault?.kind === 'front') {
+      const { status, retryAfterSeconds: seconds } = fault;
+      const said = refusal(status, 'Not now.', seconds === undefined ? undefined : { 'retry-after': String(seconds) });
+      return answered(said);
+    }
+    const request = {
+      operation,
+      organizationId: ORGANIZATION,
+      params,
+      path: pathname,
+      url: () => `http://model${pathname}`,
+      query: new URLSearchParams(query),
+      body: body ?? '',
+      idempotencyKey: key,
+    };
+    if (fault?.kind === 'late') faults.add({ kind: 'latency', ms: fault.ms, operation, count: 1 });
+    const arrival = time.now();
+    const work = Promise.resolve(process(request)).then(async ({ answer, body: sending }): Promise<Exchange> => {
+      time.stir();
+      await time.sleep(Math.floor(random() * LATENCY_MS));
+      if (answer === null) return lost(true, 'ECONNRESET');
+      return answered(answer, sending?.kind === 'truncate');
+    });
+    if (fault?.kind !== 'late') return await work;
+    const patienceMs = fault.lost === 'reset' ? Math.min(20, fault.ms) : timeoutMs;
+    const code = fault.lost === 'reset' ? 'ECONNRESET' : 'UND_ERR_HEADERS_TIMEOUT';
+    const givenUp = time.sleep(Math.max(0, arrival + patienceMs - time.now())).then(() => lost(true, code));
+    return await Promise.race([work, givenUp]);
+  }
+
+  return api;
+}
+
+/** The operation, telling what it changed. */
+function told(
+  name: OperationName,
+  operation: Operation,
+  { products, materials }: { products: Collection; materials: Collection },
+  tell: (effect: Effect) => void,
+): Operation {
+  const effectOf = (request: OperationRequest, sku: string | null = null): Effect => ({
+    operation: name,
+    key: textMember(request, 'idempotencyKey') ?? '',
+    path: textMember(request, 'path') ?? '',
+    sku,
+  });
+  return {
+    ...operation,
+    execute(request) {
+      if (ENDPOINTS[name].method === 'GET') return operation.execute(request);
+      const watched = name === 'product.import' ? products : name === 'material.update' ? materials : null;
+      const before = watched === null ? [] : entitiesOf(watched);
+      const answer = operation.execute(request);
+      if (answer.status >= 300) return answer;
+      if (watched === null) {
+        tell(effectOf(request));
+        return answer;
+      }
+      const known = new Map(before.map(({ id, fields }) => [id, JSON.stringify(fields)]));
+      for (const { id, fields } of entitiesOf(watched)) {
+        if (known.get(id) !== JSON.stringify(fields)) {
+          tell(effectOf(request, name === 'product.import' ? (textMember(fields, 'sku') ?? null) : null));
+        }
+      }
+      return answer;
+    },
+  };
+}
+
+function entitiesOf(collection: Collection): Entity[] {
+  return collection.slice(ORGANIZATION, { offset: 0, limit: collection.count(ORGANIZATION) });
+}
+
+function all(collection: Collection): JsonObject[] {
+  return entitiesOf(collection).map(present);
+}
+
+function routeOf(method: string, path: string): { operation: OperationName; params: Record<string, string> } {
+  for (const operation of OPERATION_NAMES) {
+    const endpoint = ENDPOINTS[operation];
+    if (endpoint.method !== method) continue;
+    const pattern = endpoint.path.replaceAll('.', '\\.').replace(/\{(\w+)\}/, '(?<$1>[^/]+)');
+    const match = new RegExp(`^${pattern}$`).exec(path);
+    if (match) return { operation, params: { ...match.groups } };
+  }
+  throw new Error(`The model has no ${method} ${path}.`);
+}
+
+function lost(sent: boolean, code: string): Exchange {
+  return { kind: 'silence', sent, loss: { by: 'error', error: Object.assign(new Error('lost'), { code }) } };
+}
+
+function answered({ status, headers = {}, body, document }: Answer, truncated = false): Exchange {
+  const text = document ? document.bytes.toString() : JSON.stringify(body satisfies JsonValue);
+  const error = Object.assign(new Error('lost'), { code: 'ECONNRESET' });
+  return {
+    kind: 'answer',
+    status,
+    headers,
+    body: truncated ? text.slice(0, text.length / 2) : text,
+    cut: truncated ? { by: 'error', error } : null,
+  };
+}

@@ -1,0 +1,174 @@
+import Database from 'better-sqlite3';
+import type { Exchange } from '../../../src/api/transport.ts';
+import type { Effect } from './model-api.ts';
+
+/** One delivery as a write carries it. */
+interface Carried {
+  deliveryId: number;
+  /** Kind and key. */
+  item: string;
+  operation: string;
+  naturalKey: string | null;
+}
+
+interface Written {
+  path: string;
+  body: string | null;
+  carried: readonly Carried[];
+}
+
+/** What was heard of a delivery, which has to explain where it ends. */
+export type Evidence = 'accepted' | 'unclear' | 'conflict' | 'refused' | 'turned away';
+
+/**
+ * Watches the wire and the platform beside the ledger's committed rows, and notes each breach of I2, I3 and I6 at the step
+ * where it happens.
+ */
+export interface Witness {
+  /** Opens the ledger's file, as it is after a start. */
+  attach(file: string): void;
+  detach(): void;
+  /** A write goes out now. What it gives is called once the process has its answer. */
+  write(write: { key: string; path: string; body: string | null }): (exchange: Exchange) => void;
+  effect(effect: Effect): void;
+  /** The process is gone: nothing of it is under way any more. */
+  died(): void;
+  /** How many processes have died so far. */
+  deaths(): number;
+  evidenceFor(deliveryId: number): ReadonlySet<Evidence>;
+  /** How often each item was created, by kind and key. */
+  creations(item: string): number;
+  breaches: string[];
+}
+
+export function createWitness(): Witness {
+  const breaches: string[] = [];
+  const written = new Map<string, Written>();
+  const keyOf = new Map<number, string>();
+  /** What is under way, by item; an entry of a process that has died counts for nothing. */
+  let underWay = new Map<string, string>();
+  const evidence = new Map<number, Set<Evidence>>();
+  const effects = new Map<string, number>();
+  const newest = new Map<string, number>();
+  const created = new Map<string, number>();
+  let deaths = 0;
+  let db: Database.Database | null = null;
+  let find: ((key: string) => FoundRow[]) | null = null;
+
+  const note = (deliveryId: number, what: Evidence): void => {
+    const known = evidence.get(deliveryId) ?? new Set();
+    evidence.set(deliveryId, known.add(what));
+  };
+
+  return {
+    breaches,
+    attach(file) {
+      db = new Database(file, { readonly: true });
+      const single = db.prepare<[string], FoundRow>(
+        `SELECT d.id AS deliveryId, i.kind || ' ' || i.key AS item, d.operation, i.natural_key AS naturalKey, d.state,
+           d.path, d.body FROM deliveries d JOIN items i ON i.id = d.item_id WHERE d.idempotency_key = ?`,
+      );
+      const members = db.prepare<[string], FoundRow>(
+        `SELECT d.id AS deliveryId, i.kind || ' ' || i.key AS item, d.operation, d.desired ->> 'sku' AS naturalKey, d.state,
+           m.path, m.body FROM imports m JOIN deliveries d ON d.import_id = m.id JOIN items i ON i.id = d.item_id
+         WHERE m.idempotency_key = ?`,
+      );
+      find = (key) => {
+        const rows = members.all(key);
+        return rows.length > 0 ? rows : single.all(key);
+      };
+    },
+    detach() {
+      db?.close();
+      db = null;
+    },
+
+    write({ key, path, body }) {
+      const rows = find?.(key) ?? [];
+      const what = `${path} under the key ${key.slice(0, 6)}`;
+      if (rows.length === 0) breaches.push(`I2: ${what} goes out, and the ledger has no such key.`);
+      for (const row of rows) {
+        if (row.state !== 'sending') breaches.push(`I2: ${what} goes out while ${row.item} is ${row.state}.`);
+        if (row.path !== path || row.body !== body) breaches.push(`I2: ${what} differs from what the ledger has.`);
+        const known = keyOf.get(row.deliveryId);
+        const isMember = row.operation === 'product.import';
+        if (!isMember && known !== undefined && known !== key) {
+          breaches.push(`I2: ${row.item} goes out under a second key as the same revision.`);
+        }
+        keyOf.set(row.deliveryId, key);
+        if (underWay.has(row.item)) breaches.push(`I3: ${row.item} goes out while it is under way.`);
+        if ((newest.get(row.item) ?? 0) > row.deliveryId)
+          breaches.push(`I3: ${row.item} goes out after a newer revision.`);
+      }
+      const before = written.get(key);
+      if (before && (before.path !== path || before.body !== body))
+        breaches.push(`I2: ${what} goes out with other bytes.`);
+      const carried = rows.map(({ deliveryId, item, operation, naturalKey }) => ({
+        deliveryId,
+        item,
+        operation,
+        naturalKey,
+      }));
+      if (
+        before &&
+        before.carried.map((one) => one.deliveryId).join() !== carried.map((one) => one.deliveryId).join()
+      ) {
+        breaches.push(`I2: ${what} stood for another delivery before.`);
+      }
+      written.set(key, { path, body, carried });
+      const mine = underWay;
+      for (const { item } of carried) mine.set(item, key);
+      return (exchange) => {
+        for (const { item, deliveryId } of carried) {
+          mine.delete(item);
+          note(deliveryId, evidenceIn(exchange));
+        }
+      };
+    },
+
+    effect({ key, operation, sku }) {
+      const carried = written.get(key)?.carried ?? [];
+      const meant = sku === null ? carried : carried.filter(({ naturalKey }) => naturalKey === sku);
+      if (meant.length === 0) breaches.push(`I6: ${operation} changed ${sku ?? 'something'} that nobody had sent.`);
+      for (const { item, deliveryId } of meant) {
+        const id = `${deliveryId}`;
+        const count = (effects.get(id) ?? 0) + 1;
+        effects.set(id, count);
+        if (count > 1) breaches.push(`I6: one revision of ${item} took effect ${count} times (${operation}).`);
+        if ((newest.get(item) ?? 0) > deliveryId)
+          breaches.push(`I3: an older revision of ${item} landed after a newer one.`);
+        newest.set(item, Math.max(newest.get(item) ?? 0, deliveryId));
+        if (!operation.endsWith('.create')) continue;
+        created.set(item, (created.get(item) ?? 0) + 1);
+      }
+    },
+
+    deaths: () => deaths,
+    died() {
+      deaths += 1;
+      for (const key of underWay.values()) {
+        for (const { deliveryId } of written.get(key)?.carried ?? []) note(deliveryId, 'unclear');
+      }
+      underWay = new Map();
+    },
+    evidenceFor: (deliveryId) => evidence.get(deliveryId) ?? new Set(),
+    creations: (item) => created.get(item) ?? 0,
+  };
+}
+
+interface FoundRow extends Carried {
+  state: string;
+  path: string | null;
+  body: string | null;
+}
+
+function evidenceIn(exchange: Exchange): Evidence {
+  if (exchange.kind === 'silence') return exchange.sent ? 'unclear' : 'turned away';
+  const { status, cut } = exchange;
+  if (cut !== null) return 'unclear';
+  if (status === 409) return 'conflict';
+  if ([401, 402, 403, 429, 503].includes(status)) return 'turned away';
+  if (status >= 300 && status < 500 && status !== 408) return 'refused';
+  // The body of an accepted import may refuse some of its members, and a page is no answer to a write.
+  return status < 300 && exchange.body.startsWith('{') ? 'accepted' : 'unclear';
+}
