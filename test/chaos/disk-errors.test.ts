@@ -42,14 +42,11 @@ async function exitCodeUnder(injection: Injection): Promise<number | null> {
 describeStrace('a disk that fails a sync with EIO', () => {
   const random = seededRandom(chaosSeed());
   const draw = (max: number) => 1 + Math.floor(random() * max);
-  const options = {
-    ...covers('disk-error', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
-    timeout: scaled(90_000, 900_000),
-  };
+  const timeout = scaled(90_000, 900_000);
 
   it.each(['fsync', 'pwrite64'] as const)(
     'at %s for ever ends it with a clear error, and nothing is lost',
-    options,
+    { ...covers('disk-error', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'), timeout },
     async (call) => {
       for (let time = 0; time < TIMES; time += 1) {
         const injection = { call, when: [draw(REACHED[call]), FOR_EVER], effect: 'EIO' } as const;
@@ -60,7 +57,7 @@ describeStrace('a disk that fails a sync with EIO', () => {
 
   it.each(['fsync', 'pwrite64'] as const)(
     'at %s once or for a while holds it up or ends it with a clear error, and nothing is lost or doubled',
-    options,
+    { ...covers('disk-error', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'), timeout },
     async (call) => {
       for (let time = 0; time < TIMES; time += 1) {
         const first = draw(REACHED[call]);

@@ -2,6 +2,7 @@ import { connectors } from '../../connectors/index.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { configReference } from '../../src/config/reference.ts';
 import { apiCoverage } from './api-coverage.ts';
+import { reliabilityMatrix } from './reliability-matrix.ts';
 import { sandboxCoverage } from './sandbox-coverage.ts';
 
 /** Files that are made from the code, by their path in the repository. */
@@ -11,5 +12,6 @@ export function generatedFiles(): Record<string, string> {
     'docs/api-coverage.md': apiCoverage(),
     'docs/api-coverage-sandbox.md': sandboxCoverage(),
     'docs/configuration.md': configReference(connectors),
+    'docs/reliability.md': reliabilityMatrix(),
   };
 }

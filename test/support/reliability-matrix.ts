@@ -23,7 +23,9 @@ interface CoveringTest {
 }
 
 const TESTS = join(import.meta.dirname, '..');
-const CALL = /\b(?:it|test)(?:\.\w+(?:\([^()]*\))?)*\(\s*(['"`])((?:\\.|(?!\1).)+)\1,\s*covers\(([^)]*)\)/gs;
+const TITLE = /(['"`])((?:\\.|(?!\1)[^\n])+)\1/;
+/** The title of a test and its options, which may hold more than what it covers. */
+const CALL = new RegExp(`${TITLE.source},\\s*(?:\\{\\s*\\.\\.\\.)?covers\\(([^)]*)\\)`, 'g');
 
 /** @throws Error for a call that cannot be read, and for a fault that no test brings about */
 export function reliabilityMatrix(): string {
@@ -38,7 +40,8 @@ export function reliabilityMatrix(): string {
 
 function testsIn(file: string): CoveringTest[] {
   const text = readFileSync(join(TESTS, file), 'utf8');
-  const found = [...text.matchAll(CALL)].map(([, , title = '', inner = '']) => {
+  const found = [...text.matchAll(CALL)].map(({ index, 2: own = '', 3: inner = '' }) => {
+    const title = [...suitesAround(text, index), own].join(' ').replaceAll(/%\w|\$\w+|\$\{\w+\}/g, '…');
     const names = [...inner.matchAll(/'([^']+)'/g)].map(([, name = '']) => name);
     const invariants = names.filter((name): name is Invariant => name in INVARIANTS);
     const faults = names.filter((name): name is Fault => name in FAULTS);
@@ -49,6 +52,22 @@ function testsIn(file: string): CoveringTest[] {
   const calls = text.match(/\bcovers\(/g)?.length ?? 0;
   if (found.length !== calls) throw new Error(`${file}: ${calls} calls of covers(), ${found.length} that can be read`);
   return found;
+}
+
+const SUITE = /^( *)describe.*?\(\s*(['"`])([^\n]+?)\2/gm;
+
+/** The names of the suites that a place in a file lies in, outermost first, as far as its indentation tells. */
+function suitesAround(text: string, place: number): string[] {
+  const before = [...text.slice(0, place).matchAll(SUITE)].toReversed();
+  const line = text.slice(text.lastIndexOf('\n', place) + 1, place);
+  let indent = line.length - line.trimStart().length;
+  const names: string[] = [];
+  for (const [, spaces = '', , name = ''] of before) {
+    if (spaces.length >= indent) continue;
+    indent = spaces.length;
+    names.unshift(name);
+  }
+  return names;
 }
 
 function matrixOf(tests: readonly CoveringTest[]): string {
