@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { announcedRandom } from '../support/announced-random.ts';
 import { IS_FULL, scaled } from '../support/chaos.ts';
 import { type CliProcess, cli, startCli } from '../support/cli.ts';
-import { type Evidence, violations } from '../support/invariants.ts';
+import { allSkus, type Evidence, violations } from '../support/invariants.ts';
 import { type MortalSandbox, startMortalSandbox } from '../support/mortal-sandbox.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { covers } from '../support/reliability.ts';
@@ -136,7 +136,7 @@ async function finish(bomItems: Evidence['bomItems']) {
     platform,
     source: SOURCE,
     bomItems,
-    published: bomItems === 'delivered' ? SOURCE.products.map(({ id }) => `SKU-${id}`) : [],
+    published: bomItems === 'delivered' ? allSkus(SOURCE) : [],
     secrets: [API_KEY],
   });
   expect(found).toEqual([]);

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
+import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
 import { text } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
@@ -18,6 +19,7 @@ afterEach(async () => {
 
 const COUNT = scaled(12, 150);
 const BOUTS = scaled(2, 8);
+const SOURCE = largeExport(COUNT);
 const seed = chaosSeed();
 
 /** Short limits, so that what never answers is given up within the test's time. */
@@ -33,7 +35,7 @@ const WORK = { operation: '*', kind: 'latency', ms: 40 } as const;
 async function given({ keys }: { keys: 'honoured' | 'ignored' }): Promise<void> {
   world = await createWorld({
     config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'auto' } },
-    files: smallFiles(largeExport(COUNT)),
+    files: smallFiles(SOURCE),
     sandbox: { idempotency: keys, gates: { materialData: { enabled: false } }, faults: [WORK] },
     profile: { ...IMPATIENT, ...(keys === 'honoured' ? { idempotency: 'honoured' } : {}) },
   });
@@ -90,6 +92,9 @@ function expectAllOnce(report: SyncReport, keys: 'honoured' | 'ignored'): void {
   expect(published.length, why).toBe(delivered);
   if (keys === 'honoured') expect(inDoubt, why).toBe(0);
   expect(exitCodeOf(report), why).toBe(inDoubt > 0 ? 4 : 0);
+  const bomEnd = keys === 'honoured' ? 'delivered' : 'or_doubted';
+  const wanted = inDoubt > 0 ? [] : allSkus(SOURCE);
+  expect(violations(evidenceOf(world, { source: SOURCE, bomItems: bomEnd, published: wanted })), why).toEqual([]);
 }
 
 interface Weather {
@@ -146,21 +151,33 @@ async function staysWhole({ toxic, onMs, offMs }: Weather, keys: 'honoured' | 'i
 const LIMIT = { timeout: 600_000 };
 
 describe('over a bad network to the platform, a sync loses and doubles nothing', LIMIT, () => {
-  it.each(some(SLOW))('when $what', covers('network-slow', 'I4', 'I5', 'I6'), async (weather) => {
-    await staysWhole(weather, 'ignored');
-  });
+  it.each(some(SLOW))(
+    'when $what',
+    covers('network-slow', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    async (weather) => {
+      await staysWhole(weather, 'ignored');
+    },
+  );
 
-  it.each(some(LOSSY))('when $what', covers(['network-reset', 'answer-lost'], 'I4', 'I5', 'I6'), async (weather) => {
-    await staysWhole(weather, 'ignored');
-  });
+  it.each(some(LOSSY))(
+    'when $what',
+    covers(['network-reset', 'answer-lost'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    async (weather) => {
+      await staysWhole(weather, 'ignored');
+    },
+  );
 
-  it.each(some(DOWN))('when $what', covers('network-down', 'I4', 'I5', 'I6'), async (weather) => {
-    await staysWhole(weather, 'ignored');
-  });
+  it.each(some(DOWN))(
+    'when $what',
+    covers('network-down', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    async (weather) => {
+      await staysWhole(weather, 'ignored');
+    },
+  );
 
   it.runIf(IS_FULL).each([...LOSSY, ...DOWN])(
     'and delivers every BOM item where keys are honoured, when $what',
-    covers(['network-reset', 'network-down'], 'I4', 'I5', 'I6'),
+    covers(['network-reset', 'network-down'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
     async (weather) => {
       await staysWhole(weather, 'honoured');
     },

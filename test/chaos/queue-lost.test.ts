@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
@@ -8,11 +7,11 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { announcedRandom } from '../support/announced-random.ts';
 import { scaled } from '../support/chaos.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { violations } from '../support/invariants.ts';
+import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { covers } from '../support/reliability.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
+import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 
 const COUNT = scaled(50, 1_667);
 const SOURCE = largeExport(COUNT);
@@ -83,14 +82,9 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     function expectEverythingOnce(report: SyncReport): void {
       expect(report.fault).toBeNull();
       expect(report.passports).toEqual({ published: COUNT });
-      const found = violations({
-        ledgerFile: join(world.folder, 'data/ledger.db'),
-        platform: world.sandbox.inspect(),
-        source: SOURCE,
-        bomItems: 'delivered',
-        published: SOURCE.products.map(({ id }) => `SKU-${id}`),
-        secrets: [API_KEY],
-      });
+      const found = violations(
+        evidenceOf(world, { source: SOURCE, bomItems: 'delivered', published: allSkus(SOURCE) }),
+      );
       expect(found).toEqual([]);
       expect(writes()).toBe(WRITES);
     }

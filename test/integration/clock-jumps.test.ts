@@ -7,6 +7,7 @@ import type { Signal } from '../../src/delivery/signal.ts';
 import type { Verdict } from '../../src/domain/ports/ledger.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createHealth } from '../../src/observe/health.ts';
+import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
 import { createLedgerFixture, items, type LedgerFixture, mapRows, product, pullRows, row } from '../support/ledger.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { covers } from '../support/reliability.ts';
@@ -156,7 +157,7 @@ describe('a sync', () => {
 
   it(
     'loses and doubles nothing while the clock is set to and fro, with answers that get lost',
-    covers(['clock-jump', 'answer-lost'], 'I4', 'I5', 'I6'),
+    covers(['clock-jump', 'answer-lost'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
     async () => {
       const { clock, setBy } = wrongClock();
       world = await createWorld({
@@ -189,6 +190,8 @@ describe('a sync', () => {
       const { products, materials, bomItems, publications } = world.contents();
       expect([products, materials, bomItems, publications].map((list) => list.length)).toEqual([3, 2, 4, 3]);
       expect(report.durationMs).toBeLessThan(HOUR / 2);
+      const evidence = evidenceOf(world, { source: SMALL, bomItems: 'delivered', published: allSkus(SMALL) });
+      expect(violations(evidence)).toEqual([]);
     },
   );
 

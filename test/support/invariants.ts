@@ -6,6 +6,7 @@ import type { SandboxSnapshot } from '../../src/sandbox/inspection.ts';
 import { text } from './ledger.ts';
 import type { Invariant } from './reliability.ts';
 import type { SmallExport } from './small-export.ts';
+import { API_KEY, type World } from './world.ts';
 
 /** What a fault has left behind, once everything that could go on has gone on and the processes have ended. */
 export interface Evidence {
@@ -26,6 +27,20 @@ export interface Evidence {
 export interface Violation {
   invariant: Invariant;
   message: string;
+}
+
+/** What a world has left behind: its ledger, its platform, and the key that only its config may hold. */
+export function evidenceOf(
+  world: Pick<World, 'folder' | 'sandbox'>,
+  rest: Pick<Evidence, 'source' | 'bomItems' | 'published'>,
+): Evidence {
+  const ledgerFile = join(world.folder, 'data/ledger.db');
+  return { ledgerFile, platform: world.sandbox.inspect(), secrets: [API_KEY], ...rest };
+}
+
+/** The SKUs of everything in the source. */
+export function allSkus({ products }: SmallExport): string[] {
+  return products.map(({ id }) => `SKU-${id}`);
 }
 
 interface Row {
