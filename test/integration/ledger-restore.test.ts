@@ -11,7 +11,7 @@ import { text } from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';
 import { largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { createWorld, type World } from '../support/world.ts';
 
 const OPEN_GATES = {
   productComplete: { enabled: false },
