@@ -5,10 +5,12 @@ import type { Encode, EncodeImport, Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createClaims } from './claims.ts';
 import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
-import { createDeliveries } from './deliveries.ts';
+import { createDoubtful } from './doubtful.ts';
 import { createDue } from './due.ts';
 import { createFollowClock } from './follow-clock.ts';
+import { createFollowProfile } from './follow-profile.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { assertNotRestored, createHighWater, type HighWater } from './high-water.ts';
 import { createImports } from './imports.ts';
@@ -23,6 +25,7 @@ import { createPrune } from './prune.ts';
 import { createRecheck } from './recheck.ts';
 import { createReplay } from './replay.ts';
 import { createRestored } from './restored.ts';
+import { createSettles } from './settles.ts';
 import { createStaging } from './staging.ts';
 import { createViews } from './views.ts';
 
@@ -130,7 +133,10 @@ function compose(
   const imports = createImports(context, options.encodeImport);
   const due = createDue(context);
   const passports = createPassports(context, items);
-  const deliveries = createDeliveries(context, { items, imports, passports }, options.encode);
+  const claims = createClaims(context, { imports, passports }, options.encode);
+  const settles = createSettles(context, { items, imports, passports });
+  const doubtful = createDoubtful(context, items);
+  const followProfile = createFollowProfile(context, items);
   const replay = createReplay(context, { items, imports }, staging);
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDoubts(context);
@@ -140,7 +146,13 @@ function compose(
   return {
     id,
     views: createViews(db, passportRules),
-    recover: (settlingDelayMs) => commit.run(() => deliveries.recover(settlingDelayMs)),
+    recover: (settlingDelayMs) =>
+      commit.run(() => {
+        followClock.atStart();
+        const voided = doubtful.voidLeases(settlingDelayMs);
+        followProfile();
+        return { voided };
+      }),
     startRun: (start) => commit.run(() => intake.startRun(start)),
     async stagePage(page) {
       const { changed, ids } = await commit.run(() => intake.stagePage(page));
@@ -156,10 +168,10 @@ function compose(
     nextDueAt: async (request) => due.nextAt(request),
     dueOperation: async (deliveryId) => due.operationOf(deliveryId),
     countHeld: async (held) => due.countHeld(held),
-    claim: (deliveryId) => commit.run(() => deliveries.claim(deliveryId)),
-    settle: (settlement) => commit.run(() => deliveries.settle(settlement)),
-    settleImport: (settlement) => commit.run(() => deliveries.settleImport(settlement)),
-    doubtfulDeliveries: async (request) => deliveries.doubtful(request),
+    claim: (deliveryId) => commit.run(() => claims.claim(deliveryId)),
+    settle: (settlement) => commit.run(() => settles.settle(settlement)),
+    settleImport: (settlement) => commit.run(() => settles.settleImport(settlement)),
+    doubtfulDeliveries: async (request) => doubtful.list(request),
     doubtsOf: async (name) => named.doubtsOf(name),
     boundTo: async (kind, remoteId) => named.boundTo(kind, remoteId),
     replayCandidates: async (request) => replay.candidates(request),
