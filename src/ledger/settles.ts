@@ -85,7 +85,7 @@ export function createSettles(
     if (!row || !isUnsettled(row)) return gone;
     // A member that moves on by itself leaves bytes behind that may not go out again.
     if (row.importId !== null) imports.dissolve(row.importId);
-    return settleRow(row, verdict, judgedAt);
+    return settleRow(row, verdict, { judgedAt, now: clock.now() });
   }
 
   function settleImport({ settlements, keep, groupMax }: ImportSettlement): Settled[] {
@@ -97,12 +97,20 @@ export function createSettles(
       // It is kept as a whole or not at all.
       if (!keep || staying.length < imports.members(importId).length) imports.dissolve(importId);
     }
+    // Members that are judged alike are looked at together, so their times must not differ.
+    const now = clock.now();
     return told.map(({ deliveryId, verdict, judgedAt, row }) =>
-      row && isUnsettled(row) ? settleRow(row, verdict, judgedAt) : { deliveryId, released: 0, applied: false },
+      row && isUnsettled(row)
+        ? settleRow(row, verdict, { judgedAt, now })
+        : { deliveryId, released: 0, applied: false },
     );
   }
 
-  function settleRow(row: DeliveryRow, verdict: Verdict, judgedAt: number | undefined): Settled {
+  function settleRow(
+    row: DeliveryRow,
+    verdict: Verdict,
+    { judgedAt, now }: { judgedAt: number | undefined; now: number },
+  ): Settled {
     const deliveryId = row.id;
     if (verdict.kind === 'delivered') {
       if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, verdict.by === 'person' ? ARRIVED : null);
@@ -110,7 +118,6 @@ export function createSettles(
     }
     const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[verdict.kind](verdict as never);
     const reason = JSON.stringify(verdict.reason);
-    const now = clock.now();
     const sinceMs = dueAt === 0 || judgedAt === undefined ? 0 : now - judgedAt;
     sql.move.run(transition(row.state, event), dueAt + sinceMs, spent, uncertain, reason, now, row.id);
     // Waiting out a limit is no event, and neither is a doubt that goes on: they would bury the others. The delivery's
