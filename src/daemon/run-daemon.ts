@@ -1,3 +1,4 @@
+import { untilAborted } from '../lib/until-aborted.ts';
 import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts';
 
 export interface RunDaemonOptions extends DaemonOptions {
@@ -9,7 +10,7 @@ export interface RunDaemonOptions extends DaemonOptions {
   onReady?: (daemon: Daemon) => void;
 }
 
-/** Within the half minute that orchestrators commonly give before they kill. */
+/** Within the half minute that orchestrators commonly give before they kill, and before the command itself gives up. */
 const DRAIN_MS = 25_000;
 
 /**
@@ -26,7 +27,7 @@ export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   const sources = config.sources.length;
   log.info({ version, pid: process.pid, url: daemon.url, sources, voided }, `The daemon works on ${config.file}.`);
   onReady?.(daemon);
-  await aborted(signal);
+  await untilAborted(signal);
 
   log.info({ drainMs }, 'Stopping: what is under way is finished, everything else stays due in the ledger.');
   const timer = new AbortController();
@@ -39,9 +40,4 @@ export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   }
   log.info({}, 'Stopped.');
   return 0;
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
