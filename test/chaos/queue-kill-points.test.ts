@@ -6,7 +6,7 @@ import { IS_FULL } from '../support/chaos.ts';
 import { createCutWorld } from '../support/cut-world.ts';
 import { describeRedis, redisTraceable, startRedis } from '../support/redis.ts';
 import { covers } from '../support/reliability.ts';
-import { largeExport, SMALL } from '../support/small-export.ts';
+import { largeExport, SMALL, type SmallExport } from '../support/small-export.ts';
 import { describeStrace, straceCommand } from '../support/strace.ts';
 
 // Redis is killed just before each call by which it writes to its append-only file, while a sync is under way, and is
@@ -22,14 +22,14 @@ interface Point {
 }
 
 /** What the slice is drawn from: calls that every sync gets to, after some requests and before the last. */
-const AMID = { first: 6, count: 18 };
+const AMID = { first: 10, count: 18 };
 /** A sync that ended so often before its call came is taken to make Redis do no more of them. */
 const UNREACHED_MAX = 3;
 const AT_ONCE = 2;
 const POINTS_MIN = 100;
 /** Different numbers of writes that the API had taken when Redis was killed. */
 const PHASES_MIN = 8;
-const SOURCE = IS_FULL ? largeExport(8) : SMALL;
+const LARGER = largeExport(8);
 /** The first file of the log and those that rewrites put in its place, which come every few dozen writes. */
 const GENERATIONS = 9;
 const SETTINGS = {
@@ -52,13 +52,13 @@ interface Death {
 }
 
 /** Gives null where the sync ended before the call came. */
-async function killedAt({ call, when }: Point, honoured: boolean): Promise<Death | null> {
+async function killedAt({ call, when }: Point, honoured: boolean, source: SmallExport): Promise<Death | null> {
   const redis = await startRedis({
     appendonly: true,
     settings: SETTINGS,
     under: (folder) => straceCommand({ paths: logFiles(folder), inject: [{ call, when, effect: 'SIGKILL' }] }),
   });
-  const world = await createCutWorld({ honoured, queue: redis.url, export: SOURCE });
+  const world = await createCutWorld({ honoured, queue: redis.url, export: source });
   try {
     const finishing = world.finish();
     const signal = await Promise.race([redis.ended(), finishing.catch(isUnreachable)]);
@@ -90,14 +90,14 @@ function drawn(call: Point['call']): Point {
 }
 
 /** Walks through the calls of Redis one by one, and gives what came of each. */
-async function walkAll(honoured: boolean): Promise<Record<Point['call'], Death[]>> {
+async function walkAll(honoured: boolean, source: SmallExport): Promise<Record<Point['call'], Death[]>> {
   const deaths: Record<Point['call'], Death[]> = { write: [], fdatasync: [], fsync: [] };
   for (const call of CALLS) {
     let next = 1;
     let unreached = 0;
     const walk = async () => {
       while (unreached < UNREACHED_MAX) {
-        const death = await killedAt({ call, when: next++ }, honoured);
+        const death = await killedAt({ call, when: next++ }, honoured, source);
         if (death === null) unreached += 1;
         else deaths[call].push(death);
       }
@@ -109,9 +109,12 @@ async function walkAll(honoured: boolean): Promise<Record<Point['call'], Death[]
 }
 
 async function visitAll(honoured: boolean): Promise<void> {
-  const deaths = await walkAll(honoured);
-  process.stderr.write(`Redis killed: ${JSON.stringify(deaths)}\n`);
-  const all = Object.values(deaths).flat();
+  const all: Death[] = [];
+  for (const source of [SMALL, LARGER]) {
+    const deaths = await walkAll(honoured, source);
+    process.stderr.write(`Redis killed: ${JSON.stringify(deaths)}\n`);
+    all.push(...Object.values(deaths).flat());
+  }
   expect(all.length).toBeGreaterThanOrEqual(POINTS_MIN);
   // Death came in every phase, and ended no sync that had begun to deliver.
   expect(new Set(all.map(({ writes }) => writes)).size).toBeGreaterThanOrEqual(PHASES_MIN);
@@ -120,7 +123,7 @@ async function visitAll(honoured: boolean): Promise<void> {
 
 async function visitOne(call: Point['call'], honoured: boolean): Promise<void> {
   const point = drawn(call);
-  expect(await killedAt(point, honoured), JSON.stringify(point)).toMatchObject({ survived: true });
+  expect(await killedAt(point, honoured, SMALL), JSON.stringify(point)).toMatchObject({ survived: true });
 }
 
 describeStrace('a Redis that is killed at a write or an fsync of its append-only file, amid a sync', () => {
