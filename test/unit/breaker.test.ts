@@ -6,8 +6,8 @@ import { covers } from '../support/reliability.ts';
 
 const READ: Signal = { kind: 'answered', by: 'read' };
 const WRITTEN: Signal = { kind: 'answered', by: 'write' };
-const AWAY: Signal = { kind: 'failed', delivery: null, retryAfterMs: null };
-const failed = (delivery: number): Signal => ({ kind: 'failed', delivery, retryAfterMs: null });
+const AWAY: Signal = { kind: 'failed', subject: null, retryAfterMs: null };
+const failed = (subject: number): Signal => ({ kind: 'failed', subject, retryAfterMs: null });
 
 describe('the breaker', () => {
   let breaker: Breaker;
@@ -151,8 +151,8 @@ describe('the end of a request', () => {
   });
 
   it.each<[string, Outcome, Signal]>([
-    ['never sent', away(false), { kind: 'failed', delivery: null, retryAfterMs: 7 }],
-    ['a 503', away(true), { kind: 'failed', delivery: null, retryAfterMs: 7 }],
+    ['never sent', away(false), { kind: 'failed', subject: null, retryAfterMs: 7 }],
+    ['a 503', away(true), { kind: 'failed', subject: null, retryAfterMs: 7 }],
     ['no answer', { kind: 'ambiguous', doubt: 'reset', ...detail(null) }, failed(3)],
     ['a 502', { kind: 'ambiguous', doubt: 'server_error', ...detail(502) }, failed(3)],
     ['a 504', { kind: 'ambiguous', doubt: 'timeout', ...detail(504) }, failed(3)],
