@@ -7,13 +7,17 @@ import type { Runtime } from './runtime.ts';
 export interface Patience {
   /** How long the API may be out of reach. */
   waitMs: number;
+  abort: AbortSignal;
   /** Deliveries that have a doorbell in the queue. */
   outstanding: number;
   /** By `Clock.ticks`. */
   now: number;
 }
 
-type Asked = Pick<Runtime, 'unreachableSince' | 'failsAtWrites' | 'unreadable' | 'gate' | 'ledger' | 'config' | 'passports'>;
+type Asked = Pick<
+  Runtime,
+  'unreachableSince' | 'answers' | 'failsAtWrites' | 'unreadable' | 'gate' | 'ledger' | 'config' | 'passports'
+>;
 
 /** What the API has kept from going on for longer than it was to be waited for; null where there is still hope. */
 export async function awayFault(runtime: Asked, patience: Patience): Promise<Fault | null> {
@@ -21,6 +25,8 @@ export async function awayFault(runtime: Asked, patience: Patience): Promise<Fau
   const { baseUrl } = runtime.config.target;
   const unreachable = runtime.unreachableSince();
   if (unreachable !== null && now - unreachable >= waitMs) {
+    // What failed last may rest for longer than it is to be waited for, with nothing else to send meanwhile.
+    if (await runtime.answers(patience.abort)) return null;
     const forAs = `for ${seconds(waitMs)}`;
     if (runtime.failsAtWrites()) {
       const message = `The API at ${baseUrl} can be read and has failed at every write ${forAs}.`;

@@ -69,6 +69,8 @@ export interface Runtime {
   /** Since when no request has been answered, or only writes have failed that ought not to, by `Clock.ticks`; null while all
    * is well. */
   unreachableSince(): number | null;
+  /** Asks the API now whether it is there; where that goes on already, it is not. */
+  answers(abort: AbortSignal): Promise<boolean>;
   /** Whether the API may be read, and fails at every write. */
   failsAtWrites(): boolean;
   /** The list that has been out of reach for longest, which doubts wait for; null where all could be read the last time. */
@@ -217,6 +219,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       passports,
       recheck,
       unreachableSince: () => gate.unreachableSince() ?? breaker.openSince(),
+      async answers(abort) {
+        if (breaker.openSince() !== null) return false;
+        const signal = await ping(abort);
+        pacer.heard(signal);
+        return signal.kind === 'answered' || signal.kind === 'throttled';
+      },
       failsAtWrites: () => breaker.failsAtWrites() && gate.unreachableSince() === null,
       unreadable: doubts.unreadable,
       voided,

@@ -12,7 +12,8 @@
 // of deliveries that the API cannot digest opens nothing, and a dozen of them at once no more than until the next answer.
 //
 // Reading proves that the API is there, and not that it can store anything. Once 30 different writes have failed and none was
-// answered, the writes are out: then only a write that is answered closes it.
+// answered, the writes are out: then only a write that is answered closes it. A delivery that failed before and again after
+// others were taken is no sign of that any more either.
 
 import type { Signal } from './signal.ts';
 
@@ -48,12 +49,14 @@ const CANARY = { firstMs: 1000, lastMs: 30_000 };
 /** How often a request that waits for the canary asks again. */
 const POLL_MS = 100;
 const EXPLAINS_MS = 25 * 3_600_000;
-/** How many deliveries that were excused are known (I9). */
-const EXCUSED_MAX = 10_000;
+/** So often does a delivery fail with others taken in between, before it counts no more. */
+const STRIKES_MAX = 2;
+/** How many deliveries that have failed are known (I9). */
+const KNOWN_MAX = 10_000;
 
 /** @param random numbers in [0, 1), so that many processes do not send their canaries together */
 export function createBreaker(random: () => number): Breaker {
-  /** Deliveries of which a write has failed since one was answered last; no more than count (I9). */
+  /** Deliveries of which a write has failed since one was answered last. */
   const suspects = new Set<number>();
   let suspectsSince: number | null = null;
   /** What has failed since anything was answered, each once: deliveries, and lists that were read. */
@@ -63,6 +66,8 @@ export function createBreaker(random: () => number): Breaker {
   let silentSince: number | null = null;
   /** Deliveries after whose failure the API has answered something; the latest ones. */
   const excused = new Set<number>();
+  /** How often each had failed when another was taken; the latest ones. */
+  const strikes = new Map<number, number>();
   let answeredAt: number | null = null;
   let openedAt: number | null = null;
   /** The last outage, or the present one once it is certain. */
@@ -106,11 +111,14 @@ export function createBreaker(random: () => number): Breaker {
 
   function blame(subject: number | string, now: number): void {
     if (typeof subject === 'number') {
-      if (suspects.size < WRITES_MIN) suspects.add(subject);
-      suspectsSince ??= now;
+      const isAtFault = (strikes.get(subject) ?? 0) >= STRIKES_MAX;
+      if (!isAtFault && suspects.size < KNOWN_MAX) {
+        suspects.add(subject);
+        suspectsSince ??= now;
+      }
       if (excused.has(subject)) return;
     }
-    if (unanswered.size < EXCUSED_MAX) unanswered.add(subject);
+    if (unanswered.size < KNOWN_MAX) unanswered.add(subject);
     silentSince ??= now;
   }
 
@@ -130,10 +138,14 @@ export function createBreaker(random: () => number): Breaker {
   function excuse(): void {
     for (const subject of unanswered) if (typeof subject === 'number') excused.add(subject);
     unanswered.clear();
-    for (const oldest of excused) {
-      if (excused.size <= EXCUSED_MAX) break;
-      excused.delete(oldest);
-    }
+    forgetOldest(excused);
+  }
+
+  function strike(): void {
+    for (const delivery of suspects) strikes.set(delivery, (strikes.get(delivery) ?? 0) + 1);
+    forgetOldest(strikes);
+    suspects.clear();
+    suspectsSince = null;
   }
 
   function answer(by: 'read' | 'write', now: number): void {
@@ -141,10 +153,7 @@ export function createBreaker(random: () => number): Breaker {
     excuse();
     silences = 0;
     silentSince = null;
-    if (by === 'write') {
-      suspects.clear();
-      suspectsSince = null;
-    }
+    if (by === 'write') strike();
     closeUnlessFailing(now);
   }
 
@@ -187,4 +196,11 @@ export function createBreaker(random: () => number): Breaker {
     },
     hasAnsweredSince: (at) => answeredAt !== null && answeredAt >= at,
   };
+}
+
+function forgetOldest(known: Map<number, number> | Set<number>): void {
+  for (const oldest of known.keys()) {
+    if (known.size <= KNOWN_MAX) return;
+    known.delete(oldest);
+  }
 }

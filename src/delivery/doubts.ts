@@ -24,8 +24,8 @@ import type { RetryBudget } from './retry-budget.ts';
 import type { TargetGate } from './target-gate.ts';
 
 export interface DoubtsOptions {
-  ledger: Ledger;
-  target: Target;
+  ledger: Pick<Ledger, 'doubtfulDeliveries' | 'unprovenKinds' | 'hasUnbound' | 'endProof' | 'settle' | 'settleImport'>;
+  target: Pick<Target, 'list'>;
   reader: Pick<PlatformReader, 'publications'>;
   pacer: Pick<Pacer, 'answers' | 'heard'>;
   breaker: Pick<Breaker, 'wasOut' | 'failsAtWrites'>;

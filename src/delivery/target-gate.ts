@@ -30,6 +30,8 @@ export interface TargetGate {
    * asked for; or null.
    */
   throttled(): { since: number; askedMs: number } | null;
+  /** The API has answered something that says nothing of what it takes from us. */
+  answered(): void;
   /** @param scope what the request took */
   observe(outcome: Outcome, scope: Scope): void;
   /** Lets requests out again, after the key was re-read or a person mended the plan. Refused scopes stay refused. */
@@ -61,6 +63,10 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
     isTried: (scope) => tried.has(scope),
     unreachableSince: () => failingSince,
     throttled: () => throttled,
+    answered() {
+      failingSince = null;
+      throttled = null;
+    },
     observe(outcome, scope) {
       const silent = isSilent(outcome);
       if (silent) failingSince ??= clock.ticks();

@@ -21,7 +21,9 @@ it('keeps no request waiting its turn that nobody wants any more, and spends no 
   const always = async () => true;
   await pacer.run(send('before'), { delivery: 1, abort, wanted: always });
   claimed = false;
-  const together = ['a', 'b', 'c', 'd'].map((name) => pacer.run(send(name), { delivery: 1, abort, wanted: async () => !claimed }));
+  const together = ['a', 'b', 'c', 'd'].map((name) =>
+    pacer.run(send(name), { delivery: 1, abort, wanted: async () => !claimed }),
+  );
   const other = pacer.run(send('other'), { delivery: 1, abort, wanted: always });
   await clock.sleepers(1);
   clock.advance(1000);

@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest';
+import { createBreaker } from '../../src/delivery/breaker.ts';
+import { createDoubts } from '../../src/delivery/doubts.ts';
+import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
+import { createTargetGate } from '../../src/delivery/target-gate.ts';
+import type { Reason } from '../../src/domain/delivery.ts';
+import type { DoubtfulDelivery, Verdict } from '../../src/domain/ports/ledger.ts';
+import type { RemoteItem } from '../../src/domain/ports/target.ts';
+import { Profile } from '../../src/domain/profile.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+import { covers } from '../support/reliability.ts';
+
+const COUNT = 1000;
+
+/** Lets a complete listing settle creates in doubt; gives the verdicts and how long the next retry has to wait. */
+async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ verdicts: Verdict[]; nextMs: number }> {
+  const clock = createManualClock();
+  const verdicts: Verdict[] = [];
+  const retries = createRetryBudget();
+  const doubts = Array.from({ length: COUNT }, (_, id): DoubtfulDelivery => {
+    const key = `P${id}`;
+    const reason = { code, message: 'No answer.' };
+    const sent = { path: '', body: '', naturalKey: key, productId: null, importId: null, sent: null };
+    return {
+      id,
+      kind: 'product',
+      key,
+      source: 'erp',
+      operation: 'product.create',
+      reason,
+      since: 0,
+      attempts: 1,
+      ...sent,
+    };
+  });
+  const { resolve } = createDoubts({
+    ledger: {
+      doubtfulDeliveries: async () => doubts,
+      unprovenKinds: async () => [],
+      hasUnbound: async () => false,
+      endProof: async () => undefined,
+      settle: async ({ deliveryId, verdict }) => {
+        verdicts.push(verdict);
+        return { deliveryId, released: 0, applied: true };
+      },
+      settleImport: async () => [],
+    },
+    target: {
+      list: async (_kind, onPage) => {
+        onPage(listed);
+        return { complete: true };
+      },
+    },
+    reader: { publications: async () => ({ complete: true }) },
+    pacer: { answers: async () => true, heard: () => undefined },
+    breaker: createBreaker(() => 0),
+    retries,
+    gate: createTargetGate(clock),
+    profile: Profile.parse({}),
+    clock,
+    random: () => 0,
+    emit: () => undefined,
+  });
+  await resolve(new AbortController().signal);
+  return { verdicts, nextMs: retries.reserve(clock.ticks()) };
+}
+
+const kinds = (verdicts: Verdict[]) => [...new Set(verdicts.map(({ kind }) => kind))];
+
+it('takes a place in the retry budget for each that goes out again', covers('server-error', 'I5'), async () => {
+  const { verdicts, nextMs } = await settled('reset', []);
+  expect(kinds(verdicts)).toEqual(['resend']);
+  expect(nextMs).toBeGreaterThan(90_000);
+});
+
+it('takes none for what is found at the API', async () => {
+  const listed = Array.from({ length: COUNT }, (_, id) => ({ remoteId: id, naturalKey: `P${id}`, fields: {} }));
+  const { verdicts, nextMs } = await settled('reset', listed);
+  expect([kinds(verdicts), nextMs]).toEqual([['delivered'], 0]);
+});
+
+it(
+  'takes none for what a ledger that was put back sends first, and delays none of it',
+  covers('ledger-restored', 'I5'),
+  async () => {
+    const { verdicts, nextMs } = await settled('restored', []);
+    expect([kinds(verdicts), nextMs]).toEqual([['resend'], 0]);
+    expect(new Set(verdicts.map((verdict) => 'dueAt' in verdict && verdict.dueAt))).toEqual(new Set([0]));
+  },
+);
