@@ -6,6 +6,7 @@ import type { ListableKind, RemoteItem, Target } from '../domain/ports/target.ts
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Breaker } from './breaker.ts';
+import { absentReason, unreadableReason } from './doubt-reasons.ts';
 import { heldBy, READ_REASONS } from './held.ts';
 import {
   blockedByGate,
@@ -158,7 +159,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
       return { kind: 'rejected', reason: { ...reason, message } };
     }
-    return inTurn(judgeResend(resendContext(delivery), absent(reason), true));
+    return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
   }
 
   /** One listing serves all passports: what is public has been published, and what is not has been withdrawn. */
@@ -180,7 +181,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
     if (done === null) return { kind: 'doubt', nextLookAt: null, spend: false, reason: unclearReason(reason) };
     if (reason.code === 'gate') return blockedByGate(reason, context(delivery));
-    return inTurn(judgeResend(resendContext(delivery), absent(reason), true));
+    return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
   }
 
   /** Where the attempts are spent, the list of publications still tells whether one of them took effect. */
@@ -280,7 +281,12 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       }
       await Promise.all(
         toShow.map((delivery) =>
-          settle(delivery, { kind: 'doubt', nextLookAt: null, spend: false, reason: unreadable(delivery.reason) }),
+          settle(delivery, {
+            kind: 'doubt',
+            nextLookAt: null,
+            spend: false,
+            reason: unreadableReason(delivery.reason),
+          }),
         ),
       );
       let looked = toShow.length + (await resend(toSend, abort));
@@ -292,13 +298,4 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       return looked;
     },
   };
-}
-
-function absent(reason: Reason): Reason {
-  return { ...reason, message: `${reason.message} A complete listing shows that it did not arrive.` };
-}
-
-function unreadable(reason: Reason): Reason {
-  const message = `${reason.message} The API cannot be asked whether it arrived, and sending it again could double it.`;
-  return { ...reason, message: reason.message.endsWith('could double it.') ? reason.message : message };
 }

@@ -202,11 +202,11 @@ describe('a poison item', () => {
     },
   );
 
-  it.each([
+  it.each<[number, number]>([
     [10, 0],
     [15, 0],
     // More than that look like an API that takes no writes, until good ones have gone through in between twice.
-    ...(IS_FULL ? [[60, 4] as const] : []),
+    ...(IS_FULL ? [[60, 4] satisfies [number, number]] : []),
   ])(
     'delays no other by more than a second where there are %i of them, or %i at most',
     covers(['bad-row', 'server-error'], 'I5', 'I6'),
