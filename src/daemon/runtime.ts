@@ -226,7 +226,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         return signal.kind === 'answered' || signal.kind === 'throttled';
       },
       failsAtWrites: () => breaker.failsAtWrites() && gate.unreachableSince() === null,
-      unreadable: doubts.unreadable,
+      unreadable: () => doubts.unreadable(),
       voided,
       startWorkers,
       replay: replayNow,

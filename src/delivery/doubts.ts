@@ -1,4 +1,3 @@
-import type { Reason } from '../domain/delivery.ts';
 import type { DoubtfulDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';
@@ -252,7 +251,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     if (!breaker.failsAtWrites()) return doubts;
     const first = clock.ticks() < triedAt + TRY_AGAIN_MS ? undefined : doubts.find(isSentAgain);
     const together = (delivery: DoubtfulDelivery): boolean =>
-      delivery === first || (first?.importId != null && delivery.importId === first.importId);
+      delivery === first || (delivery.importId !== null && delivery.importId === first?.importId);
     return doubts.filter((delivery) => !isSentAgain(delivery) || together(delivery));
   }
 
@@ -261,7 +260,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     !READ_REASONS.has(reason.code) && doubtPolicy(operation, profile) !== 'person';
 
   return {
-    unreadable: readings.unreadable,
+    unreadable: () => readings.unreadable(),
 
     async resolve(abort) {
       const all = await ledger.doubtfulDeliveries({ limit: BATCH, held: heldBy(gate.refused().keys(), profile) });

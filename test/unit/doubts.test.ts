@@ -33,7 +33,7 @@ async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ ve
       ...sent,
     };
   });
-  const { resolve } = createDoubts({
+  const settling = createDoubts({
     ledger: {
       doubtfulDeliveries: async () => doubts,
       unprovenKinds: async () => [],
@@ -61,7 +61,7 @@ async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ ve
     random: () => 0,
     emit: () => undefined,
   });
-  await resolve(new AbortController().signal);
+  await settling.resolve(new AbortController().signal);
   return { verdicts, nextMs: retries.reserve(clock.ticks()) };
 }
 
