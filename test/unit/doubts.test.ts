@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { createBreaker } from '../../src/delivery/breaker.ts';
 import { createDoubts } from '../../src/delivery/doubts.ts';
 import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
 import { createTargetGate } from '../../src/delivery/target-gate.ts';
@@ -12,8 +11,8 @@ import { covers } from '../support/reliability.ts';
 
 const COUNT = 1000;
 
-/** Lets a complete listing settle creates in doubt; gives the verdicts and how long the next retry has to wait. */
-async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ verdicts: Verdict[]; nextMs: number }> {
+/** Creates in doubt for the same reason, and a complete listing that settles them. */
+function given(code: Reason['code'], listed: RemoteItem[], { failsAtWrites = false } = {}) {
   const clock = createManualClock();
   const verdicts: Verdict[] = [];
   const retries = createRetryBudget();
@@ -53,7 +52,7 @@ async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ ve
     },
     reader: { publications: async () => ({ complete: true }) },
     pacer: { answers: async () => true, heard: () => undefined },
-    breaker: createBreaker(() => 0),
+    breaker: { wasOut: () => false, failsAtWrites: () => failsAtWrites },
     retries,
     gate: createTargetGate(clock),
     profile: Profile.parse({}),
@@ -61,7 +60,14 @@ async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ ve
     random: () => 0,
     emit: () => undefined,
   });
-  await settling.resolve(new AbortController().signal);
+  const resolve = () => settling.resolve(new AbortController().signal);
+  return { clock, verdicts, retries, resolve };
+}
+
+/** The verdicts, and how long the next retry has to wait after them. */
+async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ verdicts: Verdict[]; nextMs: number }> {
+  const { clock, verdicts, retries, resolve } = given(code, listed);
+  await resolve();
   return { verdicts, nextMs: retries.reserve(clock.ticks()) };
 }
 
@@ -88,3 +94,20 @@ it(
     expect(new Set(verdicts.map((verdict) => 'dueAt' in verdict && verdict.dueAt))).toEqual(new Set([0]));
   },
 );
+
+it('sends one again in half a minute while the API fails at every write', covers('server-error', 'I5'), async () => {
+  const { clock, verdicts, resolve } = given('server_error', [], { failsAtWrites: true });
+  const looks: number[] = [];
+  for (let tenths = 0; tenths < 9; tenths += 1) {
+    await resolve();
+    looks.push(verdicts.length);
+    clock.advance(10_000);
+  }
+  expect(looks).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3]);
+});
+
+it('goes on looking up what only has to be looked up meanwhile', async () => {
+  const { verdicts, resolve } = given('exists', [], { failsAtWrites: true });
+  await resolve();
+  expect(verdicts).toHaveLength(COUNT);
+});
