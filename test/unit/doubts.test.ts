@@ -11,7 +11,7 @@ import { covers } from '../support/reliability.ts';
 
 const COUNT = 1000;
 
-/** Creates in doubt for the same reason, and a complete listing that settles them. */
+/** Creates in doubt for the same reason, or members of imports that nothing was said of, and a complete listing that settles them. */
 function given(code: Reason['code'], listed: RemoteItem[], { failsAtWrites = false } = {}) {
   const clock = createManualClock();
   const verdicts: Verdict[] = [];
@@ -19,18 +19,13 @@ function given(code: Reason['code'], listed: RemoteItem[], { failsAtWrites = fal
   const doubts = Array.from({ length: COUNT }, (_, id): DoubtfulDelivery => {
     const key = `P${id}`;
     const reason = { code, message: 'No answer.' };
-    const sent = { path: '', body: '', naturalKey: key, productId: null, importId: null, sent: null };
-    return {
-      id,
-      kind: 'product',
-      key,
-      source: 'erp',
-      operation: 'product.create',
-      reason,
-      since: 0,
-      attempts: 1,
-      ...sent,
-    };
+    const common = { id, kind: 'product', key, source: 'erp', path: '', body: '', naturalKey: key, reason } as const;
+    const sent = { payload: { sku: key, name: 'New' }, changed: ['name'], remoteId: id };
+    const what =
+      code === 'unclear'
+        ? ({ operation: 'product.import', sent } as const)
+        : ({ operation: 'product.create', sent: null } as const);
+    return { ...common, ...what, productId: null, importId: null, since: 0, attempts: 1 };
   });
   const settling = createDoubts({
     ledger: {
@@ -79,9 +74,13 @@ it('takes a place in the retry budget for each that goes out again', covers('ser
   expect(nextMs).toBeGreaterThan(90_000);
 });
 
-it('takes none for what is found at the API', async () => {
-  const listed = Array.from({ length: COUNT }, (_, id) => ({ remoteId: id, naturalKey: `P${id}`, fields: {} }));
-  const { verdicts, nextMs } = await settled('reset', listed);
+it.each(['reset', 'unclear'])('takes none for what is found at the API, %s', async (code) => {
+  const listed = Array.from({ length: COUNT }, (_, id) => ({
+    remoteId: id,
+    naturalKey: `P${id}`,
+    fields: { sku: `P${id}`, name: 'New' },
+  }));
+  const { verdicts, nextMs } = await settled(code, listed);
   expect([kinds(verdicts), nextMs]).toEqual([['delivered'], 0]);
 });
 
