@@ -316,6 +316,7 @@ describe('when answers are lost', () => {
 
   it('takes the pause before a look for no silence of the API', covers('api-down', 'I5'), async () => {
     await given({
+      export: { products: SMALL.products.slice(0, 1), materials: [], lines: [] },
       sandbox: { faults: [{ operation: 'product.create', kind: 'reset-before', match: 'SKU-P1', count: 1 }] },
       profile: { settlingDelayMs: { reset: 1500, timeout: 1500 } },
     });
