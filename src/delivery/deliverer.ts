@@ -160,7 +160,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       // Of many doorbells for one import the first claims it, and of many for a scope the first may find it refused: the
       // others need not wait for the pacer to find that out.
       const wanted = async () => gate.allows(scope) && (await ledger.dueOperation(deliveryId)) !== null;
-      const sent = await canary.run(scope, (out) => pacer.run(() => send(deliveryId, scope, out), { abort, wanted }));
+      const sent = await canary.run(scope, (out) =>
+        pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted }),
+      );
       if (sent === null) return { result: abort.aborted || !gate.allows(scope) ? 'held' : 'gone' };
       if ('result' in sent) return sent;
       const batch = sent.delivery.import;

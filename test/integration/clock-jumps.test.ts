@@ -104,7 +104,7 @@ describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
           sent.push(name);
           return { value: name, signal };
         },
-        { abort: new AbortController().signal, wanted: async () => true },
+        { delivery: 1, abort: new AbortController().signal, wanted: async () => true },
       );
     await send('first', { kind: 'throttled', retryAfterMs: MINUTE });
     const second = send('second', { kind: 'answered', by: 'write' });

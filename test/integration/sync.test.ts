@@ -9,6 +9,7 @@ import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { text } from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
+import { covers } from '../support/reliability.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
@@ -300,6 +301,50 @@ describe('when answers are lost', () => {
     expect(report.items).toMatchObject({ product: { delivered: 2, parked: 1 } });
     expect(world.requests()).toMatchObject({ 'product.create': 5 });
   });
+
+  it('parks a dozen that never get a clear answer, and ends', covers('bad-row', 'I5'), async () => {
+    const ids = Array.from({ length: 12 }, (_, index) => `P${index}`);
+    await given({
+      export: { products: ids.map((id) => ({ id, name: `Name ${id}` })), materials: [], lines: [] },
+      sandbox: {
+        faults: [{ operation: 'product.create', kind: 'status', status: 500, effect: 'none' }],
+      },
+    });
+    const report = await world.sync({ waitMs: 2000 });
+    expect([report.fault, report.items.product]).toEqual([null, { parked: 12 }]);
+  });
+
+  it('takes the pause before a look for no silence of the API', covers('api-down', 'I5'), async () => {
+    await given({
+      export: { products: SMALL.products.slice(0, 1), materials: [], lines: [] },
+      sandbox: { faults: [{ operation: 'product.create', kind: 'reset-before', match: 'SKU-P1', count: 1 }] },
+      profile: { settlingDelayMs: { reset: 1500, timeout: 1500 } },
+    });
+    const report = await world.sync({ waitMs: 300 });
+    expect([report.fault, exitCodeOf(report)]).toEqual([null, 0]);
+  });
+
+  it(
+    'gives up on a list that cannot be read, with what waits for it in doubt',
+    covers('server-error', 'I5', 'I6'),
+    async () => {
+      await given({
+        sandbox: {
+          faults: [
+            { operation: 'product.create', kind: 'reset-after', match: 'SKU-P1', count: 1 },
+            { operation: 'product.list', kind: 'status', status: 500 },
+          ],
+        },
+      });
+      const report = await world.sync({ waitMs: 500 });
+      expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
+      expect(report.fault?.message).toContain('list of products could not be read');
+      expect(report.items.product).toEqual({ delivered: 2, in_doubt: 1 });
+      world.sandbox.faults.clear();
+      expect(exitCodeOf(await world.sync())).toBe(0);
+      expect(contents()).toEqual(ALL);
+    },
+  );
 });
 
 describe('when the API does not want', () => {
@@ -312,6 +357,22 @@ describe('when the API does not want', () => {
     expect(report.requests.throttled).toBeGreaterThan(0);
     expect(report.requests.sent).toBe(9 + report.requests.throttled);
   });
+
+  it(
+    'gives up on an API that asks to wait for ever, with everything still due',
+    covers('throttled', 'I5'),
+    async () => {
+      await given({
+        sandbox: { faults: [{ operation: '*', kind: 'status', status: 429, retryAfterSeconds: 1 }] },
+      });
+      const begun = performance.now();
+      const report = await world.sync({ waitMs: 300 });
+      expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
+      expect(report.fault?.message).toContain('429');
+      expect(performance.now() - begun).toBeGreaterThan(1300);
+      expect(report.items.product).toEqual({ due: 3 });
+    },
+  );
 
   it('keeps everything due with a key that is no good, and never shows it', async () => {
     await given();

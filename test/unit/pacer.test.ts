@@ -19,13 +19,46 @@ it('keeps no request waiting its turn that nobody wants any more, and spends no 
   };
   // After a rest two may go out at once.
   const always = async () => true;
-  await pacer.run(send('before'), { abort, wanted: always });
+  await pacer.run(send('before'), { delivery: 1, abort, wanted: always });
   claimed = false;
-  const together = ['a', 'b', 'c', 'd'].map((name) => pacer.run(send(name), { abort, wanted: async () => !claimed }));
-  const other = pacer.run(send('other'), { abort, wanted: always });
+  const together = ['a', 'b', 'c', 'd'].map((name) =>
+    pacer.run(send(name), { delivery: 1, abort, wanted: async () => !claimed }),
+  );
+  const other = pacer.run(send('other'), { delivery: 1, abort, wanted: always });
   await clock.sleepers(1);
   clock.advance(1000);
   expect(await Promise.all(together)).toEqual(['a', null, null, null]);
   expect(await other).toBe('other');
   expect(sent).toEqual(['before', 'a', 'other']);
+});
+
+it('lets deliveries that have not failed go before those that have while the API is not well', async () => {
+  const clock = createManualClock();
+  const breaker = createBreaker(() => 0);
+  const answered = async () => ({ kind: 'answered' as const, by: 'read' as const });
+  const controller = createRateController(null, () => 0);
+  const pacer = createPacer({ controller, breaker, ping: answered, concurrency: 1, clock });
+  for (let subject = 0; subject < 30; subject += 1) {
+    breaker.observe({ kind: 'failed', subject, retryAfterMs: null }, clock.ticks());
+  }
+  clock.advance(5000);
+  expect(breaker.admit(clock.ticks())).toBeGreaterThan(0);
+  const { signal: abort } = new AbortController();
+  const sent: number[] = [];
+  const run = (delivery: number) =>
+    pacer.run(
+      async () => {
+        sent.push(delivery);
+        return { value: delivery, signal: { kind: 'failed' as const, subject: delivery, retryAfterMs: null } };
+      },
+      { delivery, abort, wanted: async () => true },
+    );
+  const all = [1, 2, 100, 101].map(run);
+  while (sent.length < 4) {
+    await clock.sleepers(1);
+    clock.advance(250);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all(all);
+  expect(sent).toEqual([100, 101, 1, 2]);
 });
