@@ -49,6 +49,7 @@ export function createGroupCommit(db: Sqlite, highWater: HighWater): GroupCommit
     const done: { one: Waiting; value: unknown }[] = [];
     const failed: { one: Waiting; error: unknown }[] = [];
     try {
+      rollBack();
       begin.run();
       for (const one of group) {
         savepoint.run();
@@ -66,14 +67,23 @@ export function createGroupCommit(db: Sqlite, highWater: HighWater): GroupCommit
       commit.run();
     } catch (error) {
       // The whole group is undone: nobody may hear of a write that is not on the disk.
-      if (db.inTransaction) rollback.run();
       const reason = ledgerFaultOf(error) ?? error;
       for (const one of group) one.reject(reason);
+      try {
+        rollBack();
+      } catch {
+        // The disk fails that as well, and whoever waits has heard of it: the next group begins with it.
+      }
       return;
     }
     highWater.mirror();
     for (const { one, value } of done) one.resolve(value);
     for (const { one, error } of failed) one.reject(ledgerFaultOf(error) ?? error);
+  }
+
+  /** Ends what an earlier group has left open. */
+  function rollBack(): void {
+    if (db.inTransaction) rollback.run();
   }
 
   return {

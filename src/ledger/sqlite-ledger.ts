@@ -124,8 +124,7 @@ function compose(
   release: () => void,
 ): SqliteLedger {
   const { clock, profile, passportRules, epoch, target } = options;
-  const followClock = createFollowClock({ db, clock });
-  const context = { db, clock, followClock, profile, passportRules, epoch, target };
+  const context = { db, clock, profile, passportRules, epoch, target };
   const restored = createRestored(context);
   const items = createItems(context, restored);
   const intake = createIntake(context, restored);
@@ -142,6 +141,13 @@ function compose(
   const named = createNamedDoubts(context);
   const prune = createPrune(context);
   const commit = createGroupCommit(db, highWater);
+  const followClock = createFollowClock({ db, clock, commit });
+
+  /** A read that compares times with the present. */
+  async function timely<T>(read: () => T): Promise<T> {
+    await followClock.notice();
+    return reading(read);
+  }
 
   return {
     id,
@@ -162,27 +168,30 @@ function compose(
     },
     endStream: (end) => commit.run(() => intake.endStream(end)),
     endRun: (end) => commit.run(() => intake.endRun(end)),
-    pendingRecords: async (request) => intake.pendingRecords(request),
+    pendingRecords: async (request) => reading(() => intake.pendingRecords(request)),
     stage: (records) => commit.run(() => staging.stage(records)),
-    dueDeliveries: async (request) => due.list(request),
-    nextDueAt: async (request) => due.nextAt(request),
-    dueOperation: async (deliveryId) => due.operationOf(deliveryId),
-    countHeld: async (held) => due.countHeld(held),
+    dueDeliveries: (request) => timely(() => due.list(request)),
+    nextDueAt: (request) => timely(() => due.nextAt(request)),
+    dueOperation: async (deliveryId) => reading(() => due.operationOf(deliveryId)),
+    countHeld: async (held) => reading(() => due.countHeld(held)),
     claim: (deliveryId) => commit.run(() => claims.claim(deliveryId)),
     settle: (settlement) => commit.run(() => settles.settle(settlement)),
     settleImport: (settlement) => commit.run(() => settles.settleImport(settlement)),
-    doubtfulDeliveries: async (request) => doubtful.list(request),
-    doubtsOf: async (name) => named.doubtsOf(name),
-    boundTo: async (kind, remoteId) => named.boundTo(kind, remoteId),
-    replayCandidates: async (request) => replay.candidates(request),
+    doubtfulDeliveries: (request) => timely(() => doubtful.list(request)),
+    doubtsOf: async (name) => reading(() => named.doubtsOf(name)),
+    boundTo: async (kind, remoteId) => reading(() => named.boundTo(kind, remoteId)),
+    replayCandidates: async (request) => reading(() => replay.candidates(request)),
     replay: (request) => commit.run(() => replay.replay(request)),
     forceDoubts: (request) => commit.run(() => replay.forceDoubts(request)),
     judgePassports: (request) => commit.run(() => passports.judge(request)),
     askForPassports: (request) => commit.run(() => passports.ask(request)),
     replayPassports: (request) => commit.run(() => passports.replay(request)),
-    recheckBlocked: (request) => commit.run(() => recheck(request)),
-    unprovenKinds: async () => restored.unprovenKinds(),
-    hasUnbound: async (kind, naturalKeys) => restored.hasUnbound(kind, naturalKeys),
+    async recheckBlocked(request) {
+      await followClock.notice();
+      return await commit.run(() => recheck(request));
+    },
+    unprovenKinds: async () => reading(() => restored.unprovenKinds()),
+    hasUnbound: async (kind, naturalKeys) => reading(() => restored.hasUnbound(kind, naturalKeys)),
     endProof: (kind) => commit.run(() => restored.endProof(kind)),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
@@ -196,4 +205,13 @@ function compose(
       }
     },
   };
+}
+
+/** A read of the file: what SQLite or the disk has against it is the ledger's trouble. */
+function reading<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw ledgerFaultOf(error) ?? error;
+  }
 }
