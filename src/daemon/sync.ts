@@ -61,7 +61,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const runIds: number[] = [];
   let problem: Fault | null = null;
   try {
-    await runtime.recheck.look();
+    do await runtime.recheck.look();
+    while (runtime.recheck.more() && !request.abort.aborted);
     if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
       await runtime.startWorkers();
     const resume = runtime.passports.pause();

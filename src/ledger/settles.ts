@@ -8,6 +8,7 @@ import type { Items } from './items.ts';
 import { presenceOf } from './known-content.ts';
 import { MOVES } from './moves.ts';
 import type { Passports } from './passports.ts';
+import type { Restored } from './restored.ts';
 
 /** What the timeline tells of a person's word. */
 const ARRIVED = { message: 'A person has said that it arrived.' };
@@ -18,9 +19,16 @@ export interface Settles {
   settleImport(settlement: ImportSettlement): Settled[];
 }
 
+interface SettlesParts {
+  items: Items;
+  imports: Imports;
+  passports: Passports;
+  restored: Restored;
+}
+
 export function createSettles(
   { db, clock, profile }: LedgerContext,
-  { items, imports, passports }: { items: Items; imports: Imports; passports: Passports },
+  { items, imports, passports, restored }: SettlesParts,
 ): Settles {
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
@@ -53,6 +61,7 @@ export function createSettles(
       ? { baseline: row.desired ?? '{}', hash: row.desiredHash }
       : presenceOf(profile, row.kind, { desired: row.desired, before: null });
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
+    if (verdict.by === 'answer' && row.uncertain === 0) restored.wasAbsent(row.id);
     passports.stirBy({ id: row.itemId, kind: row.kind, key: row.key, isNew });
     const staged = row.kind === 'passport' ? passports.follow(row.itemId) : items.reconcile(row.itemId) === 'due';
     const follower = staged ? 1 : 0;
@@ -132,6 +141,7 @@ export function createSettles(
     const absent = verdict.kind === 'parked' || (verdict.kind === 'rejected' && verdict.absent === true);
     const open = row.uncertain === 1 && !absent && row.kind !== 'passport';
     if (ended && open) forgetBaseline(row);
+    if (verdict.kind === 'rejected' && absent) restored.wasAbsent(row.id);
     const follower = ended && items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return { deliveryId, released: follower, applied: true };
   }

@@ -133,10 +133,10 @@ function compose(
   const due = createDue(context);
   const passports = createPassports(context, items);
   const claims = createClaims(context, { imports, passports }, options.encode);
-  const settles = createSettles(context, { items, imports, passports });
+  const settles = createSettles(context, { items, imports, passports, restored });
   const doubtful = createDoubtful(context, items);
   const followProfile = createFollowProfile(context, items);
-  const replay = createReplay(context, { items, imports }, staging);
+  const replay = createReplay(context, { items, imports, restored }, staging);
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDoubts(context);
   const prune = createPrune(context);
