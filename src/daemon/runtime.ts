@@ -166,6 +166,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       clock,
       log,
       concurrency: CONCURRENCY.bells,
+      scrub: (text) => secrets.scrub(text),
       eachRound,
     });
 

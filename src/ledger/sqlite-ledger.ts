@@ -22,6 +22,7 @@ import { createMeta, type Meta } from './meta.ts';
 import { createNamedDoubts } from './named-doubts.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
+import { createPutAside } from './put-aside.ts';
 import { createRecheck } from './recheck.ts';
 import { createReplay } from './replay.ts';
 import { createRestored } from './restored.ts';
@@ -134,6 +135,7 @@ function compose(
   const passports = createPassports(context, items);
   const claims = createClaims(context, { imports, passports }, options.encode);
   const settles = createSettles(context, { items, imports, passports, restored });
+  const putAside = createPutAside(context, { items, imports, settles });
   const doubtful = createDoubtful(context, items);
   const followProfile = createFollowProfile(context, items);
   const replay = createReplay(context, { items, imports, restored }, staging);
@@ -176,6 +178,7 @@ function compose(
     countHeld: async (held) => reading(() => due.countHeld(held)),
     claim: (deliveryId) => commit.run(() => claims.claim(deliveryId)),
     settle: (settlement) => commit.run(() => settles.settle(settlement)),
+    putAside: (request) => commit.run(() => putAside(request)),
     settleImport: (settlement) => commit.run(() => settles.settleImport(settlement)),
     doubtfulDeliveries: (request) => timely(() => doubtful.list(request)),
     doubtsOf: async (name) => reading(() => named.doubtsOf(name)),
