@@ -69,6 +69,8 @@ export interface Runtime {
   /** Since when no request has been answered, or only writes have failed that ought not to, by `Clock.ticks`; null while all
    * is well. */
   unreachableSince(): number | null;
+  /** Why this process may write to the ledger no more, or null while it may: it has to end then. */
+  ledgerLost(): Fault | null;
   /** Deliveries that were in the air when the last process ended. */
   voided: number;
   /** Opens the queue and begins to map and deliver; further calls change nothing. */
@@ -214,6 +216,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       passports,
       recheck,
       unreachableSince: () => gate.unreachableSince() ?? breaker.openSince(),
+      ledgerLost: () => ledger.lost(),
       voided,
       startWorkers,
       replay: replayNow,

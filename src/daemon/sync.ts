@@ -114,6 +114,8 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
       return fault('interrupted', 'The sync was stopped before it was done.', {
         suggestion: 'Nothing is lost: run it again, and it goes on where it stopped.',
       });
+    const lost = runtime.ledgerLost();
+    if (lost) return lost;
     const { outstanding, nextDueAt, ...status } = await runtime.engine.status();
     const trouble = status.trouble ?? runtime.mapQueue.trouble();
     if (!runtime.mapping() && outstanding === 0 && nextDueAt === null && (await runtime.passports.judge()) === 0)

@@ -1,4 +1,5 @@
 import { fault } from '../domain/faults.ts';
+import type { Fault } from '../lib/errors.ts';
 import type { Sqlite } from './database.ts';
 import type { HighWater } from './high-water.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
@@ -23,7 +24,11 @@ interface Waiting {
 /** Bounds how long a transaction keeps the event loop. */
 const GROUP_MAX = 256;
 
-export function createGroupCommit(db: Sqlite, highWater: HighWater): GroupCommit {
+/** @param lost why nothing may be written any more, or null; asked before each transaction */
+export function createGroupCommit(
+  db: Sqlite,
+  { highWater, lost }: { highWater: HighWater; lost: () => Fault | null },
+): GroupCommit {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
@@ -49,6 +54,8 @@ export function createGroupCommit(db: Sqlite, highWater: HighWater): GroupCommit
     const done: { one: Waiting; value: unknown }[] = [];
     const failed: { one: Waiting; error: unknown }[] = [];
     try {
+      const reason = lost();
+      if (reason) throw reason;
       rollBack();
       begin.run();
       for (const one of group) {

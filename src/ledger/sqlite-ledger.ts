@@ -5,6 +5,7 @@ import type { Encode, EncodeImport, Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Fault } from '../lib/errors.ts';
 import { createClaims } from './claims.ts';
 import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { createDoubtful } from './doubtful.ts';
@@ -17,7 +18,7 @@ import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
-import { acquireLock, type LedgerHolder } from './lock.ts';
+import { acquireLock, type LedgerHolder, type LedgerLock } from './lock.ts';
 import { createMeta, type Meta } from './meta.ts';
 import { createNamedDoubts } from './named-doubts.ts';
 import { createPassports } from './passports.ts';
@@ -48,6 +49,8 @@ export interface SqliteLedger extends Ledger {
   /** Random, fixed for the file's life. */
   id: string;
   views: LedgerViews;
+  /** Why this process may write to the ledger no more, or null while it may: that never mends itself. */
+  lost(): Fault | null;
 }
 
 /**
@@ -75,7 +78,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       JSON.stringify({ pid: process.pid, command: options.command, since: new Date(clock.now()).toISOString() }),
     );
     const highWater = createHighWater(db, file, id);
-    return compose(db, { id, meta, highWater }, { ...options, epoch }, () => lock.release());
+    return compose(db, { id, meta, highWater, lock }, { ...options, epoch });
   } catch (error) {
     db?.close();
     lock.release();
@@ -120,9 +123,8 @@ export function bindTarget(bound: string, asked: string, file: string): void {
 
 function compose(
   db: Sqlite,
-  { id, meta, highWater }: { id: string; meta: Meta; highWater: HighWater },
+  { id, meta, highWater, lock }: { id: string; meta: Meta; highWater: HighWater; lock: LedgerLock },
   options: SqliteLedgerOptions & { epoch: string },
-  release: () => void,
 ): SqliteLedger {
   const { clock, profile, passportRules, epoch, target } = options;
   const context = { db, clock, profile, passportRules, epoch, target };
@@ -142,7 +144,7 @@ function compose(
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDoubts(context);
   const prune = createPrune(context);
-  const commit = createGroupCommit(db, highWater);
+  const commit = createGroupCommit(db, { highWater, lost: () => lock.lost() });
   const followClock = createFollowClock({ db, clock, commit });
 
   /** A read that compares times with the present. */
@@ -154,6 +156,7 @@ function compose(
   return {
     id,
     views: createViews(db, passportRules),
+    lost: () => lock.lost(),
     recover: (settlingDelayMs) =>
       commit.run(() => {
         followClock.atStart();
@@ -204,7 +207,7 @@ function compose(
         highWater.close();
       } finally {
         db.close();
-        release();
+        lock.release();
       }
     },
   };

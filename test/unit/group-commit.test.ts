@@ -38,7 +38,10 @@ describe('the group commit', () => {
       const raise = () => {
         if (isFull) throw failure('disk I/O error');
       };
-      const commit = createGroupCommit(failing as Sqlite, { raise, mirror: () => undefined, close: () => undefined });
+      const commit = createGroupCommit(failing as Sqlite, {
+        highWater: { raise, mirror: () => undefined, close: () => undefined },
+        lost: () => null,
+      });
       const insert = db.prepare<[string]>('INSERT INTO facts VALUES (?)');
       const write = (name: string) => commit.run(() => insert.run(name).changes);
 
