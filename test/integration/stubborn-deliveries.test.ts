@@ -119,8 +119,8 @@ describe('a delivery that cannot even be attempted', () => {
       encoded += 1;
       throw thrown;
     };
-    const { putAside } = world.ledger;
     const full = new Error('It cannot be put aside.');
+    const putAside = world.ledger.putAside.bind(world.ledger);
     world.ledger.putAside = () => Promise.reject(full);
     await world.stage(['bad']);
     await pass(world, 10_000);
