@@ -142,7 +142,9 @@ export function createSettles(
     const open = row.uncertain === 1 && !absent && row.kind !== 'passport';
     if (ended && open) forgetBaseline(row);
     if (verdict.kind === 'rejected' && absent) restored.wasAbsent(row.id);
-    const follower = ended && items.reconcile(row.itemId) === 'due' ? 1 : 0;
+    // So may one after which the same would go out again, although it is known to have had no effect.
+    const isUntouched = verdict.kind === 'retry' && uncertain === 0 && row.importId === null && row.kind !== 'passport';
+    const follower = (ended || isUntouched) && items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return { deliveryId, released: follower, applied: true };
   }
 
