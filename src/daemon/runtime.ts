@@ -75,6 +75,8 @@ export interface Runtime {
   failsAtWrites(): boolean;
   /** The list that has been out of reach for longest, which doubts wait for; null where all could be read the last time. */
   unreadable: Doubts['unreadable'];
+  /** Why this process may write to the ledger no more, or null while it may: it has to end then. */
+  ledgerLost(): Fault | null;
   /** Deliveries that were in the air when the last process ended. */
   voided: number;
   /** Opens the queue and begins to map and deliver; further calls change nothing. */
@@ -172,6 +174,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       clock,
       log,
       concurrency: CONCURRENCY.bells,
+      scrub: (text) => secrets.scrub(text),
       eachRound,
     });
 
@@ -227,6 +230,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       },
       failsAtWrites: () => breaker.failsAtWrites() && gate.unreachableSince() === null,
       unreadable: () => doubts.unreadable(),
+      ledgerLost: () => ledger.lost(),
       voided,
       startWorkers,
       replay: replayNow,

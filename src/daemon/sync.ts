@@ -62,7 +62,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const runIds: number[] = [];
   let problem: Fault | null = null;
   try {
-    await runtime.recheck.look();
+    do await runtime.recheck.look();
+    while (runtime.recheck.more() && !request.abort.aborted);
     if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
       await runtime.startWorkers();
     const resume = runtime.passports.pause();
@@ -114,6 +115,8 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
       return fault('interrupted', 'The sync was stopped before it was done.', {
         suggestion: 'Nothing is lost: run it again, and it goes on where it stopped.',
       });
+    const lost = runtime.ledgerLost();
+    if (lost) return lost;
     const { outstanding, nextDueAt, ...status } = await runtime.engine.status();
     const trouble = status.trouble ?? runtime.mapQueue.trouble();
     if (!runtime.mapping() && outstanding === 0 && nextDueAt === null && (await runtime.passports.judge()) === 0)

@@ -20,7 +20,7 @@ export interface Doubtful {
   list(request: { limit: number; held?: Held }): DoubtfulDelivery[];
 }
 
-export function createDoubtful({ db, clock, followClock, profile }: LedgerContext, items: Items): Doubtful {
+export function createDoubtful({ db, clock, profile }: LedgerContext, items: Items): Doubtful {
   const sql = {
     list: db.prepare<[ReturnType<typeof heldDoubts> & { now: number; limit: number }], DeliveryRow>(
       `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt'
@@ -62,7 +62,6 @@ export function createDoubtful({ db, clock, followClock, profile }: LedgerContex
     },
 
     list({ limit, held }) {
-      followClock.notice();
       return sql.list.all({ ...heldDoubts(held), now: clock.now(), limit }).map((row) => ({
         ...dueDelivery(row),
         path: row.path ?? '',

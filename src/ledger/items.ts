@@ -63,7 +63,7 @@ function mayHaveArrived(delivery: OpenDelivery): boolean {
 export type Items = ReturnType<typeof createItems>;
 
 export function createItems(
-  { db, clock, profile, epoch, target }: Omit<LedgerContext, 'passportRules' | 'followClock'>,
+  { db, clock, profile, epoch, target }: Omit<LedgerContext, 'passportRules'>,
   restored: Restored,
 ) {
   const sql = {

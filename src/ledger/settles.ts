@@ -8,6 +8,7 @@ import type { Items } from './items.ts';
 import { presenceOf } from './known-content.ts';
 import { MOVES } from './moves.ts';
 import type { Passports } from './passports.ts';
+import type { Restored } from './restored.ts';
 
 /** What the timeline tells of a person's word. */
 const ARRIVED = { message: 'A person has said that it arrived.' };
@@ -18,9 +19,16 @@ export interface Settles {
   settleImport(settlement: ImportSettlement): Settled[];
 }
 
+interface SettlesParts {
+  items: Items;
+  imports: Imports;
+  passports: Passports;
+  restored: Restored;
+}
+
 export function createSettles(
   { db, clock, profile }: LedgerContext,
-  { items, imports, passports }: { items: Items; imports: Imports; passports: Passports },
+  { items, imports, passports, restored }: SettlesParts,
 ): Settles {
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
@@ -53,6 +61,7 @@ export function createSettles(
       ? { baseline: row.desired ?? '{}', hash: row.desiredHash }
       : presenceOf(profile, row.kind, { desired: row.desired, before: null });
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
+    if (verdict.by === 'answer' && row.uncertain === 0) restored.wasAbsent(row.id);
     passports.stirBy({ id: row.itemId, kind: row.kind, key: row.key, isNew });
     const staged = row.kind === 'passport' ? passports.follow(row.itemId) : items.reconcile(row.itemId) === 'due';
     const follower = staged ? 1 : 0;
@@ -132,7 +141,10 @@ export function createSettles(
     const absent = verdict.kind === 'parked' || (verdict.kind === 'rejected' && verdict.absent === true);
     const open = row.uncertain === 1 && !absent && row.kind !== 'passport';
     if (ended && open) forgetBaseline(row);
-    const follower = ended && items.reconcile(row.itemId) === 'due' ? 1 : 0;
+    if (verdict.kind === 'rejected' && absent) restored.wasAbsent(row.id);
+    // So may one after which the same would go out again, although it is known to have had no effect.
+    const isUntouched = verdict.kind === 'retry' && uncertain === 0 && row.importId === null && row.kind !== 'passport';
+    const follower = (ended || isUntouched) && items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return { deliveryId, released: follower, applied: true };
   }
 

@@ -126,6 +126,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     clock,
     log,
     concurrency: 8,
+    scrub: (text) => text,
     async eachRound() {
       await mapQueue.watch(views.pendingSources());
       if ((await recheck.look()) > 0) engine.wake();
