@@ -10,6 +10,8 @@ const SETUP: Setup = {
   membersMax: 100,
   policy: { init: 'when-complete', publish: 'auto', withdraw: false },
   pageSize: 100,
+  incremental: false,
+  recheckBlockedMs: 21_600_000,
 };
 
 /** Scripts that have led to a breach once, played in every run. */
@@ -70,7 +72,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
           fault: { operation: 'bom_item.create', count: 6, at: 'network', fault: { kind: 'front', status: 400 } },
         },
         { do: 'wait', ms: 3000 },
-        { do: 'replay', states: ['rejected'], force: false },
+        { do: 'replay', states: ['rejected'] },
       ],
     },
   },

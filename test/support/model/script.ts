@@ -3,9 +3,11 @@ import type { Operation } from '../../../src/domain/delivery.ts';
 import type { ReplayState } from '../../../src/domain/ports/ledger.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings.ts';
 import type { Death } from './fence.ts';
+import type { PersonsWay } from './honest-person.ts';
 import type { BellFault } from './lossy-queues.ts';
 import type { ApiFault } from './model-api.ts';
 import { FLAVOURS, type Flavour, ROWS } from './model-source.ts';
+import { type Outage, WAY_NAMES } from './outage.ts';
 
 /** The ways in which the platform may treat Idempotency-Key. */
 export const KEY_MODES = {
@@ -42,6 +44,9 @@ export interface Setup {
   membersMax: number;
   policy: { init: 'when-complete' | 'manual'; publish: 'manual' | 'auto'; withdraw: boolean };
   pageSize: number;
+  /** Whether one of the source's streams tells only what has changed. */
+  incremental: boolean;
+  recheckBlockedMs: number;
 }
 
 export type Step =
@@ -52,12 +57,21 @@ export type Step =
   | { do: 'wait'; ms: number }
   | { do: 'crash'; death: Death; downMs: number }
   | { do: 'fault'; fault: ApiFault }
-  | { do: 'gate'; open: boolean }
+  /** All requests of a kind fail for a while. The step waits for half of it. */
+  | { do: 'outage'; outage: Outage }
+  /** A gate that is closed may open by itself. */
+  | { do: 'gate'; open: boolean; reopensMs: number | null }
+  /** The wall clock is set; `asleep` while no process runs. */
+  | { do: 'clock'; byMs: number; asleep: boolean }
+  /** A backup is made, or the ledger's file is copied as it is. */
+  | { do: 'backup'; by: 'command' | 'copy' }
+  /** The last one takes the ledger's place: put there by `dpp-sync ledger restore`, or by hand before it. */
+  | { do: 'restore'; by: 'command' | 'hand' }
   | { do: 'bells'; faults: BellFault[] }
   | { do: 'wipe' }
   | { do: 'ask'; product: number; status: 'published' | 'unpublished' }
-  | { do: 'replay'; states: ReplayState[]; force: boolean }
-  | { do: 'person' };
+  | { do: 'replay'; states: ReplayState[] }
+  | { do: 'person'; way: PersonsWay };
 
 export interface Script {
   setup: Setup;
@@ -134,6 +148,29 @@ const flavour = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...FLAVOURS) },
 );
 
+const HOUR_MS = 3_600_000;
+
+const outage: fc.Arbitrary<Outage> = fc.record({
+  of: fc.constantFrom('everything' as const, 'everything' as const, 'writes' as const, 'reads' as const),
+  ways: fc.subarray(WAY_NAMES, { minLength: 1 }),
+  ms: fc.integer({ min: 4000, max: 50_000 }),
+});
+const gate = fc.record({
+  do: fc.constant('gate' as const),
+  open: fc.boolean(),
+  reopensMs: fc.option(fc.integer({ min: 1000, max: 60_000 })),
+});
+const clock = fc.record({
+  do: fc.constant('clock' as const),
+  byMs: fc.constantFrom(-24 * HOUR_MS, -HOUR_MS, HOUR_MS, 24 * HOUR_MS),
+  asleep: fc.boolean(),
+});
+const person = fc.record({
+  do: fc.constant('person' as const),
+  way: fc.constantFrom('settle' as const, 'settle' as const, 'force' as const),
+});
+const death = fc.record({ calls: fc.nat({ max: 60 }), side: fc.constantFrom('before' as const, 'after' as const) });
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('edit' as const), row, to: flavour }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('fill' as const), to: flavour }) },
@@ -150,12 +187,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant('crash' as const),
-      death: fc.record({ calls: fc.nat({ max: 60 }), side: fc.constantFrom('before' as const, 'after' as const) }),
+      death,
       downMs: fc.nat({ max: 800 }),
     }),
   },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('fault' as const), fault }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('gate' as const), open: fc.boolean() }) },
+  { weight: 1, arbitrary: gate },
+  { weight: 1, arbitrary: clock },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -177,11 +215,79 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('replay' as const),
       states: fc.subarray<ReplayState>(['blocked', 'rejected', 'parked', 'in_doubt', 'quarantined'], { minLength: 1 }),
-      force: fc.boolean(),
     }),
   },
-  { weight: 1, arbitrary: fc.constant({ do: 'person' as const }) },
+  { weight: 2, arbitrary: person },
 );
+
+/** Steps that come to something only one after the other. */
+const phrase: fc.Arbitrary<Step[]> = fc.oneof(
+  { weight: 24, arbitrary: step.map((one) => [one]) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(flavour, outage)
+      .map(([to, one]): Step[] => [{ do: 'fill', to }, { do: 'pull' }, { do: 'outage', outage: one }]),
+  },
+  { weight: 1, arbitrary: fc.tuple(gate, fc.integer({ min: 62_000, max: 80_000 })).map(gateAndPatience) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(row, flavour, row, flavour, death).map(changeAndDie),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(row, flavour, flavour, fc.nat({ max: 200 })).map(changeAmid),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(
+        fc.record({ do: fc.constant('backup' as const), by: fc.constantFrom('command' as const, 'copy' as const) }),
+        fc.array(step, { maxLength: 5 }),
+        fc.record({ do: fc.constant('restore' as const), by: fc.constantFrom('command' as const, 'hand' as const) }),
+      )
+      .map(([backup, between, restore]): Step[] => [backup, ...between, restore]),
+  },
+  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(5, 6, 7), person).map(doubtAndWord) },
+);
+
+function gateAndPatience([closed, ms]: [Step, number]): Step[] {
+  return [closed, { do: 'pull' }, { do: 'wait', ms: 6000 }, { do: 'wait', ms }];
+}
+
+/** Two rows change, and the process dies while it reads them. */
+function changeAndDie([one, to, other, then, death]: [number, Flavour, number, Flavour, Death]): Step[] {
+  return [
+    { do: 'edit', row: one, to },
+    { do: 'edit', row: other, to: then },
+    { do: 'pull' },
+    { do: 'crash', death, downMs: 0 },
+  ];
+}
+
+/** A row changes again while it is mapped. */
+function changeAmid([one, to, then, ms]: [number, Flavour, Flavour, number]): Step[] {
+  return [
+    { do: 'edit', row: one, to },
+    { do: 'pull' },
+    { do: 'wait', ms },
+    { do: 'edit', row: one, to: then },
+    { do: 'pull' },
+    { do: 'wait', ms: 300 },
+  ];
+}
+
+/** The answer to a BOM item is lost, before its effect or after, and a person looks. */
+function doubtAndWord([one, word]: [number, Step]): Step[] {
+  return [
+    { do: 'edit', row: one, to: 'absent' },
+    { do: 'pull' },
+    { do: 'edit', row: one, to: 'a' },
+    { do: 'pull' },
+    { do: 'wait', ms: 4000 },
+    word,
+  ];
+}
 
 /** Scripts for a platform that treats keys in this way. */
 export function scriptFor(mode: KeyMode): fc.Arbitrary<Script> {
@@ -200,7 +306,9 @@ export function scriptFor(mode: KeyMode): fc.Arbitrary<Script> {
         withdraw: fc.boolean(),
       }),
       pageSize: fc.constantFrom(100, 1),
+      incremental: fc.boolean(),
+      recheckBlockedMs: fc.constantFrom(15_000, 6 * HOUR_MS),
     }),
-    steps: fc.array(step, { minLength: 1, maxLength: 24, size: 'max' }),
+    steps: fc.array(phrase, { minLength: 1, maxLength: 18, size: 'max' }).map((phrases) => phrases.flat()),
   });
 }
