@@ -141,4 +141,33 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'honoured',
+    why: 'A row that was gone when the mapping changed does not hold back the passports of all products.',
+    script: {
+      setup: { ...SETUP, full: false },
+      steps: [
+        { do: 'edit', row: 0, to: 'a' },
+        { do: 'edit', row: 6, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 4000 },
+        { do: 'edit', row: 6, to: 'absent' },
+        { do: 'remap' },
+      ],
+    },
+  },
+  {
+    mode: 'honoured, successes alone',
+    why: 'What a restored ledger has to look up is looked up soon, also where the clock was set back.',
+    script: {
+      setup: SETUP,
+      steps: [
+        { do: 'backup', by: 'command' },
+        { do: 'restore', by: 'command' },
+        { do: 'pull' },
+        { do: 'outage', outage: { of: 'everything', ways: ['refused'], ms: 20_000 } },
+        { do: 'clock', byMs: -3_600_000, asleep: true },
+      ],
+    },
+  },
 ];

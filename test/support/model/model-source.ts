@@ -82,9 +82,11 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
       return own === stream && flavour !== 'absent' ? [{ stream, id, flavour, change: changes[index] ?? 0 }] : [];
     });
 
+  /** What changes while it is read comes with the next read: within one, a row that comes twice is two rows. */
   async function* readChanges(cursor: JsonValue, into: ReadRow[]): AsyncGenerator<Page> {
+    const until = lastChange;
     for (let at = Number(cursor ?? 0); ; ) {
-      const fresh = present(INCREMENTAL).filter(({ change }) => change > at);
+      const fresh = present(INCREMENTAL).filter(({ change }) => change > at && change <= until);
       const [first] = fresh.sort((a, b) => a.change - b.change);
       if (first === undefined) return;
       into.push(first);
