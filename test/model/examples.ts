@@ -160,8 +160,9 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
     mode: 'honoured, successes alone',
     why: 'What a restored ledger has to look up is looked up soon, also where the clock was set back.',
     script: {
-      setup: SETUP,
+      setup: { ...SETUP, full: false },
       steps: [
+        { do: 'edit', row: 0, to: 'a' },
         { do: 'backup', by: 'command' },
         { do: 'restore', by: 'command' },
         { do: 'pull' },

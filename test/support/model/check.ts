@@ -224,7 +224,8 @@ function checkOpen({ id, state, dueAt, reason }: NonNullable<ItemState['open']>,
   const heard = witness.evidenceFor(id);
   // The bytes of a claim may never have gone out.
   const isLost = (reason.code === 'crash' && witness.deaths() > 0) || reason.code === 'restored';
-  if (explained && !isLost && !explained.some((one) => heard.has(one))) {
+  const isWord = reason.code === 'person';
+  if (explained && !isLost && !isWord && !explained.some((one) => heard.has(one))) {
     return [`I5: it is ${state} after ${[...heard].join(', ') || 'nothing was heard'}: ${reason.message}`];
   }
   return [];

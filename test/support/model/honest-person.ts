@@ -40,7 +40,7 @@ async function say(
   { process, api, witness, items, reach }: Parameters<typeof helpAsPerson>[2] & { items: ItemState[] },
 ): Promise<void> {
   const deliveryId = item.open?.id ?? 0;
-  const remote = remoteOf(api, item, items);
+  const remote = remoteOf(api, asSent(item), items);
   const hasArrived = remote !== null && showsWrite(item, remote, witness);
   if (!hasArrived && way === 'force') {
     reach('a person had it sent again');
@@ -54,6 +54,12 @@ async function say(
   const { applied } = await process.ledger.settle({ deliveryId, verdict: personsVerdict(doubt, word) });
   if (!applied) return;
   reach(hasArrived ? 'a person said that it had arrived' : 'a person said that it had not arrived');
+}
+
+/** A person looks for what was sent, whatever the item is called by now. */
+function asSent(item: ItemState): ItemState {
+  const name = item.open?.desired?.[item.kind === 'product' ? 'sku' : 'code'];
+  return typeof name === 'string' ? { ...item, naturalKey: name } : item;
 }
 
 /** Of what a create makes the person has read the id. */
