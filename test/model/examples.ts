@@ -145,14 +145,17 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
     mode: 'honoured',
     why: 'A row that was gone when the mapping changed does not hold back the passports of all products.',
     script: {
-      setup: { ...SETUP, full: false },
+      setup: { ...SETUP, full: false, recheckBlockedMs: 15_000 },
       steps: [
-        { do: 'edit', row: 0, to: 'a' },
-        { do: 'edit', row: 6, to: 'a' },
+        { do: 'edit', row: 5, to: 'a' },
         { do: 'pull' },
         { do: 'wait', ms: 4000 },
-        { do: 'edit', row: 6, to: 'absent' },
+        { do: 'fill', to: 'absent' },
         { do: 'remap' },
+        { do: 'edit', row: 0, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 300 },
+        { do: 'crash', death: { calls: 0, side: 'before' }, downMs: 0 },
       ],
     },
   },
@@ -162,7 +165,10 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
     script: {
       setup: { ...SETUP, full: false },
       steps: [
-        { do: 'edit', row: 0, to: 'a' },
+        { do: 'fill', to: 'a' },
+        { do: 'edit', row: 5, to: 'absent' },
+        { do: 'edit', row: 6, to: 'absent' },
+        { do: 'edit', row: 7, to: 'absent' },
         { do: 'backup', by: 'command' },
         { do: 'restore', by: 'command' },
         { do: 'pull' },
