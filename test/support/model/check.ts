@@ -180,7 +180,8 @@ export function checkAtRest(file: string, parts: AtRest): string[] {
 /** What a restored ledger cannot tell from something new (docs/adr/0008-restored-ledgers.md). */
 function mayBeDouble({ kind, key }: ItemState, { witness, source }: AtRest): boolean {
   if (!witness.hasRestored()) return false;
-  return kind === 'bom_item' ? source.maySeemNew(key) : source.wasMoved(key);
+  // Under another natural key in the lost time, a product and what belongs to it look new.
+  return source.wasMoved(key) || (kind === 'bom_item' && source.maySeemNew(key));
 }
 
 function checkItem(item: ItemState, items: ItemState[], { api, witness, updatesProducts, hasAsked }: AtRest): string[] {
