@@ -14,7 +14,7 @@ const SETUP: Setup = {
   recheckBlockedMs: 21_600_000,
 };
 
-/** Scripts that have led to a breach once, played in every run. */
+/** Scripts that have led to a breach once, or would under a defect that few scripts come by. Played in every run. */
 export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[] = [
   {
     mode: 'honoured, failures too',
@@ -174,6 +174,18 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
         { do: 'pull' },
         { do: 'outage', outage: { of: 'everything', ways: ['refused'], ms: 20_000 } },
         { do: 'clock', byMs: -3_600_000, asleep: true },
+      ],
+    },
+  },
+  {
+    mode: 'ignored',
+    why: 'What was being sent when the process died is in doubt, and does not go out again as if it were due.',
+    script: {
+      setup: SETUP,
+      steps: [
+        { do: 'pull' },
+        { do: 'wait', ms: 40 },
+        { do: 'crash', death: { calls: 0, side: 'before' }, downMs: 300 },
       ],
     },
   },
