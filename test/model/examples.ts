@@ -189,4 +189,39 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'honoured, failures too',
+    why: 'A person says that a BOM item had not arrived before the ledger was restored, and the clock is set back.',
+    script: {
+      setup: { ...SETUP, full: false, recheckBlockedMs: 15_000 },
+      steps: [
+        { do: 'backup', by: 'command' },
+        { do: 'restore', by: 'command' },
+        { do: 'edit', row: 0, to: 'a' },
+        { do: 'edit', row: 5, to: 'a' },
+        { do: 'pull' },
+        { do: 'crash', death: { calls: 0, side: 'before' }, downMs: 0 },
+        { do: 'clock', byMs: -86_400_000, asleep: false },
+        { do: 'wait', ms: 0 },
+      ],
+    },
+  },
+  {
+    mode: 'ignored',
+    why: 'A BOM item that a person says had not arrived goes out once more when it is replayed.',
+    script: {
+      setup: SETUP,
+      steps: [
+        {
+          do: 'fault',
+          fault: { operation: 'bom_item.create', count: 3, at: 'platform', fault: { kind: 'reset-before' } },
+        },
+        { do: 'pull' },
+        { do: 'wait', ms: 4000 },
+        { do: 'person', way: 'settle' },
+        { do: 'wait', ms: 1000 },
+        { do: 'replay', states: ['rejected'] },
+      ],
+    },
+  },
 ];
