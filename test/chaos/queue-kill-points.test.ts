@@ -5,7 +5,7 @@ import { announcedRandom } from '../support/announced-random.ts';
 import { IS_FULL } from '../support/chaos.ts';
 import { createCutWorld } from '../support/cut-world.ts';
 import { describeRedis, redisTraceable, startRedis } from '../support/redis.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { largeExport, SMALL, type SmallExport } from '../support/small-export.ts';
 import { describeStrace, straceCommand } from '../support/strace.ts';
 
@@ -131,7 +131,7 @@ describeStrace('a Redis that is killed at a write or an fsync of its append-only
     const full = { timeout: IS_FULL ? 3_600_000 : 90_000 };
 
     it('costs nothing and doubles nothing where the API ignores keys', {
-      ...covers(['write-cut', 'redis-killed'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+      ...covers(['write-cut', 'redis-killed'], ...ORACLE),
       ...full,
     }, async ({ skip }) => {
       if (!redisTraceable) skip('needs a redis-server binary, which can be traced');
@@ -139,7 +139,7 @@ describeStrace('a Redis that is killed at a write or an fsync of its append-only
     });
 
     it('leaves no doubt either where keys are honoured', {
-      ...covers(['write-cut', 'redis-killed'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+      ...covers(['write-cut', 'redis-killed'], ...ORACLE),
       ...full,
     }, async ({ skip }) => {
       if (!redisTraceable) skip('needs a redis-server binary, which can be traced');

@@ -14,7 +14,7 @@ import { createHealth } from '../../src/observe/health.ts';
 import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
 import { createLedgerFixture, items, type LedgerFixture, mapRows, product, pullRows, row } from '../support/ledger.ts';
 import { createManualClock } from '../support/manual-clock.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
 
@@ -207,7 +207,7 @@ describe('a sync', () => {
 
   it(
     'loses and doubles nothing while the clock is set to and fro, with answers that get lost',
-    covers(['clock-jump', 'answer-lost'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers(['clock-jump', 'answer-lost'], ...ORACLE),
     async () => {
       const { clock, setBy } = wrongClock();
       world = await createWorld({

@@ -9,7 +9,7 @@ import { runHere } from '../support/cli-here.ts';
 import { evidenceOf, violations } from '../support/invariants.ts';
 import { text } from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
 
@@ -68,7 +68,7 @@ function unproven(): unknown[] {
 describe('a ledger that is restored from a backup', () => {
   it(
     'doubles nothing that was written since, and has every update at the API after one sync',
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       await world.sync();
       expect((await command('ledger', 'backup', backupFile())).json()).toMatchObject({
@@ -125,7 +125,7 @@ describe('a ledger that is restored from a backup', () => {
 
   it(
     'brings a sync that was at work during the backup to the same end',
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       const count = 40;
       exportNow(largeExport(count));
@@ -149,7 +149,7 @@ describe('a ledger that is restored from a backup', () => {
 
   it(
     'goes on looking while the API has something that it does not know',
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       await world.sync();
       await command('ledger', 'backup', backupFile());
@@ -172,7 +172,7 @@ describe('a ledger that is restored from a backup', () => {
 
   it(
     'publishes no passport twice that was initialised or published since',
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       configure({ init: 'when-complete', publish: 'auto' });
       await world.sync();
@@ -194,7 +194,7 @@ describe('a ledger that is restored from a backup', () => {
 
   it(
     "takes a person's word on a passport as of the backup, until it is given again",
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       configure({ init: 'when-complete', publish: 'manual' });
       await world.sync();
@@ -209,7 +209,7 @@ describe('a ledger that is restored from a backup', () => {
 
   it(
     'is refused by what would write it, with the way on, and shown by what reads it',
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       await world.sync();
       await command('ledger', 'backup', backupFile());
@@ -228,7 +228,7 @@ describe('a ledger that is restored from a backup', () => {
 
   it(
     'sends a BOM item for which a person vouches, once and however long its history has grown',
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       await world.sync();
       await command('ledger', 'backup', backupFile());

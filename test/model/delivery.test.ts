@@ -17,7 +17,7 @@ import { createMilestones } from '../support/model/milestones.ts';
 import { runScript } from '../support/model/run-script.ts';
 import { KEY_MODE_NAMES, type KeyMode, type Script } from '../support/model/script.ts';
 import { scriptFor } from '../support/model/script-for.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { EXAMPLES } from './examples.ts';
 
 /** Of each of the six modes. */
@@ -63,79 +63,32 @@ describe('whatever happens on the way, nothing is lost and nothing doubled', () 
     'where the platform honours keys and repeats its refusals',
     covers(
       ['process-killed', 'answer-lost', 'server-error', 'queue-lost', 'cached-refusal', 'changed-amid', 'clock-jump'],
-      'I1',
-      'I2',
-      'I3',
-      'I4',
-      'I5',
-      'I6',
-      'I7',
-      'I8',
+      ...ORACLE,
     ),
     () => holds('honoured', 1),
   );
 
   it(
     'where it honours keys and repeats successes alone',
-    covers(
-      ['process-killed', 'answer-lost', 'server-error', 'bad-row', 'ledger-restored'],
-      'I1',
-      'I2',
-      'I3',
-      'I4',
-      'I5',
-      'I6',
-      'I7',
-      'I8',
-    ),
+    covers(['process-killed', 'answer-lost', 'server-error', 'bad-row', 'ledger-restored'], ...ORACLE),
     () => holds('honoured, successes alone', 2),
   );
 
   it(
     'where it honours keys and repeats its own failures',
-    covers(
-      ['process-killed', 'answer-lost', 'server-error', 'gate', 'clock-jump'],
-      'I1',
-      'I2',
-      'I3',
-      'I4',
-      'I5',
-      'I6',
-      'I7',
-      'I8',
-    ),
+    covers(['process-killed', 'answer-lost', 'server-error', 'gate', 'clock-jump'], ...ORACLE),
     () => holds('honoured, failures too', 3),
   );
 
   it(
     'where it forgets keys soon',
-    covers(
-      ['process-killed', 'answer-lost', 'keys-ignored', 'throttled', 'api-down'],
-      'I1',
-      'I2',
-      'I3',
-      'I4',
-      'I5',
-      'I6',
-      'I7',
-      'I8',
-    ),
+    covers(['process-killed', 'answer-lost', 'keys-ignored', 'throttled', 'api-down'], ...ORACLE),
     () => holds('honoured, soon forgotten', 4),
   );
 
   it(
     'where it honours the keys of publishing alone',
-    covers(
-      ['process-killed', 'answer-lost', 'api-down', 'key-refused'],
-      'I1',
-      'I2',
-      'I3',
-      'I4',
-      'I5',
-      'I6',
-      'I7',
-      'I8',
-    ),
+    covers(['process-killed', 'answer-lost', 'api-down', 'key-refused'], ...ORACLE),
     () => holds('publish alone', 5),
   );
 
@@ -143,14 +96,7 @@ describe('whatever happens on the way, nothing is lost and nothing doubled', () 
     'where it ignores keys',
     covers(
       ['process-killed', 'answer-lost', 'keys-ignored', 'queue-lost', 'network-reset', 'ledger-restored'],
-      'I1',
-      'I2',
-      'I3',
-      'I4',
-      'I5',
-      'I6',
-      'I7',
-      'I8',
+      ...ORACLE,
     ),
     () => holds('ignored', 6),
   );
