@@ -185,8 +185,22 @@ function refIssues(draft: Item): Issue[] {
   return issues;
 }
 
-/** The hash by which payloads are compared: SHA-256 over the canonical JSON of payload and refs. */
+/** What an item is, as it is stored and compared. */
+export interface ItemContent {
+  /** The payload as canonical JSON. */
+  payload: string;
+  /** SHA-256 over the canonical JSON of payload and refs. */
+  hash: string;
+}
+
+/** Text and hash of an item's content. */
+export function contentOf(item: Pick<Item, 'payload' | 'refs'>): ItemContent {
+  const payload = canonicalJson(item.payload);
+  const refs = canonicalJson(item.refs.map(({ role, kind, key }) => ({ role, kind, key })));
+  return { payload, hash: sha256Url(`{"payload":${payload},"refs":${refs}}`) };
+}
+
+/** The hash by which items are compared. */
 export function itemHash(item: Pick<Item, 'payload' | 'refs'>): string {
-  const refs = item.refs.map(({ role, kind, key }) => ({ role, kind, key }));
-  return sha256Url(canonicalJson({ payload: item.payload, refs }));
+  return contentOf(item).hash;
 }

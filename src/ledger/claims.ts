@@ -5,8 +5,9 @@ import type { Write } from '../domain/ports/target.ts';
 import { changedFields } from '../domain/reconcile.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
-import { DELIVERY_COLUMNS, type DeliveryRow, dueDelivery, type RefRow, SELECT_REFS } from './delivery-row.ts';
+import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERY, SELECT_REFS } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
+import { hasRefs } from './items.ts';
 import type { Passports } from './passports.ts';
 
 /** Steps of a passport that are taken for complete products alone. */
@@ -19,7 +20,7 @@ export function createClaims(
   encode: Encode,
 ): { claim(deliveryId: number): Claim } {
   const sql = {
-    byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
+    byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
     setState: db.prepare<[string, number]>('UPDATE deliveries SET state = ? WHERE id = ?'),
     send: db.prepare<[string, string, string | null, number, number]>(
       'UPDATE deliveries SET state = ?, path = ?, body = ?, sent_at = ?, due_at = 0 WHERE id = ?',
@@ -67,7 +68,7 @@ export function createClaims(
   /** The write in canonical terms, or null while a ref has no remote id. */
   function writeOf(row: DeliveryRow): Write | null {
     const refs: Partial<Record<RefRole, JsonValue>> = {};
-    for (const { role, remoteId } of sql.refs.all(row.itemId)) {
+    for (const { role, remoteId } of hasRefs(row.kind) ? sql.refs.all(row.itemId) : []) {
       if (remoteId === null) return null;
       refs[role] = parseJson<JsonValue>(remoteId);
     }

@@ -21,6 +21,8 @@ export interface DeliveryRow {
   reason: string | null;
   naturalKey: string | null;
   remoteId: string | null;
+  /** Of what the item is to be by now. */
+  itemHash: string;
   baseline: string | null;
   baselineHash: string | null;
   uncertain: number;
@@ -28,11 +30,15 @@ export interface DeliveryRow {
   settledAt: number | null;
 }
 
+/** Columns of a `DeliveryRow`, and where they come from. */
 export const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.source,
   d.operation, d.revision, d.state, d.idempotency_key AS idempotencyKey, d.desired, d.desired_hash AS desiredHash,
-  d.path, d.body, d.attempts, d.reason, i.natural_key AS naturalKey, i.remote_id AS remoteId, i.baseline,
+  d.path, d.body, d.attempts, d.reason, i.natural_key AS naturalKey, i.remote_id AS remoteId,
+  i.desired_hash AS itemHash, i.baseline,
   i.baseline_hash AS baselineHash, d.uncertain, d.import_id AS importId, d.settled_at AS settledAt
   FROM deliveries d JOIN items i ON i.id = d.item_id`;
+
+export const SELECT_DELIVERY = `SELECT ${DELIVERY_COLUMNS} WHERE d.id = +?`;
 
 /** The items that an item points to, with their remote ids. */
 export interface RefRow {
@@ -41,7 +47,7 @@ export interface RefRow {
 }
 
 export const SELECT_REFS = `SELECT refs.role, items.remote_id AS remoteId FROM refs
-  LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key WHERE refs.item_id = ?`;
+  LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key WHERE refs.item_id = +?`;
 
 export function dueDelivery(row: DeliveryRow): DueDelivery {
   return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source };

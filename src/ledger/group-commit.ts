@@ -8,7 +8,7 @@ import { ledgerFaultOf } from './ledger-fault.ts';
 export interface GroupCommit {
   /**
    * Runs `write` in the next transaction. The promise resolves once it is durable. A write that throws is undone by
-   * itself; those beside it go on.
+   * itself; those beside it go on, and may be run once more for that: a write leaves no trace but in the database.
    */
   run<T>(write: () => T): Promise<T>;
   /** Commits what waits. Nothing may be run afterwards. */
@@ -20,6 +20,8 @@ interface Waiting {
   resolve: (value: unknown) => void;
   reject: (reason: unknown) => void;
 }
+
+type Result = { ok: true; value: unknown } | { ok: false; error: unknown };
 
 /** Bounds how long a transaction keeps the event loop. */
 const GROUP_MAX = 256;
@@ -51,25 +53,13 @@ export function createGroupCommit(
     const group = waiting.slice(0, GROUP_MAX);
     waiting = waiting.slice(GROUP_MAX);
     if (group.length === 0) return;
-    const done: { one: Waiting; value: unknown }[] = [];
-    const failed: { one: Waiting; error: unknown }[] = [];
+    let results: Result[];
     try {
       const reason = lost();
       if (reason) throw reason;
       rollBack();
       begin.run();
-      for (const one of group) {
-        savepoint.run();
-        try {
-          done.push({ one, value: one.write() });
-          release.run();
-        } catch (error) {
-          if (!db.inTransaction) throw error;
-          undo.run();
-          release.run();
-          failed.push({ one, error });
-        }
-      }
+      results = writeAll(group) ?? group.map(writeApart);
       highWater.raise();
       commit.run();
     } catch (error) {
@@ -84,8 +74,38 @@ export function createGroupCommit(
       return;
     }
     highWater.mirror();
-    for (const { one, value } of done) one.resolve(value);
-    for (const { one, error } of failed) one.reject(ledgerFaultOf(error) ?? error);
+    for (const [index, { resolve, reject }] of group.entries()) {
+      const result = results[index];
+      if (result?.ok) resolve(result.value);
+      else reject(ledgerFaultOf(result?.error) ?? result?.error);
+    }
+  }
+
+  /** Runs the writes of a group one after the other. Where one throws all of them are undone, and the result is null. */
+  function writeAll(group: readonly Waiting[]): Result[] | null {
+    try {
+      return group.map(({ write }) => ({ ok: true, value: write() }));
+    } catch (error) {
+      if (!db.inTransaction) throw error;
+      rollback.run();
+      begin.run();
+      return null;
+    }
+  }
+
+  /** Runs a write that may throw: it is undone by itself then. Slower, since SQLite keeps what it would need for that. */
+  function writeApart({ write }: Waiting): Result {
+    savepoint.run();
+    try {
+      const value = write();
+      release.run();
+      return { ok: true, value };
+    } catch (error) {
+      if (!db.inTransaction) throw error;
+      undo.run();
+      release.run();
+      return { ok: false, error };
+    }
   }
 
   /** Ends what an earlier group has left open. */

@@ -6,12 +6,10 @@ import {
   type Reason,
   transition,
 } from '../domain/delivery.ts';
-import type { Item, ItemKind, ItemRef, SubjectKind } from '../domain/item.ts';
-import { itemHash } from '../domain/item.ts';
+import type { Item, ItemContent, ItemKind, ItemRef, SubjectKind } from '../domain/item.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
 import { nextStep, type PassportDesire, type PassportStatus } from '../domain/passport.ts';
 import { type Difference, difference } from '../domain/reconcile.ts';
-import { canonicalJson } from '../lib/canonical-json.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { type LedgerContext, parseJson } from './context.ts';
@@ -47,16 +45,17 @@ export interface OpenDelivery {
 /** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
 export type Staged = 'due' | 'waiting' | 'blocked' | null;
 
-const SOURCE_OF_RECORD = '(SELECT s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?)';
-// Mapping goes on after a run was read, so the time of staging would tell less.
-const START_OF_RUN = `coalesce((SELECT started_at FROM runs WHERE source = (SELECT s.source FROM records r
-  JOIN streams s ON s.id = r.stream_id WHERE r.id = ?) ORDER BY id DESC LIMIT 1), ?)`;
 const ITEM_COLUMNS = `id, kind, key, natural_key AS naturalKey, record_id AS recordId, desired, desired_hash AS desiredHash,
   baseline, baseline_hash AS baselineHash, remote_id AS remoteId, revision, missing_since AS missingSince`;
 
 /** True while bytes of this delivery may be at the API: it has to come to an end before anything follows it. */
 function mayHaveArrived(delivery: OpenDelivery): boolean {
   return IN_FLIGHT_STATES.includes(delivery.state) || delivery.uncertain === 1;
+}
+
+/** Products and materials point to nothing. */
+export function hasRefs(kind: SubjectKind): boolean {
+  return kind === 'bom_item' || kind === 'passport';
 }
 
 /** Items and the one open delivery that each may have. For use inside a transaction. */
@@ -73,12 +72,16 @@ export function createItems(
       `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND natural_key = ?`,
     ),
     byRecord: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`),
-    insert: db.prepare<[string, string, string | null, number, number, number, number, string, string]>(
+    insert: db.prepare<[string, string, string | null, number, string, number, string, string]>(
       `INSERT INTO items (kind, key, natural_key, record_id, source, appeared_at, desired, desired_hash)
-       VALUES (?, ?, ?, ?, ${SOURCE_OF_RECORD}, ${START_OF_RUN}, ?, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
-    update: db.prepare<[string | null, number, number, string, string, number]>(
-      `UPDATE items SET natural_key = ?, record_id = ?, source = ${SOURCE_OF_RECORD}, desired = ?, desired_hash = ?, missing_since = NULL WHERE id = ?`,
+    runStart: db
+      .prepare<[string], number>('SELECT started_at FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1')
+      .pluck(),
+    update: db.prepare<[string | null, number, string, string, string, number]>(
+      `UPDATE items SET natural_key = ?, record_id = ?, source = ?, desired = ?, desired_hash = ?, missing_since = NULL
+       WHERE id = ?`,
     ),
     remove: db.prepare<[number]>('DELETE FROM items WHERE id = ?'),
     disown: db.prepare<[number, number]>('UPDATE items SET record_id = NULL, missing_since = ? WHERE id = ?'),
@@ -88,7 +91,7 @@ export function createItems(
     ),
     missingRefs: db.prepare<[number], { n: number }>(
       `SELECT count(*) AS n FROM refs LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key
-       WHERE refs.item_id = ? AND items.remote_id IS NULL`,
+       WHERE refs.item_id = +? AND items.remote_id IS NULL`,
     ),
     openDelivery: db.prepare<[number], OpenDelivery>(
       `SELECT id, state, operation, desired_hash AS desiredHash, uncertain,
@@ -153,8 +156,11 @@ export function createItems(
    */
   function reconcile(itemId: number, again = false): Staged {
     const item = sql.byId.get(itemId);
-    if (!item) return null;
-    const open = sql.openDelivery.get(itemId);
+    return item ? reconcileItem(item, sql.openDelivery.get(itemId), again) : null;
+  }
+
+  function reconcileItem(item: ItemRow, open: OpenDelivery | undefined, again: boolean): Staged {
+    const itemId = item.id;
     // I3: never superseded, only followed; settling it ends here again.
     if (open && mayHaveArrived(open)) return null;
     const wanted = item.kind === 'passport' ? passportDifference(item) : itemDifference(item, item.kind);
@@ -175,7 +181,7 @@ export function createItems(
       insertDelivery(item, wanted, 'blocked', wanted.reason);
       return 'blocked';
     }
-    const state = refsArrived(itemId) ? 'due' : 'waiting';
+    const state = !hasRefs(item.kind) || refsArrived(itemId) ? 'due' : 'waiting';
     const id = insertDelivery(item, wanted, state, null);
     if (state === 'due') suspectWhereRestored({ id, itemId, operation: wanted.operation });
     return state;
@@ -225,26 +231,35 @@ export function createItems(
     withNaturalKey: (kind: ItemKind, naturalKey: string) => sql.byNaturalKey.all(kind, naturalKey),
     openDelivery: (itemId: number) => sql.openDelivery.get(itemId),
 
-    /** Writes what a record now asks of an item, and stages the difference. */
-    desire(item: Item, recordId: number, again: boolean): Staged {
-      const known = find(item.kind, item.key);
-      const hash = itemHash(item);
-      const naturalKey = naturalKeyOf(profile, item.kind, item.payload)?.value ?? null;
-      let id: number;
+    /**
+     * Writes what a record now asks of an item, and stages the difference.
+     *
+     * @param known the item as it is, if there is one
+     */
+    desire(
+      { item, content, known }: { item: Item; content: ItemContent; known: ItemRow | undefined },
+      { id: recordId, source }: { id: number; source: string },
+      again: boolean,
+    ): Staged {
+      const { kind, key, refs } = item;
+      const { payload: desired, hash: desiredHash } = content;
+      const naturalKey = naturalKeyOf(profile, kind, item.payload)?.value ?? null;
+      const asked = { naturalKey, recordId, desired, desiredHash, missingSince: null };
       if (known) {
-        id = known.id;
-        sql.update.run(naturalKey, recordId, recordId, canonicalJson(item.payload), hash, id);
-        if (known.desiredHash !== hash) replaceRefs(id, item.refs);
-      } else {
-        const payload = canonicalJson(item.payload);
-        const { kind, key } = item;
-        id = Number(
-          sql.insert.run(kind, key, naturalKey, recordId, recordId, recordId, clock.now(), payload, hash)
-            .lastInsertRowid,
-        );
-        replaceRefs(id, item.refs);
+        sql.update.run(naturalKey, recordId, source, desired, desiredHash, known.id);
+        if (known.desiredHash !== desiredHash) {
+          sql.deleteRefs.run(known.id);
+          insertRefs(known.id, refs);
+        }
+        return reconcileItem({ ...known, ...asked }, sql.openDelivery.get(known.id), again);
       }
-      return reconcile(id, again);
+      // Mapping goes on after a run was read, so the time of staging would tell less.
+      const appearedAt = sql.runStart.get(source) ?? clock.now();
+      const inserted = sql.insert.run(kind, key, naturalKey, recordId, source, appearedAt, desired, desiredHash);
+      const id = Number(inserted.lastInsertRowid);
+      insertRefs(id, refs);
+      const isNew = { baseline: null, baselineHash: null, remoteId: null, revision: 0 };
+      return reconcileItem({ id, kind, key, ...asked, ...isNew }, undefined, again);
     },
 
     /** Takes back what is staged for an item, unless it may have arrived. */
@@ -269,8 +284,7 @@ export function createItems(
     },
   };
 
-  function replaceRefs(itemId: number, refs: readonly ItemRef[]): void {
-    sql.deleteRefs.run(itemId);
+  function insertRefs(itemId: number, refs: readonly ItemRef[]): void {
     for (const ref of refs) sql.insertRef.run(itemId, ref.role, ref.kind, ref.key);
   }
 }

@@ -1,6 +1,6 @@
 import { type Reason, transition } from '../domain/delivery.ts';
 import type { LedgerContext } from './context.ts';
-import { DELIVERY_COLUMNS, type DeliveryRow } from './delivery-row.ts';
+import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
 import type { Items } from './items.ts';
 import type { Settles } from './settles.ts';
@@ -14,7 +14,7 @@ export function createPutAside(
   { items, imports, settles }: { items: Items; imports: Imports; settles: Settles },
 ): (request: { deliveryId: number; reason: Reason }) => void {
   const sql = {
-    byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
+    byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
     reject: db.prepare<[string, string, number, number]>(
       'UPDATE deliveries SET state = ?, due_at = 0, reason = ?, settled_at = ? WHERE id = ?',
     ),

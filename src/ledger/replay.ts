@@ -51,7 +51,9 @@ export function createReplay(
          AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
          AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
     ),
-    record: db.prepare<[number], { version: number }>('SELECT version FROM records WHERE id = ?'),
+    record: db.prepare<[number], { version: number; source: string }>(
+      'SELECT r.version, s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = +?',
+    ),
     savepoint: db.prepare('SAVEPOINT dry_run'),
     undo: db.prepare('ROLLBACK TO dry_run'),
     release: db.prepare('RELEASE dry_run'),
@@ -62,11 +64,13 @@ export function createReplay(
     const tally = { due: 0, waiting: 0, blocked: 0 };
     const outcome: ReplayOutcome = { staged: 0, quarantined: 0, heldInDoubt: 0 };
     for (const { id, version, result } of records) {
-      if (sql.record.get(id)?.version !== version) continue;
+      const record = sql.record.get(id);
+      if (record?.version !== version) continue;
       for (const item of items.ownedBy(id)) {
         if (items.openDelivery(item.id)?.state === 'in_doubt') outcome.heldInDoubt += 1;
       }
-      if (staging.apply(id, result, { again: true, tally }) === 'quarantined') outcome.quarantined += 1;
+      if (staging.apply({ id, source: record.source, isNew: false }, result, { again: true, tally }) === 'quarantined')
+        outcome.quarantined += 1;
     }
     outcome.staged += tally.due + tally.waiting + tally.blocked;
     return outcome;

@@ -38,6 +38,8 @@ const CREATES = "'product.create', 'material.create', 'bom_item.create'";
 
 export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>): Restored {
   const meta = createMeta(db);
+  // A ledger is accepted as restored before it is opened to be worked with.
+  const isRestored = meta.get(RESTORED_AT) !== null;
   const sql = {
     wasAbsent: db.prepare<[number], number>('SELECT was_absent FROM items WHERE id = ?').pluck(),
     // 1 for a BOM item whose row was there before the lost time was over, and whose ends were.
@@ -70,7 +72,7 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
 
   return {
     suspicionOf(itemId, operation) {
-      if (meta.get(RESTORED_AT) === null || sql.wasAbsent.get(itemId) === 1) return null;
+      if (!isRestored || sql.wasAbsent.get(itemId) === 1) return null;
       if (operation === 'bom_item.create') {
         return sql.suspectPart.get({ itemId }) === undefined ? null : { reason: RESTORED_PART, lookAt: null };
       }
@@ -79,10 +81,10 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
       return { reason: RESTORED, lookAt: clock.now() };
     },
     wasAbsent(deliveryId) {
-      if (meta.get(RESTORED_AT) !== null) sql.setAbsent.run(deliveryId);
+      if (isRestored) sql.setAbsent.run(deliveryId);
     },
     sourceWasRead(runId) {
-      if (meta.get(RESTORED_AT) === null) return;
+      if (!isRestored) return;
       const name = `restored_read:${sql.sourceOf.get(runId) ?? ''}`;
       if (meta.get(name) === null) meta.set(name, String(sql.lastRecord.get() ?? 0));
     },

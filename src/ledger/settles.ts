@@ -2,9 +2,9 @@ import { type Operation, transition } from '../domain/delivery.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ImportSettlement, Settled, Settlement, Verdict } from '../domain/ports/ledger.ts';
 import type { LedgerContext } from './context.ts';
-import { DELIVERY_COLUMNS, type DeliveryRow } from './delivery-row.ts';
+import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
-import type { Items } from './items.ts';
+import { hasRefs, type Items } from './items.ts';
 import { presenceOf } from './known-content.ts';
 import { MOVES } from './moves.ts';
 import type { Passports } from './passports.ts';
@@ -31,7 +31,7 @@ export function createSettles(
   { items, imports, passports, restored }: SettlesParts,
 ): Settles {
   const sql = {
-    byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
+    byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
     setState: db.prepare<[string, number]>('UPDATE deliveries SET state = ? WHERE id = ?'),
     move: db.prepare<[string, number, number, number, string, number, number]>(
       `UPDATE deliveries SET state = ?, due_at = ?, attempts = max(0, attempts + ?), uncertain = ?, reason = ?, settled_at = ?
@@ -47,7 +47,7 @@ export function createSettles(
     ),
     waiters: db.prepare<[string, string], { id: number; itemId: number; operation: Operation }>(
       `SELECT d.id, d.item_id AS itemId, d.operation FROM refs JOIN deliveries d ON d.item_id = refs.item_id AND d.state = 'waiting'
-       WHERE refs.kind = ? AND refs.key = ?`,
+       WHERE refs.kind = +? AND refs.key = +?`,
     ),
   };
 
@@ -63,9 +63,14 @@ export function createSettles(
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
     if (verdict.by === 'answer' && row.uncertain === 0) restored.wasAbsent(row.id);
     passports.stirBy({ id: row.itemId, kind: row.kind, key: row.key, isNew });
-    const staged = row.kind === 'passport' ? passports.follow(row.itemId) : items.reconcile(row.itemId) === 'due';
-    const follower = staged ? 1 : 0;
+    const follower = hasFollower(row, hash) ? 1 : 0;
     return follower + (isNew ? release(row.kind, row.key) : 0);
+  }
+
+  /** Stages what is desired beyond what was just acknowledged (I4). */
+  function hasFollower({ kind, itemId, itemHash }: DeliveryRow, acknowledgedHash: string): boolean {
+    if (kind === 'passport') return passports.follow(itemId);
+    return acknowledgedHash !== itemHash && items.reconcile(itemId) === 'due';
   }
 
   /**
@@ -79,6 +84,8 @@ export function createSettles(
 
   /** Makes due what waited for this item and has all its refs now. */
   function release(kind: SubjectKind, key: string): number {
+    // What points to others is pointed to by none.
+    if (hasRefs(kind)) return 0;
     let released = 0;
     for (const { id, itemId, operation } of sql.waiters.all(kind, key)) {
       if (!items.refsArrived(itemId)) continue;

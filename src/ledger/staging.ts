@@ -1,5 +1,5 @@
 import type { Issue } from '../domain/issue.ts';
-import { itemHash } from '../domain/item.ts';
+import { contentOf, type ItemContent } from '../domain/item.ts';
 import { type HeldProducts, type MappedItem, productsOf } from '../domain/mapping.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
 import type { MappedRecord, StageSummary } from '../domain/ports/ledger.ts';
@@ -14,15 +14,39 @@ type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'>;
 export interface Staging {
   stage(records: readonly MappedRecord[]): StageSummary;
   /** Stages one record whatever its state; with `again`, stuck deliveries are asked anew. Gives its state afterwards. */
-  apply(recordId: number, result: MappedRecord['result'], options: { again: boolean; tally: Tally }): RecordState;
+  apply(record: StagedRecord, result: MappedRecord['result'], options: { again: boolean; tally: Tally }): RecordState;
+}
+
+/** The record whose items are staged. */
+interface StagedRecord {
+  id: number;
+  source: string;
+  /** True where it has never been staged: nothing is known of it that would have to be taken back. */
+  isNew: boolean;
 }
 
 type RecordState = 'mapped' | 'excluded' | 'quarantined';
 
+/** An item that a record may make, and what the ledger has of it. */
+interface OwnItem {
+  item: MappedItem;
+  content: ItemContent;
+  known: ItemRow | undefined;
+}
+
+interface RecordRow {
+  version: number;
+  state: string;
+  source: string;
+  runId: number | null;
+  streamId: number;
+}
+
 export function createStaging({ db, profile }: LedgerContext, items: Items): Staging {
   const sql = {
-    record: db.prepare<[number], { version: number; state: string; runId: number | null; streamId: number }>(
-      'SELECT version, state, run_id AS runId, stream_id AS streamId FROM records WHERE id = ?',
+    record: db.prepare<[number], RecordRow>(
+      `SELECT r.version, r.state, s.source, r.run_id AS runId, r.stream_id AS streamId FROM records r
+       JOIN streams s ON s.id = r.stream_id WHERE r.id = +?`,
     ),
     setState: db.prepare<[string, string | null, number]>(
       'UPDATE records SET state = ?, issues = ?, run_id = NULL WHERE id = ?',
@@ -30,17 +54,10 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
     place: db.prepare<[number], { place: string; missing: number }>(
       'SELECT place, missing_since IS NOT NULL AS missing FROM records WHERE id = ?',
     ),
-    count: {
-      mapped: db.prepare<[number, number]>(
-        'UPDATE run_streams SET changed = changed + 1 WHERE run_id = ? AND stream_id = ?',
-      ),
-      excluded: db.prepare<[number, number]>(
-        'UPDATE run_streams SET excluded = excluded + 1 WHERE run_id = ? AND stream_id = ?',
-      ),
-      quarantined: db.prepare<[number, number]>(
-        'UPDATE run_streams SET quarantined = quarantined + 1 WHERE run_id = ? AND stream_id = ?',
-      ),
-    },
+    count: db.prepare<[RunCount]>(
+      `UPDATE run_streams SET changed = changed + @mapped, excluded = excluded + @excluded,
+         quarantined = quarantined + @quarantined WHERE run_id = @runId AND stream_id = @streamId`,
+    ),
     addClaim: db.prepare<[string, string, number]>(
       'INSERT OR IGNORE INTO claims (kind, key, record_id) VALUES (?, ?, ?)',
     ),
@@ -55,22 +72,20 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
     ),
   };
 
-  /** The record that keeps this one from making the item, or null when nothing does. */
-  function rival(item: MappedItem, recordId: number): { owner: ItemRow; place: Place } | null {
-    const known = items.find(item.kind, item.key);
+  /** Where the record stands that keeps this one from making the item, or null when nothing does. */
+  function rivalPlace(known: ItemRow | undefined, recordId: number): Place | null {
     if (!known || known.recordId === null || known.recordId === recordId) return null;
     const owner = sql.place.get(known.recordId);
-    if (!owner || owner.missing === 1) return null;
-    return { owner: known, place: parseJson<Place>(owner.place) };
+    return !owner || owner.missing === 1 ? null : parseJson<Place>(owner.place);
   }
 
   function conflicts(
     mapped: readonly MappedItem[],
     recordId: number,
-  ): { issues: Issue[]; rivals: ItemName[]; own: MappedItem[] } {
+  ): { issues: Issue[]; rivals: ItemName[]; own: OwnItem[] } {
     const issues: Issue[] = [];
     const rivals: ItemName[] = [];
-    const own: MappedItem[] = [];
+    const own: OwnItem[] = [];
     const seen = new Set<string>();
     for (const item of mapped) {
       const name = `${item.kind} ${JSON.stringify(item.key)}`;
@@ -84,19 +99,21 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
         continue;
       }
       seen.add(name);
-      const other = rival(item, recordId);
+      const known = items.find(item.kind, item.key);
+      const content = contentOf(item);
+      const other = rivalPlace(known, recordId);
       if (other) rivals.push(item);
-      if (other && other.owner.desiredHash !== itemHash(item)) {
+      if (other && known?.desiredHash !== content.hash) {
         issues.push({
           code: 'claim.conflict',
           field: 'key',
           value: item.key,
-          message: `The ${name} is already made, with other content, by the row at ${formatPlace(other.place)}.`,
+          message: `The ${name} is already made, with other content, by the row at ${formatPlace(other)}.`,
           cure: 'Keep one of the two rows, or give them different keys.',
-          other: other.place,
+          other,
         });
       } else if (!other) {
-        own.push(item);
+        own.push({ item, content, known });
         const taken = naturalKeyTaken(item);
         if (!taken) continue;
         rivals.push({ kind: item.kind, key: taken.by });
@@ -132,6 +149,14 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
     sql.wakeClaimants.run(item.kind, item.key, recordId);
   }
 
+  /** Lets go of what the record made before and makes no more. */
+  function releaseBut(own: readonly OwnItem[], recordId: number): void {
+    const kept = new Set(own.map(({ item }) => `${item.kind}/${item.key}`));
+    for (const before of items.ownedBy(recordId)) {
+      if (!kept.has(`${before.kind}/${before.key}`)) release(before, recordId);
+    }
+  }
+
   function quarantine(recordId: number, issues: readonly Issue[], holds: HeldProducts): RecordState {
     for (const productKey of holds) sql.addHold.run(recordId, productKey);
     // What the record made before counts as present: a typing error must not take a product away.
@@ -142,29 +167,26 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
   }
 
   function apply(
-    recordId: number,
+    record: StagedRecord,
     result: MappedRecord['result'],
     { again, tally }: { again: boolean; tally: Tally },
   ): RecordState {
-    sql.dropHolds.run(recordId);
-    if (result.status === 'quarantined') {
+    const { id: recordId, isNew } = record;
+    if (!isNew) {
+      sql.dropHolds.run(recordId);
       sql.dropClaims.run(recordId);
-      return quarantine(recordId, result.issues, result.holds);
     }
+    if (result.status === 'quarantined') return quarantine(recordId, result.issues, result.holds);
     const mapped = result.status === 'mapped' ? result.items : [];
     const { issues, rivals, own } = conflicts(mapped, recordId);
-    sql.dropClaims.run(recordId);
     for (const { kind, key } of rivals) sql.addClaim.run(kind, key, recordId);
     if (issues.length > 0) return quarantine(recordId, issues, productsOf(mapped));
-    const kept = new Set(own.map((item) => `${item.kind}/${item.key}`));
-    for (const before of items.ownedBy(recordId)) {
-      if (!kept.has(`${before.kind}/${before.key}`)) release(before, recordId);
-    }
-    for (const item of own) {
-      const before = items.find(item.kind, item.key);
-      const staged = items.desire(item, recordId, again);
+    if (!isNew) releaseBut(own, recordId);
+    for (const one of own) {
+      const staged = items.desire(one, record, again);
       if (staged) tally[staged] += 1;
-      if (before && before.desiredHash !== itemHash(item)) sql.wakeClaimants.run(item.kind, item.key, recordId);
+      const { item, content, known } = one;
+      if (known && known.desiredHash !== content.hash) sql.wakeClaimants.run(item.kind, item.key, recordId);
     }
     const state = result.status === 'mapped' ? 'mapped' : 'excluded';
     sql.setState.run(state, null, recordId);
@@ -175,15 +197,35 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
     apply,
     stage(records) {
       const summary: StageSummary = { mapped: 0, excluded: 0, quarantined: 0, due: 0, waiting: 0, blocked: 0 };
+      const counts = createCounts();
       for (const { id, version, result } of records) {
         const row = sql.record.get(id);
         // A late job of an old run cannot win: only the version that was mapped is staged.
         if (!row || row.version !== version || row.state !== 'pending') continue;
-        const state = apply(id, result, { again: false, tally: summary });
+        // Whatever makes a record wait to be mapped once more raises its version.
+        const record = { id, source: row.source, isNew: version === 1 };
+        const state = apply(record, result, { again: false, tally: summary });
         summary[state] += 1;
-        if (row.runId !== null) sql.count[state].run(row.runId, row.streamId);
+        if (row.runId !== null) counts.of(row.runId, row.streamId)[state] += 1;
       }
+      for (const count of counts.all()) sql.count.run(count);
       return summary;
     },
+  };
+}
+
+type RunCount = Record<RecordState, number> & { runId: number; streamId: number };
+
+/** What records came to, by run and stream. */
+function createCounts(): { of(runId: number, streamId: number): RunCount; all(): Iterable<RunCount> } {
+  const counts = new Map<string, RunCount>();
+  return {
+    of(runId, streamId) {
+      const name = `${runId}/${streamId}`;
+      const count = counts.get(name) ?? { runId, streamId, mapped: 0, excluded: 0, quarantined: 0 };
+      counts.set(name, count);
+      return count;
+    },
+    all: () => counts.values(),
   };
 }
