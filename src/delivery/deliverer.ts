@@ -43,6 +43,8 @@ export interface Deliverer {
 
 /** How soon a verdict is offered to the ledger again. */
 const SETTLE_AGAIN_MS = 1000;
+/** A delivery that waits for its turn is looked at again after this long: a newer one may have taken its place. */
+const LOOK_AGAIN_MS = 250;
 
 /**
  * Takes one delivery through one attempt: pace, claim, send, settle. The claim is committed before any byte goes out and
@@ -157,9 +159,15 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const operation = await ledger.dueOperation(deliveryId);
       if (operation === null) return { result: 'gone' };
       const scope = scopeOfWrite(operation);
+      let lookedAt = clock.ticks();
       // Of many doorbells for one import the first claims it, and of many for a scope the first may find it refused: the
-      // others need not wait for the pacer to find that out.
-      const wanted = async () => gate.allows(scope) && (await ledger.dueOperation(deliveryId)) !== null;
+      // others need not wait for the pacer to find that out. Any other moves on only while it waits for long.
+      const wanted = async (): Promise<boolean> => {
+        if (!gate.allows(scope)) return false;
+        if (operation !== 'product.import' && clock.ticks() - lookedAt < LOOK_AGAIN_MS) return true;
+        lookedAt = clock.ticks();
+        return (await ledger.dueOperation(deliveryId)) !== null;
+      };
       const sent = await canary.run(scope, (out) =>
         pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted }),
       );

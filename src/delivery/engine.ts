@@ -61,7 +61,7 @@ const UNHEARD_MS = 5000;
 /** How many attempts are under way at once. Most of them wait for their turn, so that there is always one to take it. */
 const IN_HAND_MAX = 160;
 /** The engine looks for more after so many attempts have ended, and once none is left. */
-const LOOK_AFTER = 20;
+const LOOK_AFTER = 200;
 const REASON_LENGTH_MAX = 300;
 
 export function createEngine(options: EngineOptions): Engine {

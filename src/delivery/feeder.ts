@@ -4,7 +4,7 @@ import type { Doorbell, Queues } from '../domain/ports/queues.ts';
 /** How many deliveries may have a doorbell in the queue or an attempt under way at once (I9): a million due deliveries never mean a million jobs. */
 const DEPTH_MAX = 2000;
 /** How many deliveries one doorbell carries. */
-const BELL_SIZE = 20;
+const BELL_SIZE = 100;
 
 /**
  * Keeps the `deliver` queue topped up from the ledger. What it knows of the queue it keeps in memory only: after a restart

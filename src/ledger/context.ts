@@ -3,9 +3,9 @@ import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Sqlite } from './database.ts';
 
-// How statements of this folder are written: a statement over several tables takes its parameters as `+?`. SQLite prepares
-// such a statement anew whenever a bare `?` that is compared with an indexed column is bound to another value, since the
-// value might change the plan; that costs ten times what the statement itself does.
+// How statements of this folder are written: one that runs for every record, and is more than a lookup in one table, takes
+// its parameters as `+?`. SQLite prepares such a statement anew whenever a bare `?` that may decide its plan is bound to
+// another value, which costs ten times what the statement itself does.
 
 /** What the parts of the ledger share. */
 export interface LedgerContext {

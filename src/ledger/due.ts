@@ -34,10 +34,10 @@ export function createDue({ db, clock }: LedgerContext): Due {
   const sql = {
     due: db.prepare<[Operation, number, number, number], DueDelivery>(
       `SELECT d.id, i.kind, i.key, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
-       WHERE d.state = 'due' AND d.operation = +? AND d.id > +? AND d.due_at <= +? ORDER BY d.id LIMIT ?`,
+       WHERE d.state = 'due' AND d.operation = +? AND d.id > +? AND d.due_at <= +? ORDER BY d.id LIMIT +?`,
     ),
     dueNow: db.prepare<[Operation], { id: number }>(
-      "SELECT id FROM deliveries WHERE state = 'due' AND operation = ? AND due_at = 0 LIMIT 1",
+      "SELECT id FROM deliveries WHERE state = 'due' AND operation = +? AND due_at = 0 LIMIT 1",
     ),
     next: db.prepare<[HeldDoubts & { operations: string; after: number }], { at: number }>(
       `SELECT d.due_at AS at FROM deliveries d

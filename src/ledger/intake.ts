@@ -92,7 +92,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
     pending: db.prepare<[number, number, number], PendingRow>(
       `SELECT r.id, r.version, s.source, s.name AS stream, r.raw, r.place, r.source_issues AS issues FROM records r
        JOIN streams s ON s.id = r.stream_id
-       WHERE r.state = 'pending' AND r.stream_id = +? AND r.id > +? ORDER BY r.id LIMIT ?`,
+       WHERE r.state = 'pending' AND r.stream_id = +? AND r.id > +? ORDER BY r.id LIMIT +?`,
     ),
   };
 

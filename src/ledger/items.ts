@@ -77,7 +77,7 @@ export function createItems(
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     runStart: db
-      .prepare<[string], number>('SELECT started_at FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1')
+      .prepare<[string], number>('SELECT started_at FROM runs WHERE source = +? ORDER BY id DESC LIMIT 1')
       .pluck(),
     update: db.prepare<[string | null, number, string, string, string, number]>(
       `UPDATE items SET natural_key = ?, record_id = ?, source = ?, desired = ?, desired_hash = ?, missing_since = NULL
