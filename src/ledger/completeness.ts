@@ -8,8 +8,7 @@ import type { PassportRules } from '../domain/passport.ts';
 import { formatPlace, type Place } from '../domain/record.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
-
-const OPEN = "('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')";
+import { isOpen } from './delivery-states.ts';
 
 /** A product as far as its completeness depends on it. */
 export interface JudgedProduct {
@@ -46,13 +45,13 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
   const sql = {
     product: db.prepare<[number], PartRow & { missing: number }>(
       `SELECT i.key, d.state, d.reason, r.state AS recordState, r.place, i.missing_since IS NOT NULL AS missing
-       FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND d.state IN ${OPEN}
+       FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')}
        LEFT JOIN records r ON r.id = i.record_id WHERE i.id = ?`,
     ),
     // A part that the source no longer has, and that never came to the API, is no longer one.
     parts: db.prepare<[string, number], PartRow>(
       `SELECT i.key, d.state, d.reason, r.state AS recordState, r.place FROM refs f JOIN items i ON i.id = f.item_id
-       LEFT JOIN deliveries d ON d.item_id = i.id AND d.state IN ${OPEN} LEFT JOIN records r ON r.id = i.record_id
+       LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')} LEFT JOIN records r ON r.id = i.record_id
        WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND (
          (d.id IS NOT NULL AND (i.missing_since IS NULL OR d.state IN ('due', 'sending', 'in_doubt') OR d.uncertain = 1))
          OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL))

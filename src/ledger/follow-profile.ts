@@ -1,13 +1,14 @@
 import type { Profile } from '../domain/profile.ts';
 import type { LedgerContext } from './context.ts';
+import { isStuck } from './delivery-states.ts';
 import type { Items } from './items.ts';
 
 /** By the profile's way for changed products: the items whose change was staged for the other one and is not in flight. */
 const STAGED_OTHERWISE: Record<Profile['productUpdate'], string> = {
-  import: `SELECT item_id FROM deliveries WHERE state IN ('blocked', 'rejected', 'parked', 'in_doubt')
+  import: `SELECT item_id FROM deliveries WHERE ${isStuck('deliveries')}
     AND state = 'blocked' AND operation = 'product.update'`,
   none: `SELECT item_id FROM deliveries WHERE state = 'due' AND operation = 'product.import' AND uncertain = 0
-    UNION ALL SELECT item_id FROM deliveries WHERE state IN ('blocked', 'rejected', 'parked', 'in_doubt')
+    UNION ALL SELECT item_id FROM deliveries WHERE ${isStuck('deliveries')}
     AND state = 'rejected' AND operation = 'product.import'`,
 };
 

@@ -1,14 +1,13 @@
 import type { ItemKind } from '../domain/item.ts';
 import type { ItemCounts, ItemState, LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Sqlite } from './database.ts';
-
-const OPEN = "('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')";
+import { isOpen } from './delivery-states.ts';
 
 /** Counts items by kind and state; passports are told by where they stand instead. */
 export function createItemCounts(db: Sqlite): LedgerViews['itemCounts'] {
   const counted = db.prepare<[{ sources: string }], { kind: ItemKind; state: ItemState; n: number }>(
     `SELECT i.kind, coalesce(d.state, 'delivered') AS state, count(*) AS n FROM items i
-     LEFT JOIN deliveries d ON d.item_id = i.id AND d.state IN ${OPEN}
+     LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')}
      WHERE i.kind <> 'passport' AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
      GROUP BY 1, 2`,
   );

@@ -13,8 +13,7 @@ import type { Place } from '../domain/record.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
-
-const OPEN = "('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')";
+import { isOpen } from './delivery-states.ts';
 
 interface SummaryRow {
   id: number;
@@ -41,7 +40,7 @@ interface DetailRow extends SummaryRow {
 const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, json_extract(i.desired, '$.name') AS name, i.source,
   coalesce(d.state, 'delivered') AS state, i.remote_id AS remoteId, i.missing_since IS NOT NULL AS missing,
   d.reason, nullif(d.due_at, 0) AS dueAt`;
-const FROM = `FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND d.state IN ${OPEN}`;
+const FROM = `FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')}`;
 
 /** Lists and single items. */
 export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'> {
@@ -73,7 +72,7 @@ export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'>
     refs: db.prepare<[number], { role: RefRole; kind: ItemKind; key: string; state: ItemState | null }>(
       `SELECT refs.role, refs.kind, refs.key, CASE WHEN i.id IS NULL THEN NULL ELSE coalesce(d.state, 'delivered') END AS state
        FROM refs LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
-       LEFT JOIN deliveries d ON d.item_id = i.id AND d.state IN ${OPEN} WHERE refs.item_id = ?`,
+       LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')} WHERE refs.item_id = ?`,
     ),
     record: db.prepare<
       [number],

@@ -13,6 +13,7 @@ import { type Difference, difference } from '../domain/reconcile.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { type LedgerContext, parseJson } from './context.ts';
+import { isOpen } from './delivery-states.ts';
 import { statusText } from './passport-items.ts';
 import type { Restored, Suspicion } from './restored.ts';
 
@@ -96,7 +97,7 @@ export function createItems(
     openDelivery: db.prepare<[number], OpenDelivery>(
       `SELECT id, state, operation, desired_hash AS desiredHash, uncertain,
          reason ->> 'code' AS reasonCode FROM deliveries
-       WHERE item_id = ? AND state IN ('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')`,
+       WHERE item_id = ? AND ${isOpen('deliveries')}`,
     ),
     supersede: db.prepare<[string, number, number]>(
       'UPDATE deliveries SET state = ?, settled_at = ?, desired = NULL, body = NULL, due_at = 0 WHERE id = ?',

@@ -5,6 +5,7 @@ import type { NamedDoubt } from '../domain/ports/ledger.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import { isStuck } from './delivery-states.ts';
 
 /** What a person's word may be about. Each function is one read. */
 export interface NamedDoubts {
@@ -29,7 +30,7 @@ export function createNamedDoubts({ db, profile }: Pick<LedgerContext, 'db' | 'p
     doubts: db.prepare<[{ name: string }], DoubtRow>(
       `SELECT d.id, i.kind, i.key, d.operation, i.source, i.natural_key AS naturalKey, d.desired, d.reason
        FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
-       WHERE d.state IN ('blocked', 'rejected', 'parked', 'in_doubt') AND d.state = 'in_doubt'
+       WHERE ${isStuck('d')} AND d.state = 'in_doubt'
          AND (i.key = @name OR i.natural_key = @name) ORDER BY d.id`,
     ),
     bound: db

@@ -4,8 +4,8 @@ import type { LedgerViews, PassportCounts, PassportState } from '../domain/ports
 import { createCompleteness, type JudgedProduct } from './completeness.ts';
 import { parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
+import { isOpen } from './delivery-states.ts';
 
-const OPEN = "('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')";
 const HOLDS_MAX = 10;
 
 // What has not come as far as it is wanted, and has no delivery on its way, is not complete: it would have been judged
@@ -20,7 +20,7 @@ const STATE = `CASE
   WHEN q.id IS NULL AND @wanted IS NOT NULL AND p.missing_since IS NULL AND p.record_id IS NOT NULL THEN 'incomplete'
   ELSE 'none' END`;
 const FROM = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key
-  LEFT JOIN deliveries d ON d.item_id = q.id AND d.state IN ${OPEN}`;
+  LEFT JOIN deliveries d ON d.item_id = q.id AND ${isOpen('d')}`;
 
 interface PassportRow extends JudgedProduct {
   state: PassportState;

@@ -10,6 +10,7 @@ import {
 import type { PassportReplay, ReplaySelection } from '../domain/ports/ledger.ts';
 import { createCompleteness, type JudgedProduct } from './completeness.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import { isStuck } from './delivery-states.ts';
 import type { Items } from './items.ts';
 import {
   createPassportItems,
@@ -96,7 +97,7 @@ export function createPassports(context: LedgerContext, items: Items): Passports
     stuck: db.prepare<[SelectionParameters], CandidateRow & { state: DeliveryState }>(
       `SELECT ${COLUMNS}, d.state FROM deliveries d CROSS JOIN items q ON q.id = d.item_id AND q.kind = 'passport'
        CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
-       WHERE d.state IN ('blocked', 'rejected', 'parked', 'in_doubt')
+       WHERE ${isStuck('d')}
          AND d.state IN (SELECT value FROM json_each(@states))
          AND (@keys = '[]' OR p.key IN (SELECT value FROM json_each(@keys))
               OR p.natural_key IN (SELECT value FROM json_each(@keys)))

@@ -1,6 +1,7 @@
 import { transition } from '../domain/delivery.ts';
 import type { MappedRecord, ReplayCandidate, ReplayOutcome, ReplaySelection } from '../domain/ports/ledger.ts';
 import type { LedgerContext } from './context.ts';
+import { isStuck } from './delivery-states.ts';
 import type { Imports } from './imports.ts';
 import { type PendingRow, pendingRecord } from './intake.ts';
 import type { Items } from './items.ts';
@@ -24,7 +25,7 @@ export function createReplay(
     candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
       `WITH found (record_id) AS (
          SELECT i.record_id FROM deliveries d JOIN items i ON i.id = d.item_id
-         WHERE d.state IN (SELECT value FROM json_each(@states)) AND d.state IN ('blocked', 'rejected', 'parked', 'in_doubt')
+         WHERE d.state IN (SELECT value FROM json_each(@states)) AND ${isStuck('d')}
            AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
                 OR i.natural_key IN (SELECT value FROM json_each(@keys)))
            AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
@@ -44,7 +45,7 @@ export function createReplay(
     ),
     doubts: db.prepare<[SelectionParameters], { id: number; itemId: number; importId: number | null }>(
       `SELECT d.id, d.item_id AS itemId, d.import_id AS importId FROM deliveries d JOIN items i ON i.id = d.item_id
-       WHERE d.state IN ('blocked', 'rejected', 'parked', 'in_doubt') AND d.state = 'in_doubt'
+       WHERE ${isStuck('d')} AND d.state = 'in_doubt'
          AND 'in_doubt' IN (SELECT value FROM json_each(@states))
          AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
               OR i.natural_key IN (SELECT value FROM json_each(@keys)))

@@ -141,10 +141,11 @@ export const MIGRATIONS: readonly string[] = [
     sent_at INTEGER,
     settled_at INTEGER
   ) STRICT;
+  -- What partial indexes say of the state is said in the same words by the statements that use them.
   CREATE INDEX deliveries_by_item ON deliveries (item_id, revision);
   -- I3: an item has at most one delivery that is not over.
   CREATE UNIQUE INDEX deliveries_open ON deliveries (item_id)
-    WHERE state IN ('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked');
+    WHERE state NOT IN ('delivered', 'superseded');
   CREATE INDEX deliveries_due ON deliveries (operation, id) WHERE state = 'due';
   CREATE INDEX deliveries_scheduled ON deliveries (due_at) WHERE state IN ('due', 'in_doubt') AND due_at > 0;
   -- A gate's refusal is asked again at due_at, by itself.
@@ -153,7 +154,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX deliveries_importable ON deliveries (id)
     WHERE state = 'due' AND operation = 'product.import' AND import_id IS NULL;
   CREATE INDEX deliveries_by_import ON deliveries (import_id, import_place) WHERE import_id IS NOT NULL;
-  CREATE INDEX deliveries_stuck ON deliveries (id) WHERE state IN ('blocked', 'rejected', 'parked', 'in_doubt');
+  CREATE INDEX deliveries_stuck ON deliveries (id)
+    WHERE (state IN ('blocked', 'rejected') OR state IN ('parked', 'in_doubt'));
 
   -- Several deliveries on their way as one request. A row is there from the claim until it is known what became of the
   -- request, and goes with it: what a member came to stands in its delivery.

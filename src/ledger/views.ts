@@ -15,11 +15,11 @@ import type { JsonObject } from '../lib/json.ts';
 import { findCycles } from './bom-cycles.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
+import { isOpen, isStuck } from './delivery-states.ts';
 import { createItemCounts } from './item-counts.ts';
 import { createItemViews } from './item-views.ts';
 import { createPassportViews } from './passport-views.ts';
 
-const OPEN = "('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')";
 const NEEDS_PERSON = "(d.state IN ('blocked', 'rejected', 'parked') OR (d.state = 'in_doubt' AND d.due_at = 0))";
 
 interface StuckRow {
@@ -71,10 +71,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
        WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND (@source IS NULL OR s.source = @source) AND r.id > @afterId
        ORDER BY r.id LIMIT @limit`,
     ),
-    stuck: db.prepare<
-      [number],
-      StuckRow
-    >(`${stuckColumns} WHERE d.state IN ('blocked', 'rejected', 'parked', 'in_doubt')
+    stuck: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE ${isStuck('d')}
        AND ${NEEDS_PERSON} ORDER BY d.id DESC LIMIT ?`),
     delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE d.id = ?`),
     waitingFor: db.prepare<[number], WaitingGroup>(
@@ -82,7 +79,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
          CASE WHEN i.id IS NULL THEN NULL ELSE coalesce(o.state, 'delivered') END AS state, count(*) AS count
        FROM deliveries d JOIN refs ON refs.item_id = d.item_id
        LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
-       LEFT JOIN deliveries o ON o.item_id = i.id AND o.state IN ${OPEN}
+       LEFT JOIN deliveries o ON o.item_id = i.id AND ${isOpen('o')}
        WHERE d.state = 'waiting' AND i.remote_id IS NULL GROUP BY 1, 2 ORDER BY count DESC, refs.key LIMIT ?`,
     ),
     bomEdges: db.prepare<[], { parent: string; component: string }>(
