@@ -5,6 +5,8 @@ import type { Doorbell, Queues } from '../domain/ports/queues.ts';
 const DEPTH_MAX = 2000;
 /** How many deliveries one doorbell carries. */
 const BELL_SIZE = 100;
+/** The queue is topped up once it has room for so many, so that doorbells are full while there is much to do. */
+const ROOM_MIN = 500;
 
 /**
  * Keeps the `deliver` queue topped up from the ledger. What it knows of the queue it keeps in memory only: after a restart
@@ -52,7 +54,7 @@ export function createFeeder(options: {
   return {
     async fill() {
       let count = 0;
-      while (outstanding() < DEPTH_MAX) {
+      while (DEPTH_MAX - outstanding() >= ROOM_MIN) {
         const limit = DEPTH_MAX - outstanding();
         const due = await ledger.dueDeliveries({ afterId, limit, held: held() });
         const fresh = due.filter(({ id }) => !rung.has(id) && !inHand.has(id));
