@@ -18,15 +18,19 @@ interface KnownRecord {
   id: number;
   hash: string;
   state: string;
-  place: string;
   missing: number;
 }
 
 /** The way of records into the ledger. Each function is the body of one transaction. */
 export interface Intake {
   startRun(start: RunStart): StartedRun;
+  /**
+   * The ids of a page's records where none of them is new, changed, or on its way through the mapping; null otherwise. A
+   * read: nothing is written, and nothing counted.
+   */
+  passOver(page: PageToStage): Iterable<number> | null;
   /** Leaves `seen` as it is: the page's records, which it gives by id, belong there once they are durable. */
-  stagePage(page: PageToStage): StagedPage & { ids: number[] };
+  stagePage(page: PageToStage): { changed: number; ids: Iterable<number> };
   endStream(end: StreamEnd): { missing: number; guarded: string | null };
   endRun(end: { runId: number; result: RunResult; error?: string }): void;
   pendingRecords(request: { source: string; afterId: number; limit: number }): PendingRecord[];
@@ -52,8 +56,15 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
     setCursor: db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
     insertRunStream: db.prepare<[number | bigint, number]>('INSERT INTO run_streams (run_id, stream_id) VALUES (?, ?)'),
     findRecord: db.prepare<[number, string], KnownRecord>(
-      'SELECT id, hash, state, place, missing_since IS NOT NULL AS missing FROM records WHERE stream_id = ? AND key = ?',
+      'SELECT id, hash, state, missing_since IS NOT NULL AS missing FROM records WHERE stream_id = ? AND key = ?',
     ),
+    // Of a record in quarantine the place is kept true, so that it is never passed over.
+    unchanged: db
+      .prepare<[number, string, string], number>(
+        `SELECT id FROM records WHERE stream_id = +? AND key = +? AND hash = +?
+         AND (state = 'mapped' OR state = 'excluded') AND missing_since IS NULL`,
+      )
+      .pluck(),
     insertRecord: db.prepare<[number, string, string, string, string, string, string | null, number]>(
       `INSERT INTO records (stream_id, key, hash, raw, place, version, state, source_issues, run_id)
        VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)`,
@@ -62,14 +73,23 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
       `UPDATE records SET hash = ?, raw = ?, place = ?, version = version + 1, state = ?, source_issues = ?, run_id = ?,
        missing_since = NULL WHERE id = ?`,
     ),
-    moveRecord: db.prepare<[string, number]>('UPDATE records SET place = ? WHERE id = ?'),
+    moveRecord: db.prepare<[{ place: string; id: number }]>(
+      'UPDATE records SET place = @place WHERE id = @id AND place <> @place',
+    ),
     foundItems: db.prepare<[number]>('UPDATE items SET missing_since = NULL WHERE record_id = ?'),
     countPage: db.prepare<[number, number, number, number]>(
       'UPDATE run_streams SET read = read + ?, unchanged = unchanged + ? WHERE run_id = ? AND stream_id = ?',
     ),
-    presentRecords: db.prepare<[number], { id: number }>(
-      'SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL',
-    ),
+    presentRecords: db
+      .prepare<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL')
+      .pluck(),
+    // Counted in two indexes, without a look at the records.
+    presentCount: db
+      .prepare<[{ streamId: number }], number>(
+        `SELECT (SELECT count(*) FROM records WHERE stream_id = @streamId)
+         - (SELECT count(*) FROM records WHERE stream_id = @streamId AND missing_since IS NOT NULL)`,
+      )
+      .pluck(),
     readCount: db.prepare<[number, number], { read: number }>(
       'SELECT read FROM run_streams WHERE run_id = ? AND stream_id = ?',
     ),
@@ -106,7 +126,11 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
    * The stored record that this row is: of rows with one identity, the first that this run has not seen yet. Those that
    * it has seen are the first ones, so the search doubles its stride and then halves it: a file of equal rows stays cheap.
    */
-  function identify(record: IncomingRecord, streamId: number, seen: SeenRecords): { key: string; known?: KnownRecord } {
+  function identify(
+    record: IncomingRecord,
+    streamId: number,
+    seen: Pick<SeenRecords, 'has'>,
+  ): { key: string; known?: KnownRecord } {
     const occurrence = (n: number) => {
       const key = recordKey(record.identity, n);
       const known = sql.findRecord.get(streamId, key);
@@ -150,6 +174,19 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
     return known.id;
   }
 
+  function unseen(streamId: number, seen: SeenRecords): number[] {
+    const gone: number[] = [];
+    for (const id of sql.presentRecords.iterate(streamId)) if (!seen.has(id)) gone.push(id);
+    return gone;
+  }
+
+  function count(
+    { runId, streamId }: { runId: number; streamId: number },
+    { read, unchanged }: { read: number; unchanged: number },
+  ): void {
+    if (read > 0) sql.countPage.run(read, unchanged, runId, streamId);
+  }
+
   return {
     startRun({ source, trigger, streams, mappingRevision }) {
       const now = clock.now();
@@ -171,42 +208,52 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
       return { runId, cursors };
     },
 
-    stagePage({ runId, source, stream, records, seen: seenBefore, hold, cursor }) {
+    passOver({ source, stream, records, seen }) {
+      const { id: streamId } = streamOf(source, stream);
+      const ids = new Set<number>();
+      const isPassed = (record: IncomingRecord): boolean => {
+        const id = sql.unchanged.get(streamId, recordKey(record.identity, 1), record.hash);
+        // A row that is repeated is told from the first one by what was seen before.
+        if (id === undefined || ids.has(id) || seen.has(id)) return false;
+        ids.add(id);
+        return true;
+      };
+      // One transaction, so that the file is locked for reading once.
+      return db.transaction(() => (records.every(isPassed) ? ids : null))();
+    },
+
+    stagePage({ runId, source, stream, records, seen: seenBefore, hold, cursor, uncounted = 0 }) {
       const { id: streamId } = streamOf(source, stream);
       const into = { streamId, runId, state: hold ? ('stale' as const) : ('pending' as const) };
       const ids = new Set<number>();
-      const seen = { has: (id: number) => ids.has(id) || seenBefore.has(id), add: (id: number) => void ids.add(id) };
+      const seen = { has: (id: number) => ids.has(id) || seenBefore.has(id) };
       let changed = 0;
       for (const record of records) {
         const { key, known } = identify(record, streamId, seen);
         if (known && isSettled(known) && known.hash === record.hash) {
-          seen.add(known.id);
+          ids.add(known.id);
           // The place of an unchanged row is only kept true where people look at it.
-          const place = JSON.stringify(record.place);
-          if (known.state === 'quarantined' && known.place !== place) sql.moveRecord.run(place, known.id);
+          if (known.state === 'quarantined') sql.moveRecord.run({ place: JSON.stringify(record.place), id: known.id });
           continue;
         }
-        seen.add(stageRecord(record, key, known, into));
+        ids.add(stageRecord(record, key, known, into));
         changed += 1;
       }
-      sql.countPage.run(records.length, records.length - changed, runId, streamId);
+      count({ runId, streamId }, { read: records.length + uncounted, unchanged: records.length - changed + uncounted });
       // I1: the cursor moves only with its page.
       if (cursor !== undefined) sql.setCursor.run(JSON.stringify(cursor), streamId);
-      return { changed, ids: [...ids] };
+      return { changed, ids };
     },
 
-    endStream({ runId, source, stream, seen, flagItems, guard }) {
+    endStream({ runId, source, stream, seen, flagItems, guard, uncounted = 0 }) {
       const row = streamOf(source, stream);
+      count({ runId, streamId: row.id }, { read: uncounted, unchanged: uncounted });
       let missing = 0;
       let guarded: string | null = null;
       if (seen) {
         const read = sql.readCount.get(runId, row.id)?.read ?? 0;
-        const gone: number[] = [];
-        let present = 0;
-        for (const { id } of sql.presentRecords.iterate(row.id)) {
-          present += 1;
-          if (!seen.has(id)) gone.push(id);
-        }
+        const present = sql.presentCount.get({ streamId: row.id }) ?? 0;
+        const gone = seen.size() === present ? [] : unseen(row.id, seen);
         missing = gone.length;
         guarded = guardAgainst({ missing, present, read, before: row.completeRead, guard });
         if (guarded === null) {

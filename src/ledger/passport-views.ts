@@ -19,8 +19,10 @@ const STATE = `CASE
   WHEN json_extract(q.baseline, '$.status') IS NOT NULL THEN json_extract(q.baseline, '$.status')
   WHEN q.id IS NULL AND @wanted IS NOT NULL AND p.missing_since IS NULL AND p.record_id IS NOT NULL THEN 'incomplete'
   ELSE 'none' END`;
-const FROM = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key
-  LEFT JOIN deliveries d ON d.item_id = q.id AND ${isOpen('d')}`;
+const DELIVERY = `LEFT JOIN deliveries d ON d.item_id = q.id AND ${isOpen('d')}`;
+const FROM = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key ${DELIVERY}`;
+const FROM_PASSPORTS = `FROM items q CROSS JOIN items p ON q.kind = 'passport' AND p.key = q.key ${DELIVERY}`;
+const IS_PRODUCT = `p.kind = 'product' AND (@sources = '[]' OR p.source IN (SELECT value FROM json_each(@sources)))`;
 
 interface PassportRow extends JudgedProduct {
   state: PassportState;
@@ -43,10 +45,9 @@ export function createPassportViews(
        WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name) ORDER BY p.key = @name DESC LIMIT 1`,
     ),
     counts: db.prepare<[{ sources: string; wanted: PassportStatus | null }], { state: PassportState; n: number }>(
-      `SELECT ${STATE} AS state, count(*) AS n ${FROM}
-       WHERE p.kind = 'product' AND (@sources = '[]' OR p.source IN (SELECT value FROM json_each(@sources)))
-       GROUP BY 1`,
+      `SELECT ${STATE} AS state, count(*) AS n ${wanted === null ? FROM_PASSPORTS : FROM} WHERE ${IS_PRODUCT} GROUP BY 1`,
     ),
+    products: db.prepare<[{ sources: string }], number>(`SELECT count(*) FROM items p WHERE ${IS_PRODUCT}`).pluck(),
   };
 
   return {
@@ -65,9 +66,17 @@ export function createPassportViews(
 
     passportCounts(sources) {
       const counts: PassportCounts = {};
-      const rows = sql.counts.all({ sources: JSON.stringify(sources ?? []), wanted });
+      const listed = JSON.stringify(sources ?? []);
+      const rows = sql.counts.all({ sources: listed, wanted });
       for (const { state, n } of rows) counts[state] = n;
+      // Where none is wanted by itself, products without one were not looked at: that is where nearly all of them stand.
+      const others = wanted === null ? (sql.products.get({ sources: listed }) ?? 0) - sum(rows) : 0;
+      if (others > 0) counts.none = (counts.none ?? 0) + others;
       return counts;
     },
   };
+}
+
+function sum(rows: readonly { n: number }[]): number {
+  return rows.reduce((total, { n }) => total + n, 0);
 }

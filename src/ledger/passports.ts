@@ -52,6 +52,8 @@ const COLUMNS = `p.id, p.key, p.natural_key AS naturalKey, p.source, p.appeared_
   (p.missing_since IS NOT NULL OR p.record_id IS NULL) AS gone,
   q.id AS passportId, q.desired, q.baseline, q.stirred`;
 const CANDIDATE = `${COLUMNS} FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
+/** Where no passport is wanted by itself, products without one are not looked at. */
+const CANDIDATE_WITH_PASSPORT = `${COLUMNS} FROM items q CROSS JOIN items p ON q.kind = 'passport' AND p.key = q.key`;
 
 /** What is wanted and acknowledged of passports that are as they should be, as the ledger writes it. */
 const AT_REST = {
@@ -71,20 +73,22 @@ export function createPassports(context: LedgerContext, items: Items): Passports
   const completeness = createCompleteness(db, rules);
   const wanted = wantedByPolicy(rules);
   const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });
+  const first = wanted === null ? 'q' : 'p';
   const sql = {
     // Those that are at rest are passed over by their texts, so that a judgement of a million takes a second or two.
     candidates: db.prepare<
       [{ afterKey: string; limit: number; wanted: string | null; asWanted: string } & typeof AT_REST],
       CandidateRow
     >(
-      `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND p.key > @afterKey AND p.remote_id IS NOT NULL AND (
+      `SELECT ${wanted === null ? CANDIDATE_WITH_PASSPORT : CANDIDATE}
+       WHERE p.kind = 'product' AND ${first}.key > @afterKey AND p.remote_id IS NOT NULL AND (
          (q.id IS NULL AND @wanted IS NOT NULL) OR q.stirred = 1
          OR (q.id IS NOT NULL AND (p.missing_since IS NOT NULL OR p.record_id IS NULL))
          OR (q.desired <> @asWanted AND q.desired NOT LIKE '{"because":"person"%'
              AND NOT (q.desired = @published AND coalesce(q.baseline, '') = @isPublished)
              AND NOT (@wanted IS NULL AND q.desired = @initialized AND coalesce(q.baseline, '') = @isInitialized)
              AND NOT (@wanted IS NULL AND q.desired = @none)))
-       ORDER BY p.key LIMIT @limit`,
+       ORDER BY ${first}.key LIMIT @limit`,
     ),
     product: db.prepare<[{ name: string }], CandidateRow>(
       `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name)

@@ -62,6 +62,7 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX records_pending ON records (stream_id, id) WHERE state = 'pending';
   CREATE INDEX records_stale ON records (stream_id) WHERE state = 'stale';
+  CREATE INDEX records_missing ON records (stream_id) WHERE missing_since IS NOT NULL;
   CREATE INDEX records_quarantined ON records (stream_id, id) WHERE state = 'quarantined';
 
   CREATE TABLE items (

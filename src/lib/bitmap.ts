@@ -2,10 +2,13 @@
 export interface Bitmap {
   has(index: number): boolean;
   add(index: number): void;
+  /** How many it holds. */
+  size(): number;
 }
 
 export function createBitmap(): Bitmap {
   let bytes = new Uint8Array(1024);
+  let size = 0;
   return {
     has: (index) => ((bytes[index >>> 3] ?? 0) & (1 << (index & 7))) !== 0,
     add(index) {
@@ -15,7 +18,11 @@ export function createBitmap(): Bitmap {
         grown.set(bytes);
         bytes = grown;
       }
-      bytes[at] = (bytes[at] ?? 0) | (1 << (index & 7));
+      const before = bytes[at] ?? 0;
+      const after = before | (1 << (index & 7));
+      if (after !== before) size += 1;
+      bytes[at] = after;
     },
+    size: () => size,
   };
 }

@@ -83,11 +83,13 @@ async function pullStream(
   const omitted = new Set(omit);
   const hold = stream.snapshot && stream.key.length === 0;
   let read = 0;
+  let uncounted = 0;
   for await (const page of stream.read(cursor, abort)) {
     if (abort.aborted) return;
     const records = page.rows.map((row) => incomingRecord(row, stream.key, omitted));
-    const toStage = { runId, source, stream: stream.name, records, seen, hold, ...cursorOf(page) };
+    const toStage = { runId, source, stream: stream.name, records, seen, hold, uncounted, ...cursorOf(page) };
     const staged = await untilWritable(() => ledger.stagePage(toStage), patience, abort);
+    uncounted = staged.counted ? 0 : uncounted + records.length;
     read += records.length;
     const { done = null, total = null } = page.progress ?? {};
     emit({ type: 'page', source, stream: stream.name, read, changed: staged.changed, done, total });
@@ -95,7 +97,7 @@ async function pullStream(
   }
   if (abort.aborted) return;
   const flagItems = !ignoreMissing;
-  const end = { runId, source, stream: stream.name, seen: stream.snapshot ? seen : null, flagItems, guard };
+  const end = { runId, source, stream: stream.name, seen: stream.snapshot ? seen : null, flagItems, guard, uncounted };
   await untilWritable(() => ledger.endStream(end), patience, abort);
   if (hold) await onChanged(source);
 }

@@ -101,6 +101,42 @@ describe('intake', () => {
     expect(fixture.ledger.views.item('product', '2')?.missing).toBe(false);
   });
 
+  it('writes nothing for a page that changes nothing, and counts it with the next write', async () => {
+    const { ledger } = fixture;
+    await pullRows(ledger, { rows: [row('1'), row('2'), row('3')] });
+    await mapRows(ledger, ({ id }) => items(product(text(id))));
+    const streams = [{ name: 'default', snapshot: true }];
+    const start = { source: 'erp', trigger: 'cli' as const, streams, mappingRevision: 'r1' };
+    const { runId } = await ledger.startRun(start);
+    const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), hold: false };
+    const accounts = () => ledger.views.run(runId)?.streams;
+
+    const first = { ...page, records: [row('1'), row('2')], uncounted: 0 };
+    expect(await ledger.stagePage(first)).toEqual({ changed: 0, counted: false });
+    expect(accounts()).toMatchObject([{ read: 0, unchanged: 0 }]);
+    // A row that was there before is another one, so that page is stored with what was read until then.
+    const second = { ...page, records: [row('3'), row('1')], uncounted: 2 };
+    expect(await ledger.stagePage(second)).toEqual({ changed: 1, counted: true });
+    expect(accounts()).toMatchObject([{ read: 4, unchanged: 3 }]);
+    const third = { ...page, records: [row('4')], cursor: { at: 4 }, uncounted: 0 };
+    expect(await ledger.stagePage(third)).toEqual({ changed: 1, counted: true });
+
+    const end = { ...page, flagItems: true, guard: { maxMissing: 0, maxDrop: 0 } };
+    expect(await ledger.endStream({ ...end, uncounted: 7 })).toEqual({ missing: 0, guarded: null });
+    expect(accounts()).toMatchObject([{ read: 12, unchanged: 10 }]);
+  });
+
+  it('counts what is unchanged now and then, for whoever looks at a long run', async () => {
+    const { ledger } = fixture;
+    await pullRows(ledger, { rows: [row('1')] });
+    await mapRows(ledger, () => ({ status: 'excluded' }));
+    const streams = [{ name: 'default', snapshot: true }];
+    const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
+    const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), hold: false, records: [row('1')] };
+    expect(await ledger.stagePage({ ...page, uncounted: 20_000 })).toEqual({ changed: 0, counted: true });
+    expect(ledger.views.run(runId)?.streams).toMatchObject([{ read: 20_001, unchanged: 20_001 }]);
+  });
+
   it('moves the cursor only with its page', async () => {
     const start = {
       source: 'erp',
@@ -110,7 +146,7 @@ describe('intake', () => {
     };
     const { runId } = await fixture.ledger.startRun(start);
     const broken = { ...row('1'), raw: null as unknown as string };
-    const seen = { has: () => false, add: () => undefined };
+    const seen = createBitmap();
     const page = { runId, source: 'erp', stream: 's', records: [broken], seen, hold: false, cursor: { at: 1 } };
     await expect(fixture.ledger.stagePage(page)).rejects.toThrow();
     expect((await fixture.ledger.startRun(start)).cursors['s']).toBeNull();

@@ -107,7 +107,7 @@ export async function pullRows(
     mappingRevision: revision,
   });
   const seen = createBitmap();
-  const page = await ledger.stagePage({ runId, source: 'erp', stream, records: rows, seen, hold });
+  const page = await ledger.stagePage({ runId, source: 'erp', stream, records: rows, seen, hold, uncounted: 0 });
   const end = await ledger.endStream({
     runId,
     source: 'erp',
@@ -115,6 +115,7 @@ export async function pullRows(
     seen: snapshot ? seen : null,
     flagItems: true,
     guard: { maxMissing: 0.5, maxDrop: 0.5 },
+    uncounted: page.counted ? 0 : rows.length,
   });
   await ledger.endRun({ runId, result: 'complete' });
   return { runId, ...page, ...end };

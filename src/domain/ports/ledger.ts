@@ -48,17 +48,25 @@ export interface PageToStage {
   hold: boolean;
   /** Stored with the page (I1). Absent where the connector gives none. */
   cursor?: JsonValue;
+  /**
+   * Unchanged records of earlier pages that are not counted yet, to be counted with this one. Where it is given, a page that
+   * changes nothing may be left to be counted later as well: that spares a write for each page of an unchanged export.
+   */
+  uncounted?: number;
 }
 
 export interface StagedPage {
   /** Records that go on to be mapped. */
   changed: number;
+  /** False where nothing was written, not even the count. */
+  counted: boolean;
 }
 
 /** The record ids that a run has seen in a stream: what tells repeated rows apart, and what is missing at the end. */
 export interface SeenRecords {
   has(id: number): boolean;
   add(id: number): void;
+  size(): number;
 }
 
 /** Limits within which records may vanish before a read is taken for a broken export. Fractions from 0 to 1. */
@@ -76,6 +84,8 @@ export interface StreamEnd {
   /** Whether the items of missing records are marked as missing too. */
   flagItems: boolean;
   guard: MissingGuard;
+  /** Unchanged records that are not counted yet. */
+  uncounted?: number;
 }
 
 export type RunResult = 'complete' | 'failed' | 'interrupted';
