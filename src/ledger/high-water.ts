@@ -20,10 +20,10 @@ export interface Mark {
 
 /** Keeps the number of commits, in the ledger and in its mark. */
 export interface HighWater {
-  /** Counts a commit. For use inside its transaction. */
-  raise(): void;
-  /** Mirrors the number in the mark, once the transaction is durable. Costs no fsync. */
-  mirror(): void;
+  /** Counts a commit, and gives the number. For use inside its transaction. */
+  raise(): number;
+  /** Mirrors the number of a transaction in the mark, once that is durable. Costs no fsync. */
+  mirror(generation: number): void;
   /** Brings the mark to the disk and lets go of it; a second call changes nothing. */
   close(): void;
 }
@@ -44,17 +44,17 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
        ON CONFLICT DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING CAST(value AS INTEGER)`,
     )
     .pluck();
-  let generation = count.get() ?? 0;
+  const first = count.get() ?? 0;
   const handle = writable(() => openSync(markOf(file), openFlags(file), 0o600));
 
   let closed = false;
 
-  function write(): void {
+  function write(generation: number): void {
     writeSync(handle, markText({ ledgerId, generation }), 0);
   }
   try {
     writable(() => {
-      write();
+      write(first);
       fsyncSync(handle);
     });
   } catch (error) {
@@ -62,12 +62,10 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
     throw error;
   }
   return {
-    raise() {
-      generation = count.get() ?? generation;
-    },
-    mirror() {
+    raise: () => count.get() ?? first,
+    mirror(generation) {
       try {
-        write();
+        write(generation);
       } catch (error) {
         // What was committed stands, and whoever waits for it hears so: a mark that lags is written again by the next commit.
         if (systemCodeOf(error) === undefined) throw error;

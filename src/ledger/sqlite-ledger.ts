@@ -19,6 +19,7 @@ import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { acquireLock, type LedgerHolder, type LedgerLock } from './lock.ts';
+import { createLogSync, type LogSync } from './log-sync.ts';
 import { createMeta, type Meta } from './meta.ts';
 import { createNamedDoubts } from './named-doubts.ts';
 import { createPassports } from './passports.ts';
@@ -62,6 +63,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const { file, target, clock } = options;
   const lock = acquireLock(file, () => readHolder(file));
   let db: Sqlite | null = null;
+  let highWater: HighWater | null = null;
   try {
     db = openDatabase(file);
     assertNotRestored(db, file);
@@ -77,9 +79,11 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       'holder',
       JSON.stringify({ pid: process.pid, command: options.command, since: new Date(clock.now()).toISOString() }),
     );
-    const highWater = createHighWater(db, file, id);
-    return compose(db, { id, meta, highWater, lock }, { ...options, epoch });
+    highWater = createHighWater(db, file, id);
+    const log = createLogSync(db, file);
+    return compose(db, { id, meta, highWater, log, lock }, { ...options, epoch });
   } catch (error) {
+    highWater?.close();
     db?.close();
     lock.release();
     throw ledgerFaultOf(error) ?? error;
@@ -123,7 +127,7 @@ export function bindTarget(bound: string, asked: string, file: string): void {
 
 function compose(
   db: Sqlite,
-  { id, meta, highWater, lock }: { id: string; meta: Meta; highWater: HighWater; lock: LedgerLock },
+  { id, meta, highWater, log, lock }: { id: string; meta: Meta; highWater: HighWater; log: LogSync; lock: LedgerLock },
   options: SqliteLedgerOptions & { epoch: string },
 ): SqliteLedger {
   const { clock, profile, passportRules, epoch, target } = options;
@@ -144,7 +148,7 @@ function compose(
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDoubts(context);
   const prune = createPrune(context);
-  const commit = createGroupCommit(db, { highWater, lost: () => lock.lost() });
+  const commit = createGroupCommit(db, { highWater, log, lost: () => lock.lost() });
   const followClock = createFollowClock({ db, clock, commit });
 
   /** A read that compares times with the present. */
@@ -156,7 +160,7 @@ function compose(
   return {
     id,
     views: createViews(db, passportRules),
-    lost: () => lock.lost(),
+    lost: () => commit.failed() ?? lock.lost(),
     recover: (settlingDelayMs) =>
       commit.run(() => {
         followClock.atStart();
@@ -204,10 +208,11 @@ function compose(
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {
-      commit.close();
+      await commit.close();
       try {
         highWater.close();
       } finally {
+        log.close();
         db.close();
         lock.release();
       }
