@@ -24,7 +24,7 @@ export function createDoubtful({ db, clock, profile }: LedgerContext, items: Ite
   const sql = {
     list: db.prepare<[ReturnType<typeof heldDoubts> & { now: number; limit: number }], DeliveryRow>(
       `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt'
-       AND d.due_at <= @now AND ${IS_HELD_DOUBT} IS NOT TRUE ORDER BY d.due_at LIMIT @limit`,
+       AND d.due_at <= +@now AND ${IS_HELD_DOUBT} IS NOT TRUE ORDER BY d.due_at LIMIT +@limit`,
     ),
     sending: db.prepare<[], { id: number; itemId: number }>(
       "SELECT id, item_id AS itemId FROM deliveries WHERE state = 'sending'",

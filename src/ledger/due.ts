@@ -41,7 +41,7 @@ export function createDue({ db, clock }: LedgerContext): Due {
     ),
     next: db.prepare<[HeldDoubts & { operations: string; after: number }], { at: number }>(
       `SELECT d.due_at AS at FROM deliveries d
-       WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.due_at > @after
+       WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.due_at > +@after
          AND CASE d.state WHEN 'due' THEN d.operation NOT IN (SELECT value FROM json_each(@operations))
              ELSE ${IS_HELD_DOUBT} IS NOT TRUE END
        ORDER BY d.due_at LIMIT 1`,
