@@ -43,6 +43,8 @@ export interface SqliteLedgerOptions {
   clock: Clock;
   /** The command that holds the ledger, for the message that another process gets. */
   command: string;
+  /** How what is committed comes to the disk; a test in virtual time does not wait for a real one. */
+  openLog?: (db: Sqlite, file: string) => LogSync;
 }
 
 /** The ledger on SQLite, together with its read side and the id that names it to the queues. */
@@ -80,7 +82,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       JSON.stringify({ pid: process.pid, command: options.command, since: new Date(clock.now()).toISOString() }),
     );
     highWater = createHighWater(db, file, id);
-    const log = createLogSync(db, file);
+    const log = (options.openLog ?? createLogSync)(db, file);
     return compose(db, { id, meta, highWater, log, lock }, { ...options, epoch });
   } catch (error) {
     highWater?.close();

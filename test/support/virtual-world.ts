@@ -24,6 +24,7 @@ import { seededRandom } from './chaos.ts';
 import { items, mapRows, NO_PASSPORTS, plainEncode, plainEncodeImport, pullRows, row, TARGET, text } from './ledger.ts';
 import { createPlainQueues } from './plain-queues.ts';
 import { createRecordingLog } from './recording-log.ts';
+import { syncedBySqlite } from './synced-by-sqlite.ts';
 import { createVirtualTime, type VirtualTime } from './virtual-time.ts';
 
 /** A request that the model of the API gets. */
@@ -117,6 +118,7 @@ export async function createVirtualWorld(options: {
     close: async () => undefined,
   };
   const ledger = openSqliteLedger({
+    openLog: syncedBySqlite,
     file: join(folder, 'ledger.db'),
     target: TARGET,
     profile,

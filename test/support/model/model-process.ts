@@ -26,6 +26,7 @@ import { createMapQueue } from '../../../src/pipeline/map-queue.ts';
 import { pull } from '../../../src/pipeline/pull.ts';
 import { type ReplayRequest, replay } from '../../../src/pipeline/replay.ts';
 import { createRecordingLog } from '../recording-log.ts';
+import { syncedBySqlite } from '../synced-by-sqlite.ts';
 import type { Fence } from './fence.ts';
 import type { Milestones } from './milestones.ts';
 import { type ModelSource, SOURCE } from './model-source.ts';
@@ -82,6 +83,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     transport: fence.around(options.transport),
   });
   const opened = openSqliteLedger({
+    openLog: syncedBySqlite,
     file,
     target: BASE_URL,
     profile,
