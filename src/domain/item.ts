@@ -23,6 +23,11 @@ export interface ItemRef {
 export const REF_ROLES = ['product', 'material', 'component'] as const;
 export type RefRole = (typeof REF_ROLES)[number];
 
+/** Whether things of this kind point to items: a BOM item does, and a passport to its product. */
+export function hasRefs(kind: SubjectKind): boolean {
+  return kind === 'bom_item' || kind === 'passport';
+}
+
 /** The kind of item that each role points to. */
 export const REF_KINDS: Record<RefRole, ItemKind> = { product: 'product', material: 'material', component: 'product' };
 

@@ -1,5 +1,5 @@
 import { type Operation, type Reason, transition } from '../domain/delivery.ts';
-import type { RefRole } from '../domain/item.ts';
+import { hasRefs, type RefRole } from '../domain/item.ts';
 import type { Claim, Encode } from '../domain/ports/ledger.ts';
 import type { Write } from '../domain/ports/target.ts';
 import { changedFields } from '../domain/reconcile.ts';
@@ -7,7 +7,6 @@ import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
 import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERY, SELECT_REFS } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
-import { hasRefs } from './items.ts';
 import type { Passports } from './passports.ts';
 
 /** Steps of a passport that are taken for complete products alone. */

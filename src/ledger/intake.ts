@@ -1,17 +1,17 @@
-import type { Issue } from '../domain/issue.ts';
 import type {
   PageToStage,
   PendingRecord,
   RunResult,
   RunStart,
   SeenRecords,
-  StagedPage,
   StartedRun,
   StreamEnd,
 } from '../domain/ports/ledger.ts';
-import { type IncomingRecord, type Place, recordKey } from '../domain/record.ts';
-import type { JsonObject, JsonValue } from '../lib/json.ts';
-import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import { type IncomingRecord, recordKey } from '../domain/record.ts';
+import type { JsonValue } from '../lib/json.ts';
+import { type LedgerContext, parseJsonOrNull } from './context.ts';
+import { guardAgainst } from './missing-guard.ts';
+import { type PendingRow, pendingRecord } from './pending-record.ts';
 import type { Restored } from './restored.ts';
 
 interface KnownRecord {
@@ -299,47 +299,4 @@ interface StreamRow {
   cursor: string | null;
   revision: string;
   completeRead: number | null;
-}
-
-/** A stored record as the SQL of this folder selects it for mapping. */
-export interface PendingRow {
-  id: number;
-  version: number;
-  source: string;
-  stream: string;
-  raw: string;
-  place: string;
-  /** What the connector found wrong. */
-  issues: string | null;
-}
-
-export function pendingRecord(row: PendingRow): PendingRecord {
-  return {
-    id: row.id,
-    version: row.version,
-    source: row.source,
-    stream: row.stream,
-    fields: parseJson<JsonObject>(row.raw),
-    place: parseJson<Place>(row.place),
-    issues: parseJsonOrNull<Issue[]>(row.issues) ?? [],
-  };
-}
-
-function guardAgainst(read: {
-  missing: number;
-  present: number;
-  read: number;
-  before: number | null;
-  guard: { maxMissing: number; maxDrop: number };
-}): string | null {
-  const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;
-  const missingShare = read.present === 0 ? 0 : read.missing / read.present;
-  if (read.missing > 0 && missingShare > read.guard.maxMissing) {
-    return `${read.missing} of ${read.present} records are missing from this export (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
-  }
-  const drop = read.before === null || read.before === 0 ? 0 : 1 - read.read / read.before;
-  if (drop > read.guard.maxDrop) {
-    return `This export has ${read.read} rows where the last one had ${read.before} (${percent(drop)} less, allowed are ${percent(read.guard.maxDrop)}), so no record was marked as missing.`;
-  }
-  return null;
 }

@@ -6,7 +6,7 @@ import {
   type Reason,
   transition,
 } from '../domain/delivery.ts';
-import type { Item, ItemContent, ItemKind, ItemRef, SubjectKind } from '../domain/item.ts';
+import { hasRefs, type Item, type ItemContent, type ItemKind, type ItemRef, type SubjectKind } from '../domain/item.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
 import { nextStep, type PassportDesire, type PassportStatus } from '../domain/passport.ts';
 import { type Difference, difference } from '../domain/reconcile.ts';
@@ -14,23 +14,9 @@ import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 import { isOpen } from './delivery-states.ts';
+import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
 import { statusText } from './passport-items.ts';
 import type { Restored, Suspicion } from './restored.ts';
-
-export interface ItemRow {
-  id: number;
-  kind: SubjectKind;
-  key: string;
-  naturalKey: string | null;
-  recordId: number | null;
-  desired: string;
-  desiredHash: string;
-  baseline: string | null;
-  baselineHash: string | null;
-  remoteId: string | null;
-  revision: number;
-  missingSince: number | null;
-}
 
 export interface OpenDelivery {
   id: number;
@@ -46,17 +32,9 @@ export interface OpenDelivery {
 /** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
 export type Staged = 'due' | 'waiting' | 'blocked' | null;
 
-const ITEM_COLUMNS = `id, kind, key, natural_key AS naturalKey, record_id AS recordId, desired, desired_hash AS desiredHash,
-  baseline, baseline_hash AS baselineHash, remote_id AS remoteId, revision, missing_since AS missingSince`;
-
 /** True while bytes of this delivery may be at the API: it has to come to an end before anything follows it. */
 function mayHaveArrived(delivery: OpenDelivery): boolean {
   return IN_FLIGHT_STATES.includes(delivery.state) || delivery.uncertain === 1;
-}
-
-/** Products and materials point to nothing. */
-export function hasRefs(kind: SubjectKind): boolean {
-  return kind === 'bom_item' || kind === 'passport';
 }
 
 /** Items and the one open delivery that each may have. For use inside a transaction. */

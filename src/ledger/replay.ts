@@ -3,8 +3,8 @@ import type { MappedRecord, ReplayCandidate, ReplayOutcome, ReplaySelection } fr
 import type { LedgerContext } from './context.ts';
 import { isStuck } from './delivery-states.ts';
 import type { Imports } from './imports.ts';
-import { type PendingRow, pendingRecord } from './intake.ts';
 import type { Items } from './items.ts';
+import { type PendingRow, pendingRecord } from './pending-record.ts';
 import type { Restored } from './restored.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 import type { Staging } from './staging.ts';

@@ -1,10 +1,10 @@
 import { type Operation, transition } from '../domain/delivery.ts';
-import type { SubjectKind } from '../domain/item.ts';
+import { hasRefs, type SubjectKind } from '../domain/item.ts';
 import type { ImportSettlement, Settled, Settlement, Verdict } from '../domain/ports/ledger.ts';
 import type { LedgerContext } from './context.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
-import { hasRefs, type Items } from './items.ts';
+import type { Items } from './items.ts';
 import { presenceOf } from './known-content.ts';
 import { MOVES } from './moves.ts';
 import type { Passports } from './passports.ts';

@@ -5,7 +5,8 @@ import { naturalKeyOf } from '../domain/natural-key.ts';
 import type { MappedRecord, StageSummary } from '../domain/ports/ledger.ts';
 import { formatPlace, type Place } from '../domain/record.ts';
 import { type LedgerContext, parseJson } from './context.ts';
-import type { ItemRow, Items } from './items.ts';
+import type { ItemRow } from './item-row.ts';
+import type { Items } from './items.ts';
 
 type ItemName = Pick<MappedItem, 'kind' | 'key'>;
 type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'>;

@@ -147,7 +147,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
 
 describeSmallDisk('a daemon whose disk is full', () => {
   const queue = quickQueue();
-  const COUNT = 120;
+  const COUNT = 400;
   const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
   let world: World;
   let disk: SmallDisk;
@@ -159,7 +159,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
       // Slow enough for requests to be under way when the disk becomes full.
       sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 100 }] },
     });
-    disk = mountSmallDisk(join(world.folder, 'data'), 8);
+    disk = mountSmallDisk(join(world.folder, 'data'), 32);
   });
   afterEach(async () => {
     disk.remove();

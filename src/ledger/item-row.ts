@@ -1,0 +1,20 @@
+import type { SubjectKind } from '../domain/item.ts';
+
+/** An item, as a statement over `ITEM_COLUMNS` gives it. */
+export interface ItemRow {
+  id: number;
+  kind: SubjectKind;
+  key: string;
+  naturalKey: string | null;
+  recordId: number | null;
+  desired: string;
+  desiredHash: string;
+  baseline: string | null;
+  baselineHash: string | null;
+  remoteId: string | null;
+  revision: number;
+  missingSince: number | null;
+}
+
+export const ITEM_COLUMNS = `id, kind, key, natural_key AS naturalKey, record_id AS recordId, desired, desired_hash AS desiredHash,
+  baseline, baseline_hash AS baselineHash, remote_id AS remoteId, revision, missing_since AS missingSince`;
