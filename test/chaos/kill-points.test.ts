@@ -14,14 +14,14 @@ import { type DiskCall, describeStrace, runTraced, straceAvailable } from '../su
 
 interface Point {
   call: DiskCall;
-  /** The how many-th of its kind in a thread of the process. */
+  /** The how many-th of its kind in the process. */
   when: number;
 }
 
 /** What the slice is drawn from: calls that every sync gets to, while requests are under way. */
 const AMID = [
   { call: 'pwrite64', first: 100, count: 220 },
-  { call: 'fdatasync', first: 1, count: 5 },
+  { call: 'fdatasync', first: 2, count: 15 },
 ] as const;
 const CALLS: readonly DiskCall[] = ['pwrite64', 'fsync', 'fdatasync', 'ftruncate', 'unlink', 'mkdir'];
 const SLICE = 3;

@@ -72,9 +72,9 @@ async function recordedSync(world: CutWorld): Promise<DiskEvent[]> {
   return readDiskRecording(recording);
 }
 
-/** Calls that every sync gets to; of `fdatasync` in any one of its threads. */
+/** Calls that every sync gets to. */
 const AMID = [
-  { call: 'fdatasync', count: 5 },
+  { call: 'fdatasync', count: 16 },
   { call: 'pwrite64', count: 200 },
 ] as const;
 
@@ -209,7 +209,7 @@ describeStrace('a power cut', () => {
   }, async () => {
     const random = seededRandom(chaosSeed());
     for (let cut = 0; cut < KILLED; cut += 1) {
-      await cutAfterFailedSync(1 + Math.floor(random() * 3), 4 + Math.floor(random() * 2));
+      await cutAfterFailedSync(2 + Math.floor(random() * 6), 12 + Math.floor(random() * 4));
     }
   });
 });
