@@ -48,6 +48,8 @@ export function exitCodeOf(report: SyncReport): number {
 
 /** How often the sync looks whether it is done. */
 const LOOK_MS = 40;
+/** What is in the air when the sync gives up has so long to come to its end, and is told by where it stands then. */
+const LANDING_MS = 1000;
 
 /**
  * Pulls the sources, maps and delivers until nothing is left that could go on by itself. A source that cannot be read
@@ -81,7 +83,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   } finally {
     unsubscribe();
   }
-  const items = views.itemCounts(selected);
+  const items = await landed(runtime, selected, clock);
   const latest = runIds.flatMap((id) => views.run(id)?.streams ?? []);
   return {
     runs: latest,
@@ -95,6 +97,16 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     waitingFor: views.waitingFor(20),
     left: leftOf(items),
   };
+}
+
+async function landed({ views }: Runtime, sources: readonly string[], clock: Clock): Promise<ItemCounts> {
+  const since = clock.ticks();
+  for (;;) {
+    const items = views.itemCounts(sources);
+    const isFlying = Object.values(items).some(({ sending = 0 }) => sending > 0);
+    if (!isFlying || clock.ticks() - since >= LANDING_MS) return items;
+    await clock.sleep(LOOK_MS);
+  }
 }
 
 /**
