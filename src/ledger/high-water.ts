@@ -44,7 +44,8 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
        ON CONFLICT DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING CAST(value AS INTEGER)`,
     )
     .pluck();
-  let generation = count.get() ?? 0;
+  // A transaction of its own: `get` alone does not tell whether its commit failed, and the mark would be ahead of it.
+  let generation = db.transaction(() => count.get() ?? 0).immediate();
   const handle = writable(() => openSync(markOf(file), openFlags(file), 0o600));
 
   let closed = false;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { chaosSeed, scaled, seededRandom } from '../support/chaos.ts';
+import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
 import { documentIn } from '../support/cli.ts';
 import { createCutWorld } from '../support/cut-world.ts';
 import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
@@ -10,6 +10,7 @@ import { describeStrace, type Injection, runTraced } from '../support/strace.ts'
 
 const TIMES = scaled(1, 25);
 const FOR_EVER = 60_000;
+const FSYNCS_OF_OPENING = 20;
 /** Calls that every sync gets to. */
 const REACHED = { fsync: 25, pwrite64: 250 } as const;
 
@@ -51,6 +52,17 @@ describeStrace('a disk that fails a sync with EIO', () => {
       for (let time = 0; time < TIMES; time += 1) {
         const injection = { call, when: [draw(REACHED[call]), FOR_EVER], effect: 'EIO' } as const;
         expect(await exitCodeUnder(injection), JSON.stringify(injection)).toBe(3);
+      }
+    },
+  );
+
+  it(
+    'at the fsync of anything that opens the ledger ends it with a clear error, and the next one opens it',
+    { ...covers('disk-error', ...ORACLE), timeout },
+    async () => {
+      const all = Array.from({ length: FSYNCS_OF_OPENING }, (_, at) => at + 1);
+      for (const first of IS_FULL ? all : [draw(FSYNCS_OF_OPENING)]) {
+        await exitCodeUnder({ call: 'fsync', when: [first, first + 1], effect: 'EIO' });
       }
     },
   );

@@ -197,8 +197,10 @@ function checkItem(item: ItemState, items: ItemState[], { api, witness, updatesP
     return acknowledged === actual ? [] : [`I4: it is ${actual} and the ledger has ${acknowledged}.`];
   }
   if (baseline === null) {
-    // From the lost time, and nobody wants it now or something else is wrong with it.
-    const isExplained = remote === null || (isRestored && (open !== null || !item.isMade));
+    // From the lost time, and nobody wants it now or something else is wrong with it. Or an earlier revision may have
+    // created it, and the one that is to find it is refused, too.
+    const mayBeThere = open !== null && (isRestored || witness.wasUnclear(`${kind} ${item.key}`));
+    const isExplained = remote === null || mayBeThere || (isRestored && !item.isMade);
     return isExplained ? [] : ['I4: it is at the platform, and the ledger does not know.'];
   }
   if (remote === null) return ['I8: it was acknowledged and is not at the platform.'];
