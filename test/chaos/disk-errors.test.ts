@@ -56,16 +56,15 @@ describeStrace('a disk that fails a sync with EIO', () => {
     },
   );
 
-  it(
-    'at the fsync of anything that opens the ledger ends it with a clear error, and the next one opens it',
-    { ...covers('disk-error', ...ORACLE), timeout },
-    async () => {
-      const all = Array.from({ length: FSYNCS_OF_OPENING }, (_, at) => at + 1);
-      for (const first of IS_FULL ? all : [draw(FSYNCS_OF_OPENING)]) {
-        await exitCodeUnder({ call: 'fsync', when: [first, first + 1], effect: 'EIO' });
-      }
-    },
-  );
+  it('at the fsync of anything that opens the ledger ends it with a clear error, and the next one opens it', {
+    ...covers('disk-error', ...ORACLE),
+    timeout,
+  }, async () => {
+    const all = Array.from({ length: FSYNCS_OF_OPENING }, (_, at) => at + 1);
+    for (const first of IS_FULL ? all : [draw(FSYNCS_OF_OPENING)]) {
+      await exitCodeUnder({ call: 'fsync', when: [first, first + 1], effect: 'EIO' });
+    }
+  });
 
   it.each(['fsync', 'pwrite64'] as const)(
     'at %s once or for a while holds it up or ends it with a clear error, and nothing is lost or doubled',

@@ -43,6 +43,8 @@ export interface ModelSource {
   mend(): void;
   /** The items that it asks for. */
   items(): Item[];
+  /** Whether some row of it cannot be mapped. */
+  hasBadRows(): boolean;
   /** Of a stream that tells changes, the rows whose last change a reader with this cursor has been given. */
   changedUpTo(stream: string, cursor: number): ReadRow[];
   /** What the last read gave out, once it has come to its end; nothing until then. */
@@ -153,6 +155,7 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
         }),
       );
     },
+    hasBadRows: () => flavours.includes('bad'),
     changedUpTo: (stream, cursor) =>
       stream === INCREMENTAL ? present(stream).filter(({ change }) => change <= cursor) : [],
     lastRead: () => (read.isOver ? read.rows : []),
