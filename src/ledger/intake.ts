@@ -78,7 +78,9 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
     countMissing: db.prepare<[number, string | null, number, number]>(
       'UPDATE run_streams SET missing = ?, guarded = ? WHERE run_id = ? AND stream_id = ?',
     ),
-    completeRead: db.prepare<[number, number]>('UPDATE streams SET complete_read = ? WHERE id = ?'),
+    completeRead: db.prepare<[number, number, number]>(
+      'UPDATE streams SET complete_read = ?, flags_missing = ? WHERE id = ?',
+    ),
     wakeHeirs: db.prepare<[number]>(
       `UPDATE records SET state = 'pending', version = version + 1
        WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
@@ -217,7 +219,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
             // Another record that makes the same item may take it over now.
             sql.wakeHeirs.run(id);
           }
-          sql.completeRead.run(read, row.id);
+          sql.completeRead.run(read, flagItems ? 1 : 0, row.id);
         }
         sql.countMissing.run(missing, guarded, runId, row.id);
       }

@@ -48,6 +48,9 @@ export interface OpenDelivery {
 export type Staged = 'due' | 'waiting' | 'blocked' | null;
 
 const SOURCE_OF_RECORD = '(SELECT s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?)';
+// A record that had gone before it was mapped makes items that are missing from the start.
+const MISSING_WITH_RECORD =
+  '(SELECT r.missing_since FROM records r JOIN streams s ON s.id = r.stream_id AND s.flags_missing = 1 WHERE r.id = ?)';
 // Mapping goes on after a run was read, so the time of staging would tell less.
 const START_OF_RUN = `coalesce((SELECT started_at FROM runs WHERE source = (SELECT s.source FROM records r
   JOIN streams s ON s.id = r.stream_id WHERE r.id = ?) ORDER BY id DESC LIMIT 1), ?)`;
@@ -73,12 +76,13 @@ export function createItems(
       `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND natural_key = ?`,
     ),
     byRecord: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`),
-    insert: db.prepare<[string, string, string | null, number, number, number, number, string, string]>(
-      `INSERT INTO items (kind, key, natural_key, record_id, source, appeared_at, desired, desired_hash)
-       VALUES (?, ?, ?, ?, ${SOURCE_OF_RECORD}, ${START_OF_RUN}, ?, ?)`,
+    insert: db.prepare<[string, string, string | null, number, number, number, number, string, string, number]>(
+      `INSERT INTO items (kind, key, natural_key, record_id, source, appeared_at, desired, desired_hash, missing_since)
+       VALUES (?, ?, ?, ?, ${SOURCE_OF_RECORD}, ${START_OF_RUN}, ?, ?, ${MISSING_WITH_RECORD})`,
     ),
-    update: db.prepare<[string | null, number, number, string, string, number]>(
-      `UPDATE items SET natural_key = ?, record_id = ?, source = ${SOURCE_OF_RECORD}, desired = ?, desired_hash = ?, missing_since = NULL WHERE id = ?`,
+    update: db.prepare<[string | null, number, number, string, string, number, number]>(
+      `UPDATE items SET natural_key = ?, record_id = ?, source = ${SOURCE_OF_RECORD}, desired = ?, desired_hash = ?,
+         missing_since = ${MISSING_WITH_RECORD} WHERE id = ?`,
     ),
     remove: db.prepare<[number]>('DELETE FROM items WHERE id = ?'),
     disown: db.prepare<[number, number]>('UPDATE items SET record_id = NULL, missing_since = ? WHERE id = ?'),
@@ -233,13 +237,13 @@ export function createItems(
       let id: number;
       if (known) {
         id = known.id;
-        sql.update.run(naturalKey, recordId, recordId, canonicalJson(item.payload), hash, id);
+        sql.update.run(naturalKey, recordId, recordId, canonicalJson(item.payload), hash, recordId, id);
         if (known.desiredHash !== hash) replaceRefs(id, item.refs);
       } else {
         const payload = canonicalJson(item.payload);
         const { kind, key } = item;
         id = Number(
-          sql.insert.run(kind, key, naturalKey, recordId, recordId, recordId, clock.now(), payload, hash)
+          sql.insert.run(kind, key, naturalKey, recordId, recordId, recordId, clock.now(), payload, hash, recordId)
             .lastInsertRowid,
         );
         replaceRefs(id, item.refs);

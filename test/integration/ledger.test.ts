@@ -153,6 +153,16 @@ describe('intake', () => {
     expect(fixture.ledger.views.run(runId)?.streams[0]).toMatchObject({ read: 4, unchanged: 3, changed: 1 });
   });
 
+  it('counts what has gone before it was mapped as missing, too', async () => {
+    await sync([row('2'), row('3')]);
+    await pullRows(fixture.ledger, { rows: [row('1'), row('2'), row('3')] });
+    await pullRows(fixture.ledger, { rows: [row('2'), row('3')] });
+    await mapRows(fixture.ledger, asProduct);
+    expect(fixture.ledger.views.item('product', '1')?.missing).toBe(true);
+    await sync([row('1'), row('2'), row('3')]);
+    expect(fixture.ledger.views.item('product', '1')?.missing).toBe(false);
+  });
+
   it('keeps what is missing missing when the mapping changes', async () => {
     const rows = [row('1'), row('2'), row('3')];
     await sync(rows);
