@@ -133,6 +133,8 @@ export function showsPayload(remote: JsonObject, payload: JsonObject, mayBeMore 
   });
 }
 
+const PROGRESS = ['none', 'initialized', 'published'];
+
 const EXPLAINED_BY: Partial<Record<DeliveryState, readonly Evidence[]>> = {
   rejected: ['refused', 'accepted', 'conflict', 'unclear'],
   parked: ['unclear', 'accepted'],
@@ -195,9 +197,9 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
     if (isRestored && hasAsked) return [];
     const acknowledged = (baseline?.['status'] ?? 'none') as string;
     const actual = (remote?.['status'] ?? 'none') as string;
-    // Published in the lost time, and its product is not complete now.
+    // It came further in the lost time, and its product is not complete now.
     const isHeld = source.hasBadRows() || items.some((one) => one.kind !== 'passport' && (one.open || !one.isMade));
-    if (isRestored && actual === 'published' && isHeld) return [];
+    if (isRestored && isHeld && PROGRESS.indexOf(actual) > PROGRESS.indexOf(acknowledged)) return [];
     return acknowledged === actual ? [] : [`I4: it is ${actual} and the ledger has ${acknowledged}.`];
   }
   if (baseline === null) {
