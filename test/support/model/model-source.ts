@@ -223,7 +223,7 @@ const PARTS: Record<string, Item['refs']> = {
   ],
 };
 
-/** The products that a BOM item belongs to, in any of its flavours. */
+/** The keys of what a BOM item refers to, in any of its flavours. */
 function endsOf(key: string): string[] {
   const refs = ['a', 'moved'].flatMap((flavour) => (key in PARTS ? bomItemOf(key, flavour as Flavour).refs : []));
   return refs.map((ref) => ref.key);
