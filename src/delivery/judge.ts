@@ -116,9 +116,12 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       return judgeBusy(outcome.detail, context);
     case 'gated':
       return judgeGate(outcome.detail, context);
-    case 'refused':
-      if (isUnknowable(context)) return leftToPerson(reasonOf('refused', outcome.detail));
-      return { kind: 'rejected', reason: reasonOf('refused', outcome.detail) };
+    case 'refused': {
+      const reason = reasonOf('refused', outcome.detail);
+      if (isUnknowable(context)) return leftToPerson(reason);
+      if (isToBeLookedUp(context)) return lookedUp(reason, context);
+      return { kind: 'rejected', reason };
+    }
     case 'ambiguous': {
       const reason = reasonOf(outcome.doubt, outcome.detail);
       const isReadBack = doubtPolicy(operation, profile) === 'read_back';
@@ -160,13 +163,31 @@ const ALREADY = /\balready\b/i;
 
 /** A passport that is where it was to go, by an earlier attempt or by hand, answers with the status of a gate. */
 function judgeGate(detail: OutcomeDetail, context: AttemptContext): Verdict {
-  const { operation, uncertain, now } = context;
+  const { operation, now } = context;
   const reason = reasonOf('gate', detail);
   if (isUnknowable(context)) return leftToPerson(reason);
   if (operation === 'passport.init') return judgeInitConflict(detail, context);
-  const mayBeDone = uncertain || ALREADY.test(detail.message);
-  if (mayBeDone && showsInPublications(operation)) return { kind: 'doubt', nextLookAt: now, spend: false, reason };
-  return blockedByGate(reason, context);
+  if (isToBeLookedUp(context)) return lookedUp(reason, context);
+  const isDone = ALREADY.test(detail.message) && showsInPublications(operation);
+  return isDone ? { kind: 'doubt', nextLookAt: now, spend: false, reason } : blockedByGate(reason, context);
+}
+
+/** Creates of what can be listed, and what shows in the list of publications. */
+export function showsInListing(operation: Operation): boolean {
+  return operation === 'product.create' || operation === 'material.create' || showsInPublications(operation);
+}
+
+/**
+ * True where an earlier attempt may have taken effect and a listing tells. I6: a refusal of this attempt says nothing of
+ * that one, and what follows it would make the item a second time, or leave a passport public that nobody knows of.
+ */
+function isToBeLookedUp({ operation, uncertain }: AttemptContext): boolean {
+  return uncertain && showsInListing(operation);
+}
+
+/** The earlier attempt may be on its way yet. */
+function lookedUp(reason: Reason, { profile, now }: AttemptContext): Verdict {
+  return { kind: 'doubt', nextLookAt: now + settlingDelayMs('timeout', profile), spend: false, reason };
 }
 
 /**

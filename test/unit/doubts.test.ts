@@ -19,13 +19,14 @@ function given(code: Reason['code'], listed: RemoteItem[], { failsAtWrites = fal
   const doubts = Array.from({ length: COUNT }, (_, id): DoubtfulDelivery => {
     const key = `P${id}`;
     const reason = { code, message: 'No answer.' };
-    const common = { id, kind: 'product', key, source: 'erp', path: '', body: '', naturalKey: key, reason } as const;
+    const sentKey = { field: 'sku', value: key };
+    const common = { id, kind: 'product', key, source: 'erp', path: '', body: '', naturalKey: key, sentKey } as const;
     const sent = { payload: { sku: key, name: 'New' }, changed: ['name'], remoteId: id };
     const what =
       code === 'unclear'
         ? ({ operation: 'product.import', sent } as const)
         : ({ operation: 'product.create', sent: null } as const);
-    return { ...common, ...what, productId: null, importId: null, since: 0, attempts: 1 };
+    return { ...common, ...what, reason, productId: null, importId: null, since: 0, attempts: 1 };
   });
   const settling = createDoubts({
     ledger: {

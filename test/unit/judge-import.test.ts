@@ -126,6 +126,7 @@ describe('the list of products', () => {
       path: '',
       body: null,
       naturalKey: 'A',
+      sentKey: { field: 'sku', value: 'A' },
       productId: null,
       attempts: 1,
       since: 0,

@@ -64,6 +64,25 @@ describe('the judgement of an attempt', () => {
     },
   );
 
+  it.each(['product.create', 'material.create', 'passport.publish', 'passport.unpublish'] as const)(
+    'believes no refusal of %s after an attempt that may have taken effect, and has it looked up',
+    covers(['answer-lost', 'gate', 'cached-refusal'], 'I4', 'I6'),
+    (operation) => {
+      const refusals: Outcome[] = [
+        { kind: 'refused', ...detail(400) },
+        { kind: 'gated', ...detail(409) },
+      ];
+      const looks = refusals.map((outcome) => judge(outcome, { ...context, operation, uncertain: true }));
+      const nextLookAt = NOW + profile.settlingDelayMs.timeout;
+      expect(looks).toEqual([
+        { kind: 'doubt', nextLookAt, spend: false, reason: { code: 'refused', message: 'No.', status: 400 } },
+        { kind: 'doubt', nextLookAt, spend: false, reason: { code: 'gate', message: 'No.', status: 409 } },
+      ]);
+      const certain = refusals.map((outcome) => judge(outcome, { ...context, operation }).kind);
+      expect(certain).toEqual(['rejected', 'blocked']);
+    },
+  );
+
   it('gives back the attempt that an outage has cost, and parks only by the limit of the delivery', () => {
     const reason = { code: 'reset', message: 'Lost.' };
     const spent = { ...context, attempts: 8, dueAt: 0, refund: false };

@@ -6,6 +6,7 @@ import type { Operation, Reason } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
 import type { SubjectKind } from '../item.ts';
 import type { MapResult } from '../mapping.ts';
+import type { NaturalKey } from '../natural-key.ts';
 import type { PassportAnswer } from '../passport.ts';
 import type { IncomingRecord, Place } from '../record.ts';
 import type { EncodedImport, EncodedWrite, ListableKind, Write } from './target.ts';
@@ -221,8 +222,10 @@ export interface Held {
 
 /** A delivery in doubt whose next look is due. */
 export interface DoubtfulDelivery extends DueDelivery, EncodedWrite {
-  /** Of a passport its product's. */
+  /** As the item has it now; of a passport its product's. */
   naturalKey: string | null;
+  /** What the API can know the item by, as it was sent. */
+  sentKey: NaturalKey | null;
   /** For a passport: the remote id of its product. */
   productId: JsonValue;
   reason: Reason;
