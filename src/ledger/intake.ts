@@ -13,6 +13,7 @@ import { type IncomingRecord, type Place, recordKey } from '../domain/record.ts'
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
 import type { Restored } from './restored.ts';
+import { createRunAccounts } from './run-accounts.ts';
 
 interface KnownRecord {
   id: number;
@@ -20,6 +21,8 @@ interface KnownRecord {
   state: string;
   place: string;
   missing: number;
+  /** The run that counts what it comes to, while it is on its way through the mapping. */
+  runId: number | null;
 }
 
 /** The way of records into the ledger. Each function is the body of one transaction. */
@@ -33,6 +36,7 @@ export interface Intake {
 }
 
 export function createIntake({ db, clock }: LedgerContext, restored: Restored): Intake {
+  const accounts = createRunAccounts(db);
   const sql = {
     interruptRuns: db.prepare<[number, string]>(
       "UPDATE runs SET ended_at = ?, result = 'interrupted' WHERE source = ? AND result IS NULL",
@@ -52,7 +56,8 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
     setCursor: db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
     insertRunStream: db.prepare<[number | bigint, number]>('INSERT INTO run_streams (run_id, stream_id) VALUES (?, ?)'),
     findRecord: db.prepare<[number, string], KnownRecord>(
-      'SELECT id, hash, state, place, missing_since IS NOT NULL AS missing FROM records WHERE stream_id = ? AND key = ?',
+      `SELECT id, hash, state, place, missing_since IS NOT NULL AS missing, run_id AS runId FROM records
+       WHERE stream_id = ? AND key = ?`,
     ),
     insertRecord: db.prepare<[number, string, string, string, string, string, string | null, number]>(
       `INSERT INTO records (stream_id, key, hash, raw, place, version, state, source_issues, run_id)
@@ -134,7 +139,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
     return at;
   }
 
-  /** Stores a record that is new, changed, or still on its way through the mapping; gives its id. */
+  /** Stores a record that is new, changed, or to be mapped anew; gives its id. */
   function stageRecord(
     record: IncomingRecord,
     key: string,
@@ -148,6 +153,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
       return Number(sql.insertRecord.run(streamId, key, hash, raw, place, state, issues, runId).lastInsertRowid);
     }
     if (known.missing === 1) sql.foundItems.run(known.id);
+    if (known.state === 'pending' && known.runId !== null) accounts.passedBy(known.runId, streamId);
     sql.changeRecord.run(record.hash, record.raw, place, state, issues, runId, known.id);
     return known.id;
   }
@@ -164,6 +170,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
           sql.insertStream.run(source, name, mappingRevision);
           row = streamOf(source, name);
         } else if (row.revision !== mappingRevision) {
+          accounts.allPassedBy(row.id);
           sql.staleRecords.run(row.id);
           sql.setRevision.run(mappingRevision, row.id);
         }
@@ -244,9 +251,12 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
   };
 }
 
-/** False for a record that has to go through the mapping although its content is the same. */
+/**
+ * False for a record that has to go through the mapping anew although its content is the same. One that is still on its way
+ * there belongs to the run that read it first.
+ */
 function isSettled(known: KnownRecord): boolean {
-  return known.state !== 'pending' && known.state !== 'stale' && known.missing === 0;
+  return known.state !== 'stale' && known.missing === 0;
 }
 
 interface StreamRow {

@@ -5,6 +5,7 @@ import type { Imports } from './imports.ts';
 import { type PendingRow, pendingRecord } from './intake.ts';
 import type { Items } from './items.ts';
 import type { Restored } from './restored.ts';
+import { createRunAccounts } from './run-accounts.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 import type { Staging } from './staging.ts';
 
@@ -20,6 +21,7 @@ export function createReplay(
   { items, imports, restored }: { items: Items; imports: Imports; restored: Restored },
   staging: Staging,
 ): Replay {
+  const accounts = createRunAccounts(db);
   const sql = {
     candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
       `WITH found (record_id) AS (
@@ -51,7 +53,9 @@ export function createReplay(
          AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
          AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
     ),
-    record: db.prepare<[number], { version: number }>('SELECT version FROM records WHERE id = ?'),
+    record: db.prepare<[number], { version: number; runId: number | null; streamId: number }>(
+      'SELECT version, run_id AS runId, stream_id AS streamId FROM records WHERE id = ?',
+    ),
     savepoint: db.prepare('SAVEPOINT dry_run'),
     undo: db.prepare('ROLLBACK TO dry_run'),
     release: db.prepare('RELEASE dry_run'),
@@ -62,7 +66,9 @@ export function createReplay(
     const tally = { due: 0, waiting: 0, blocked: 0 };
     const outcome: ReplayOutcome = { staged: 0, quarantined: 0, heldInDoubt: 0 };
     for (const { id, version, result } of records) {
-      if (sql.record.get(id)?.version !== version) continue;
+      const record = sql.record.get(id);
+      if (record?.version !== version) continue;
+      if (record.runId !== null) accounts.passedBy(record.runId, record.streamId);
       for (const item of items.ownedBy(id)) {
         if (items.openDelivery(item.id)?.state === 'in_doubt') outcome.heldInDoubt += 1;
       }
