@@ -4,7 +4,7 @@
 // the mark is at or behind its own ledger after any crash, and ahead only of an older copy. A mark that was lost or lags,
 // as after a power cut, recognises less and never too much. A backup made by `dpp-sync ledger backup` says itself that it is one.
 
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { fault } from '../domain/faults.ts';
 import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
 import { sha256Hex } from '../lib/hash.ts';
@@ -101,6 +101,24 @@ export function assertNotRestored(db: Sqlite, file: string): void {
   const generation = Number(meta.get('generation') ?? '0');
   if (mark === null || mark.ledgerId !== meta.get('id') || generation >= mark.generation) return;
   throw restoredFault(`The ledger ${file} is an older copy of the one that was here, or has lost its -wal file`);
+}
+
+/**
+ * Refuses to begin anew where a ledger has been: all that it knew of the API would be unknown.
+ *
+ * @throws Fault `ledger.restored`
+ */
+export function assertNotGone(file: string): void {
+  const isThere = existsSync(file) && statSync(file).size > 0;
+  if (isThere || readMark(file) === null) return;
+  throw fault(
+    'ledger.restored',
+    `The ledger ${file} is gone or empty, and the mark beside it says that there was one.`,
+    {
+      path: 'ledger',
+      suggestion: `Put it back, or run \`dpp-sync ledger restore BACKUP\`. To begin anew all the same, which creates everything once more that the API does not refuse, remove ${file}.mark.`,
+    },
+  );
 }
 
 function restoredFault(what: string): Error {

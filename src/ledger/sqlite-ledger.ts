@@ -13,7 +13,7 @@ import { createDue } from './due.ts';
 import { createFollowClock } from './follow-clock.ts';
 import { createFollowProfile } from './follow-profile.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { assertNotRestored, createHighWater, type HighWater } from './high-water.ts';
+import { assertNotGone, assertNotRestored, createHighWater, type HighWater } from './high-water.ts';
 import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
@@ -63,6 +63,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const lock = acquireLock(file, () => readHolder(file));
   let db: Sqlite | null = null;
   try {
+    assertNotGone(file);
     db = openDatabase(file);
     assertNotRestored(db, file);
     const meta = createMeta(db);

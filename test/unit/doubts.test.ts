@@ -95,6 +95,37 @@ it(
   },
 );
 
+it.each([
+  ['gate', 'blocked'],
+  ['refused', 'rejected'],
+])(
+  'lets a %s stand for what is not at the API, and for nothing else',
+  covers('answer-lost', 'I6'),
+  async (code, state) => {
+    const { verdicts } = await settled(code, []);
+    expect(kinds(verdicts)).toEqual([state]);
+    const listed = Array.from({ length: COUNT }, (_, id) => ({
+      remoteId: id,
+      naturalKey: `P${id}`,
+      fields: { sku: `P${id}` },
+    }));
+    expect(kinds((await settled(code, listed)).verdicts)).toEqual(['delivered']);
+  },
+);
+
+it(
+  'leaves to a person what a listing that hides keys can neither show nor rule out',
+  covers('answer-lost', 'I6'),
+  async () => {
+    const { verdicts } = await settled('reset', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
+    expect(kinds(verdicts)).toEqual(['doubt']);
+    expect(verdicts[0]).toMatchObject({
+      nextLookAt: null,
+      reason: { message: expect.stringContaining('dpp-sync settle') },
+    });
+  },
+);
+
 it('sends one again in half a minute while the API fails at every write', covers('server-error', 'I5'), async () => {
   const { clock, verdicts, resolve } = given('server_error', [], { failsAtWrites: true });
   const looks: number[] = [];
