@@ -203,8 +203,8 @@ function leftToPerson(reason: Reason): Verdict {
 
 /**
  * What becomes of a delivery in doubt that may be sent again. Once its retry limit is spent it is parked when it is
- * proven `absent`, and otherwise stays in doubt for a person: a parked delivery is one that had no effect. With `refund`
- * its last attempt does not count.
+ * proven `absent`, or when writing it twice is writing it once, so that a replay or a change of its row may follow; otherwise
+ * it stays in doubt for a person. With `refund` its last attempt does not count.
  */
 export function judgeResend(context: ResendContext, reason: Reason, absent: boolean): Verdict {
   const { dueAt, refund } = context;
@@ -212,7 +212,15 @@ export function judgeResend(context: ResendContext, reason: Reason, absent: bool
   if (attempts < context.profile.retry.attemptsMax) return { kind: 'resend', dueAt, absent, refund, reason };
   const message = `${context.attempts} attempts were made and none had a clear answer. The last one: ${reason.message}`;
   const spent = { ...reason, code: 'exhausted', message };
-  return absent ? { kind: 'parked', reason: spent } : { kind: 'doubt', nextLookAt: null, spend: false, reason: spent };
+  if (absent) return { kind: 'parked', reason: spent };
+  // I3: by the time that it is looked at, what was lost can no longer land behind what follows.
+  if (isRepeatable(context)) return { kind: 'parked', reason: spent, open: true };
+  return { kind: 'doubt', nextLookAt: null, spend: false, reason: spent };
+}
+
+/** Whether a write under another key does no harm where an earlier one has arrived. */
+function isRepeatable({ operation, profile }: Pick<JudgeContext, 'operation' | 'profile'>): boolean {
+  return operation === 'material.update' || (operation === 'product.import' && profile.productUpdate === 'import');
 }
 
 /** How long to wait before the next attempt. */

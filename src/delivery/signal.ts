@@ -23,12 +23,9 @@ export function signalOf(outcome: Outcome, subject: number | string | null): Sig
       return { kind: 'throttled', retryAfterMs: outcome.retryAfterMs };
     case 'unavailable':
       return { kind: 'failed', subject: null, retryAfterMs: outcome.retryAfterMs };
-    case 'ambiguous': {
-      const { status } = outcome.detail;
-      // A success that cannot be read, a list that is not complete, or a 408 comes from a server that is at work.
-      const isAtWork = outcome.doubt === 'unreadable_answer' || (status !== null && status < 500);
-      return isAtWork ? answered : { kind: 'failed', subject, retryAfterMs: null };
-    }
+    case 'ambiguous':
+      // A create that was answered without an id, or a list that is not complete, comes from an API that is at work.
+      return outcome.atWork ? answered : { kind: 'failed', subject, retryAfterMs: null };
     case 'accepted':
     case 'exists':
     case 'gated':

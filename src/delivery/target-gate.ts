@@ -93,5 +93,5 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
 /** No answer. A list that is answered and not complete has no status of its own either, and is an answer. */
 function isSilent(outcome: Outcome): boolean {
   if (outcome.kind === 'unavailable') return true;
-  return outcome.kind === 'ambiguous' && outcome.detail.status === null && outcome.doubt !== 'unreadable_answer';
+  return outcome.kind === 'ambiguous' && outcome.detail.status === null && !outcome.atWork;
 }

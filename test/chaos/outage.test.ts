@@ -9,6 +9,8 @@ const REFUSED: Outcome = { kind: 'unavailable', sent: false, retryAfterMs: null,
 const UNAVAILABLE: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
 const BAD_GATEWAY: Outcome = { kind: 'ambiguous', doubt: 'server_error', ...detail(502) };
 const GATEWAY_TIMEOUT: Outcome = { kind: 'ambiguous', doubt: 'timeout', ...detail(504) };
+const REQUEST_TIMEOUT: Outcome = { kind: 'ambiguous', doubt: 'timeout', ...detail(408) };
+const PAGE: Outcome = { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(200) };
 const RESET: Outcome = { kind: 'ambiguous', doubt: 'reset', ...detail(null) };
 const SERVER_ERROR: Outcome = { kind: 'ambiguous', doubt: 'server_error', ...detail(500) };
 const HOUR_MS = 3_600_000;
@@ -46,6 +48,8 @@ describe('an outage', () => {
     ['a 503', { outcome: UNAVAILABLE }],
     ['a 502 of a gateway', { outcome: BAD_GATEWAY }],
     ['a 504 after a minute', { outcome: GATEWAY_TIMEOUT, tookMs: 60_000 }],
+    ['a 408', { outcome: REQUEST_TIMEOUT }],
+    ['a page of maintenance with a 200', { outcome: PAGE }],
     ['resets, after which half of the writes have landed', { outcome: RESET, landed: true }],
   ])(
     'of a day by %s parks nothing, spends no attempt and doubles nothing',

@@ -70,4 +70,23 @@ describe('the judgement of an attempt', () => {
     expect(judgeResend(spent, reason, true).kind).toBe('parked');
     expect(judgeResend({ ...spent, refund: true }, reason, true)).toMatchObject({ kind: 'resend', refund: true });
   });
+
+  it('parks what may be written twice, and leaves to a person what may not', covers('server-error', 'I6'), () => {
+    const reason = { code: 'reset', message: 'Lost.' };
+    const of = (operation: AttemptContext['operation'], more: Partial<AttemptContext> = {}): string => {
+      const verdict = judgeResend(
+        { ...context, operation, attempts: 8, dueAt: 0, refund: false, ...more },
+        reason,
+        false,
+      );
+      return verdict.kind === 'parked' && verdict.open ? 'parked open' : verdict.kind;
+    };
+    expect([of('material.update'), of('product.import')]).toEqual(['parked open', 'parked open']);
+    const strict = Profile.parse({ productUpdate: 'none', idempotency: 'honoured' });
+    expect([of('product.create'), of('passport.init'), of('product.import', { profile: strict })]).toEqual([
+      'doubt',
+      'doubt',
+      'doubt',
+    ]);
+  });
 });

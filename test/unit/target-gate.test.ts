@@ -81,7 +81,7 @@ describe('the target gate', () => {
   it('takes a list that is answered and not complete for an answer', () => {
     gate.observe(AWAY, 'write');
     const detail = { status: null, message: 'The listing cannot be relied on.' };
-    gate.observe({ kind: 'ambiguous', doubt: 'unreadable_answer', detail }, 'read');
+    gate.observe({ kind: 'ambiguous', doubt: 'unreadable_answer', atWork: true, detail }, 'read');
     expect(gate.unreachableSince()).toBeNull();
   });
 

@@ -182,7 +182,8 @@ export type Verdict =
   | { kind: 'blocked'; recheckAt?: number; reason: Reason }
   /** `absent` says that the write is proven not to have taken effect, whatever was open before. */
   | { kind: 'rejected'; reason: Reason; absent?: true }
-  | { kind: 'parked'; reason: Reason };
+  /** With `open` an attempt may have taken effect, and a new revision may take its place all the same. */
+  | { kind: 'parked'; reason: Reason; open?: true };
 
 export interface Settlement {
   deliveryId: number;
