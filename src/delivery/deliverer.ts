@@ -8,6 +8,7 @@ import type { Profile } from '../domain/profile.ts';
 import { type Scope, scopeOfWrite } from '../domain/scope.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
+import type { Breaker } from './breaker.ts';
 import { createCanary } from './canary.ts';
 import { judge, VERDICT_STATES } from './judge.ts';
 import { judgeImport } from './judge-import.ts';
@@ -20,6 +21,7 @@ export interface DelivererOptions {
   ledger: Ledger;
   target: Target;
   pacer: Pacer;
+  breaker: Pick<Breaker, 'isWell' | 'isExcused' | 'hasTakenSince'>;
   retries: RetryBudget;
   gate: TargetGate;
   profile: Profile;
@@ -49,7 +51,7 @@ const SETTLE_AGAIN_MS = 1000;
  * only once the request may really go out, so that a crash puts nothing in doubt that was merely waiting its turn.
  */
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { ledger, target, pacer, retries, gate, profile, clock, random, emit } = options;
+  const { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit } = options;
   const canary = createCanary({ gate, clock });
 
   type Sent = { delivery: ClaimedDelivery; outcome: Outcome; latencyMs: number };
@@ -69,9 +71,16 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     retries.sent(clock.ticks());
     const members = batch && { members: batch.members.map(({ naturalKey }) => naturalKey) };
     const { outcome, latencyMs } = await target.send({ ...write, ...members });
-    gate.observe(outcome, scope);
+    // That the API cannot take a delivery which is at fault by itself is no news of the API.
+    if (outcome.kind !== 'unavailable' || !outcome.sent || !breaker.isExcused(deliveryId)) gate.observe(outcome, scope);
     emit({ type: 'request', operation: claim.delivery.operation, outcome: outcome.kind, retry: claim.delivery.again });
     return { value: { delivery: claim.delivery, outcome, latencyMs }, signal: signalOf(outcome, claim.delivery.id) };
+  }
+
+  /** Whether the API takes others while it has not been able to take this, since a time of the wall clock. */
+  function takesOthers(since: number | null): boolean {
+    if (since === null || !breaker.isWell()) return false;
+    return breaker.hasTakenSince(clock.ticks() - (clock.now() - since));
   }
 
   let trouble: Fault | null = null;
@@ -108,9 +117,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   async function settleOne(sent: Sent, abort: AbortSignal): Promise<Attempt> {
     const { delivery, outcome } = sent;
-    const { id: deliveryId, operation, attempts, uncertain, busySince } = delivery;
+    const { id: deliveryId, operation, attempts, uncertain, busySince, awaySince } = delivery;
     const now = clock.now();
-    const context = { operation, attempts, uncertain, busySince, profile, now, random: random() };
+    const since = { busySince, awaySince, takesOthers: takesOthers(awaySince) };
+    const context = { operation, attempts, uncertain, ...since, profile, now, random: random() };
     const verdict = inTurn(judge(outcome, context), outcome);
     await surely(() => ledger.settle({ deliveryId, verdict, judgedAt: now }), abort);
     return tell(delivery, verdict, sent);
@@ -127,7 +137,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   async function settleImport(sent: Sent, batch: ClaimedImport, abort: AbortSignal): Promise<Attempt> {
     const { delivery, outcome } = sent;
-    const context = { profile, now: clock.now(), random: random() };
+    const away = batch.members.flatMap(({ awaySince }) => awaySince ?? []);
+    const since = away.length === 0 ? null : Math.min(...away);
+    const context = { profile, now: clock.now(), random: random(), takesOthers: takesOthers(since) };
     const { verdicts, ...company } = judgeImport(outcome, { ...batch, again: delivery.again }, context);
     const judged = batch.members.flatMap((member, index) => {
       const verdict = verdicts[index];

@@ -23,6 +23,8 @@ const SENDS_MAX = 2;
 export interface ImportContext {
   profile: Profile;
   now: number;
+  /** Whether the API is well and has taken others since it could not take one of the members. */
+  takesOthers: boolean;
   /** In [0, 1), for the jitter. */
   random: number;
 }
@@ -54,7 +56,9 @@ export function judgeImport(
       attempts: member.attempts,
       uncertain: again,
       busySince: null,
+      awaySince: member.awaySince,
       ...context,
+      takesOthers: alone && context.takesOthers,
     });
   const told = (outcomes: readonly MemberOutcome[] = []): ImportVerdict =>
     each((member, index) => judgeMember(outcomes[index] ?? { kind: 'unknown' }, member, context));
@@ -69,8 +73,11 @@ export function judgeImport(
     case 'gated':
     case 'exists':
       return alone ? each(single) : each(() => together(outcome.detail, members.length, context), { groupMax: half });
-    case 'throttled':
     case 'unavailable':
+      // One of them may be what the API cannot take: that is found out as after a refusal.
+      if (alone || !context.takesOthers) return each(single, { keep: again });
+      return each(again ? (member) => awayInDoubt(outcome.detail, member, context) : single, { groupMax: half });
+    case 'throttled':
     case 'denied':
       // Without an effect the import may be taken apart, unless an earlier attempt of it may have had one.
       return each(single, { keep: again });
@@ -89,6 +96,13 @@ export function judgeImport(
       return each(() => ({ kind: 'doubt', nextLookAt, spend: alone, reason }), { keep, groupMax: keep ? null : half });
     }
   }
+}
+
+/** An import that may have arrived with an earlier attempt is looked at anew before it is taken apart. */
+function awayInDoubt(detail: OutcomeDetail, { awaySince }: ImportMember, context: ImportContext): Verdict {
+  const nextLookAt = context.now + resendDelayMs('reset', { ...context, attempts: 0 });
+  const reason: Reason = { ...reasonOf('unavailable', detail), since: awaySince ?? context.now };
+  return { kind: 'doubt', nextLookAt, spend: false, reason };
 }
 
 /** What the answer's word on one member means for it. */

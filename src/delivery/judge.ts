@@ -94,6 +94,10 @@ export interface AttemptContext extends JudgeContext {
   uncertain: boolean;
   /** Since when the API has said that it is at work on it; null where that was not its last answer. */
   busySince: number | null;
+  /** Since when the API has not been able to take it; null where that was not its last answer. */
+  awaySince: number | null;
+  /** Whether the API is well and has taken others since then. */
+  takesOthers: boolean;
 }
 
 /** What becomes of a delivery after an attempt. Pure. */
@@ -108,10 +112,8 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
     case 'throttled':
     case 'denied':
       return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(outcome.kind, outcome.detail) };
-    case 'unavailable': {
-      const dueAt = now + backoffMs(context);
-      return { kind: 'retry', dueAt, spend: false, reason: reasonOf(outcome.kind, outcome.detail) };
-    }
+    case 'unavailable':
+      return judgeAway(outcome, context);
     case 'in_flight':
       return judgeBusy(outcome.detail, context);
     case 'gated':
@@ -126,6 +128,37 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
     }
   }
+}
+
+/** No outage explains what the API has not been able to take for longer, while it takes others. */
+const AWAY_MAX_MS = 25 * 3_600_000;
+/** The bound of the waits for an API that is away may grow as high, once it has been away for long. */
+const AWAY_WAIT_MAX_MS = 300_000;
+/** For no longer is a delivery put off by a time that the API has named. */
+const RETRY_AFTER_MAX_MS = 3_600_000;
+
+/**
+ * The API is away, or says so of this delivery. The longer it does, the less often it is asked. It costs no attempt, whatever
+ * the time, unless others are taken: then it is the delivery that is at fault, and its own limit parks it.
+ */
+function judgeAway(outcome: Outcome & { kind: 'unavailable' }, context: AttemptContext): Verdict {
+  const { now, profile, random, attempts } = context;
+  const since = Math.min(context.awaySince ?? now, now);
+  const reason: Reason = { ...reasonOf('unavailable', outcome.detail), since };
+  const spend = now - since >= AWAY_MAX_MS && context.takesOthers;
+  if (spend && attempts + 1 >= profile.retry.attemptsMax) return exhausted(reason, context);
+  const { baseMs, capMs } = profile.retry.backoff;
+  const capNowMs = Math.max(capMs, Math.min((now - since) / 10, AWAY_WAIT_MAX_MS));
+  const waitMs = Math.floor(random * Math.min(capNowMs, Math.max(baseMs, now - since)));
+  const askedMs = Math.min(outcome.retryAfterMs ?? 0, RETRY_AFTER_MAX_MS);
+  return { kind: 'retry', dueAt: now + Math.max(waitMs, askedMs), spend, reason };
+}
+
+/** What was never taken had no effect, unless an earlier attempt of it had one. */
+function exhausted(reason: Reason, context: AttemptContext): Verdict {
+  if (context.uncertain) return { kind: 'doubt', nextLookAt: context.now, spend: true, reason };
+  const message = `The API has not been able to take it for more than a day, while it took others. The last answer: ${reason.message}`;
+  return { kind: 'parked', reason: { ...reason, code: 'exhausted', message } };
 }
 
 /** A request that the platform has been working on for longer than this is taken for lost there. */

@@ -90,8 +90,9 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
   };
 }
 
-/** No answer. A list that is answered and not complete has no status of its own either, and is an answer. */
+/** No answer, or a page in its place. A list that is answered and not complete is an answer. */
 function isSilent(outcome: Outcome): boolean {
   if (outcome.kind === 'unavailable') return true;
-  return outcome.kind === 'ambiguous' && outcome.detail.status === null && !outcome.atWork;
+  if (outcome.kind !== 'ambiguous' || outcome.atWork) return false;
+  return outcome.detail.status === null || outcome.doubt === 'unreadable_answer';
 }

@@ -177,6 +177,7 @@ function compose(
     stage: (records) => commit.run(() => staging.stage(records)),
     dueDeliveries: (request) => timely(() => due.list(request)),
     nextDueAt: (request) => timely(() => due.nextAt(request)),
+    leftAway: (request) => timely(() => due.leftAway(request)),
     dueOperation: async (deliveryId) => reading(() => due.operationOf(deliveryId)),
     countHeld: async (held) => reading(() => due.countHeld(held)),
     claim: (deliveryId) => commit.run(() => claims.claim(deliveryId)),

@@ -251,6 +251,72 @@ describe('a poison item', () => {
   });
 });
 
+describe('a delivery that the API says it cannot take, while it takes others', () => {
+  const sendsOf = (key: string, from = 0) => world.requests.filter(({ sku, at }) => sku === key && at >= from).length;
+
+  it.each<[string, number | null]>([
+    ['no word of when', null],
+    ['the word to come back in an hour', 3_600_000],
+  ])(
+    'with a 503 and %s is asked ever less often, and holds up no other for long',
+    covers(['bad-row', 'api-down'], 'I5'),
+    async (_, retryAfterMs) => {
+      world = await createVirtualWorld({});
+      world.failing = ({ sku }) => (sku === 'poison' ? { outcome: { ...UNAVAILABLE, retryAfterMs } } : null);
+      await world.stage(['poison', 'first']);
+      // The first time it may speak of all, for a minute at most.
+      await world.time.pass(61_000, () => world.createdAt.has('first'));
+      expect(world.createdAt.has('first')).toBe(true);
+      let opened = 0;
+      const hourAt = world.time.now();
+      for (let round = 0; round < scaled(15, 60); round += 1) {
+        const key = `P${round}`;
+        const stagedAt = world.time.now();
+        await world.stage([key]);
+        await world.time.pass(60_000);
+        expect((world.createdAt.get(key) ?? Number.POSITIVE_INFINITY) - stagedAt).toBeLessThan(1000 + OWN_MS);
+        if (world.breaker.openSince() !== null) opened += 1;
+      }
+      expect(opened).toBe(0);
+      expect(sendsOf('poison', hourAt)).toBeLessThanOrEqual(120);
+      const tenMinutes = world.time.now();
+      await world.time.pass(600_000);
+      expect(sendsOf('poison', tenMinutes)).toBeLessThanOrEqual(12);
+      expect(attemptsOf('poison')).toBe(0);
+      expect(world.ledger.views.item('product', 'poison')).toMatchObject({
+        state: 'due',
+        reason: { code: 'unavailable', status: 503 },
+      });
+    },
+  );
+
+  it('stays due for a day, and is parked by its own limit within another one', covers('bad-row', 'I5'), async () => {
+    world = await createVirtualWorld({});
+    world.failing = ({ sku }) => (sku === 'poison' ? { outcome: UNAVAILABLE } : null);
+    await world.stage(['poison']);
+    for (let hour = 0; hour < 30 && world.states()['parked'] !== 1; hour += 1) {
+      if (hour <= 24) expect(world.states()).toEqual({ due: 1, ...(hour > 0 && { delivered: hour }) });
+      await world.stage([`P${hour}`]);
+      await world.time.pass(HOUR_MS);
+    }
+    expect(world.states()).toMatchObject({ parked: 1 });
+    expect(world.ledger.views.item('product', 'poison')).toMatchObject({ reason: { code: 'exhausted', status: 503 } });
+  });
+
+  it('is due for as long as there is no other that is taken', covers('api-down', 'I5'), async () => {
+    world = await createVirtualWorld({});
+    world.failing = ({ what }) => (what === 'write' ? { outcome: UNAVAILABLE } : null);
+    await world.stage(keys(5));
+    await world.time.pass(scaled(3, 30) * HOUR_MS);
+    expect([world.states(), attemptsOf('P0')]).toEqual([{ due: 5 }, 0]);
+    // A wait of five minutes at most, half of that as a rule.
+    expect(world.requests.length).toBeLessThanOrEqual(5 * (60 + scaled(3, 30) * 30));
+    world.failing = () => null;
+    await world.time.pass(300_000, deliveredAll(5));
+    expect(world.states()).toEqual({ delivered: 5 });
+  });
+});
+
 it('lets no more retries out than the budget has, and loses none', covers('server-error', 'I5', 'I6'), async () => {
   world = await createVirtualWorld({ profile: { retry: { attemptsMax: 100 } } });
   const count = 600;

@@ -195,7 +195,7 @@ describe('the end of a request', () => {
 
   it.each<[string, Outcome, Signal]>([
     ['never sent', away(false), { kind: 'failed', subject: null, retryAfterMs: 7 }],
-    ['a 503', away(true), { kind: 'failed', subject: null, retryAfterMs: 7 }],
+    ['a 503', away(true), { kind: 'failed', subject: 3, away: true, retryAfterMs: 7 }],
     ['no answer', { kind: 'ambiguous', doubt: 'reset', ...detail(null) }, failed(3)],
     ['a 502', { kind: 'ambiguous', doubt: 'server_error', ...detail(502) }, failed(3)],
     ['a 504', { kind: 'ambiguous', doubt: 'timeout', ...detail(504) }, failed(3)],

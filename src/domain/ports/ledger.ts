@@ -130,6 +130,8 @@ export interface ClaimedDelivery extends DueDelivery, EncodedWrite {
   uncertain: boolean;
   /** Since when the API has said that it is at work on this very request; null where that was not its last answer. */
   busySince: number | null;
+  /** Since when the API has not been able to take this delivery; null where that was not what came of it last. */
+  awaySince: number | null;
   /** For a `product.import` alone: all that goes out in the same request, itself included. */
   import?: ClaimedImport;
 }
@@ -154,6 +156,8 @@ export interface ImportMember {
   /** What the ledger knows the product by. */
   remoteId: JsonValue;
   attempts: number;
+  /** As of a claimed delivery. */
+  awaySince: number | null;
 }
 
 /** Why a delivery could not be claimed: it has moved on, or a ref is not there yet. */
@@ -218,6 +222,13 @@ export interface Held {
   operations: readonly Operation[];
   /** Doubts that only reading could settle: those of these operations, and those with these reasons. */
   doubts: { operations: readonly Operation[]; reasons: readonly string[] };
+}
+
+/** Deliveries that the API does not take, although it answers. */
+export interface LeftAway {
+  count: number;
+  /** The one that has waited for longest. */
+  first: DueDelivery & { reason: Reason; dueAt: number };
 }
 
 /** A delivery in doubt whose next look is due. */
@@ -320,6 +331,11 @@ export interface Ledger {
    * been due all along, null when nothing is scheduled. With `after`, what was due at that time is left out.
    */
   nextDueAt(request?: { after?: number; held?: Held }): Promise<number | null>;
+  /**
+   * What is left to be sent of which the API has not been able to take anything since before a time; null where anything
+   * else is scheduled that is not held.
+   */
+  leftAway(request: { before: number; held?: Held }): Promise<LeftAway | null>;
   /** What a delivery that could be claimed at the moment does; null for others, like most after a claim of several at once. */
   dueOperation(deliveryId: number): Promise<Operation | null>;
   /** How much is held. */
