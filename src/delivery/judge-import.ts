@@ -25,6 +25,8 @@ export interface ImportContext {
   now: number;
   /** Whether the API is well and has taken others since it could not take one of the members. */
   takesOthers: boolean;
+  /** Whether the API refuses this import the scope that it takes from others. */
+  forbidden: boolean;
   /** In [0, 1), for the jitter. */
   random: number;
 }
@@ -79,6 +81,9 @@ export function judgeImport(
       return each(again ? (member) => awayInDoubt(outcome.detail, member, context) : single, { groupMax: half });
     case 'throttled':
     case 'denied':
+      if (context.forbidden && !alone) {
+        return each(() => together(outcome.detail, members.length, context), { groupMax: half });
+      }
       // Without an effect the import may be taken apart, unless an earlier attempt of it may have had one.
       return each(single, { keep: again });
     case 'in_flight': {

@@ -98,6 +98,8 @@ export interface AttemptContext extends JudgeContext {
   awaySince: number | null;
   /** Whether the API is well and has taken others since then. */
   takesOthers: boolean;
+  /** Whether the API refuses this delivery the scope that it takes from others. */
+  forbidden: boolean;
 }
 
 /** What becomes of a delivery after an attempt. Pure. */
@@ -110,8 +112,10 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       return { kind: 'doubt', nextLookAt: now, spend: false, reason: reasonOf('exists', outcome.detail) };
     // None of these three says anything about the delivery itself, so none of them uses an attempt.
     case 'throttled':
-    case 'denied':
       return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(outcome.kind, outcome.detail) };
+    case 'denied':
+      if (context.forbidden) return judgeForbidden(outcome.detail, context);
+      return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(`denied_${outcome.by}`, outcome.detail) };
     case 'unavailable':
       return judgeAway(outcome, context);
     case 'in_flight':
@@ -186,6 +190,18 @@ function judgeBusy(detail: OutcomeDetail, context: AttemptContext): Verdict {
   const isReadBack = doubtPolicy(operation, profile) === 'read_back';
   const waitMs = isReadBack ? readBackDelayMs('timeout', context) : resendDelayMs('timeout', context);
   return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
+}
+
+/**
+ * The scope was taken from others since it was refused to this delivery, so that is about its item. It may be granted by what
+ * happens at the platform alone, so it is asked again like a gate.
+ */
+function judgeForbidden(detail: OutcomeDetail, context: AttemptContext): Verdict {
+  const reason = reasonOf('forbidden', detail);
+  if (isUnknowable(context)) return leftToPerson(reason);
+  if (!context.uncertain || isRepeatable(context)) return blockedByGate(reason, context);
+  // I6: an earlier attempt may have arrived, and that is looked up first.
+  return { kind: 'doubt', nextLookAt: context.now + resendDelayMs('reset', context), spend: true, reason };
 }
 
 /** How a 409 may say that there is nothing left to do. It only ever leads to a look. */

@@ -1,5 +1,5 @@
 import { OPERATIONS, type Operation, type Reason } from '../domain/delivery.ts';
-import type { DueDelivery, Held, LeftAway } from '../domain/ports/ledger.ts';
+import type { Denials, DueDelivery, Held, LeftAway } from '../domain/ports/ledger.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 
 /** What can go on by itself, now or later. Each function is one read. */
@@ -8,6 +8,7 @@ export interface Due {
   nextAt(request?: { after?: number; held?: Held }): number | null;
   leftAway(request: { before: number; held?: Held }): LeftAway | null;
   operationOf(deliveryId: number): Operation | null;
+  denialsOf(deliveryId: number): Denials;
   countHeld(held: Held): { due: number; inDoubt: number };
 }
 
@@ -64,6 +65,12 @@ export function createDue({ db, clock }: LedgerContext): Due {
     operation: db.prepare<[number], { operation: Operation }>(
       "SELECT operation FROM deliveries WHERE id = ? AND state = 'due'",
     ),
+    denials: db.prepare<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
+      `SELECT iif(d.reason ->> '$.code' = 'denied_scope', d.settled_at, NULL) AS at,
+         ifnull((SELECT p.operation = d.operation AND p.reason ->> '$.code' = 'forbidden' FROM deliveries p
+           WHERE p.item_id = d.item_id AND p.revision < d.revision ORDER BY p.revision DESC LIMIT 1), 0) AS isAskedAgain
+       FROM deliveries d WHERE d.id = ?`,
+    ),
     countDue: db.prepare<[Operation], { count: number }>(
       "SELECT count(*) AS count FROM deliveries WHERE state = 'due' AND operation = ?",
     ),
@@ -100,6 +107,11 @@ export function createDue({ db, clock }: LedgerContext): Due {
     },
 
     operationOf: (deliveryId) => sql.operation.get(deliveryId)?.operation ?? null,
+
+    denialsOf(deliveryId) {
+      const { at, isAskedAgain } = sql.denials.get(deliveryId) ?? { at: null, isAskedAgain: 0 };
+      return { at, isAskedAgain: isAskedAgain === 1 };
+    },
 
     countHeld(held) {
       const due = held.operations.reduce((sum, operation) => sum + (sql.countDue.get(operation)?.count ?? 0), 0);

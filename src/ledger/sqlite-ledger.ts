@@ -179,6 +179,7 @@ function compose(
     nextDueAt: (request) => timely(() => due.nextAt(request)),
     leftAway: (request) => timely(() => due.leftAway(request)),
     dueOperation: async (deliveryId) => reading(() => due.operationOf(deliveryId)),
+    denialsOf: async (deliveryId) => reading(() => due.denialsOf(deliveryId)),
     countHeld: async (held) => reading(() => due.countHeld(held)),
     claim: (deliveryId) => commit.run(() => claims.claim(deliveryId)),
     settle: (settlement) => commit.run(() => settles.settle(settlement)),

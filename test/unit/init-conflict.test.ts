@@ -71,6 +71,7 @@ const stateAfter = (message: string, uncertain: boolean): string =>
       busySince: null,
       awaySince: null,
       takesOthers: false,
+      forbidden: false,
       profile,
       now: 0,
       random: 0.5,

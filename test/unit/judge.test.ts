@@ -15,6 +15,7 @@ const context: AttemptContext = {
   busySince: null,
   awaySince: null,
   takesOthers: false,
+  forbidden: false,
   profile,
   now: NOW,
   random: 0.5,

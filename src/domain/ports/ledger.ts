@@ -224,6 +224,14 @@ export interface Held {
   doubts: { operations: readonly Operation[]; reasons: readonly string[] };
 }
 
+/** How the API has refused a scope to a delivery before. */
+export interface Denials {
+  /** When it did so last, where that was its last answer; else null. */
+  at: number | null;
+  /** Whether it is asked again for what was found to be refused to this item alone. */
+  isAskedAgain: boolean;
+}
+
 /** Deliveries that the API does not take, although it answers. */
 export interface LeftAway {
   count: number;
@@ -338,6 +346,8 @@ export interface Ledger {
   leftAway(request: { before: number; held?: Held }): Promise<LeftAway | null>;
   /** What a delivery that could be claimed at the moment does; null for others, like most after a claim of several at once. */
   dueOperation(deliveryId: number): Promise<Operation | null>;
+  /** What the API has said of a delivery's scope before. */
+  denialsOf(deliveryId: number): Promise<Denials>;
   /** How much is held. */
   countHeld(held: Held): Promise<{ due: number; inDoubt: number }>;
   /**
