@@ -1,8 +1,8 @@
 // What an answer to a bulk import means for each of its members.
 //
 // A bad row costs only itself. Where the answer tells the members apart, each gets its own verdict. Where an import is
-// refused as a whole its members go out again in ever smaller company, until the one at fault is alone; so they do after the
-// second time that nobody knows what became of the same import. A delivery uses up attempts only while it is alone, since
+// refused as a whole its members go out again in ever smaller company, until the one at fault is alone; so they do after a
+// 500, or the second time that nobody knows what became of the same import. A delivery uses up attempts only while it is alone, since
 // in company nobody knows whose fault it was; the halving bounds how often it goes out before that.
 
 import type { Reason } from '../domain/delivery.ts';
@@ -95,12 +95,17 @@ export function judgeImport(
       return each(() => ({ kind: 'doubt', nextLookAt, spend, reason }), { keep: true });
     }
     case 'ambiguous': {
-      const keep = alone || sends < SENDS_MAX;
+      const keep = alone || (sends < SENDS_MAX && !isFaultOfARow(outcome.detail, context));
       const nextLookAt = context.now + resendDelayMs(outcome.doubt, { ...context, attempts: attemptsOf(members) });
       const reason = reasonOf(outcome.doubt, outcome.detail);
       return each(() => ({ kind: 'doubt', nextLookAt, spend: alone, reason }), { keep, groupMax: keep ? null : half });
     }
   }
+}
+
+/** A 500 comes from the API itself, which has most likely met a row that it cannot digest; nothing is lost by asking in halves. */
+function isFaultOfARow({ status }: OutcomeDetail, { profile }: ImportContext): boolean {
+  return status === 500 && profile.productUpdate === 'import';
 }
 
 /** An import that may have arrived with an earlier attempt is looked at anew before it is taken apart. */

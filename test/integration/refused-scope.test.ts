@@ -7,6 +7,7 @@ import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { text } from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
+import { covers } from '../support/reliability.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 

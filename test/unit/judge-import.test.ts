@@ -27,6 +27,19 @@ const kinds = (outcome: Outcome, options = {}) => judged(outcome, options).verdi
 const accepted = (...outcomes: MemberOutcome[]): Outcome => ({ kind: 'accepted', remoteId: null, members: outcomes });
 const single = (outcome: MemberOutcome) => judged(accepted(outcome), { count: 1 }).verdicts[0];
 
+it('goes out in halves at once after a 500, where to repeat it is safe', () => {
+  const failed = (status: number): Outcome => ({
+    kind: 'ambiguous',
+    doubt: 'server_error',
+    detail: { status, message: '' },
+  });
+  expect(judged(failed(500))).toMatchObject({ keep: false, groupMax: 2 });
+  expect(judged(failed(502))).toMatchObject({ keep: true, groupMax: null });
+  const members4 = { members: members(4), sends: 1, again: false };
+  const strict = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
+  expect(judgeImport(failed(500), members4, strict)).toMatchObject({ keep: true });
+});
+
 describe('an import that the API cannot take', () => {
   const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, detail };
   const judgedWhile = (takesOthers: boolean, { count = 4, again = false } = {}) =>
@@ -44,6 +57,15 @@ describe('an import that the API cannot take', () => {
     const doubtful = judgedWhile(true, { again: true });
     expect(doubtful).toMatchObject({ keep: false, groupMax: 2, verdicts: { 0: { kind: 'doubt', spend: false } } });
   });
+});
+
+it('that is refused, while others are taken, goes out in halves until the one at fault is blocked', () => {
+  const outcome: Outcome = { kind: 'denied', by: 'scope', detail };
+  const judgedAs = (count: number, forbidden: boolean) =>
+    judgeImport(outcome, { members: members(count), sends: 1, again: false }, { ...context, forbidden });
+  expect(judgedAs(4, true)).toMatchObject({ keep: false, groupMax: 2, verdicts: { 0: { kind: 'retry' } } });
+  expect(judgedAs(1, true)).toMatchObject({ verdicts: [{ kind: 'blocked', reason: { code: 'forbidden' } }] });
+  expect(judgedAs(4, false)).toMatchObject({ groupMax: null });
 });
 
 describe('an answer to an import', () => {

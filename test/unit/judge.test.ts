@@ -65,6 +65,20 @@ describe('the judgement of an attempt', () => {
     expect(at(DAY_MS + 3_600_000, { attempts: 7, uncertain: true })).toMatchObject({ kind: 'doubt', spend: true });
   });
 
+  it(
+    'blocks what is forbidden to one item, once it is known that nothing of it arrived',
+    covers('key-refused', 'I6'),
+    () => {
+      const denied: Outcome = { kind: 'denied', by: 'scope', ...detail(403) };
+      const of = (more: Partial<AttemptContext>): Verdict => judge(denied, { ...context, forbidden: true, ...more });
+      expect(of({})).toMatchObject({ kind: 'blocked', recheckAt: NOW + 21_600_000, reason: { code: 'forbidden' } });
+      expect(of({ uncertain: true })).toMatchObject({ kind: 'doubt', spend: true });
+      expect(of({ uncertain: true, operation: 'material.update' }).kind).toBe('blocked');
+      expect(of({ uncertain: true, operation: 'bom_item.create' })).toMatchObject({ kind: 'doubt', nextLookAt: null });
+      expect(of({ forbidden: false })).toMatchObject({ kind: 'retry', spend: false, reason: { code: 'denied_scope' } });
+    },
+  );
+
   it('asks a platform that is at work on the same key ever less often, and no longer than ten minutes', () => {
     const busy: Outcome = { kind: 'in_flight', ...detail(409) };
     const after = (ms: number): Verdict => judge(busy, { ...context, busySince: ms === 0 ? null : NOW - ms });
