@@ -255,7 +255,7 @@ describe('an import without a usable answer', () => {
 
   it('brings no old content back for a product that changed before it was sent again', async () => {
     await delivered(3, {
-      faults: [{ operation: 'product.import', kind: 'status', status: 500, effect: 'done', count: 1 }],
+      faults: [{ operation: 'product.import', kind: 'status', status: 502, effect: 'done', count: 1 }],
     });
     await world.stage(products(3, renewed));
     const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 9 });
