@@ -195,13 +195,18 @@ describe('the end of a request', () => {
 
   it.each<[string, Outcome, Signal]>([
     ['never sent', away(false), { kind: 'failed', subject: null, retryAfterMs: 7 }],
-    ['a 503', away(true), { kind: 'failed', subject: null, retryAfterMs: 7 }],
+    ['a 503', away(true), { kind: 'failed', subject: 3, away: true, retryAfterMs: 7 }],
     ['no answer', { kind: 'ambiguous', doubt: 'reset', ...detail(null) }, failed(3)],
     ['a 502', { kind: 'ambiguous', doubt: 'server_error', ...detail(502) }, failed(3)],
     ['a 504', { kind: 'ambiguous', doubt: 'timeout', ...detail(504) }, failed(3)],
-    ['a 408', { kind: 'ambiguous', doubt: 'timeout', ...detail(408) }, WRITTEN],
-    ['a list that is not complete', { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(null) }, WRITTEN],
-    ['a 201 that cannot be read', { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(201) }, WRITTEN],
+    ['a 408', { kind: 'ambiguous', doubt: 'timeout', ...detail(408) }, failed(3)],
+    ['a page in place of an answer', { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(200) }, failed(3)],
+    [
+      'a list that is not complete',
+      { kind: 'ambiguous', doubt: 'unreadable_answer', atWork: true, ...detail(null) },
+      WRITTEN,
+    ],
+    ['a 201 without an id', { kind: 'ambiguous', doubt: 'unreadable_answer', atWork: true, ...detail(201) }, WRITTEN],
     ['a 400', { kind: 'refused', ...detail(400) }, WRITTEN],
     ['a gate', { kind: 'gated', ...detail(409) }, WRITTEN],
     ['a 401', { kind: 'denied', by: 'key', ...detail(401) }, WRITTEN],
