@@ -85,7 +85,7 @@ async function readPage<Entry>(tools: ListingTools<Entry>, path: string): Promis
     if (page !== null) return { ok: true, value: page };
     const outcome =
       parseJson(exchange.body) === undefined
-        ? foreignAnswer(exchange.status, unreliable('it is not even JSON'))
+        ? foreignAnswer(exchange.status, unreliable('it is not a list'))
         : unreadable('it is not a list');
     return { ok: false, outcome, final: true };
   }

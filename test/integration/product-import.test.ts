@@ -196,6 +196,15 @@ describe('a bad row costs only itself', () => {
     expect(world.names()).toEqual(names(4));
   });
 
+  it('where nobody knows whether it arrived when its attempts were spent, and it changes back', async () => {
+    const fault = { operation: 'product.import', kind: 'status', status: 500, effect: 'done', match: 'New 1' } as const;
+    await delivered(1, { faults: [fault] });
+    await change(1);
+    expect([states(), world.names()]).toEqual([{ parked: 1 }, names(1)]);
+    await change(1, old);
+    expect([states(), world.names()]).toEqual([{ delivered: 1 }, names(1, () => false)]);
+  });
+
   it('where the platform takes smaller imports than the profile thinks', async () => {
     await delivered(6, { bodyBytesMax: 150 });
     await change(6);

@@ -51,6 +51,16 @@ describe('the breaker', () => {
     expect([admit(), breaker.openSince()]).toEqual([1000, 1_010_000]);
   });
 
+  it('takes a 503 to one delivery for that of the API until another request was answered', () => {
+    const away: Signal = { kind: 'failed', subject: 7, away: true, retryAfterMs: null };
+    open(times(10, away));
+    observe(READ, ...times(50, away));
+    expect([breaker.isExcused(7), breaker.openSince(), breaker.isWell()]).toEqual([true, null, true]);
+    expect(breaker.hasTakenSince(0)).toBe(false);
+    observe(WRITTEN);
+    expect([breaker.hasTakenSince(now), breaker.hasTakenSince(now + 1)]).toEqual([true, false]);
+  });
+
   it('lets no more than a trickle out between the tenth failure and its opening', () => {
     observe(...times(10, AWAY));
     let sent = 0;
