@@ -243,8 +243,9 @@ describe('a poison item', () => {
     await world.stage(['poison']);
     await world.time.pass(HOUR_MS);
     expect(attemptsOf('poison')).toBe(8);
+    // The list of products says that none of them took effect.
     expect(world.ledger.views.item('product', 'poison')).toMatchObject({
-      state: 'in_doubt',
+      state: 'parked',
       reason: { code: 'exhausted' },
     });
     expect(world.breaker.openSince()).toBeNull();
