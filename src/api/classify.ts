@@ -64,9 +64,22 @@ export function isUnfinished(status: number): boolean {
   return status === 202;
 }
 
-/** The outcome of an answer that is of no use. */
+/** The outcome of an answer of the API that is of no use. */
 export function unreadableAnswer(status: number | null, message: string): Outcome {
+  return { ...foreignAnswer(status, message), atWork: true };
+}
+
+/** The outcome of an answer that the API cannot have given: the page of something that stands before it or in its place. */
+export function foreignAnswer(status: number | null, message: string): Outcome & { kind: 'ambiguous' } {
   return { kind: 'ambiguous', doubt: 'unreadable_answer', detail: { status, message } };
+}
+
+/** Whether an answer is one to a question for a list, as far as it was read: a page of HTML with a 200 is none. */
+export function answersList({ status, body, cut }: Extract<Exchange, { kind: 'answer' }>): boolean {
+  if (meaningOf(status) !== 'done') return false;
+  const value = parseJson(body);
+  if (value === undefined) return cut?.by === 'size' && /^\s*(?:[[{]|$)/.test(body);
+  return typeof value === 'object' && value !== null;
 }
 
 /** Statuses under which a create may be told that the item is already there. */
@@ -138,7 +151,12 @@ export function createJudge(options: { clean: CleanText; now: () => number }): J
     // A cut body decides nothing: where the status alone does not, the answer counts as lost.
     if (cut !== null && needsBody(meaning, cut)) {
       const message = `${clean(`The API began to answer with ${status}`)}, but ${describeLoss(cut, clean)}`;
-      return { kind: 'ambiguous', doubt: doubtOf(cut), detail: { status, message } };
+      return {
+        kind: 'ambiguous',
+        doubt: doubtOf(cut),
+        ...(status < 500 && { atWork: true }),
+        detail: { status, message },
+      };
     }
     if (meaning === 'done') return done(status, body, expectation);
     const error = decodeError(body, clean);
@@ -178,7 +196,7 @@ export function createJudge(options: { clean: CleanText; now: () => number }): J
     }
     const lack = value === undefined ? 'in a body that is not JSON' : 'without an id';
     const message = `The API answered with ${status} ${lack}, so the write cannot be taken as done.`;
-    return unreadableAnswer(status, message);
+    return value === undefined ? foreignAnswer(status, message) : unreadableAnswer(status, message);
   }
 
   function withMembers(

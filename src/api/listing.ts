@@ -1,7 +1,8 @@
 import type { Outcome } from '../domain/outcome.ts';
 import type { Listing } from '../domain/ports/target.ts';
 import type { BaseUrl } from './base-url.ts';
-import { type Judge, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from './classify.ts';
+import { foreignAnswer, type Judge, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from './classify.ts';
+import { parseJson } from './json-text.ts';
 import { type ListPage, type ListShape, type NextPage, readListPage } from './list-page.ts';
 import { type Attempt, type Patience, patiently } from './patience.ts';
 import type { Exchange } from './transport.ts';
@@ -81,9 +82,12 @@ async function readPage<Entry>(tools: ListingTools<Entry>, path: string): Promis
   const exchange = await tools.read(path);
   if (exchange.kind === 'answer' && exchange.cut === null && meaningOf(exchange.status) === 'done') {
     const page = readListPage(exchange.body, exchange.headers, tools.shape);
-    return page === null
-      ? { ok: false, outcome: unreadable('it is not a list'), final: true }
-      : { ok: true, value: page };
+    if (page !== null) return { ok: true, value: page };
+    const outcome =
+      parseJson(exchange.body) === undefined
+        ? foreignAnswer(exchange.status, unreliable('it is not a list'))
+        : unreadable('it is not a list');
+    return { ok: false, outcome, final: true };
   }
   return { ok: false, outcome: tools.judge.outcomeOf(exchange, NOTHING_EXPECTED) };
 }
@@ -122,5 +126,9 @@ function incomplete(reason: string): Listing {
 }
 
 function unreadable(reason: string): Outcome {
-  return unreadableAnswer(null, `The listing cannot be relied on: ${reason}.`);
+  return unreadableAnswer(null, unreliable(reason));
+}
+
+function unreliable(reason: string): string {
+  return `The listing cannot be relied on: ${reason}.`;
 }

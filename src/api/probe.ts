@@ -1,7 +1,7 @@
 import { fault } from '../domain/faults.ts';
 import type { OutcomeDetail } from '../domain/outcome.ts';
 import type { Probe, ScopeAnswer } from '../domain/ports/target.ts';
-import { type Judge, meaningOf, NOTHING_EXPECTED } from './classify.ts';
+import { answersList, type Judge, meaningOf, NOTHING_EXPECTED } from './classify.ts';
 import { ENDPOINTS, type Endpoint, pathOf } from './endpoints.ts';
 import { parseJson } from './json-text.ts';
 import type { Exchange } from './transport.ts';
@@ -64,8 +64,7 @@ function planOf(answers: readonly Answer[]): ScopeAnswer {
 }
 
 function readAnswer({ judge }: ProbeTools, exchange: Exchange): Answer {
-  // The page may be longer than what is read of it here: the status is enough.
-  if (exchange.kind === 'answer' && meaningOf(exchange.status) === 'done') return { answer: 'yes', denied: null };
+  if (exchange.kind === 'answer' && answersList(exchange)) return { answer: 'yes', denied: null };
   return denialIn(judge, exchange) ?? { answer: 'unknown', denied: null };
 }
 

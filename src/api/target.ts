@@ -2,7 +2,7 @@ import { kindOf } from '../domain/delivery.ts';
 import { fault } from '../domain/faults.ts';
 import type { ListableKind, SentWrite, Target } from '../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../domain/profile.ts';
-import { type Expectation, meaningOf, NOTHING_EXPECTED } from './classify.ts';
+import { answersList, type Expectation, foreignAnswer, meaningOf, NOTHING_EXPECTED } from './classify.ts';
 import type { Credentials } from './credentials.ts';
 import { encodeImport, encodeWrite, wireNameOf } from './encode.ts';
 import { ENDPOINTS, type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOperation } from './endpoints.ts';
@@ -89,9 +89,12 @@ export function targetOver(session: Session): Target {
       const path = prefix + LIST_ENDPOINTS.product.path + (listQuery === '' ? '' : `?${listQuery}`);
       const request = { method: 'GET', path, body: null, bytesMax: answerBytesMax, totalMs: PROBE_TOTAL_MS } as const;
       const exchange = await session.ask(key, { ...request, signal });
-      // The page may be longer than what is read of it here: the status is enough.
-      const isThere = exchange.kind === 'answer' && meaningOf(exchange.status) === 'done';
-      return isThere ? { kind: 'accepted', remoteId: null } : judge.outcomeOf(exchange, NOTHING_EXPECTED);
+      if (exchange.kind !== 'answer' || meaningOf(exchange.status) !== 'done') {
+        return judge.outcomeOf(exchange, NOTHING_EXPECTED);
+      }
+      if (answersList(exchange)) return { kind: 'accepted', remoteId: null };
+      const { status } = exchange;
+      return foreignAnswer(status, `The API answered with ${status} to the question for a list, and with none.`);
     },
 
     async probe(signal) {

@@ -43,6 +43,27 @@ export async function awayFault(runtime: Asked, patience: Patience): Promise<Fau
   return unreadableFault(runtime, patience);
 }
 
+/**
+ * What is left where the API answers, and says of the rest for longer than it was to be waited for that it cannot take it
+ * (503). It stays due, and is asked again by whoever runs next.
+ *
+ * @param before what has been so since before this time, of the wall clock
+ */
+export async function leftAwayFault(
+  { gate, ledger, config }: Pick<Runtime, 'gate' | 'ledger' | 'config'>,
+  before: number,
+): Promise<Fault | null> {
+  const held = heldBy(gate.refused().keys(), config.profile);
+  const left = await ledger.leftAway({ before, held });
+  if (left === null) return null;
+  const { kind, key, reason, dueAt } = left.first;
+  const others = left.count === 1 ? '' : ` and ${left.count - 1} more`;
+  const message = `The API at ${config.target.baseUrl} answers, and cannot take the ${kind.replace('_', ' ')} ${key}${others}: ${reason.message}`;
+  const path = { path: 'target.baseUrl' };
+  const at = new Date(dueAt).toISOString();
+  return fault('api.unreachable', message, { ...path, suggestion: `${LEFT_AWAY_ADVICE} It is due again at ${at}.` });
+}
+
 /** Doubts that wait for a list which cannot be read, where nothing else is left. */
 async function unreadableFault(runtime: Asked, { waitMs, outstanding, now }: Patience): Promise<Fault | null> {
   const { ledger, config, passports } = runtime;
@@ -62,6 +83,8 @@ const AWAY_ADVICE = 'Check the address and the network, and run the sync again; 
 const WRITES_ADVICE = 'See why the platform cannot store anything, and run the sync again; everything is still due.';
 const THROTTLED_ADVICE =
   'Have the limit of the key or the organisation looked at, and run the sync again; everything is still due.';
+const LEFT_AWAY_ADVICE =
+  'See `dpp-sync show` for it and why the platform cannot take it, and run the sync again; everything else has gone on.';
 const LIST_ADVICE =
   'Mend what the message names and run the sync again, or look at the platform and say what is there with `dpp-sync settle`.';
 

@@ -4,7 +4,7 @@ import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
-import { awayFault } from './away-fault.ts';
+import { awayFault, leftAwayFault } from './away-fault.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import { refusedScopeFault } from './refused-scope-fault.ts';
@@ -50,6 +50,8 @@ export function exitCodeOf(report: SyncReport): number {
 const LOOK_MS = 40;
 /** What is in the air when the sync gives up has so long to come to its end, and is told by where it stands then. */
 const LANDING_MS = 1000;
+/** How often it looks whether only that is left which the API cannot take. */
+const LEFT_LOOK_MS = 1000;
 
 /**
  * Pulls the sources, maps and delivers until nothing is left that could go on by itself. A source that cannot be read
@@ -122,6 +124,7 @@ function inOrder(config: RuntimeConfig, selected: readonly string[]): string[] {
 /** Waits until nothing goes on by itself. Gives what kept it from getting there. */
 async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): Promise<Fault | null> {
   let troubleSince: number | null = null;
+  let leftAt = clock.ticks() + request.waitMs;
   for (;;) {
     if (request.abort.aborted)
       return fault('interrupted', 'The sync was stopped before it was done.', {
@@ -140,6 +143,12 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
     }
     const away = await awayFault(runtime, { ...request, outstanding, now: clock.ticks() });
     if (away !== null) return away;
+    const isAtRest = outstanding === 0 && nextDueAt !== 0 && !runtime.mapping();
+    if (isAtRest && clock.ticks() >= leftAt && (await runtime.passports.judge()) === 0) {
+      const left = await leftAwayFault(runtime, clock.now() - request.waitMs);
+      if (left !== null) return left;
+      leftAt = clock.ticks() + LEFT_LOOK_MS;
+    }
     troubleSince = trouble === null ? null : (troubleSince ?? clock.ticks());
     if (trouble !== null && troubleSince !== null && clock.ticks() - troubleSince >= request.waitMs) {
       return trouble instanceof Fault ? trouble : fault('internal', trouble.message, { cause: trouble });

@@ -30,6 +30,8 @@ export interface Breaker {
   failsAtWrites(): boolean;
   /** Whether this delivery has failed of late, and may be at fault by itself. */
   isSuspect(delivery: number): boolean;
+  /** Whether the API has answered something after this delivery had failed: its failures tell of nothing but itself. */
+  isExcused(delivery: number): boolean;
   /**
    * Whether what failed at this time fell into the present outage or the last one. Where the first question after ten
    * failures was answered there was none. Nor does an outage explain what fails more than 25 hours after it began: what is at
@@ -38,6 +40,8 @@ export interface Breaker {
   wasOut(at: number): boolean;
   /** Whether the API has answered anything at or after this time. */
   hasAnsweredSince(at: number): boolean;
+  /** Whether a write was answered at or after this time. */
+  hasTakenSince(at: number): boolean;
 }
 
 const FAILURES_MIN = 10;
@@ -69,6 +73,7 @@ export function createBreaker(random: () => number): Breaker {
   /** How often each had failed when another was taken; the latest ones. */
   const strikes = new Map<number, number>();
   let answeredAt: number | null = null;
+  let writtenAt: number | null = null;
   let openedAt: number | null = null;
   /** The last outage, or the present one once it is certain. */
   let outage: { from: number; to: number | null } | null = null;
@@ -122,11 +127,14 @@ export function createBreaker(random: () => number): Breaker {
     silentSince ??= now;
   }
 
-  function fail(subject: number | string | null, now: number): void {
-    if (subject === null) {
+  function fail({ subject, away }: Signal & { kind: 'failed' }, now: number): void {
+    // Said again to a delivery that is not excused: where there are but a few of them, nothing else would tell of it.
+    const isSaidAgain = away === true && subject !== null && unanswered.has(subject);
+    if (subject !== null) blame(subject, now);
+    if (subject === null || isSaidAgain) {
       silences = Math.min(silences + 1, FAILURES_MIN);
       silentSince ??= now;
-    } else blame(subject, now);
+    }
     if (openedAt !== null && canaryOut) {
       intervalMs = Math.min(intervalMs * 2, CANARY.lastMs);
       delayCanary(now);
@@ -153,7 +161,10 @@ export function createBreaker(random: () => number): Breaker {
     excuse();
     silences = 0;
     silentSince = null;
-    if (by === 'write') strike();
+    if (by === 'write') {
+      writtenAt = now;
+      strike();
+    }
     closeUnlessFailing(now);
   }
 
@@ -171,7 +182,7 @@ export function createBreaker(random: () => number): Breaker {
     observe(signal, now) {
       switch (signal.kind) {
         case 'failed':
-          fail(signal.subject, now);
+          fail(signal, now);
           break;
         case 'answered':
           answer(signal.by, now);
@@ -190,11 +201,13 @@ export function createBreaker(random: () => number): Breaker {
     openSince: () => openedAt,
     failsAtWrites: () => openedAt !== null && writesFail(),
     isSuspect: (delivery) => excused.has(delivery) || unanswered.has(delivery),
+    isExcused: (delivery) => excused.has(delivery),
     wasOut(at) {
       if (outage === null || at < outage.from) return false;
       return at <= Math.min(outage.to ?? at, outage.from + EXPLAINS_MS);
     },
     hasAnsweredSince: (at) => answeredAt !== null && answeredAt >= at,
+    hasTakenSince: (at) => writtenAt !== null && writtenAt >= at,
   };
 }
 

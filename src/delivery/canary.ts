@@ -10,12 +10,20 @@ export interface Canary {
   /**
    * Runs `work` once the scope was tried, or as the one that tries it. `work` calls `out` when its request goes out.
    * Whether the scope was refused meanwhile is for `work` to look at.
+   *
+   * @param deniedAt when the API last refused the scope to this delivery: it may be at fault by itself, so one that was not
+   *   refused tries the scope before it does, and of those that were the one whose turn is longest ago; null for none
    */
-  run<T>(scope: Scope, work: (out: () => void) => Promise<T>): Promise<T>;
+  run<T>(scope: Scope, work: (out: () => void) => Promise<T>, deniedAt?: number | null): Promise<T>;
 }
 
 /** A request that takes longer keeps nobody waiting: it may be at fault by itself. */
 const ANSWER_WITHIN_MS = 1000;
+
+/** How long one that was refused gives others the chance to try the scope, and how often it looks whether they have. */
+const STEP_BACK_MS = 1000;
+const STEP_BACK_MAX_MS = 10_000;
+const LOOK_MS = 50;
 
 export function createCanary({ gate, clock }: { gate: TargetGate; clock: Clock }): Canary {
   /** The one that tries each scope; resolves to true when it takes too long. */
@@ -36,8 +44,30 @@ export function createCanary({ gate, clock }: { gate: TargetGate; clock: Clock }
 
   const isUntried = (scope: Scope): boolean => !gate.isTried(scope) && gate.allows(scope);
 
+  /** Those that were refused and step back, by scope: when each was refused. */
+  const back = new Map<Scope, Set<{ deniedAt: number }>>();
+
+  async function stepBack(scope: Scope, deniedAt: number): Promise<void> {
+    const own = { deniedAt };
+    const others = back.get(scope) ?? new Set();
+    back.set(scope, others.add(own));
+    const begunAt = clock.ticks();
+    const isFirst = (): boolean => [...others].every((one) => one === own || one.deniedAt >= deniedAt);
+    try {
+      while (isUntried(scope)) {
+        const waitedMs = clock.ticks() - begunAt;
+        const isItsTurn = waitedMs >= STEP_BACK_MS && !leading.has(scope) && isFirst();
+        if (isItsTurn || waitedMs >= STEP_BACK_MAX_MS) break;
+        await clock.sleep(LOOK_MS);
+      }
+    } finally {
+      others.delete(own);
+    }
+  }
+
   return {
-    async run(scope, work) {
+    async run(scope, work, deniedAt = null) {
+      if (deniedAt !== null && isUntried(scope)) await stepBack(scope, deniedAt);
       let late = false;
       let leader = leading.get(scope);
       while (leader !== undefined && isUntried(scope) && !late) {

@@ -8,6 +8,7 @@ import type { Profile } from '../domain/profile.ts';
 import { type Scope, scopeOfWrite } from '../domain/scope.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
+import type { Breaker } from './breaker.ts';
 import { createCanary } from './canary.ts';
 import { judge, VERDICT_STATES } from './judge.ts';
 import { judgeImport } from './judge-import.ts';
@@ -20,6 +21,7 @@ export interface DelivererOptions {
   ledger: Ledger;
   target: Target;
   pacer: Pacer;
+  breaker: Pick<Breaker, 'isWell' | 'isExcused' | 'hasTakenSince'>;
   retries: RetryBudget;
   gate: TargetGate;
   profile: Profile;
@@ -41,6 +43,8 @@ export interface Deliverer {
   trouble(): Fault | null;
 }
 
+/** So many in a row are refused a scope that was taken before, until it counts as refused. */
+const QUESTIONS_MAX = 3;
 /** How soon a verdict is offered to the ledger again. */
 const SETTLE_AGAIN_MS = 1000;
 /** A delivery that waits for its turn is looked at again after this long: a newer one may have taken its place. */
@@ -51,10 +55,10 @@ const LOOK_AGAIN_MS = 250;
  * only once the request may really go out, so that a crash puts nothing in doubt that was merely waiting its turn.
  */
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { ledger, target, pacer, retries, gate, profile, clock, random, emit } = options;
+  const { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit } = options;
   const canary = createCanary({ gate, clock });
 
-  type Sent = { delivery: ClaimedDelivery; outcome: Outcome; latencyMs: number };
+  type Sent = { delivery: ClaimedDelivery; outcome: Outcome; latencyMs: number; forbidden: boolean };
   type Told = Pick<ClaimedDelivery, 'kind' | 'key' | 'operation'>;
 
   async function send(
@@ -62,6 +66,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     scope: Scope,
     out: () => void,
   ): Promise<{ value: Sent | Attempt; signal: Signal }> {
+    const wasTried = gate.isTried(scope);
     if (!gate.allows(scope)) return { value: { result: 'held' }, signal: { kind: 'unused' } };
     const claim = await ledger.claim(deliveryId);
     if (claim.status !== 'claimed') return { value: { result: 'gone' }, signal: { kind: 'unused' } };
@@ -71,9 +76,37 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     retries.sent(clock.ticks());
     const members = batch && { members: batch.members.map(({ naturalKey }) => naturalKey) };
     const { outcome, latencyMs } = await target.send({ ...write, ...members });
-    gate.observe(outcome, scope);
+    const forbidden = isScopeDenied(outcome) && (await heardDenial(outcome, { deliveryId, scope, wasTried }));
+    // That the API cannot take a delivery which is at fault by itself is no news of the API.
+    const isOwn = outcome.kind === 'unavailable' && outcome.sent && breaker.isExcused(deliveryId);
+    if (!isOwn && !isScopeDenied(outcome)) gate.observe(outcome, scope);
     emit({ type: 'request', operation: claim.delivery.operation, outcome: outcome.kind, retry: claim.delivery.again });
-    return { value: { delivery: claim.delivery, outcome, latencyMs }, signal: signalOf(outcome, claim.delivery.id) };
+    const value = { delivery: claim.delivery, outcome, latencyMs, forbidden };
+    return { value, signal: signalOf(outcome, claim.delivery.id) };
+  }
+
+  /**
+   * What a 403 is about: the key, which may not do such a thing, or what was sent. Nothing in it tells, but others do: the
+   * scope that was taken from another delivery after it was refused to this one is refused to this one alone.
+   *
+   * @returns whether it is about this delivery; otherwise the gate has heard of it
+   */
+  async function heardDenial(
+    outcome: Outcome,
+    { deliveryId, scope, wasTried }: { deliveryId: number; scope: Scope; wasTried: boolean },
+  ): Promise<boolean> {
+    const { at, isAskedAgain } = await ledger.denialsOf(deliveryId);
+    if (isAskedAgain || (at !== null && wasTried)) return true;
+    const { inARow } = gate.questions(scope);
+    if (wasTried || (inARow > 0 && inARow < QUESTIONS_MAX)) gate.question(scope);
+    else gate.observe(outcome, scope);
+    return false;
+  }
+
+  /** Whether the API takes others while it has not been able to take this, since a time of the wall clock. */
+  function takesOthers(since: number | null): boolean {
+    if (since === null || !breaker.isWell()) return false;
+    return breaker.hasTakenSince(clock.ticks() - (clock.now() - since));
   }
 
   let trouble: Fault | null = null;
@@ -110,9 +143,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   async function settleOne(sent: Sent, abort: AbortSignal): Promise<Attempt> {
     const { delivery, outcome } = sent;
-    const { id: deliveryId, operation, attempts, uncertain, busySince } = delivery;
+    const { id: deliveryId, operation, attempts, uncertain, busySince, awaySince } = delivery;
     const now = clock.now();
-    const context = { operation, attempts, uncertain, busySince, profile, now, random: random() };
+    const known = { busySince, awaySince, takesOthers: takesOthers(awaySince), forbidden: sent.forbidden };
+    const context = { operation, attempts, uncertain, ...known, profile, now, random: random() };
     const verdict = inTurn(judge(outcome, context), outcome);
     await surely(() => ledger.settle({ deliveryId, verdict, judgedAt: now }), abort);
     return tell(delivery, verdict, sent);
@@ -129,7 +163,15 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   async function settleImport(sent: Sent, batch: ClaimedImport, abort: AbortSignal): Promise<Attempt> {
     const { delivery, outcome } = sent;
-    const context = { profile, now: clock.now(), random: random() };
+    const away = batch.members.flatMap(({ awaySince }) => awaySince ?? []);
+    const since = away.length === 0 ? null : Math.min(...away);
+    const context = {
+      profile,
+      now: clock.now(),
+      random: random(),
+      takesOthers: takesOthers(since),
+      forbidden: sent.forbidden,
+    };
     const { verdicts, ...company } = judgeImport(outcome, { ...batch, again: delivery.again }, context);
     const judged = batch.members.flatMap((member, index) => {
       const verdict = verdicts[index];
@@ -161,22 +203,32 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const scope = scopeOfWrite(operation);
       let lookedAt = clock.ticks();
       // Of many doorbells for one import the first claims it, and of many for a scope the first may find it refused: the
-      // others need not wait for the pacer to find that out. Any other moves on only while it waits for long.
+      // others need not wait for the pacer to find that out. Any other moves on only while it waits for long. And one that
+      // waits when the scope comes into question has to wait for the answer to that as well.
+      let asked = gate.questions(scope).asked;
+      const mayGo = (): boolean => gate.allows(scope) && gate.questions(scope).asked === asked;
       const wanted = async (): Promise<boolean> => {
-        if (!gate.allows(scope)) return false;
+        if (!mayGo()) return false;
         if (operation !== 'product.import' && clock.ticks() - lookedAt < LOOK_AGAIN_MS) return true;
         lookedAt = clock.ticks();
         return (await ledger.dueOperation(deliveryId)) !== null;
       };
-      const sent = await canary.run(scope, (out) =>
-        pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted }),
-      );
-      if (sent === null) return { result: abort.aborted || !gate.allows(scope) ? 'held' : 'gone' };
+      const deniedAt = gate.isTried(scope) ? null : (await ledger.denialsOf(deliveryId)).at;
+      const go = (out: () => void) => {
+        asked = gate.questions(scope).asked;
+        return pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted });
+      };
+      const sent = await canary.run(scope, go, deniedAt);
+      if (sent === null) return { result: abort.aborted || !mayGo() ? 'held' : 'gone' };
       if ('result' in sent) return sent;
       const batch = sent.delivery.import;
       return batch === undefined ? settleOne(sent, abort) : settleImport(sent, batch, abort);
     },
   };
+}
+
+function isScopeDenied(outcome: Outcome): boolean {
+  return outcome.kind === 'denied' && outcome.by === 'scope';
 }
 
 function notBefore(turnAt: number, verdict: Verdict): Verdict {

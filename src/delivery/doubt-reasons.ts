@@ -5,6 +5,12 @@ export function absentReason(reason: Reason): Reason {
   return { ...reason, message: `${reason.message} A complete listing shows that it did not arrive.` };
 }
 
+/** What is told of a write that a complete listing neither shows nor rules out. */
+export function unprovenReason(reason: Reason, unclear: string): Reason {
+  const words = `${unclear} Look at the platform, and say what is there with \`dpp-sync settle\`.`;
+  return { ...reason, message: `${reason.message} ${words}` };
+}
+
 const COULD_DOUBLE = 'sending it again could double it.';
 
 /** What is told of a write that nothing but a person can look up. Told once, however often it is looked at. */

@@ -1,11 +1,11 @@
 import type { DoubtfulDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';
-import type { ListableKind, RemoteItem, Target } from '../domain/ports/target.ts';
+import type { ListableKind, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Breaker } from './breaker.ts';
-import { absentReason, unreadableReason } from './doubt-reasons.ts';
+import { absentReason, unprovenReason, unreadableReason } from './doubt-reasons.ts';
 import { heldBy, READ_REASONS } from './held.ts';
 import {
   blockedByGate,
@@ -13,6 +13,7 @@ import {
   type JudgeContext,
   judgeResend,
   type ResendContext,
+  showsInListing,
   VERDICT_STATES,
 } from './judge.ts';
 import { judgeReadBack } from './judge-import.ts';
@@ -21,6 +22,7 @@ import { hasTakenEffect, readPublications, showsInPublications, unclearReason } 
 import type { Readable } from './read-budget.ts';
 import { createReadings, type Readings } from './readings.ts';
 import type { RetryBudget } from './retry-budget.ts';
+import { createSightings, type Sighting } from './sightings.ts';
 import type { TargetGate } from './target-gate.ts';
 
 export interface DoubtsOptions {
@@ -47,8 +49,7 @@ export interface Doubts {
 
 /** How many doubts one listing serves. */
 const BATCH = 10_000;
-/** Of items that are listed under one natural key, which is to be unique, this many are looked at. */
-const SAME_KEY_MAX = 10;
+const NOT_SOUGHT: Sighting = { found: [], unclear: null };
 /** While only writes fail, one delivery at a time comes back to be tried: all of them would only wait for their turn. */
 const TRY_AGAIN_MS = 30_000;
 
@@ -108,31 +109,25 @@ export function createDoubts(options: DoubtsOptions): Doubts {
    * earlier. One listing serves all doubts of its kind. Where the API refuses it, they are looked at once it no longer does.
    */
   async function readBack(kind: ListableKind, doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
-    const wanted = new Map<string, RemoteItem[]>();
-    for (const { naturalKey } of doubts) if (naturalKey !== null) wanted.set(naturalKey, []);
+    const fields = profile.naturalKeys[kind];
+    const sightings = createSightings(kind, { fields, keys: doubts.flatMap(({ sentKey }) => sentKey ?? []) });
     const unproven = (await ledger.unprovenKinds()).includes(kind);
     let unknown = Promise.resolve(!unproven);
     const begunAt = clock.ticks();
     const listing = await target.list(
       kind,
       (items) => {
-        for (const item of items) {
-          const found = item.naturalKey === null ? undefined : wanted.get(item.naturalKey);
-          if (found && found.length < SAME_KEY_MAX) found.push(item);
-        }
-        const others = items.flatMap(({ naturalKey }) =>
-          naturalKey === null || wanted.has(naturalKey) ? [] : naturalKey,
-        );
+        const others = items.flatMap((item) => (sightings.see(item) ? [] : (item.naturalKey ?? [])));
         if (unproven) unknown = unknown.then((found) => found || holdsUnknown(kind, others));
       },
       abort,
     );
     if (readings.heard(kind, listing, begunAt).kind === 'denied') return;
-    if (listing.complete && !(await unknown)) await ledger.endProof(kind);
+    if (listing.complete && !(await unknown) && !sightings.hidesKeys()) await ledger.endProof(kind);
     await Promise.all(
       doubts.map((delivery) => {
-        const found = delivery.naturalKey === null ? [] : (wanted.get(delivery.naturalKey) ?? []);
-        return settle(delivery, readBackVerdict(delivery, found, listing.complete ? null : kind));
+        const sighting = delivery.sentKey === null ? NOT_SOUGHT : sightings.of(delivery.sentKey);
+        return settle(delivery, readBackVerdict(delivery, sighting, listing.complete ? null : kind));
       }),
     );
   }
@@ -143,8 +138,11 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   }
 
   /** @param cut the list, where it could not be read to its end: it proves what it shows, and no absence */
-  function readBackVerdict(delivery: DoubtfulDelivery, found: readonly RemoteItem[], cut: Readable | null): Verdict {
+  function readBackVerdict(delivery: DoubtfulDelivery, { found, unclear }: Sighting, cut: Readable | null): Verdict {
     const { reason, operation, sent } = delivery;
+    if (unclear !== null && found.length === 0 && cut === null) {
+      return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
+    }
     if (sent !== null && cut === null) {
       return inTurn(judgeReadBack({ ...delivery, sent }, found, resendContext(delivery)));
     }
@@ -158,6 +156,14 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
       return { kind: 'rejected', reason: { ...reason, message } };
     }
+    return absentVerdict(delivery);
+  }
+
+  /** What becomes of a write that is proven to have had no effect. A refusal that came after it stands then. */
+  function absentVerdict(delivery: DoubtfulDelivery): Verdict {
+    const { reason } = delivery;
+    if (reason.code === 'gate') return blockedByGate(reason, context(delivery));
+    if (reason.code === 'refused') return { kind: 'rejected', reason, absent: true };
     return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
   }
 
@@ -179,13 +185,12 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     const { reason } = delivery;
     if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
     if (done === null) return { kind: 'doubt', nextLookAt: null, spend: false, reason: unclearReason(reason) };
-    if (reason.code === 'gate') return blockedByGate(reason, context(delivery));
-    return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
+    return absentVerdict(delivery);
   }
 
-  /** Where the attempts are spent, the list of publications still tells whether one of them took effect. */
+  /** Where the attempts are spent, a listing may still tell whether one of them took effect. */
   function isLastResort({ operation, attempts }: DoubtfulDelivery): boolean {
-    return showsInPublications(operation) && attempts >= profile.retry.attemptsMax;
+    return showsInListing(operation) && attempts >= profile.retry.attemptsMax;
   }
 
   function lookAgain(what: Readable, { reason }: DoubtfulDelivery): Verdict {

@@ -6,7 +6,7 @@ import { doubtPolicy } from './judge.ts';
 import { UNCLEAR } from './judge-import.ts';
 
 /** Answers that say that there is something already, or nothing of what became of it: what there is has to be read. */
-export const READ_REASONS: ReadonlySet<string> = new Set(['exists', 'gate', 'restored', UNCLEAR]);
+export const READ_REASONS: ReadonlySet<string> = new Set(['exists', 'gate', 'refused', 'restored', UNCLEAR]);
 
 /** What is left alone in the ledger while the API refuses these scopes: it could only be refused again. */
 export function heldBy(refused: Iterable<Scope>, profile: Profile): Held {

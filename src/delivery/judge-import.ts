@@ -1,8 +1,8 @@
 // What an answer to a bulk import means for each of its members.
 //
 // A bad row costs only itself. Where the answer tells the members apart, each gets its own verdict. Where an import is
-// refused as a whole its members go out again in ever smaller company, until the one at fault is alone; so they do after the
-// second time that nobody knows what became of the same import. A delivery uses up attempts only while it is alone, since
+// refused as a whole its members go out again in ever smaller company, until the one at fault is alone; so they do after a
+// 500, or the second time that nobody knows what became of the same import. A delivery uses up attempts only while it is alone, since
 // in company nobody knows whose fault it was; the halving bounds how often it goes out before that.
 
 import type { Reason } from '../domain/delivery.ts';
@@ -23,6 +23,10 @@ const SENDS_MAX = 2;
 export interface ImportContext {
   profile: Profile;
   now: number;
+  /** Whether the API is well and has taken others since it could not take one of the members. */
+  takesOthers: boolean;
+  /** Whether the API refuses this import the scope that it takes from others. */
+  forbidden: boolean;
   /** In [0, 1), for the jitter. */
   random: number;
 }
@@ -54,7 +58,9 @@ export function judgeImport(
       attempts: member.attempts,
       uncertain: again,
       busySince: null,
+      awaySince: member.awaySince,
       ...context,
+      takesOthers: alone && context.takesOthers,
     });
   const told = (outcomes: readonly MemberOutcome[] = []): ImportVerdict =>
     each((member, index) => judgeMember(outcomes[index] ?? { kind: 'unknown' }, member, context));
@@ -69,9 +75,15 @@ export function judgeImport(
     case 'gated':
     case 'exists':
       return alone ? each(single) : each(() => together(outcome.detail, members.length, context), { groupMax: half });
-    case 'throttled':
     case 'unavailable':
+      // One of them may be what the API cannot take: that is found out as after a refusal.
+      if (alone || !context.takesOthers) return each(single, { keep: again });
+      return each(again ? (member) => awayInDoubt(outcome.detail, member, context) : single, { groupMax: half });
+    case 'throttled':
     case 'denied':
+      if (context.forbidden && !alone) {
+        return each(() => together(outcome.detail, members.length, context), { groupMax: half });
+      }
       // Without an effect the import may be taken apart, unless an earlier attempt of it may have had one.
       return each(single, { keep: again });
     case 'in_flight': {
@@ -83,12 +95,24 @@ export function judgeImport(
       return each(() => ({ kind: 'doubt', nextLookAt, spend, reason }), { keep: true });
     }
     case 'ambiguous': {
-      const keep = alone || sends < SENDS_MAX;
+      const keep = alone || (sends < SENDS_MAX && !isFaultOfARow(outcome.detail, context));
       const nextLookAt = context.now + resendDelayMs(outcome.doubt, { ...context, attempts: attemptsOf(members) });
       const reason = reasonOf(outcome.doubt, outcome.detail);
       return each(() => ({ kind: 'doubt', nextLookAt, spend: alone, reason }), { keep, groupMax: keep ? null : half });
     }
   }
+}
+
+/** A 500 comes from the API itself, which has most likely met a row that it cannot digest; nothing is lost by asking in halves. */
+function isFaultOfARow({ status }: OutcomeDetail, { profile }: ImportContext): boolean {
+  return status === 500 && profile.productUpdate === 'import';
+}
+
+/** An import that may have arrived with an earlier attempt is looked at anew before it is taken apart. */
+function awayInDoubt(detail: OutcomeDetail, { awaySince }: ImportMember, context: ImportContext): Verdict {
+  const nextLookAt = context.now + resendDelayMs('reset', { ...context, attempts: 0 });
+  const reason: Reason = { ...reasonOf('unavailable', detail), since: awaySince ?? context.now };
+  return { kind: 'doubt', nextLookAt, spend: false, reason };
 }
 
 /** What the answer's word on one member means for it. */

@@ -94,6 +94,12 @@ export interface AttemptContext extends JudgeContext {
   uncertain: boolean;
   /** Since when the API has said that it is at work on it; null where that was not its last answer. */
   busySince: number | null;
+  /** Since when the API has not been able to take it; null where that was not its last answer. */
+  awaySince: number | null;
+  /** Whether the API is well and has taken others since then. */
+  takesOthers: boolean;
+  /** Whether the API refuses this delivery the scope that it takes from others. */
+  forbidden: boolean;
 }
 
 /** What becomes of a delivery after an attempt. Pure. */
@@ -106,19 +112,22 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       return { kind: 'doubt', nextLookAt: now, spend: false, reason: reasonOf('exists', outcome.detail) };
     // None of these three says anything about the delivery itself, so none of them uses an attempt.
     case 'throttled':
-    case 'denied':
       return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(outcome.kind, outcome.detail) };
-    case 'unavailable': {
-      const dueAt = now + backoffMs(context);
-      return { kind: 'retry', dueAt, spend: false, reason: reasonOf(outcome.kind, outcome.detail) };
-    }
+    case 'denied':
+      if (context.forbidden) return judgeForbidden(outcome.detail, context);
+      return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(`denied_${outcome.by}`, outcome.detail) };
+    case 'unavailable':
+      return judgeAway(outcome, context);
     case 'in_flight':
       return judgeBusy(outcome.detail, context);
     case 'gated':
       return judgeGate(outcome.detail, context);
-    case 'refused':
-      if (isUnknowable(context)) return leftToPerson(reasonOf('refused', outcome.detail));
-      return { kind: 'rejected', reason: reasonOf('refused', outcome.detail) };
+    case 'refused': {
+      const reason = reasonOf('refused', outcome.detail);
+      if (isUnknowable(context)) return leftToPerson(reason);
+      if (isToBeLookedUp(context)) return lookedUp(reason, context);
+      return { kind: 'rejected', reason };
+    }
     case 'ambiguous': {
       const reason = reasonOf(outcome.doubt, outcome.detail);
       const isReadBack = doubtPolicy(operation, profile) === 'read_back';
@@ -126,6 +135,37 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
     }
   }
+}
+
+/** No outage explains what the API has not been able to take for longer, while it takes others. */
+const AWAY_MAX_MS = 25 * 3_600_000;
+/** The bound of the waits for an API that is away may grow as high, once it has been away for long. */
+const AWAY_WAIT_MAX_MS = 300_000;
+/** For no longer is a delivery put off by a time that the API has named. */
+const RETRY_AFTER_MAX_MS = 3_600_000;
+
+/**
+ * The API is away, or says so of this delivery. The longer it does, the less often it is asked. It costs no attempt, whatever
+ * the time, unless others are taken: then it is the delivery that is at fault, and its own limit parks it.
+ */
+function judgeAway(outcome: Outcome & { kind: 'unavailable' }, context: AttemptContext): Verdict {
+  const { now, profile, random, attempts } = context;
+  const since = Math.min(context.awaySince ?? now, now);
+  const reason: Reason = { ...reasonOf('unavailable', outcome.detail), since };
+  const spend = now - since >= AWAY_MAX_MS && context.takesOthers;
+  if (spend && attempts + 1 >= profile.retry.attemptsMax) return exhausted(reason, context);
+  const { baseMs, capMs } = profile.retry.backoff;
+  const capNowMs = Math.max(capMs, Math.min((now - since) / 10, AWAY_WAIT_MAX_MS));
+  const waitMs = Math.floor(random * Math.min(capNowMs, Math.max(baseMs, now - since)));
+  const askedMs = Math.min(outcome.retryAfterMs ?? 0, RETRY_AFTER_MAX_MS);
+  return { kind: 'retry', dueAt: now + Math.max(waitMs, askedMs), spend, reason };
+}
+
+/** What was never taken had no effect, unless an earlier attempt of it had one. */
+function exhausted(reason: Reason, context: AttemptContext): Verdict {
+  if (context.uncertain) return { kind: 'doubt', nextLookAt: context.now, spend: true, reason };
+  const message = `The API has not been able to take it for more than a day, while it took others. The last answer: ${reason.message}`;
+  return { kind: 'parked', reason: { ...reason, code: 'exhausted', message } };
 }
 
 /** A request that the platform has been working on for longer than this is taken for lost there. */
@@ -155,18 +195,48 @@ function judgeBusy(detail: OutcomeDetail, context: AttemptContext): Verdict {
   return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
 }
 
+/**
+ * The scope was taken from others since it was refused to this delivery, so that is about its item. It may be granted by what
+ * happens at the platform alone, so it is asked again like a gate.
+ */
+function judgeForbidden(detail: OutcomeDetail, context: AttemptContext): Verdict {
+  const reason = reasonOf('forbidden', detail);
+  if (isUnknowable(context)) return leftToPerson(reason);
+  if (!context.uncertain || isRepeatable(context)) return blockedByGate(reason, context);
+  // I6: an earlier attempt may have arrived, and that is looked up first.
+  return { kind: 'doubt', nextLookAt: context.now + resendDelayMs('reset', context), spend: true, reason };
+}
+
 /** How a 409 may say that there is nothing left to do. It only ever leads to a look. */
 const ALREADY = /\balready\b/i;
 
 /** A passport that is where it was to go, by an earlier attempt or by hand, answers with the status of a gate. */
 function judgeGate(detail: OutcomeDetail, context: AttemptContext): Verdict {
-  const { operation, uncertain, now } = context;
+  const { operation, now } = context;
   const reason = reasonOf('gate', detail);
   if (isUnknowable(context)) return leftToPerson(reason);
   if (operation === 'passport.init') return judgeInitConflict(detail, context);
-  const mayBeDone = uncertain || ALREADY.test(detail.message);
-  if (mayBeDone && showsInPublications(operation)) return { kind: 'doubt', nextLookAt: now, spend: false, reason };
-  return blockedByGate(reason, context);
+  if (isToBeLookedUp(context)) return lookedUp(reason, context);
+  const isDone = ALREADY.test(detail.message) && showsInPublications(operation);
+  return isDone ? { kind: 'doubt', nextLookAt: now, spend: false, reason } : blockedByGate(reason, context);
+}
+
+/** Creates of what can be listed, and what shows in the list of publications. */
+export function showsInListing(operation: Operation): boolean {
+  return operation === 'product.create' || operation === 'material.create' || showsInPublications(operation);
+}
+
+/**
+ * True where an earlier attempt may have taken effect and a listing tells. I6: a refusal of this attempt says nothing of
+ * that one, and what follows it would make the item a second time, or leave a passport public that nobody knows of.
+ */
+function isToBeLookedUp({ operation, uncertain }: AttemptContext): boolean {
+  return uncertain && showsInListing(operation);
+}
+
+/** The earlier attempt may be on its way yet. */
+function lookedUp(reason: Reason, { profile, now }: AttemptContext): Verdict {
+  return { kind: 'doubt', nextLookAt: now + settlingDelayMs('timeout', profile), spend: false, reason };
 }
 
 /**
@@ -203,8 +273,8 @@ function leftToPerson(reason: Reason): Verdict {
 
 /**
  * What becomes of a delivery in doubt that may be sent again. Once its retry limit is spent it is parked when it is
- * proven `absent`, and otherwise stays in doubt for a person: a parked delivery is one that had no effect. With `refund`
- * its last attempt does not count.
+ * proven `absent`, or when writing it twice is writing it once, so that a replay or a change of its row may follow; otherwise
+ * it stays in doubt for a person. With `refund` its last attempt does not count.
  */
 export function judgeResend(context: ResendContext, reason: Reason, absent: boolean): Verdict {
   const { dueAt, refund } = context;
@@ -212,7 +282,15 @@ export function judgeResend(context: ResendContext, reason: Reason, absent: bool
   if (attempts < context.profile.retry.attemptsMax) return { kind: 'resend', dueAt, absent, refund, reason };
   const message = `${context.attempts} attempts were made and none had a clear answer. The last one: ${reason.message}`;
   const spent = { ...reason, code: 'exhausted', message };
-  return absent ? { kind: 'parked', reason: spent } : { kind: 'doubt', nextLookAt: null, spend: false, reason: spent };
+  if (absent) return { kind: 'parked', reason: spent };
+  // I3: by the time that it is looked at, what was lost can no longer land behind what follows.
+  if (isRepeatable(context)) return { kind: 'parked', reason: spent, open: true };
+  return { kind: 'doubt', nextLookAt: null, spend: false, reason: spent };
+}
+
+/** Whether a write under another key does no harm where an earlier one has arrived. */
+function isRepeatable({ operation, profile }: Pick<JudgeContext, 'operation' | 'profile'>): boolean {
+  return operation === 'material.update' || (operation === 'product.import' && profile.productUpdate === 'import');
 }
 
 /** How long to wait before the next attempt. */

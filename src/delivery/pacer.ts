@@ -63,7 +63,10 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
   function heard(signal: Signal): void {
     const now = clock.ticks();
     breaker.observe(signal, now);
-    controller.observe(rateSignalOf(signal), now);
+    // What the API says to a delivery that is at fault by itself holds up no other.
+    const subject = signal.kind === 'failed' ? signal.subject : null;
+    const isOwn = typeof subject === 'number' && breaker.isExcused(subject);
+    controller.observe(isOwn ? { kind: 'unused' } : rateSignalOf(signal), now);
   }
 
   async function asks(abort: AbortSignal): Promise<boolean> {

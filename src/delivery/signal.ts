@@ -9,9 +9,10 @@ export type Signal =
   | { kind: 'throttled'; retryAfterMs: number | null }
   /**
    * Never sent, 503, no answer, or a server error. `subject` is what may be at fault by itself: the delivery, by its id, or
-   * the list that was read, by its name; null where the failure says nothing of what was sent.
+   * the list that was read, by its name; null where the failure says nothing of what was sent. With `away` the API says by
+   * itself that it is away, though it may say so to this delivery alone.
    */
-  | { kind: 'failed'; subject: number | string | null; retryAfterMs: number | null }
+  | { kind: 'failed'; subject: number | string | null; away?: true; retryAfterMs: number | null }
   /** The request was admitted and then not sent. */
   | { kind: 'unused' };
 
@@ -21,14 +22,14 @@ export function signalOf(outcome: Outcome, subject: number | string | null): Sig
   switch (outcome.kind) {
     case 'throttled':
       return { kind: 'throttled', retryAfterMs: outcome.retryAfterMs };
-    case 'unavailable':
-      return { kind: 'failed', subject: null, retryAfterMs: outcome.retryAfterMs };
-    case 'ambiguous': {
-      const { status } = outcome.detail;
-      // A success that cannot be read, a list that is not complete, or a 408 comes from a server that is at work.
-      const isAtWork = outcome.doubt === 'unreadable_answer' || (status !== null && status < 500);
-      return isAtWork ? answered : { kind: 'failed', subject, retryAfterMs: null };
+    case 'unavailable': {
+      const { sent, retryAfterMs } = outcome;
+      if (!sent || typeof subject !== 'number') return { kind: 'failed', subject: null, retryAfterMs };
+      return { kind: 'failed', subject, away: true, retryAfterMs };
     }
+    case 'ambiguous':
+      // A create that was answered without an id, or a list that is not complete, comes from an API that is at work.
+      return outcome.atWork ? answered : { kind: 'failed', subject, retryAfterMs: null };
     case 'accepted':
     case 'exists':
     case 'gated':
@@ -38,6 +39,9 @@ export function signalOf(outcome: Outcome, subject: number | string | null): Sig
       return answered;
   }
 }
+
+/** A server that names an hour may mean one delivery: after a minute another one finds out. */
+const AWAY_PAUSE_MAX_MS = 60_000;
 
 /** The part of a signal that is about the rate: a server that is away tells its capacity only where it names a time. */
 export function rateSignalOf(signal: Signal): RateSignal {
@@ -49,7 +53,7 @@ export function rateSignalOf(signal: Signal): RateSignal {
     case 'failed':
       return signal.retryAfterMs === null
         ? { kind: 'unused' }
-        : { kind: 'throttled', retryAfterMs: signal.retryAfterMs };
+        : { kind: 'throttled', retryAfterMs: Math.min(signal.retryAfterMs, AWAY_PAUSE_MAX_MS) };
     case 'unused':
       return signal;
   }

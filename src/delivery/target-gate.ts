@@ -23,6 +23,13 @@ export interface TargetGate {
   allows(scope: Scope): boolean;
   /** True once an answer has shown that the API takes this scope from us; false again after it was reopened. */
   isTried(scope: Scope): boolean;
+  /**
+   * The API refuses this scope to one delivery and has taken it from others: the next request goes alone, to find out
+   * whether all are refused by now.
+   */
+  question(scope: Scope): void;
+  /** How often the scope was in question, and how many in a row were refused since a request was taken. */
+  questions(scope: Scope): { asked: number; inARow: number };
   /** Since when every attempt has failed to reach the API, in `ticks` of the clock, or null. */
   unreachableSince(): number | null;
   /**
@@ -47,6 +54,13 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
   let throttled: { since: number; askedMs: number } | null = null;
   const refused = new Map<Scope, Reason>();
   const tried = new Set<Scope>();
+  const questions = new Map<Scope, { asked: number; inARow: number }>();
+  const questionsOf = (scope: Scope) => questions.get(scope) ?? { asked: 0, inARow: 0 };
+
+  function taken(scope: Scope): void {
+    tried.add(scope);
+    questions.set(scope, { ...questionsOf(scope), inARow: 0 });
+  }
 
   function close({ by, detail }: Outcome & { kind: 'denied' }, scope: Scope): void {
     const status = detail.status === null ? {} : { status: detail.status };
@@ -61,6 +75,12 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
     refused: () => refused,
     allows: (scope) => state.open && !refused.has(scope),
     isTried: (scope) => tried.has(scope),
+    question(scope) {
+      const { asked, inARow } = questionsOf(scope);
+      questions.set(scope, { asked: asked + 1, inARow: inARow + 1 });
+      tried.delete(scope);
+    },
+    questions: questionsOf,
     unreachableSince: () => failingSince,
     throttled: () => throttled,
     answered() {
@@ -76,8 +96,8 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
         throttled = { since, askedMs: Math.max(askedMs, outcome.retryAfterMs ?? 0) };
       } else if (!silent) throttled = null;
       if (outcome.kind === 'denied') close(outcome, scope);
-      // Whoever asks to wait has looked at neither key nor scope.
-      else if (!silent && outcome.kind !== 'throttled') tried.add(scope);
+      // Whoever asks to wait or fails has looked at neither key nor scope.
+      else if (outcome.kind !== 'throttled' && !isFailure(outcome)) taken(scope);
     },
     reopen() {
       state = { open: true };
@@ -86,12 +106,18 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
     reopenScope(scope) {
       refused.delete(scope);
       tried.delete(scope);
+      questions.set(scope, { ...questionsOf(scope), inARow: 0 });
     },
   };
 }
 
-/** No answer. A list that is answered and not complete has no status of its own either, and is an answer. */
+function isFailure(outcome: Outcome): boolean {
+  return outcome.kind === 'unavailable' || (outcome.kind === 'ambiguous' && !outcome.atWork);
+}
+
+/** No answer, or a page in its place. A list that is answered and not complete is an answer. */
 function isSilent(outcome: Outcome): boolean {
   if (outcome.kind === 'unavailable') return true;
-  return outcome.kind === 'ambiguous' && outcome.detail.status === null && outcome.doubt !== 'unreadable_answer';
+  if (outcome.kind !== 'ambiguous' || outcome.atWork) return false;
+  return outcome.detail.status === null || outcome.doubt === 'unreadable_answer';
 }

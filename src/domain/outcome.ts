@@ -16,8 +16,11 @@ export type Outcome =
   | { kind: 'throttled'; retryAfterMs: number | null; detail: OutcomeDetail }
   /** 503, or the request never left this machine: sent again later; no effect is possible. */
   | { kind: 'unavailable'; sent: boolean; retryAfterMs: number | null; detail: OutcomeDetail }
-  /** Bytes went out and no usable answer came back. */
-  | { kind: 'ambiguous'; doubt: Doubt; detail: OutcomeDetail }
+  /**
+   * Bytes went out and no usable answer came back. With `atWork` the API itself has spoken, though not of what was needed:
+   * no sign that it is away, as a page in its place would be.
+   */
+  | { kind: 'ambiguous'; doubt: Doubt; atWork?: true; detail: OutcomeDetail }
   /** 409: a business rule blocks the write for now. */
   | { kind: 'gated'; detail: OutcomeDetail }
   /** The same idempotency key is still being worked on: ask again later. */

@@ -14,6 +14,7 @@ import { createItems } from './items.ts';
 import { presenceOf } from './known-content.ts';
 import { createMeta } from './meta.ts';
 import { beginSuspicion, createRestored } from './restored.ts';
+import { createRunAccounts } from './run-accounts.ts';
 
 /** What has to be looked up, or looked at by a person, by operation. */
 export type Suspected = Partial<Record<Operation, number>>;
@@ -66,6 +67,7 @@ export function acceptRestored(
        WHERE i.kind IN ('product', 'material') AND i.baseline IS NOT NULL AND r.missing_since IS NULL`,
     ),
     forget: db.prepare<[string, string, number]>('UPDATE items SET baseline = ?, baseline_hash = ? WHERE id = ?'),
+    streams: db.prepare<[], number>('SELECT id FROM streams').pluck(),
     readAnew: db.prepare("UPDATE records SET state = 'stale', version = version + 1 WHERE missing_since IS NULL"),
     raise: db.prepare<[{ least: string }]>(
       `INSERT INTO meta (name, value) VALUES ('generation', @least)
@@ -107,6 +109,8 @@ export function acceptRestored(
         const known = presenceOf(profile, kind, { desired: baseline, before: baseline });
         sql.forget.run(known.baseline, known.hash, id);
       }
+      const accounts = createRunAccounts(db);
+      for (const streamId of sql.streams.all()) accounts.allPassedBy(streamId);
       sql.readAnew.run();
       return suspected;
     })

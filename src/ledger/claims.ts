@@ -1,11 +1,11 @@
-import { type Operation, type Reason, transition } from '../domain/delivery.ts';
+import { type Operation, transition } from '../domain/delivery.ts';
 import { hasRefs, type RefRole } from '../domain/item.ts';
 import type { Claim, Encode } from '../domain/ports/ledger.ts';
 import type { Write } from '../domain/ports/target.ts';
 import { changedFields } from '../domain/reconcile.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
-import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERY, SELECT_REFS } from './delivery-row.ts';
+import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERY, SELECT_REFS, sinceOf } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
 import type { Passports } from './passports.ts';
 
@@ -59,7 +59,8 @@ export function createClaims(
         attempts,
         again,
         uncertain: row.uncertain === 1,
-        busySince: busySince(row),
+        busySince: sinceOf(row, 'in_flight'),
+        awaySince: sinceOf(row, 'unavailable'),
       },
     };
   }
@@ -80,9 +81,4 @@ export function createClaims(
   }
 
   return { claim };
-}
-
-function busySince({ reason }: DeliveryRow): number | null {
-  const { code, since } = parseJsonOrNull<Reason>(reason) ?? {};
-  return code === 'in_flight' && since !== undefined ? since : null;
 }

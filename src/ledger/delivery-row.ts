@@ -1,6 +1,7 @@
-import type { DeliveryState, Operation } from '../domain/delivery.ts';
+import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
 import type { RefRole, SubjectKind } from '../domain/item.ts';
 import type { DueDelivery } from '../domain/ports/ledger.ts';
+import { parseJsonOrNull } from './context.ts';
 
 /** A delivery with what it is about, as a statement over `DELIVERY_COLUMNS` gives it. */
 export interface DeliveryRow {
@@ -51,4 +52,10 @@ export const SELECT_REFS = `SELECT refs.role, items.remote_id AS remoteId FROM r
 
 export function dueDelivery(row: DeliveryRow): DueDelivery {
   return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source };
+}
+
+/** Since when this has been what came of a delivery; null where something else came of it last. */
+export function sinceOf({ reason }: Pick<DeliveryRow, 'reason'>, code: Reason['code']): number | null {
+  const last = parseJsonOrNull<Reason>(reason);
+  return last?.code === code ? (last.since ?? null) : null;
 }

@@ -1,5 +1,5 @@
 import { type Reason, transition } from '../domain/delivery.ts';
-import { naturalKeyOf } from '../domain/natural-key.ts';
+import { type NaturalKey, naturalKeyOf } from '../domain/natural-key.ts';
 import type { DoubtfulDelivery, Held } from '../domain/ports/ledger.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
@@ -35,10 +35,9 @@ export function createDoubtful({ db, clock, profile }: LedgerContext, items: Ite
     refs: db.prepare<[number], RefRow>(SELECT_REFS),
   };
 
-  /** What was sent counts, not what the item is called by now; a passport is asked for under its product's name. */
-  function sentNaturalKey({ kind, naturalKey, desired }: DeliveryRow): string | null {
-    if (kind === 'passport') return naturalKey;
-    return naturalKeyOf(profile, kind, parseJson<JsonObject>(desired ?? '{}'))?.value ?? null;
+  /** What was sent counts, not what the item is called by now. */
+  function sentKeyOf({ kind, desired }: DeliveryRow): NaturalKey | null {
+    return naturalKeyOf(profile, kind, parseJson<JsonObject>(desired ?? '{}'));
   }
 
   function productIdOf(itemId: number): JsonValue {
@@ -66,7 +65,8 @@ export function createDoubtful({ db, clock, profile }: LedgerContext, items: Ite
         ...dueDelivery(row),
         path: row.path ?? '',
         body: row.body,
-        naturalKey: sentNaturalKey(row),
+        naturalKey: row.naturalKey,
+        sentKey: sentKeyOf(row),
         productId: row.kind === 'passport' ? productIdOf(row.itemId) : null,
         reason: parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: '' },
         since: row.settledAt ?? 0,

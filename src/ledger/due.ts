@@ -1,12 +1,14 @@
-import { OPERATIONS, type Operation } from '../domain/delivery.ts';
-import type { DueDelivery, Held } from '../domain/ports/ledger.ts';
-import type { LedgerContext } from './context.ts';
+import { OPERATIONS, type Operation, type Reason } from '../domain/delivery.ts';
+import type { Denials, DueDelivery, Held, LeftAway } from '../domain/ports/ledger.ts';
+import { type LedgerContext, parseJson } from './context.ts';
 
 /** What can go on by itself, now or later. Each function is one read. */
 export interface Due {
   list(request: { afterId: number; limit: number; held?: Held }): DueDelivery[];
   nextAt(request?: { after?: number; held?: Held }): number | null;
+  leftAway(request: { before: number; held?: Held }): LeftAway | null;
   operationOf(deliveryId: number): Operation | null;
+  denialsOf(deliveryId: number): Denials;
   countHeld(held: Held): { due: number; inDoubt: number };
 }
 
@@ -26,6 +28,16 @@ export function heldDoubts({ doubts }: Held = NOTHING_HELD): HeldDoubts {
   return { doubtOperations: JSON.stringify(doubts.operations), doubtReasons: JSON.stringify(doubts.reasons) };
 }
 
+/** Of a delivery `d`: it can go on by itself at some time, and is not held. */
+const IS_SCHEDULED = `d.state IN ('due', 'in_doubt') AND d.due_at > 0
+  AND CASE d.state WHEN 'due' THEN d.operation NOT IN (SELECT value FROM json_each(@operations))
+      ELSE ${IS_HELD_DOUBT} IS NOT TRUE END`;
+
+/** Of such a delivery: the API has not been able to take it since before a time. */
+const IS_LEFT_AWAY = `d.state = 'due' AND d.reason ->> '$.code' = 'unavailable' AND d.reason ->> '$.since' <= @before`;
+
+type Scheduled = HeldDoubts & { operations: string };
+
 /**
  * Due deliveries are looked for by operation: those of a scope that is refused may be a million, and are not walked
  * through to find the few that can go.
@@ -39,15 +51,25 @@ export function createDue({ db, clock }: LedgerContext): Due {
     dueNow: db.prepare<[Operation], { id: number }>(
       "SELECT id FROM deliveries WHERE state = 'due' AND operation = +? AND due_at = 0 LIMIT 1",
     ),
-    next: db.prepare<[HeldDoubts & { operations: string; after: number }], { at: number }>(
-      `SELECT d.due_at AS at FROM deliveries d
-       WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.due_at > +@after
-         AND CASE d.state WHEN 'due' THEN d.operation NOT IN (SELECT value FROM json_each(@operations))
-             ELSE ${IS_HELD_DOUBT} IS NOT TRUE END
-       ORDER BY d.due_at LIMIT 1`,
+    next: db.prepare<[Scheduled & { after: number }], { at: number }>(
+      `SELECT d.due_at AS at FROM deliveries d WHERE ${IS_SCHEDULED} AND d.due_at > @after ORDER BY d.due_at LIMIT 1`,
+    ),
+    countAway: db.prepare<[Scheduled & { before: number }], { away: number; all: number }>(
+      `SELECT count(*) FILTER (WHERE ${IS_LEFT_AWAY}) AS away, count(*) AS "all" FROM deliveries d WHERE ${IS_SCHEDULED}`,
+    ),
+    firstAway: db.prepare<[Scheduled & { before: number }], DueDelivery & { reason: string; dueAt: number }>(
+      `SELECT d.id, i.kind, i.key, d.operation, i.source, d.reason, d.due_at AS dueAt
+       FROM deliveries d JOIN items i ON i.id = d.item_id
+       WHERE ${IS_SCHEDULED} AND ${IS_LEFT_AWAY} ORDER BY d.reason ->> '$.since', d.id LIMIT 1`,
     ),
     operation: db.prepare<[number], { operation: Operation }>(
       "SELECT operation FROM deliveries WHERE id = ? AND state = 'due'",
+    ),
+    denials: db.prepare<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
+      `SELECT iif(d.reason ->> '$.code' = 'denied_scope', d.settled_at, NULL) AS at,
+         ifnull((SELECT p.operation = d.operation AND p.reason ->> '$.code' = 'forbidden' FROM deliveries p
+           WHERE p.item_id = d.item_id AND p.revision < d.revision ORDER BY p.revision DESC LIMIT 1), 0) AS isAskedAgain
+       FROM deliveries d WHERE d.id = ?`,
     ),
     countDue: db.prepare<[Operation], { count: number }>(
       "SELECT count(*) AS count FROM deliveries WHERE state = 'due' AND operation = ?",
@@ -60,6 +82,11 @@ export function createDue({ db, clock }: LedgerContext): Due {
 
   const free = ({ operations }: Held): Operation[] => OPERATIONS.filter((operation) => !operations.includes(operation));
 
+  const scheduled = (held: Held): Scheduled => ({
+    ...heldDoubts(held),
+    operations: JSON.stringify(held.operations),
+  });
+
   return {
     list({ afterId, limit, held = NOTHING_HELD }) {
       const now = clock.now();
@@ -69,11 +96,22 @@ export function createDue({ db, clock }: LedgerContext): Due {
 
     nextAt({ after, held = NOTHING_HELD } = {}) {
       if (after === undefined && free(held).some((operation) => sql.dueNow.get(operation))) return 0;
-      const operations = JSON.stringify(held.operations);
-      return sql.next.get({ ...heldDoubts(held), operations, after: after ?? 0 })?.at ?? null;
+      return sql.next.get({ ...scheduled(held), after: after ?? 0 })?.at ?? null;
+    },
+
+    leftAway({ before, held = NOTHING_HELD }) {
+      if (free(held).some((operation) => sql.dueNow.get(operation))) return null;
+      const { away, all } = sql.countAway.get({ ...scheduled(held), before }) ?? { away: 0, all: 0 };
+      const first = away > 0 && away === all ? sql.firstAway.get({ ...scheduled(held), before }) : undefined;
+      return first ? { count: away, first: { ...first, reason: parseJson<Reason>(first.reason) } } : null;
     },
 
     operationOf: (deliveryId) => sql.operation.get(deliveryId)?.operation ?? null,
+
+    denialsOf(deliveryId) {
+      const { at, isAskedAgain } = sql.denials.get(deliveryId) ?? { at: null, isAskedAgain: 0 };
+      return { at, isAskedAgain: isAskedAgain === 1 };
+    },
 
     countHeld(held) {
       const due = held.operations.reduce((sum, operation) => sum + (sql.countDue.get(operation)?.count ?? 0), 0);

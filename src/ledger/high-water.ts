@@ -4,7 +4,7 @@
 // the mark is at or behind its own ledger after any crash, and ahead only of an older copy. A mark that was lost or lags,
 // as after a power cut, recognises less and never too much. A backup made by `dpp-sync ledger backup` says itself that it is one.
 
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { fault } from '../domain/faults.ts';
 import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
 import { sha256Hex } from '../lib/hash.ts';
@@ -44,7 +44,8 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
        ON CONFLICT DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING CAST(value AS INTEGER)`,
     )
     .pluck();
-  const first = count.get() ?? 0;
+  // A transaction of its own: `get` alone does not tell whether its commit failed, and the mark would be ahead of it.
+  const first = db.transaction(() => count.get() ?? 0).immediate();
   const handle = writable(() => openSync(markOf(file), openFlags(file), 0o600));
 
   let closed = false;
@@ -98,6 +99,24 @@ export function assertNotRestored(db: Sqlite, file: string): void {
   const generation = Number(meta.get('generation') ?? '0');
   if (mark === null || mark.ledgerId !== meta.get('id') || generation >= mark.generation) return;
   throw restoredFault(`The ledger ${file} is an older copy of the one that was here, or has lost its -wal file`);
+}
+
+/**
+ * Refuses to begin anew where a ledger has been: all that it knew of the API would be unknown.
+ *
+ * @throws Fault `ledger.restored`
+ */
+export function assertNotGone(file: string): void {
+  const isThere = existsSync(file) && statSync(file).size > 0;
+  if (isThere || readMark(file) === null) return;
+  throw fault(
+    'ledger.restored',
+    `The ledger ${file} is gone or empty, and the mark beside it says that there was one.`,
+    {
+      path: 'ledger',
+      suggestion: `Put it back, or run \`dpp-sync ledger restore BACKUP\`. To begin anew all the same, which creates everything once more that the API does not refuse, remove ${file}.mark.`,
+    },
+  );
 }
 
 function restoredFault(what: string): Error {

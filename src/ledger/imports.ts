@@ -13,6 +13,7 @@ import { wholePayload } from '../domain/reconcile.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import { sinceOf } from './delivery-row.ts';
 
 interface MemberRow {
   id: number;
@@ -27,6 +28,7 @@ interface MemberRow {
   groupMax: number | null;
   remoteId: string | null;
   baseline: string | null;
+  reason: string | null;
 }
 
 interface ImportRow {
@@ -38,7 +40,7 @@ interface ImportRow {
 }
 
 const MEMBER_COLUMNS = `d.id, i.key, i.source, d.revision, d.state, d.idempotency_key AS idempotencyKey, d.desired,
-  d.attempts, d.import_id AS importId, d.group_max AS groupMax, i.remote_id AS remoteId, i.baseline
+  d.attempts, d.import_id AS importId, d.group_max AS groupMax, i.remote_id AS remoteId, i.baseline, d.reason
   FROM deliveries d JOIN items i ON i.id = d.item_id`;
 
 /** For use inside a transaction. */
@@ -138,10 +140,12 @@ export function createImports({ db, clock, profile, epoch, target }: LedgerConte
     return company;
   }
 
-  function memberOf({ id, key, desired, remoteId, attempts }: MemberRow): ImportMember {
+  function memberOf(row: MemberRow): ImportMember {
+    const { id, key, desired, attempts } = row;
     const payload = parseJson<JsonObject>(desired ?? '{}');
     const naturalKey = naturalKeyOf(profile, 'product', payload)?.value ?? null;
-    return { id, kind: 'product', key, naturalKey, remoteId: parseJsonOrNull<JsonValue>(remoteId), attempts };
+    const remoteId = parseJsonOrNull<JsonValue>(row.remoteId);
+    return { id, kind: 'product', key, naturalKey, remoteId, attempts, awaySince: sinceOf(row, 'unavailable') };
   }
 
   function dissolve(importId: number): void {
@@ -180,6 +184,7 @@ function claimedDelivery(
     again: sends > 0,
     uncertain: sends > 0,
     busySince: null,
+    awaySince: null,
     import: { members, sends: sends + 1 },
   };
 }

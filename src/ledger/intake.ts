@@ -13,12 +13,15 @@ import { type LedgerContext, parseJsonOrNull } from './context.ts';
 import { guardAgainst } from './missing-guard.ts';
 import { type PendingRow, pendingRecord } from './pending-record.ts';
 import type { Restored } from './restored.ts';
+import { createRunAccounts } from './run-accounts.ts';
 
 interface KnownRecord {
   id: number;
   hash: string;
   state: string;
   missing: number;
+  /** The run that counts what it comes to, while it is on its way through the mapping. */
+  runId: number | null;
 }
 
 /** The way of records into the ledger. Each function is the body of one transaction. */
@@ -37,6 +40,7 @@ export interface Intake {
 }
 
 export function createIntake({ db, clock }: LedgerContext, restored: Restored): Intake {
+  const accounts = createRunAccounts(db);
   const sql = {
     interruptRuns: db.prepare<[number, string]>(
       "UPDATE runs SET ended_at = ?, result = 'interrupted' WHERE source = ? AND result IS NULL",
@@ -56,7 +60,8 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
     setCursor: db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
     insertRunStream: db.prepare<[number | bigint, number]>('INSERT INTO run_streams (run_id, stream_id) VALUES (?, ?)'),
     findRecord: db.prepare<[number, string], KnownRecord>(
-      'SELECT id, hash, state, missing_since IS NOT NULL AS missing FROM records WHERE stream_id = ? AND key = ?',
+      `SELECT id, hash, state, missing_since IS NOT NULL AS missing, run_id AS runId FROM records
+       WHERE stream_id = ? AND key = ?`,
     ),
     // Of a record in quarantine the place is kept true, so that it is never passed over.
     unchanged: db
@@ -98,7 +103,9 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
     countMissing: db.prepare<[number, string | null, number, number]>(
       'UPDATE run_streams SET missing = ?, guarded = ? WHERE run_id = ? AND stream_id = ?',
     ),
-    completeRead: db.prepare<[number, number]>('UPDATE streams SET complete_read = ? WHERE id = ?'),
+    completeRead: db.prepare<[number, number, number]>(
+      'UPDATE streams SET complete_read = ?, flags_missing = ? WHERE id = ?',
+    ),
     wakeHeirs: db.prepare<[number]>(
       `UPDATE records SET state = 'pending', version = version + 1
        WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
@@ -156,7 +163,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
     return at;
   }
 
-  /** Stores a record that is new, changed, or still on its way through the mapping; gives its id. */
+  /** Stores a record that is new, changed, or to be mapped anew; gives its id. */
   function stageRecord(
     record: IncomingRecord,
     key: string,
@@ -170,6 +177,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
       return Number(sql.insertRecord.run(streamId, key, hash, raw, place, state, issues, runId).lastInsertRowid);
     }
     if (known.missing === 1) sql.foundItems.run(known.id);
+    if (known.state === 'pending' && known.runId !== null) accounts.passedBy(known.runId, streamId);
     sql.changeRecord.run(record.hash, record.raw, place, state, issues, runId, known.id);
     return known.id;
   }
@@ -199,6 +207,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
           sql.insertStream.run(source, name, mappingRevision);
           row = streamOf(source, name);
         } else if (row.revision !== mappingRevision) {
+          accounts.allPassedBy(row.id);
           sql.staleRecords.run(row.id);
           sql.setRevision.run(mappingRevision, row.id);
         }
@@ -264,7 +273,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
             // Another record that makes the same item may take it over now.
             sql.wakeHeirs.run(id);
           }
-          sql.completeRead.run(read, row.id);
+          sql.completeRead.run(read, flagItems ? 1 : 0, row.id);
         }
         sql.countMissing.run(missing, guarded, runId, row.id);
       }
@@ -289,9 +298,12 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
   };
 }
 
-/** False for a record that has to go through the mapping although its content is the same. */
+/**
+ * False for a record that has to go through the mapping anew although its content is the same. One that is still on its way
+ * there belongs to the run that read it first.
+ */
 function isSettled(known: KnownRecord): boolean {
-  return known.state !== 'pending' && known.state !== 'stale' && known.missing === 0;
+  return known.state !== 'stale' && known.missing === 0;
 }
 
 interface StreamRow {

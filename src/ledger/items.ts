@@ -51,15 +51,15 @@ export function createItems(
       `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND natural_key = ?`,
     ),
     byRecord: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`),
-    insert: db.prepare<[string, string, string | null, number, string, number, string, string]>(
-      `INSERT INTO items (kind, key, natural_key, record_id, source, appeared_at, desired, desired_hash)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    insert: db.prepare<[string, string, string | null, number, string, number, string, string, number | null]>(
+      `INSERT INTO items (kind, key, natural_key, record_id, source, appeared_at, desired, desired_hash, missing_since)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     runStart: db
       .prepare<[string], number>('SELECT started_at FROM runs WHERE source = +? ORDER BY id DESC LIMIT 1')
       .pluck(),
-    update: db.prepare<[string | null, number, string, string, string, number]>(
-      `UPDATE items SET natural_key = ?, record_id = ?, source = ?, desired = ?, desired_hash = ?, missing_since = NULL
+    update: db.prepare<[string | null, number, string, string, string, number | null, number]>(
+      `UPDATE items SET natural_key = ?, record_id = ?, source = ?, desired = ?, desired_hash = ?, missing_since = ?
        WHERE id = ?`,
     ),
     remove: db.prepare<[number]>('DELETE FROM items WHERE id = ?'),
@@ -217,15 +217,15 @@ export function createItems(
      */
     desire(
       { item, content, known }: { item: Item; content: ItemContent; known: ItemRow | undefined },
-      { id: recordId, source }: { id: number; source: string },
+      { id: recordId, source, missingSince }: { id: number; source: string; missingSince: number | null },
       again: boolean,
     ): Staged {
       const { kind, key, refs } = item;
       const { payload: desired, hash: desiredHash } = content;
       const naturalKey = naturalKeyOf(profile, kind, item.payload)?.value ?? null;
-      const asked = { naturalKey, recordId, desired, desiredHash, missingSince: null };
+      const asked = { naturalKey, recordId, desired, desiredHash, missingSince };
       if (known) {
-        sql.update.run(naturalKey, recordId, source, desired, desiredHash, known.id);
+        sql.update.run(naturalKey, recordId, source, desired, desiredHash, missingSince, known.id);
         if (known.desiredHash !== desiredHash) {
           sql.deleteRefs.run(known.id);
           insertRefs(known.id, refs);
@@ -234,8 +234,8 @@ export function createItems(
       }
       // Mapping goes on after a run was read, so the time of staging would tell less.
       const appearedAt = sql.runStart.get(source) ?? clock.now();
-      const inserted = sql.insert.run(kind, key, naturalKey, recordId, source, appearedAt, desired, desiredHash);
-      const id = Number(inserted.lastInsertRowid);
+      const values = [kind, key, naturalKey, recordId, source, appearedAt, desired, desiredHash, missingSince] as const;
+      const id = Number(sql.insert.run(...values).lastInsertRowid);
       insertRefs(id, refs);
       const isNew = { baseline: null, baselineHash: null, remoteId: null, revision: 0 };
       return reconcileItem({ id, kind, key, ...asked, ...isNew }, undefined, again);

@@ -31,7 +31,7 @@ export function createRecheck(
       `SELECT d.id FROM deliveries d JOIN deliveries p ON p.item_id = d.item_id AND p.revision =
          (SELECT max(revision) FROM deliveries WHERE item_id = d.item_id AND revision < d.revision)
        WHERE d.id = ? AND d.state = 'superseded' AND p.state = 'superseded' AND p.operation = d.operation
-         AND p.desired_hash = d.desired_hash AND p.reason ->> '$.code' = 'gate'`,
+         AND p.desired_hash = d.desired_hash AND p.reason ->> '$.code' IN ('gate', 'forbidden')`,
     ),
     forgetEvents: db.prepare<[number]>('DELETE FROM events WHERE delivery_id = ?'),
     forget: db.prepare<[number]>('DELETE FROM deliveries WHERE id = ?'),

@@ -6,7 +6,9 @@ import type { Imports } from './imports.ts';
 import type { Items } from './items.ts';
 import { type PendingRow, pendingRecord } from './pending-record.ts';
 import type { Restored } from './restored.ts';
+import { createRunAccounts } from './run-accounts.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
+import { type RecordRow, SELECT_RECORD } from './staged-record.ts';
 import type { Staging } from './staging.ts';
 
 /** Asking again for what got stuck. Each function is the body of one transaction. */
@@ -21,6 +23,7 @@ export function createReplay(
   { items, imports, restored }: { items: Items; imports: Imports; restored: Restored },
   staging: Staging,
 ): Replay {
+  const accounts = createRunAccounts(db);
   const sql = {
     candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
       `WITH found (record_id) AS (
@@ -52,9 +55,7 @@ export function createReplay(
          AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
          AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
     ),
-    record: db.prepare<[number], { version: number; source: string }>(
-      'SELECT r.version, s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = +?',
-    ),
+    record: db.prepare<[number], RecordRow>(SELECT_RECORD),
     savepoint: db.prepare('SAVEPOINT dry_run'),
     undo: db.prepare('ROLLBACK TO dry_run'),
     release: db.prepare('RELEASE dry_run'),
@@ -67,11 +68,13 @@ export function createReplay(
     for (const { id, version, result } of records) {
       const record = sql.record.get(id);
       if (record?.version !== version) continue;
+      if (record.runId !== null) accounts.passedBy(record.runId, record.streamId);
       for (const item of items.ownedBy(id)) {
         if (items.openDelivery(item.id)?.state === 'in_doubt') outcome.heldInDoubt += 1;
       }
-      if (staging.apply({ id, source: record.source, isNew: false }, result, { again: true, tally }) === 'quarantined')
-        outcome.quarantined += 1;
+      const { source, missingSince } = record;
+      const state = staging.apply({ id, source, missingSince, isNew: false }, result, { again: true, tally });
+      if (state === 'quarantined') outcome.quarantined += 1;
     }
     outcome.staged += tally.due + tally.waiting + tally.blocked;
     return outcome;

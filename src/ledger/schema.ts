@@ -17,6 +17,7 @@ export const MIGRATIONS: readonly string[] = [
     cursor TEXT,                      -- JSON; moves only with its page (I1)
     mapping_revision TEXT NOT NULL,
     complete_read INTEGER,            -- rows of the last complete read, for the guard
+    flags_missing INTEGER NOT NULL DEFAULT 0, -- 1: the items of its missing records count as missing, too
     UNIQUE (source, name)
   ) STRICT;
 

@@ -144,8 +144,8 @@ export function createSettles(
     // A verdict that ends the revision may leave a newer desire behind, which is staged now.
     const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
     // What became of a passport is looked up before it ends so, and its next step depends on where it is.
-    // What is parked is proven to have had no effect.
-    const absent = verdict.kind === 'parked' || (verdict.kind === 'rejected' && verdict.absent === true);
+    const absent =
+      (verdict.kind === 'parked' && verdict.open !== true) || (verdict.kind === 'rejected' && verdict.absent === true);
     const open = row.uncertain === 1 && !absent && row.kind !== 'passport';
     if (ended && open) forgetBaseline(row);
     if (verdict.kind === 'rejected' && absent) restored.wasAbsent(row.id);

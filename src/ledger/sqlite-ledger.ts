@@ -13,7 +13,7 @@ import { createDue } from './due.ts';
 import { createFollowClock } from './follow-clock.ts';
 import { createFollowProfile } from './follow-profile.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { assertNotRestored, createHighWater, type HighWater } from './high-water.ts';
+import { assertNotGone, assertNotRestored, createHighWater, type HighWater } from './high-water.ts';
 import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
@@ -67,6 +67,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   let db: Sqlite | null = null;
   let highWater: HighWater | null = null;
   try {
+    assertNotGone(file);
     db = openDatabase(file);
     assertNotRestored(db, file);
     const meta = createMeta(db);
@@ -185,7 +186,9 @@ function compose(
     stage: (records) => commit.run(() => staging.stage(records)),
     dueDeliveries: (request) => timely(() => due.list(request)),
     nextDueAt: (request) => timely(() => due.nextAt(request)),
+    leftAway: (request) => timely(() => due.leftAway(request)),
     dueOperation: async (deliveryId) => reading(() => due.operationOf(deliveryId)),
+    denialsOf: async (deliveryId) => reading(() => due.denialsOf(deliveryId)),
     countHeld: async (held) => reading(() => due.countHeld(held)),
     claim: (deliveryId) => commit.run(() => claims.claim(deliveryId)),
     settle: (settlement) => commit.run(() => settles.settle(settlement)),

@@ -7,6 +7,7 @@ import { formatPlace, type Place } from '../domain/record.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 import type { ItemRow } from './item-row.ts';
 import type { Items } from './items.ts';
+import { type RecordRow, SELECT_RECORD } from './staged-record.ts';
 
 type ItemName = Pick<MappedItem, 'kind' | 'key'>;
 type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'>;
@@ -19,9 +20,8 @@ export interface Staging {
 }
 
 /** The record whose items are staged. */
-interface StagedRecord {
+interface StagedRecord extends Pick<RecordRow, 'source' | 'missingSince'> {
   id: number;
-  source: string;
   /** True where it has never been staged: nothing is known of it that would have to be taken back. */
   isNew: boolean;
 }
@@ -35,20 +35,9 @@ interface OwnItem {
   known: ItemRow | undefined;
 }
 
-interface RecordRow {
-  version: number;
-  state: string;
-  source: string;
-  runId: number | null;
-  streamId: number;
-}
-
 export function createStaging({ db, profile }: LedgerContext, items: Items): Staging {
   const sql = {
-    record: db.prepare<[number], RecordRow>(
-      `SELECT r.version, r.state, s.source, r.run_id AS runId, r.stream_id AS streamId FROM records r
-       JOIN streams s ON s.id = r.stream_id WHERE r.id = +?`,
-    ),
+    record: db.prepare<[number], RecordRow>(SELECT_RECORD),
     setState: db.prepare<[string, string | null, number]>(
       'UPDATE records SET state = ?, issues = ?, run_id = NULL WHERE id = ?',
     ),
@@ -204,7 +193,8 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
         // A late job of an old run cannot win: only the version that was mapped is staged.
         if (!row || row.version !== version || row.state !== 'pending') continue;
         // Whatever makes a record wait to be mapped once more raises its version.
-        const record = { id, source: row.source, isNew: version === 1 };
+        const { source, missingSince } = row;
+        const record = { id, source, missingSince, isNew: version === 1 };
         const state = apply(record, result, { again: false, tally: summary });
         summary[state] += 1;
         if (row.runId !== null) counts.of(row.runId, row.streamId)[state] += 1;

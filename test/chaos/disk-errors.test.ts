@@ -10,6 +10,7 @@ import { describeStrace, type Injection, runTraced } from '../support/strace.ts'
 
 const TIMES = scaled(1, 25);
 const FOR_EVER = 60_000;
+const FSYNCS_OF_OPENING = 20;
 /** Calls that every sync gets to; commits are brought to the disk with `fdatasync`. */
 const REACHED = { fdatasync: 16, fsync: 16, pwrite64: 250 } as const;
 /** SQLite itself calls `fsync` as it opens and closes the ledger. */
@@ -56,6 +57,16 @@ describeStrace('a disk that fails a sync with EIO', () => {
       }
     },
   );
+
+  it('at the fsync of anything that opens the ledger ends it with a clear error, and the next one opens it', {
+    ...covers('disk-error', ...ORACLE),
+    timeout,
+  }, async () => {
+    const all = Array.from({ length: FSYNCS_OF_OPENING }, (_, at) => at + 1);
+    for (const first of IS_FULL ? all : [draw(FSYNCS_OF_OPENING)]) {
+      await exitCodeUnder({ call: 'fsync', when: [first, first + 1], effect: 'EIO' });
+    }
+  });
 
   it.each(CALLS)(
     'at %s once or for a while holds it up or ends it with a clear error, and nothing is lost or doubled',

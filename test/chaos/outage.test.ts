@@ -9,6 +9,8 @@ const REFUSED: Outcome = { kind: 'unavailable', sent: false, retryAfterMs: null,
 const UNAVAILABLE: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
 const BAD_GATEWAY: Outcome = { kind: 'ambiguous', doubt: 'server_error', ...detail(502) };
 const GATEWAY_TIMEOUT: Outcome = { kind: 'ambiguous', doubt: 'timeout', ...detail(504) };
+const REQUEST_TIMEOUT: Outcome = { kind: 'ambiguous', doubt: 'timeout', ...detail(408) };
+const PAGE: Outcome = { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(200) };
 const RESET: Outcome = { kind: 'ambiguous', doubt: 'reset', ...detail(null) };
 const SERVER_ERROR: Outcome = { kind: 'ambiguous', doubt: 'server_error', ...detail(500) };
 const HOUR_MS = 3_600_000;
@@ -46,6 +48,8 @@ describe('an outage', () => {
     ['a 503', { outcome: UNAVAILABLE }],
     ['a 502 of a gateway', { outcome: BAD_GATEWAY }],
     ['a 504 after a minute', { outcome: GATEWAY_TIMEOUT, tookMs: 60_000 }],
+    ['a 408', { outcome: REQUEST_TIMEOUT }],
+    ['a page of maintenance with a 200', { outcome: PAGE }],
     ['resets, after which half of the writes have landed', { outcome: RESET, landed: true }],
   ])(
     'of a day by %s parks nothing, spends no attempt and doubles nothing',
@@ -239,11 +243,83 @@ describe('a poison item', () => {
     await world.stage(['poison']);
     await world.time.pass(HOUR_MS);
     expect(attemptsOf('poison')).toBe(8);
+    // The list of products says that none of them took effect.
     expect(world.ledger.views.item('product', 'poison')).toMatchObject({
-      state: 'in_doubt',
+      state: 'parked',
       reason: { code: 'exhausted' },
     });
     expect(world.breaker.openSince()).toBeNull();
+  });
+});
+
+describe('a delivery that the API says it cannot take, while it takes others', () => {
+  const sendsOf = (key: string, from = 0) => world.requests.filter(({ sku, at }) => sku === key && at >= from).length;
+
+  it.each<[string, number | null]>([
+    ['no word of when', null],
+    ['the word to come back in an hour', 3_600_000],
+  ])(
+    'with a 503 and %s is asked ever less often, and holds up no other for long',
+    covers(['bad-row', 'api-down'], 'I5'),
+    async (_, retryAfterMs) => {
+      world = await createVirtualWorld({});
+      world.failing = ({ sku }) => (sku === 'poison' ? { outcome: { ...UNAVAILABLE, retryAfterMs } } : null);
+      await world.stage(['poison', 'first']);
+      // The first time it may speak of all, for a minute at most.
+      await world.time.pass(61_000, () => world.createdAt.has('first'));
+      expect(world.createdAt.has('first')).toBe(true);
+      let opened = 0;
+      const hourAt = world.time.now();
+      for (let round = 0; round < scaled(15, 60); round += 1) {
+        const key = `P${round}`;
+        const stagedAt = world.time.now();
+        await world.stage([key]);
+        await world.time.pass(60_000);
+        expect((world.createdAt.get(key) ?? Number.POSITIVE_INFINITY) - stagedAt).toBeLessThan(1000 + OWN_MS);
+        if (world.breaker.openSince() !== null) opened += 1;
+      }
+      expect(opened).toBe(0);
+      expect(sendsOf('poison', hourAt)).toBeLessThanOrEqual(120);
+      const tenMinutes = world.time.now();
+      await world.time.pass(600_000);
+      expect(sendsOf('poison', tenMinutes)).toBeLessThanOrEqual(12);
+      expect(attemptsOf('poison')).toBe(0);
+      expect(world.ledger.views.item('product', 'poison')).toMatchObject({
+        state: 'due',
+        reason: { code: 'unavailable', status: 503 },
+      });
+    },
+  );
+
+  // Hours that nothing shortens: its judgement alone is tested in `unit/judge.test.ts`.
+  if (IS_FULL) {
+    it('stays due for a day, and is parked by its own limit within another one', covers('bad-row', 'I5'), async () => {
+      world = await createVirtualWorld({});
+      world.failing = ({ sku }) => (sku === 'poison' ? { outcome: UNAVAILABLE } : null);
+      await world.stage(['poison']);
+      for (let hour = 0; hour < 30 && world.states()['parked'] !== 1; hour += 1) {
+        if (hour <= 24) expect(world.states()).toEqual({ due: 1, ...(hour > 0 && { delivered: hour }) });
+        await world.stage([`P${hour}`]);
+        await world.time.pass(HOUR_MS);
+      }
+      expect(world.states()).toMatchObject({ parked: 1 });
+      expect(world.ledger.views.item('product', 'poison')).toMatchObject({
+        reason: { code: 'exhausted', status: 503 },
+      });
+    });
+  }
+
+  it('is due for as long as there is no other that is taken', covers('api-down', 'I5'), async () => {
+    world = await createVirtualWorld({});
+    world.failing = ({ what }) => (what === 'write' ? { outcome: UNAVAILABLE } : null);
+    await world.stage(keys(5));
+    await world.time.pass(scaled(1 / 2, 30) * HOUR_MS);
+    expect([world.states(), attemptsOf('P0')]).toEqual([{ due: 5 }, 0]);
+    // A wait of five minutes at most, half of that as a rule.
+    expect(world.requests.length).toBeLessThanOrEqual(5 * (60 + scaled(1 / 2, 30) * 30));
+    world.failing = () => null;
+    await world.time.pass(300_000, deliveredAll(5));
+    expect(world.states()).toEqual({ delivered: 5 });
   });
 });
 

@@ -168,6 +168,21 @@ test.each<[string, Reply, string]>([
   expect(server.requests).toHaveLength(1);
 });
 
+test.each<[string, Reply, object]>([
+  ['a list', answerWith(200, { results: [] }), { kind: 'accepted' }],
+  ['a list that is longer than what is read of it', answerWith(200, [{ x: 'y'.repeat(2_000) }]), { kind: 'accepted' }],
+  ['a page of HTML', answerWith(200, '<html>Scheduled maintenance</html>'), { kind: 'ambiguous' }],
+  ['a word', answerWith(200, '"ok"'), { kind: 'ambiguous' }],
+  ['nothing', answerWith(200, ''), { kind: 'ambiguous' }],
+])('%s answers the question whether the API is there as it should, or does not', async (_name, reply, expected) => {
+  const { server, target } = await setUp({ profile: { ...HASTY, answerBytesMax: 1_024 } });
+  server.script(reply);
+  const outcome = await target.ping();
+  expect(outcome).toMatchObject(expected);
+  // What stands in the place of the API does not count as the API at work.
+  expect(outcome).not.toHaveProperty('atWork');
+});
+
 test('counts a request as never sent when no connection came about', async () => {
   const { server, target } = await setUp({ profile: HASTY });
   await server.close();

@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -223,6 +223,25 @@ describe('a ledger that is restored from a backup', () => {
       expect((await command('status')).exitCode).toBe(0);
       expect((await command('ledger', 'restore')).exitCode).toBe(0);
       expect((await world.sync()).fault).toBe(null);
+    },
+  );
+
+  it.each(['gone', 'empty'])(
+    'is not begun anew where it is %s and its mark is not, and taken on from a backup then',
+    covers('ledger-restored', ...ORACLE),
+    async (how) => {
+      await world.sync();
+      await command('ledger', 'backup', backupFile());
+      const file = join(world.folder, 'data/ledger.db');
+      for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+      if (how === 'empty') writeFileSync(file, '');
+      const refused = await command('sync');
+      expect(refused.exitCode).toBe(3);
+      expect(refused.json()).toMatchObject({ error: { code: 'ledger.restored', path: 'ledger' } });
+      expect(existsSync(file)).toBe(how === 'empty');
+      expect((await command('ledger', 'restore', backupFile())).exitCode).toBe(0);
+      expect(await world.sync()).toMatchObject({ fault: null, items: { bom_item: { delivered: 4 } } });
+      expect(world.contents().bomItems).toHaveLength(4);
     },
   );
 

@@ -76,6 +76,27 @@ const replayAll = (force: boolean, dryRun = false) =>
     },
   );
 
+it(
+  'has what a person forces sent as a new revision, under a key of its own',
+  covers('cached-refusal', 'I2'),
+  async () => {
+    await stage({ 1: items(product('1')) });
+    const claimNext = async () => {
+      const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+      const claim = await fixture.ledger.claim(due?.id ?? 0);
+      if (claim.status !== 'claimed') throw new Error(`it is ${claim.status}`);
+      return claim.delivery;
+    };
+    const lost = await claimNext();
+    await fixture.ledger.settle({ deliveryId: lost.id, verdict: DOUBT });
+    await replayAll(true);
+    const forced = await claimNext();
+    expect(forced).toMatchObject({ key: '1', body: lost.body, revision: lost.revision + 1, again: false });
+    expect(forced.idempotencyKey).not.toBe(lost.idempotencyKey);
+    await fixture.ledger.settle({ deliveryId: forced.id, verdict: DOUBT });
+  },
+);
+
 describe("a person's word that a write arrived", () => {
   it(
     'binds the item, releases what waits for it, and sends it no more',

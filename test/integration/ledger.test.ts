@@ -77,6 +77,18 @@ describe('intake', () => {
     });
   });
 
+  it('accounts in each run for what another one reads before it was mapped', async () => {
+    const first = await pullRows(fixture.ledger, { rows: [row('1'), row('2'), row('3')] });
+    const second = await pullRows(fixture.ledger, { rows: [row('1'), row('2', { name: 'new' }), row('3')] });
+    await mapRows(fixture.ledger, asProduct);
+    const accounts = [first, second].map(({ runId }) => fixture.ledger.views.run(runId)?.streams[0]);
+    expect(accounts).toMatchObject([
+      { read: 3, unchanged: 0, changed: 3 },
+      { read: 3, unchanged: 2, changed: 1 },
+    ]);
+    expect(fixture.ledger.views.item('product', '2')).toMatchObject({ name: 'new' });
+  });
+
   it('keeps equal rows of a stream without a key apart, however many there are', async () => {
     const rows = Array.from({ length: 50 }, () => row('same'));
     const { runId } = await sync(rows, () => ({ status: 'excluded' }));
@@ -187,6 +199,16 @@ describe('intake', () => {
     expect(fixture.ledger.views.quarantinedCount()).toBe(0);
     expect(fixture.ledger.views.item('product', '1')).toMatchObject({ name: 'new name', missing: false });
     expect(fixture.ledger.views.run(runId)?.streams[0]).toMatchObject({ read: 4, unchanged: 3, changed: 1 });
+  });
+
+  it('counts what has gone before it was mapped as missing, too', async () => {
+    await sync([row('2'), row('3')]);
+    await pullRows(fixture.ledger, { rows: [row('1'), row('2'), row('3')] });
+    await pullRows(fixture.ledger, { rows: [row('2'), row('3')] });
+    await mapRows(fixture.ledger, asProduct);
+    expect(fixture.ledger.views.item('product', '1')?.missing).toBe(true);
+    await sync([row('1'), row('2'), row('3')]);
+    expect(fixture.ledger.views.item('product', '1')?.missing).toBe(false);
   });
 
   it('keeps what is missing missing when the mapping changes', async () => {
@@ -616,7 +638,7 @@ describe('deliveries', () => {
     });
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'renamed' })] });
     await mapRows(fixture.ledger, () => items({ ...product('1'), payload: { sku: 'OTHER', name: 'renamed' } }));
-    expect(await fixture.ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([{ naturalKey: 'SKU-1' }]);
+    expect(await fixture.ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([{ sentKey: { value: 'SKU-1' } }]);
   });
 
   it('shows a doubt whose row is excluded by now, and sends it again when a person says so', async () => {

@@ -185,11 +185,24 @@ describe('a bad row costs only itself', () => {
 
   it('where the import fails at the platform each time that the row is in it', async () => {
     await delivered(4, { faults: [{ operation: 'product.import', kind: 'status', status: 500, match: 'NONSENSE' }] });
-    await change(4, withBadRow('3'));
-    expect(states()).toEqual({ delivered: 3, in_doubt: 1 });
+    await change(4, (id) => ({ ...renewed(id), ...(id === '3' && { description: 'NONSENSE' }) }));
+    expect(states()).toEqual({ delivered: 3, parked: 1 });
     expect(world.names()).toEqual(names(4, (id) => id !== '3'));
     expect(itemOf('3')?.reason).toMatchObject({ code: 'exhausted', status: 500 });
     expect(itemOf('3')?.attempts).toBe(3);
+    // It may have arrived all the same, and is written in full by what takes its place.
+    await change(4);
+    expect(states()).toEqual({ delivered: 4 });
+    expect(world.names()).toEqual(names(4));
+  });
+
+  it('where nobody knows whether it arrived when its attempts were spent, and it changes back', async () => {
+    const fault = { operation: 'product.import', kind: 'status', status: 500, effect: 'done', match: 'New 1' } as const;
+    await delivered(1, { faults: [fault] });
+    await change(1);
+    expect([states(), world.names()]).toEqual([{ parked: 1 }, names(1)]);
+    await change(1, old);
+    expect([states(), world.names()]).toEqual([{ delivered: 1 }, names(1, () => false)]);
   });
 
   it('where the platform takes smaller imports than the profile thinks', async () => {
@@ -251,7 +264,7 @@ describe('an import without a usable answer', () => {
 
   it('brings no old content back for a product that changed before it was sent again', async () => {
     await delivered(3, {
-      faults: [{ operation: 'product.import', kind: 'status', status: 500, effect: 'done', count: 1 }],
+      faults: [{ operation: 'product.import', kind: 'status', status: 502, effect: 'done', count: 1 }],
     });
     await world.stage(products(3, renewed));
     const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 9 });

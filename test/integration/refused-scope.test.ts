@@ -7,6 +7,7 @@ import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { text } from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
+import { covers } from '../support/reliability.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
@@ -102,6 +103,62 @@ describe('a sync with a key that lacks a scope', () => {
     grant('read', 'write');
     expect(exitCodeOf(await world.sync())).toBe(0);
     expect(counts()).toEqual([3, 2, 4]);
+  });
+});
+
+describe('a sync of an item that the key may not write, with a scope that it has', () => {
+  afterEach(() => world.remove());
+  const forbid = (match: string) =>
+    world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 403, match });
+  const productsOf = ({ items }: Awaited<ReturnType<World['sync']>>) => items.product;
+
+  it(
+    'where it is the first to go, costs a run, and the next one begins with another',
+    covers('key-refused', 'I5'),
+    async () => {
+      await given();
+      forbid('SKU-P1');
+      const first = await world.sync();
+      expect([exitCodeOf(first), first.fault]).toEqual([3, expect.objectContaining({ code: 'api.key' })]);
+      expect(world.requests()['product.create']).toBe(1);
+      const second = await world.sync();
+      expect([exitCodeOf(second), second.fault, productsOf(second)]).toEqual([4, null, { delivered: 2, blocked: 1 }]);
+      const runtime = await world.open();
+      expect(runtime.views.item('product', 'P1')).toMatchObject({ state: 'blocked', reason: { code: 'forbidden' } });
+      await runtime.close();
+      world.requests();
+      const third = await world.sync();
+      expect([exitCodeOf(third), world.requests()]).toEqual([4, {}]);
+    },
+  );
+
+  it('where others were taken before, asks others whether it is the key', covers('key-refused', 'I5'), async () => {
+    await given();
+    forbid('SKU-P2');
+    const report = await world.sync();
+    expect([exitCodeOf(report), report.fault, productsOf(report)]).toEqual([4, null, { delivered: 2, blocked: 1 }]);
+    // Once as it came, and once more after another was taken.
+    expect(world.sandbox.inspect().requests['product.create']?.['403']).toBe(2);
+  });
+});
+
+describe('a daemon with an item that the key may not write', () => {
+  let daemon: Daemon;
+  afterEach(async () => {
+    await daemon.stop();
+    await world.remove();
+  });
+
+  it('delivers all others within two trials, and shows that one', covers('key-refused', 'I5'), async () => {
+    await given({ config: { web: { port: 0, token: WEB_TOKEN } } });
+    world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 403, match: 'SKU-P1' });
+    world.sandbox.faults.add({ operation: 'material.create', kind: 'status', status: 403, match: 'M1' });
+    ({ daemon } = await startDaemon(world, { probeMs: 100 }));
+    await daemon.ring('erp', 'schedule');
+    const counts = () => daemon.runtime.views.itemCounts();
+    await expect.poll(() => counts().product, SOON).toEqual({ delivered: 2, blocked: 1 });
+    await expect.poll(() => daemon.runtime.engine.status(), SOON).toMatchObject({ outstanding: 0, nextDueAt: null });
+    expect(daemon.runtime.gate.refused().size).toBe(0);
   });
 });
 

@@ -420,3 +420,16 @@ describe('when the API does not want', () => {
     expect(contents()).toEqual(ALL);
   });
 });
+
+it('ends with 3, naming what the platform cannot take, where it takes all else', covers('api-down', 'I5'), async () => {
+  await given();
+  world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, match: 'SKU-P1' });
+  const report = await world.sync({ waitMs: 300 });
+  expect(exitCodeOf(report)).toBe(3);
+  expect(report.fault).toMatchObject({
+    code: 'api.unreachable',
+    message: expect.stringContaining('answers, and cannot take the product P1: '),
+    suggestion: expect.stringContaining('It is due again at '),
+  });
+  expect(report.items.product).toEqual({ due: 1, delivered: 2 });
+});

@@ -224,4 +224,18 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'ignored',
+    why: 'What a row makes that has gone before it was mapped is missing as the row is.',
+    script: {
+      setup: { ...SETUP, chance: 15_558_012, halting: true, full: false, recheckBlockedMs: 15_000 },
+      steps: [
+        { do: 'pull' },
+        { do: 'fill', to: 'poison' },
+        { do: 'wait', ms: 13 },
+        { do: 'pull' },
+        { do: 'fill', to: 'absent' },
+      ],
+    },
+  },
 ];

@@ -106,7 +106,7 @@ export async function createVirtualWorld(options: {
     async list(_kind, onPage) {
       const failure = await request('list', null);
       if (failure) return { complete: false, outcome: failure.outcome };
-      onPage([...ids].map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: {} })));
+      onPage([...ids].map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: { sku: naturalKey } })));
       return { complete: true };
     },
     async ping() {

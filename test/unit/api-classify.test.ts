@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { errors } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { createJudge, type Expectation } from '../../src/api/classify.ts';
+import { answersList, createJudge, type Expectation } from '../../src/api/classify.ts';
 import { createCleanText } from '../../src/api/clean-text.ts';
 import { RETRY_AFTER_MAX_MS } from '../../src/api/retry-after.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../../src/api/transport.ts';
@@ -79,7 +79,10 @@ describe('a success', () => {
   it('is no success of a create without an id', () => {
     for (const body of ['', '{}', '[]', 'null', '{"id": null}', '{"id": ""}', '{"id": {"a": 1}}', '{"id": 1.5}']) {
       expect(wordOf(judged(201, body)), body).toBe('ambiguous:unreadable_answer');
+      // It may still have arrived there: such an API is at work, as one behind a page is not.
+      expect(judged(201, body), body).toHaveProperty('atWork', true);
     }
+    expect(judged(201, '<html>Maintenance</html>')).not.toHaveProperty('atWork');
   });
 
   it('of a write that needs no id may be empty, but not garbage', () => {
@@ -88,6 +91,16 @@ describe('a success', () => {
     expect(wordOf(judged(200, '<html>Please sign in</html>', UPDATE))).toBe('ambiguous:unreadable_answer');
     expect(wordOf(judged(200, '{"id": 7', UPDATE))).toBe('ambiguous:unreadable_answer');
   });
+});
+
+it('tells a list from a page in its place, as far as either was read', () => {
+  const isList = (body: string, cut: Loss | null = null): boolean =>
+    answersList({ kind: 'answer', status: 200, headers: {}, body, cut });
+  const long: Loss = { by: 'size', bytesMax: 9 };
+  expect(['[]', '{"results": []}'].map((body) => isList(body))).toEqual([true, true]);
+  expect(['', '"ok"', '7', 'null', '<html></html>', '[{"id":'].map((body) => isList(body))).not.toContain(true);
+  expect([isList('[{"id":', long), isList(' {"count"', long), isList('', long)]).toEqual([true, true, true]);
+  expect([isList('<html><bo', long), isList('[{"id":', { by: 'deadline', totalMs: 9 })]).toEqual([false, false]);
 });
 
 describe('a create of what is there already', () => {

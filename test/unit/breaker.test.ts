@@ -51,6 +51,16 @@ describe('the breaker', () => {
     expect([admit(), breaker.openSince()]).toEqual([1000, 1_010_000]);
   });
 
+  it('takes a 503 to one delivery for that of the API until another request was answered', () => {
+    const away: Signal = { kind: 'failed', subject: 7, away: true, retryAfterMs: null };
+    open(times(10, away));
+    observe(READ, ...times(50, away));
+    expect([breaker.isExcused(7), breaker.openSince(), breaker.isWell()]).toEqual([true, null, true]);
+    expect(breaker.hasTakenSince(0)).toBe(false);
+    observe(WRITTEN);
+    expect([breaker.hasTakenSince(now), breaker.hasTakenSince(now + 1)]).toEqual([true, false]);
+  });
+
   it('lets no more than a trickle out between the tenth failure and its opening', () => {
     observe(...times(10, AWAY));
     let sent = 0;
@@ -195,13 +205,18 @@ describe('the end of a request', () => {
 
   it.each<[string, Outcome, Signal]>([
     ['never sent', away(false), { kind: 'failed', subject: null, retryAfterMs: 7 }],
-    ['a 503', away(true), { kind: 'failed', subject: null, retryAfterMs: 7 }],
+    ['a 503', away(true), { kind: 'failed', subject: 3, away: true, retryAfterMs: 7 }],
     ['no answer', { kind: 'ambiguous', doubt: 'reset', ...detail(null) }, failed(3)],
     ['a 502', { kind: 'ambiguous', doubt: 'server_error', ...detail(502) }, failed(3)],
     ['a 504', { kind: 'ambiguous', doubt: 'timeout', ...detail(504) }, failed(3)],
-    ['a 408', { kind: 'ambiguous', doubt: 'timeout', ...detail(408) }, WRITTEN],
-    ['a list that is not complete', { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(null) }, WRITTEN],
-    ['a 201 that cannot be read', { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(201) }, WRITTEN],
+    ['a 408', { kind: 'ambiguous', doubt: 'timeout', ...detail(408) }, failed(3)],
+    ['a page in place of an answer', { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(200) }, failed(3)],
+    [
+      'a list that is not complete',
+      { kind: 'ambiguous', doubt: 'unreadable_answer', atWork: true, ...detail(null) },
+      WRITTEN,
+    ],
+    ['a 201 without an id', { kind: 'ambiguous', doubt: 'unreadable_answer', atWork: true, ...detail(201) }, WRITTEN],
     ['a 400', { kind: 'refused', ...detail(400) }, WRITTEN],
     ['a gate', { kind: 'gated', ...detail(409) }, WRITTEN],
     ['a 401', { kind: 'denied', by: 'key', ...detail(401) }, WRITTEN],

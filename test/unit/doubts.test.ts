@@ -19,13 +19,14 @@ function given(code: Reason['code'], listed: RemoteItem[], { failsAtWrites = fal
   const doubts = Array.from({ length: COUNT }, (_, id): DoubtfulDelivery => {
     const key = `P${id}`;
     const reason = { code, message: 'No answer.' };
-    const common = { id, kind: 'product', key, source: 'erp', path: '', body: '', naturalKey: key, reason } as const;
+    const sentKey = { field: 'sku', value: key };
+    const common = { id, kind: 'product', key, source: 'erp', path: '', body: '', naturalKey: key, sentKey } as const;
     const sent = { payload: { sku: key, name: 'New' }, changed: ['name'], remoteId: id };
     const what =
       code === 'unclear'
         ? ({ operation: 'product.import', sent } as const)
         : ({ operation: 'product.create', sent: null } as const);
-    return { ...common, ...what, productId: null, importId: null, since: 0, attempts: 1 };
+    return { ...common, ...what, reason, productId: null, importId: null, since: 0, attempts: 1 };
   });
   const settling = createDoubts({
     ledger: {
@@ -91,6 +92,37 @@ it(
     const { verdicts, nextMs } = await settled('restored', []);
     expect([kinds(verdicts), nextMs]).toEqual([['resend'], 0]);
     expect(new Set(verdicts.map((verdict) => 'dueAt' in verdict && verdict.dueAt))).toEqual(new Set([0]));
+  },
+);
+
+it.each([
+  ['gate', 'blocked'],
+  ['refused', 'rejected'],
+])(
+  'lets a %s stand for what is not at the API, and for nothing else',
+  covers('answer-lost', 'I6'),
+  async (code, state) => {
+    const { verdicts } = await settled(code, []);
+    expect(kinds(verdicts)).toEqual([state]);
+    const listed = Array.from({ length: COUNT }, (_, id) => ({
+      remoteId: id,
+      naturalKey: `P${id}`,
+      fields: { sku: `P${id}` },
+    }));
+    expect(kinds((await settled(code, listed)).verdicts)).toEqual(['delivered']);
+  },
+);
+
+it(
+  'leaves to a person what a listing that hides keys can neither show nor rule out',
+  covers('answer-lost', 'I6'),
+  async () => {
+    const { verdicts } = await settled('reset', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
+    expect(kinds(verdicts)).toEqual(['doubt']);
+    expect(verdicts[0]).toMatchObject({
+      nextLookAt: null,
+      reason: { message: expect.stringContaining('dpp-sync settle') },
+    });
   },
 );
 

@@ -64,7 +64,18 @@ const profile = Profile.parse({});
 const stateAfter = (message: string, uncertain: boolean): string =>
   judge(
     { kind: 'gated', detail: { status: 409, message } },
-    { operation: 'passport.init', attempts: 0, uncertain, busySince: null, profile, now: 0, random: 0.5 },
+    {
+      operation: 'passport.init',
+      attempts: 0,
+      uncertain,
+      busySince: null,
+      awaySince: null,
+      takesOthers: false,
+      forbidden: false,
+      profile,
+      now: 0,
+      random: 0.5,
+    },
   ).kind;
 
 describe('a 409 to the initialising of a passport', () => {

@@ -5,9 +5,10 @@ import type { DoubtfulDelivery, SentProduct } from '../../src/domain/ports/ledge
 import type { RemoteItem } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
+import { covers } from '../support/reliability.ts';
 
 const profile = Profile.parse({});
-const context = { profile, now: 1000, random: 0.5 };
+const context = { profile, now: 1000, random: 0.5, takesOthers: false, forbidden: false };
 const detail = { status: 400, message: 'No.' };
 
 const members = (count: number) =>
@@ -18,12 +19,54 @@ const members = (count: number) =>
     naturalKey: `SKU-${index + 1}`,
     remoteId: index + 1,
     attempts: 0,
+    awaySince: null,
   }));
 const judged = (outcome: Outcome, { count = 4, sends = 1, again = false } = {}) =>
   judgeImport(outcome, { members: members(count), sends, again }, context);
 const kinds = (outcome: Outcome, options = {}) => judged(outcome, options).verdicts.map(({ kind }) => kind);
 const accepted = (...outcomes: MemberOutcome[]): Outcome => ({ kind: 'accepted', remoteId: null, members: outcomes });
 const single = (outcome: MemberOutcome) => judged(accepted(outcome), { count: 1 }).verdicts[0];
+
+it('goes out in halves at once after a 500, where to repeat it is safe', () => {
+  const failed = (status: number): Outcome => ({
+    kind: 'ambiguous',
+    doubt: 'server_error',
+    detail: { status, message: '' },
+  });
+  expect(judged(failed(500))).toMatchObject({ keep: false, groupMax: 2 });
+  expect(judged(failed(502))).toMatchObject({ keep: true, groupMax: null });
+  const members4 = { members: members(4), sends: 1, again: false };
+  const strict = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
+  expect(judgeImport(failed(500), members4, strict)).toMatchObject({ keep: true });
+});
+
+describe('an import that the API cannot take', () => {
+  const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, detail };
+  const judgedWhile = (takesOthers: boolean, { count = 4, again = false } = {}) =>
+    judgeImport(away, { members: members(count), sends: 1, again }, { ...context, takesOthers });
+
+  it('stays in whatever company it finds as long as no other is taken', () => {
+    expect(judgedWhile(false)).toMatchObject({ keep: false, groupMax: null });
+    expect(judgedWhile(false, { again: true })).toMatchObject({ keep: true, groupMax: null });
+  });
+
+  it('goes out in halves while others are taken, as one of it may be at fault', covers('bad-row', 'I5'), () => {
+    expect(judgedWhile(true)).toMatchObject({ keep: false, groupMax: 2, verdicts: { 0: { kind: 'retry' } } });
+    expect(judgedWhile(true, { count: 1 })).toMatchObject({ groupMax: null });
+    // An earlier attempt of it may have arrived.
+    const doubtful = judgedWhile(true, { again: true });
+    expect(doubtful).toMatchObject({ keep: false, groupMax: 2, verdicts: { 0: { kind: 'doubt', spend: false } } });
+  });
+});
+
+it('that is refused, while others are taken, goes out in halves until the one at fault is blocked', () => {
+  const outcome: Outcome = { kind: 'denied', by: 'scope', detail };
+  const judgedAs = (count: number, forbidden: boolean) =>
+    judgeImport(outcome, { members: members(count), sends: 1, again: false }, { ...context, forbidden });
+  expect(judgedAs(4, true)).toMatchObject({ keep: false, groupMax: 2, verdicts: { 0: { kind: 'retry' } } });
+  expect(judgedAs(1, true)).toMatchObject({ verdicts: [{ kind: 'blocked', reason: { code: 'forbidden' } }] });
+  expect(judgedAs(4, false)).toMatchObject({ groupMax: null });
+});
 
 describe('an answer to an import', () => {
   it('gives each member the verdict that it tells of it, and takes the import apart', () => {
@@ -126,6 +169,7 @@ describe('the list of products', () => {
       path: '',
       body: null,
       naturalKey: 'A',
+      sentKey: { field: 'sku', value: 'A' },
       productId: null,
       attempts: 1,
       since: 0,

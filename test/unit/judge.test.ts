@@ -5,13 +5,17 @@ import type { Verdict } from '../../src/domain/ports/ledger.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { covers } from '../support/reliability.ts';
 
-const NOW = 1_000_000;
+const DAY_MS = 86_400_000;
+const NOW = 30 * DAY_MS;
 const profile = Profile.parse({});
 const context: AttemptContext = {
   operation: 'product.create',
   attempts: 0,
   uncertain: false,
   busySince: null,
+  awaySince: null,
+  takesOthers: false,
+  forbidden: false,
   profile,
   now: NOW,
   random: 0.5,
@@ -34,6 +38,46 @@ describe('the judgement of an attempt', () => {
     const due = [0, 0.5, 0.99].map((random) => judge(away, { ...context, random }));
     expect(due.map((verdict) => (verdict.kind === 'retry' ? verdict.dueAt - NOW : null))).toEqual([0, 250, 495]);
   });
+
+  it('asks an API that is away ever less often, and spends no attempt on it', covers('api-down', 'I5'), () => {
+    const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
+    const after = (ms: number, more: Partial<AttemptContext> = {}): Verdict =>
+      judge(away, { ...context, awaySince: NOW - ms, random: 1, attempts: 7, ...more });
+    const waits = [0, 10_000, 60_000, 600_000, 3_600_000, DAY_MS * 9].map((ms) => {
+      const verdict = after(ms);
+      return verdict.kind === 'retry' && !verdict.spend ? verdict.dueAt - NOW : null;
+    });
+    expect(waits).toEqual([500, 10_000, 60_000, 60_000, 300_000, 300_000]);
+    expect(after(10_000)).toMatchObject({ reason: { code: 'unavailable', since: NOW - 10_000 } });
+    // What it asks for itself counts, up to an hour.
+    const asked = (retryAfterMs: number): Verdict => judge({ ...away, retryAfterMs }, { ...context, random: 0 });
+    expect([asked(5000), asked(DAY_MS)]).toMatchObject([{ dueAt: NOW + 5000 }, { dueAt: NOW + 3_600_000 }]);
+  });
+
+  it('parks by its limit what the API cannot take for longer than any outage, while it takes others', () => {
+    const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
+    const at = (ms: number, more: Partial<AttemptContext> = {}): Verdict =>
+      judge(away, { ...context, awaySince: NOW - ms, takesOthers: true, ...more });
+    expect(at(DAY_MS)).toMatchObject({ kind: 'retry', spend: false });
+    expect(at(DAY_MS + 3_600_000)).toMatchObject({ kind: 'retry', spend: true });
+    expect(at(DAY_MS + 3_600_000, { attempts: 7 })).toMatchObject({ kind: 'parked', reason: { code: 'exhausted' } });
+    // I6: an earlier attempt may have arrived, and that is looked up first.
+    expect(at(DAY_MS + 3_600_000, { attempts: 7, uncertain: true })).toMatchObject({ kind: 'doubt', spend: true });
+  });
+
+  it(
+    'blocks what is forbidden to one item, once it is known that nothing of it arrived',
+    covers('key-refused', 'I6'),
+    () => {
+      const denied: Outcome = { kind: 'denied', by: 'scope', ...detail(403) };
+      const of = (more: Partial<AttemptContext>): Verdict => judge(denied, { ...context, forbidden: true, ...more });
+      expect(of({})).toMatchObject({ kind: 'blocked', recheckAt: NOW + 21_600_000, reason: { code: 'forbidden' } });
+      expect(of({ uncertain: true })).toMatchObject({ kind: 'doubt', spend: true });
+      expect(of({ uncertain: true, operation: 'material.update' }).kind).toBe('blocked');
+      expect(of({ uncertain: true, operation: 'bom_item.create' })).toMatchObject({ kind: 'doubt', nextLookAt: null });
+      expect(of({ forbidden: false })).toMatchObject({ kind: 'retry', spend: false, reason: { code: 'denied_scope' } });
+    },
+  );
 
   it('asks a platform that is at work on the same key ever less often, and no longer than ten minutes', () => {
     const busy: Outcome = { kind: 'in_flight', ...detail(409) };
@@ -64,10 +108,48 @@ describe('the judgement of an attempt', () => {
     },
   );
 
+  it.each(['product.create', 'material.create', 'passport.publish', 'passport.unpublish'] as const)(
+    'believes no refusal of %s after an attempt that may have taken effect, and has it looked up',
+    covers(['answer-lost', 'gate', 'cached-refusal'], 'I4', 'I6'),
+    (operation) => {
+      const refusals: Outcome[] = [
+        { kind: 'refused', ...detail(400) },
+        { kind: 'gated', ...detail(409) },
+      ];
+      const looks = refusals.map((outcome) => judge(outcome, { ...context, operation, uncertain: true }));
+      const nextLookAt = NOW + profile.settlingDelayMs.timeout;
+      expect(looks).toEqual([
+        { kind: 'doubt', nextLookAt, spend: false, reason: { code: 'refused', message: 'No.', status: 400 } },
+        { kind: 'doubt', nextLookAt, spend: false, reason: { code: 'gate', message: 'No.', status: 409 } },
+      ]);
+      const certain = refusals.map((outcome) => judge(outcome, { ...context, operation }).kind);
+      expect(certain).toEqual(['rejected', 'blocked']);
+    },
+  );
+
   it('gives back the attempt that an outage has cost, and parks only by the limit of the delivery', () => {
     const reason = { code: 'reset', message: 'Lost.' };
     const spent = { ...context, attempts: 8, dueAt: 0, refund: false };
     expect(judgeResend(spent, reason, true).kind).toBe('parked');
     expect(judgeResend({ ...spent, refund: true }, reason, true)).toMatchObject({ kind: 'resend', refund: true });
+  });
+
+  it('parks what may be written twice, and leaves to a person what may not', covers('server-error', 'I6'), () => {
+    const reason = { code: 'reset', message: 'Lost.' };
+    const of = (operation: AttemptContext['operation'], more: Partial<AttemptContext> = {}): string => {
+      const verdict = judgeResend(
+        { ...context, operation, attempts: 8, dueAt: 0, refund: false, ...more },
+        reason,
+        false,
+      );
+      return verdict.kind === 'parked' && verdict.open ? 'parked open' : verdict.kind;
+    };
+    expect([of('material.update'), of('product.import')]).toEqual(['parked open', 'parked open']);
+    const strict = Profile.parse({ productUpdate: 'none', idempotency: 'honoured' });
+    expect([of('product.create'), of('passport.init'), of('product.import', { profile: strict })]).toEqual([
+      'doubt',
+      'doubt',
+      'doubt',
+    ]);
   });
 });

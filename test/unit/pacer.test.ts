@@ -62,3 +62,17 @@ it('lets deliveries that have not failed go before those that have while the API
   await Promise.all(all);
   expect(sent).toEqual([100, 101, 1, 2]);
 });
+
+it('holds up the others for a 503 with a time, and not where that is about one delivery alone', () => {
+  const clock = createManualClock();
+  const controller = createRateController(null, () => 0);
+  const ping = () => Promise.reject(new Error('Nobody is to ask.'));
+  const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping, concurrency: 1, clock });
+  const away = { kind: 'failed' as const, subject: 1, away: true as const, retryAfterMs: 3_600_000 };
+  pacer.heard(away);
+  expect(controller.admit(clock.ticks())).toBe(60_000);
+  clock.advance(60_000);
+  pacer.heard({ kind: 'answered', by: 'write' });
+  pacer.heard(away);
+  expect(controller.admit(clock.ticks())).toBe(0);
+});

@@ -81,7 +81,7 @@ describe('the target gate', () => {
   it('takes a list that is answered and not complete for an answer', () => {
     gate.observe(AWAY, 'write');
     const detail = { status: null, message: 'The listing cannot be relied on.' };
-    gate.observe({ kind: 'ambiguous', doubt: 'unreadable_answer', detail }, 'read');
+    gate.observe({ kind: 'ambiguous', doubt: 'unreadable_answer', atWork: true, detail }, 'read');
     expect(gate.unreachableSince()).toBeNull();
   });
 
@@ -186,6 +186,33 @@ describe('the canary', () => {
     expect(air).toHaveLength(4);
     await answer(ACCEPTED);
     await all;
+  });
+
+  it('is one that was not refused before, and else the one that was refused longest ago', async () => {
+    const order: string[] = [];
+    const run = (name: string, deniedAt: number | null) =>
+      canary.run(
+        'write',
+        async () => {
+          order.push(name);
+          gate.observe(denied('scope', 403), 'write');
+        },
+        deniedAt,
+      );
+    const tried = async (...runs: [string, number | null][]): Promise<string[]> => {
+      gate.reopenScope('write');
+      order.length = 0;
+      const all = Promise.all(runs.map(([name, deniedAt]) => run(name, deniedAt)));
+      for (let passed = 0; passed < 1100; passed += 50) {
+        await settled();
+        clock.advance(50);
+      }
+      await all;
+      return order.slice(0, 1);
+    };
+    expect(await tried(['refused', 7], ['fresh', null])).toEqual(['fresh']);
+    expect(await tried(['lately', 9], ['long ago', 7], ['in between', 8])).toEqual(['long ago']);
+    expect(await tried(['alone', 9])).toEqual(['alone']);
   });
 
   it('hands an error to the one that met it alone', async () => {

@@ -6,6 +6,7 @@ import type { Operation, Reason } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
 import type { SubjectKind } from '../item.ts';
 import type { MapResult } from '../mapping.ts';
+import type { NaturalKey } from '../natural-key.ts';
 import type { PassportAnswer } from '../passport.ts';
 import type { IncomingRecord, Place } from '../record.ts';
 import type { EncodedImport, EncodedWrite, ListableKind, Write } from './target.ts';
@@ -140,6 +141,8 @@ export interface ClaimedDelivery extends DueDelivery, EncodedWrite {
   uncertain: boolean;
   /** Since when the API has said that it is at work on this very request; null where that was not its last answer. */
   busySince: number | null;
+  /** Since when the API has not been able to take this delivery; null where that was not what came of it last. */
+  awaySince: number | null;
   /** For a `product.import` alone: all that goes out in the same request, itself included. */
   import?: ClaimedImport;
 }
@@ -164,6 +167,8 @@ export interface ImportMember {
   /** What the ledger knows the product by. */
   remoteId: JsonValue;
   attempts: number;
+  /** As of a claimed delivery. */
+  awaySince: number | null;
 }
 
 /** Why a delivery could not be claimed: it has moved on, or a ref is not there yet. */
@@ -192,7 +197,8 @@ export type Verdict =
   | { kind: 'blocked'; recheckAt?: number; reason: Reason }
   /** `absent` says that the write is proven not to have taken effect, whatever was open before. */
   | { kind: 'rejected'; reason: Reason; absent?: true }
-  | { kind: 'parked'; reason: Reason };
+  /** With `open` an attempt may have taken effect, and a new revision may take its place all the same. */
+  | { kind: 'parked'; reason: Reason; open?: true };
 
 export interface Settlement {
   deliveryId: number;
@@ -229,10 +235,27 @@ export interface Held {
   doubts: { operations: readonly Operation[]; reasons: readonly string[] };
 }
 
+/** How the API has refused a scope to a delivery before. */
+export interface Denials {
+  /** When it did so last, where that was its last answer; else null. */
+  at: number | null;
+  /** Whether it is asked again for what was found to be refused to this item alone. */
+  isAskedAgain: boolean;
+}
+
+/** Deliveries that the API does not take, although it answers. */
+export interface LeftAway {
+  count: number;
+  /** The one that has waited for longest. */
+  first: DueDelivery & { reason: Reason; dueAt: number };
+}
+
 /** A delivery in doubt whose next look is due. */
 export interface DoubtfulDelivery extends DueDelivery, EncodedWrite {
-  /** Of a passport its product's. */
+  /** As the item has it now; of a passport its product's. */
   naturalKey: string | null;
+  /** What the API can know the item by, as it was sent. */
+  sentKey: NaturalKey | null;
   /** For a passport: the remote id of its product. */
   productId: JsonValue;
   reason: Reason;
@@ -329,8 +352,15 @@ export interface Ledger {
    * been due all along, null when nothing is scheduled. With `after`, what was due at that time is left out.
    */
   nextDueAt(request?: { after?: number; held?: Held }): Promise<number | null>;
+  /**
+   * What is left to be sent of which the API has not been able to take anything since before a time; null where anything
+   * else is scheduled that is not held.
+   */
+  leftAway(request: { before: number; held?: Held }): Promise<LeftAway | null>;
   /** What a delivery that could be claimed at the moment does; null for others, like most after a claim of several at once. */
   dueOperation(deliveryId: number): Promise<Operation | null>;
+  /** What the API has said of a delivery's scope before. */
+  denialsOf(deliveryId: number): Promise<Denials>;
   /** How much is held. */
   countHeld(held: Held): Promise<{ due: number; inDoubt: number }>;
   /**

@@ -106,6 +106,8 @@ export function createModelApi(options: {
   let network: { operation: OperationName | '*'; left: number; fault: NetworkFault }[] = [];
   const atWork = new Set<{ hurry: () => void }>();
   let working = 0;
+  /** What is still on its way when its connection goes finishes soon after, too. */
+  let hangUps = 0;
 
   const outages = createOutages({ time, random });
 
@@ -151,6 +153,7 @@ export function createModelApi(options: {
       settings.gates.bomPresent.enabled = false;
     },
     hangUp() {
+      hangUps += 1;
       for (const work of atWork) work.hurry();
     },
     working: () => working + atWork.size,
@@ -205,6 +208,7 @@ export function createModelApi(options: {
   }: Parameters<Transport['exchange']>[0] & { key: string | undefined }): Promise<Exchange> {
     const [pathname = '', query = ''] = path.split('?');
     const { operation, params } = routeOf(method, pathname);
+    const connection = hangUps;
     const outage = outages.faultFor(operation);
     const fault = outage?.at === 'network' ? outage.fault : takeFault(operation);
     await time.sleep(1 + Math.floor(random() * LATENCY_MS));
@@ -225,7 +229,10 @@ export function createModelApi(options: {
       idempotencyKey: key,
     };
     if (outage?.at === 'platform') faults.add({ ...outage.fault, operation, count: 1 } as FaultRule);
-    if (fault?.kind === 'late') faults.add({ kind: 'latency', ms: fault.ms, operation, count: 1 });
+    if (fault?.kind === 'late') {
+      const ms = hangUps === connection ? fault.ms : Math.min(fault.ms, GONE_WITHIN_MS);
+      faults.add({ kind: 'latency', ms, operation, count: 1 });
+    }
     const arrival = time.ticks();
     const work = Promise.resolve(process(request)).then(async ({ answer, body: sending }): Promise<Exchange> => {
       time.stir();

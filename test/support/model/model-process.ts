@@ -191,7 +191,11 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       await ledger.askForPassports({ products, status });
       engine.wake();
     },
-    wake: () => engine.wake(),
+    // `settle` is a command of its own: the process that comes after it judges all passports.
+    wake() {
+      passports.stir();
+      engine.wake();
+    },
     isPulling: () => pulling > 0,
     async isAtRest() {
       const { outstanding, nextDueAt, trouble } = await engine.status();

@@ -43,6 +43,8 @@ export interface ModelSource {
   mend(): void;
   /** The items that it asks for. */
   items(): Item[];
+  /** Whether some row of it cannot be mapped. */
+  hasBadRows(): boolean;
   /** Of a stream that tells changes, the rows whose last change a reader with this cursor has been given. */
   changedUpTo(stream: string, cursor: number): ReadRow[];
   /** What the last read gave out, once it has come to its end; nothing until then. */
@@ -51,7 +53,7 @@ export interface ModelSource {
   ledgerRestored(): void;
   /** Whether a restored ledger cannot tell this BOM item from a new one: its row was gone, and came back after a read. */
   maySeemNew(key: string): boolean;
-  /** Whether the row, or the product of a BOM item, has ever gone by another natural key. */
+  /** Whether the row, or what a BOM item refers to, has ever gone by another natural key. */
   wasMoved(key: string): boolean;
 }
 
@@ -153,6 +155,7 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
         }),
       );
     },
+    hasBadRows: () => flavours.includes('bad'),
     changedUpTo: (stream, cursor) =>
       stream === INCREMENTAL ? present(stream).filter(({ change }) => change <= cursor) : [],
     lastRead: () => (read.isOver ? read.rows : []),
@@ -162,7 +165,7 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
       gone = ROWS.flatMap(({ stream, id }) => (stream === 'boms' && !there.has(id) ? [id] : []));
     },
     maySeemNew: (key) => seemNew.has(key),
-    wasMoved: (key) => [key, ...productsOfPart(key)].some((one) => moved.has(one)),
+    wasMoved: (key) => [key, ...endsOf(key)].some((one) => moved.has(one)),
   };
 }
 
@@ -220,10 +223,10 @@ const PARTS: Record<string, Item['refs']> = {
   ],
 };
 
-/** The products that a BOM item belongs to, in any of its flavours. */
-function productsOfPart(key: string): string[] {
+/** The keys of what a BOM item refers to, in any of its flavours. */
+function endsOf(key: string): string[] {
   const refs = ['a', 'moved'].flatMap((flavour) => (key in PARTS ? bomItemOf(key, flavour as Flavour).refs : []));
-  return refs.flatMap((ref) => (ref.role === 'product' ? [ref.key] : []));
+  return refs.map((ref) => ref.key);
 }
 
 function bomItemOf(key: string, flavour: Flavour): Item {

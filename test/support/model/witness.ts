@@ -39,6 +39,8 @@ export interface Witness {
   restored(): void;
   hasRestored(): boolean;
   evidenceFor(deliveryId: number): ReadonlySet<Evidence>;
+  /** Whether nobody knows what became of some revision of an item, by kind and key, that went out. */
+  wasUnclear(item: string): boolean;
   /** How often each item was created, by kind and key. */
   creations(item: string): number;
   breaches: string[];
@@ -51,6 +53,7 @@ export function createWitness(): Witness {
   /** What is under way, by item; an entry of a process that has died counts for nothing. */
   let underWay = new Map<string, string>();
   const evidence = new Map<number, Set<Evidence>>();
+  const unclear = new Set<string>();
   const effects = new Map<string, number>();
   const newest = new Map<string, number>();
   const created = new Map<string, number>();
@@ -59,9 +62,10 @@ export function createWitness(): Witness {
   let db: Database.Database | null = null;
   let find: ((key: string) => FoundRow[]) | null = null;
 
-  const note = (deliveryId: number, what: Evidence): void => {
+  const note = ({ deliveryId, item }: Carried, what: Evidence): void => {
     const known = evidence.get(deliveryId) ?? new Set();
     evidence.set(deliveryId, known.add(what));
+    if (what === 'unclear') unclear.add(item);
   };
 
   return {
@@ -123,9 +127,9 @@ export function createWitness(): Witness {
       const mine = underWay;
       for (const { item } of carried) mine.set(item, key);
       return (exchange) => {
-        for (const { item, deliveryId } of carried) {
-          mine.delete(item);
-          note(deliveryId, evidenceIn(exchange));
+        for (const one of carried) {
+          mine.delete(one.item);
+          note(one, evidenceIn(exchange));
         }
       };
     },
@@ -160,11 +164,12 @@ export function createWitness(): Witness {
     died() {
       deaths += 1;
       for (const key of underWay.values()) {
-        for (const { deliveryId } of written.get(key)?.carried ?? []) note(deliveryId, 'unclear');
+        for (const one of written.get(key)?.carried ?? []) note(one, 'unclear');
       }
       underWay = new Map();
     },
     evidenceFor: (deliveryId) => evidence.get(deliveryId) ?? new Set(),
+    wasUnclear: (item) => unclear.has(item),
     creations: (item) => created.get(item) ?? 0,
   };
 }
