@@ -87,7 +87,7 @@ export interface Runtime {
 }
 
 /** How many doorbells are heard at once, and how many requests are under way at once. */
-const CONCURRENCY = { bells: 8, requests: 32 };
+const CONCURRENCY = { bells: 8, requests: 64 };
 
 /**
  * Opens ledger, queue and API client for one process. Nothing is sent and no queue is opened before there is work.

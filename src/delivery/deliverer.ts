@@ -1,4 +1,4 @@
-import type { DeliveryState } from '../domain/delivery.ts';
+import type { DeliveryState, Operation } from '../domain/delivery.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedDelivery, ClaimedImport, Ledger, Verdict } from '../domain/ports/ledger.ts';
@@ -68,10 +68,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const { import: batch, ...write } = claim.delivery;
     retries.sent(clock.ticks());
     const members = batch && { members: batch.members.map(({ naturalKey }) => naturalKey) };
-    const { outcome, latencyMs } = await target.send({ ...write, ...members });
+    const { outcome, latencyMs, advisedRate } = await target.send({ ...write, ...members });
     gate.observe(outcome, scope);
     emit({ type: 'request', operation: claim.delivery.operation, outcome: outcome.kind, retry: claim.delivery.again });
-    return { value: { delivery: claim.delivery, outcome, latencyMs }, signal: signalOf(outcome, claim.delivery.id) };
+    const signal = signalOf(outcome, claim.delivery.id, advisedRate);
+    return { value: { delivery: claim.delivery, outcome, latencyMs }, signal };
   }
 
   let trouble: Fault | null = null;
@@ -160,7 +161,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       // Of many doorbells for one import the first claims it, and of many for a scope the first may find it refused: the
       // others need not wait for the pacer to find that out.
       const wanted = async () => gate.allows(scope) && (await ledger.dueOperation(deliveryId)) !== null;
-      const sent = await canary.run(scope, (out) => pacer.run(() => send(deliveryId, scope, out), { abort, wanted }));
+      const urgent = isByHand(operation);
+      const sent = await canary.run(scope, (out) =>
+        pacer.run(() => send(deliveryId, scope, out), { abort, wanted, urgent }),
+      );
       if (sent === null) return { result: abort.aborted || !gate.allows(scope) ? 'held' : 'gone' };
       if ('result' in sent) return sent;
       const batch = sent.delivery.import;
@@ -168,6 +172,13 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     },
   };
 }
+
+/**
+ * Publishing and withdrawing, since somebody may be waiting for it. Where the policy does it by itself, it goes before the
+ * bulk as well: there is never more of it than of what was delivered before.
+ */
+const isByHand = (operation: Operation): boolean =>
+  operation === 'passport.publish' || operation === 'passport.unpublish';
 
 function notBefore(turnAt: number, verdict: Verdict): Verdict {
   return verdict.kind === 'retry' ? { ...verdict, dueAt: Math.max(verdict.dueAt, turnAt) } : verdict;

@@ -1,13 +1,12 @@
-import pLimit from 'p-limit';
 import type { Clock } from '../lib/clock.ts';
 import type { Breaker } from './breaker.ts';
 import type { RateController } from './rate-controller.ts';
 import { rateSignalOf, type Signal } from './signal.ts';
 
 /**
- * Lets requests through as rate controller and breaker admit them, with a bounded number under way. While the breaker is
- * open, each canary begins with a question that writes nothing: as long as that fails, no delivery goes out to fail with
- * it.
+ * Lets requests through as rate controller and breaker admit them, with a bounded number under way. They wait in line, the
+ * urgent ones before the others, and only the first is asked about. While the breaker is open, each canary begins with a
+ * question that writes nothing: as long as that fails, no delivery goes out to fail with it.
  */
 export interface Pacer {
   /**
@@ -17,7 +16,7 @@ export interface Pacer {
    */
   run<T>(
     send: () => Promise<{ value: T; signal: Signal }>,
-    options: { abort: AbortSignal; wanted: () => Promise<boolean> },
+    options: { abort: AbortSignal; wanted: () => Promise<boolean>; urgent?: boolean },
   ): Promise<T | null>;
   /**
    * Whether the API is there as far as is known, and has answered something at or after `since` where one is given. Asks
@@ -31,17 +30,36 @@ export interface PacerOptions {
   breaker: Breaker;
   /** Asks the API something that writes nothing, once. */
   ping: (abort: AbortSignal) => Promise<Signal>;
+  /** How many requests may be under way at most, whatever the controller allows. */
   concurrency: number;
   clock: Clock;
 }
 
-export function createPacer({ controller, breaker, ping, concurrency, clock }: PacerOptions): Pacer {
-  const limit = pLimit(concurrency);
-  /** One after the other: the first in line asks, and the others need not. */
-  const door = pLimit(1);
+/** Somebody in line. `admit` lets the request go out, `leave` sends it away, `fail` passes on why it cannot be asked about. */
+interface Waiting {
+  abort: AbortSignal;
+  wanted: () => Promise<boolean>;
+  admit: () => void;
+  leave: () => void;
+  fail: (error: unknown) => void;
+}
 
-  function admit(): number {
+/** While all places are taken the line waits for one to become free, and looks by itself this often. */
+const FULL_POLL_MS = 1000;
+
+export function createPacer({ controller, breaker, ping, concurrency, clock }: PacerOptions): Pacer {
+  const line = { urgent: [] as Waiting[], bulk: [] as Waiting[] };
+  let underWay = 0;
+  let serving = false;
+  /** Ends the rest of the line, when there is one. */
+  let stir: () => void = () => undefined;
+
+  const isFull = (): boolean => underWay >= Math.min(concurrency, controller.concurrency(clock.ticks()));
+
+  /** Milliseconds to wait; 0 admits a request, of both controller and breaker. */
+  function turn(): number {
     const now = clock.ticks();
+    if (isFull()) return FULL_POLL_MS;
     const waitMs = breaker.admit(now);
     if (waitMs > 0) return waitMs;
     const turnMs = controller.admit(now);
@@ -50,48 +68,93 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     return turnMs;
   }
 
-  function observe(signal: Signal): void {
+  function observe(signal: Signal, begunAt: number): void {
     const now = clock.ticks();
     breaker.observe(signal, now);
-    controller.observe(rateSignalOf(signal), now);
+    controller.observe(rateSignalOf(signal), now - begunAt, now);
   }
 
-  async function asks(abort: AbortSignal): Promise<boolean> {
+  /** Runs what was admitted, to its end. */
+  async function underway<T>(work: () => Promise<{ value: T; signal: Signal }>): Promise<T> {
+    const begunAt = clock.ticks();
+    underWay += 1;
     let heard: Signal = { kind: 'unused' };
     try {
-      heard = await ping(abort);
+      const { value, signal } = await work();
+      heard = signal;
+      return value;
     } finally {
-      observe(heard);
+      underWay -= 1;
+      observe(heard, begunAt);
+      stir();
     }
-    return heard.kind === 'answered';
   }
 
-  async function admitted(abort: AbortSignal, wanted: () => Promise<boolean>): Promise<boolean> {
-    while (!abort.aborted && (await wanted())) {
-      const waitMs = admit();
-      if (waitMs > 0) await clock.sleep(waitMs, abort);
-      else if (breaker.openSince() === null || (await asks(abort))) return true;
+  const asks = (abort: AbortSignal): Promise<boolean> =>
+    underway(async () => {
+      const signal = await ping(abort);
+      return { value: signal.kind === 'answered', signal };
+    });
+
+  async function rest(ms: number, abort: AbortSignal): Promise<void> {
+    const timer = new AbortController();
+    const wake = (): void => timer.abort();
+    stir = wake;
+    abort.addEventListener('abort', wake, { once: true });
+    try {
+      if (!abort.aborted) await clock.sleep(ms, timer.signal);
+    } finally {
+      abort.removeEventListener('abort', wake);
+      stir = () => undefined;
     }
-    return false;
+  }
+
+  /** What becomes of the first in line: null while it has to stay there. */
+  async function decide(first: Waiting): Promise<(() => void) | null> {
+    try {
+      if (isFull()) await rest(FULL_POLL_MS, first.abort);
+      if (first.abort.aborted || !(await first.wanted())) return first.leave;
+      const waitMs = turn();
+      if (waitMs > 0) await rest(waitMs, first.abort);
+      else if (breaker.openSince() === null || (await asks(first.abort))) return first.admit;
+      return null;
+    } catch (error) {
+      return () => first.fail(error);
+    }
+  }
+
+  /** One at a time is asked about: the first in line asks, and the others need not. Never rejects. */
+  async function serve(): Promise<void> {
+    if (serving) return;
+    serving = true;
+    for (let first = line.urgent[0] ?? line.bulk[0]; first; first = line.urgent[0] ?? line.bulk[0]) {
+      const fate = await decide(first);
+      if (fate === null) continue;
+      const queue = line.urgent.includes(first) ? line.urgent : line.bulk;
+      queue.splice(queue.indexOf(first), 1);
+      fate();
+    }
+    serving = false;
   }
 
   return {
-    run: (send, { abort, wanted }) =>
-      limit(async () => {
-        if (!(await door(() => admitted(abort, wanted)))) return null;
-        let heard: Signal = { kind: 'unused' };
-        try {
-          const { value, signal } = await send();
-          heard = signal;
-          return value;
-        } finally {
-          observe(heard);
-        }
+    run: (send, { abort, wanted, urgent = false }) =>
+      new Promise((resolve, reject) => {
+        const queue = urgent ? line.urgent : line.bulk;
+        queue.push({
+          abort,
+          wanted,
+          admit: () => void underway(send).then(resolve, reject),
+          leave: () => resolve(null),
+          fail: reject,
+        });
+        if (urgent) stir();
+        void serve();
       }),
 
     async answers(since, abort) {
       if (breaker.isWell() && (since === null || breaker.hasAnsweredSince(since))) return true;
-      if (admit() > 0 || !(await asks(abort))) return false;
+      if (turn() > 0 || !(await asks(abort))) return false;
       // It was admitted to find out, and nothing else follows from here.
       breaker.observe({ kind: 'unused' }, clock.ticks());
       return true;

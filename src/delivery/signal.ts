@@ -3,10 +3,10 @@ import type { RateSignal } from './rate-controller.ts';
 
 /** What the end of a request tells of the API. */
 export type Signal =
-  /** It gave an answer that means something, a refusal included. */
-  | { kind: 'answered'; by: 'read' | 'write' }
+  /** It gave an answer that means something, a refusal included. `advisedRate` is the limit that it states, per second. */
+  | { kind: 'answered'; by: 'read' | 'write'; advisedRate?: number }
   /** It is there and asks to be asked less. */
-  | { kind: 'throttled'; retryAfterMs: number | null }
+  | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number }
   /**
    * Never sent, 503, no answer, or a server error. `delivery` is the one that may be at fault by itself; null where the
    * failure says nothing of what was sent.
@@ -15,12 +15,16 @@ export type Signal =
   /** The request was admitted and then not sent. */
   | { kind: 'unused' };
 
-/** @param delivery the delivery that was sent, or null for a read */
-export function signalOf(outcome: Outcome, delivery: number | null): Signal {
-  const answered: Signal = { kind: 'answered', by: delivery === null ? 'read' : 'write' };
+/**
+ * @param delivery the delivery that was sent, or null for a read
+ * @param advisedRate the limit that the answer states, in requests per second
+ */
+export function signalOf(outcome: Outcome, delivery: number | null, advisedRate: number | null = null): Signal {
+  const advice = advisedRate === null ? {} : { advisedRate };
+  const answered: Signal = { kind: 'answered', by: delivery === null ? 'read' : 'write', ...advice };
   switch (outcome.kind) {
     case 'throttled':
-      return { kind: 'throttled', retryAfterMs: outcome.retryAfterMs };
+      return { kind: 'throttled', retryAfterMs: outcome.retryAfterMs, ...advice };
     case 'unavailable':
       return { kind: 'failed', delivery: null, retryAfterMs: outcome.retryAfterMs };
     case 'ambiguous': {
@@ -42,7 +46,7 @@ export function signalOf(outcome: Outcome, delivery: number | null): Signal {
 export function rateSignalOf(signal: Signal): RateSignal {
   switch (signal.kind) {
     case 'answered':
-      return { kind: 'ok' };
+      return signal.advisedRate === undefined ? { kind: 'ok' } : { kind: 'ok', advisedRate: signal.advisedRate };
     case 'throttled':
       return signal;
     case 'failed':

@@ -1,0 +1,305 @@
+// Looks for the highest rate that a limit takes, from refusals alone.
+//
+//             refused                 found                  for a while
+//   opening ───────────► searching ───────────► holding ────────────────► probing
+//                            ▲                   ▲    ▲                      │
+//                            │   refused twice   │    └───── refused ────────┤
+//                            └───────────────────┼───────────────────────────┘ far above what was held
+//                                                └── refused for a long time: hold what was accepted
+//
+// Opening: nothing is known, and nothing is paced. Searching: a rate between one that was taken and one that was refused is
+// on trial, nearer to the lower one, since to be refused costs more than to be slow. Where none is proven, what was
+// accepted from reopening to reopening stands in for it: of a window that is its limit, and of a bucket not much more.
+// Holding: a little below the proven rate. Probing: up in steps that grow until a refusal, so that a limit which was raised
+// tenfold is found within half a minute; a refusal soon after costs little of what was held.
+//
+// A bucket refuses for the time of one request, a window of a second for less than that; what refuses for longer has a long
+// window. There rates on trial tell nothing, and the search takes the rate of a whole cycle instead. After the first long
+// block everyone that shares the limit begins again from the same small rate in the same way, and as the block has ended for
+// all of them at once they come to equal shares.
+//
+// What it builds on: multiplicative decrease, since with that shares of several clients move towards each other (Chiu and
+// Jain, "Analysis of the Increase and Decrease Algorithms for Congestion Avoidance", 1989); gains that shrink with the root
+// of the rate (Bansal and Balakrishnan, "Binomial Congestion Control Algorithms", 2001); a plateau below the last refusal
+// and growth that accelerates beyond it (CUBIC, RFC 9438).
+
+/** What is known when a block is over. */
+export interface Block {
+  /** How long requests went out before it, and how many of them were accepted. */
+  openMs: number;
+  accepted: number;
+  /** From the refusal to the canary that came back. */
+  blockMs: number;
+  /** The highest rate of answers lately, per second. */
+  peak: number;
+  /** Accepted requests per second over the last so many milliseconds. */
+  goodput: (ms: number) => number;
+}
+
+/** Pure: times are ticks of a clock, rates are requests per second. */
+export interface RateSearch {
+  /** The rate that is paced at now; infinite while nothing is known. */
+  rate(now: number): number;
+  /** A request that was sent then was accepted. Rates are on trial only while requests go out freely. */
+  accepted(sentAt: number, now: number, isOpen: boolean): void;
+  /** Nothing was heard for a while, and not because of a block. */
+  paused(now: number): void;
+  /** A block is over. */
+  reopened(block: Block, now: number): void;
+  /** The server states this rate, or states another one than before. */
+  advised(rate: number, now: number): void;
+}
+
+const LONG_BLOCK_MS = 3000;
+const CYCLE_MAX_MS = 90_000;
+/** Taken for the cycle of a window that was not seen from one end to the other. */
+const CYCLE_DEFAULT_MS = 60_000;
+const RATE_MIN = 0.2;
+
+/** The interval between proven and refused is narrow enough. */
+const FOUND = 1.03;
+/** Of the way from the proven rate to the refused one, on a logarithmic scale. */
+const AFTER_REFUSAL = 0.25;
+const AFTER_TRIAL = 0.4;
+
+const TRIAL = { ms: 1500, requests: 12, msMax: 4000 };
+/** Rests between probes: as many requests, and as many times what a refusal costs, within these bounds. */
+const HOLD = { at: 0.985, msMin: 6000, msMax: 24_000, requests: 200, costs: 24, advisedMsMax: 72_000 };
+const STEP = { first: 0.03, factor: 3, factorLong: 1.8, max: 1 };
+/** A probe that was refused before a step of this size has found nothing new. */
+const STEP_NEWS = 0.5;
+const GAIN = { perRoot: 0.05, max: 0.1 };
+const SLIP = { first: 0.02, max: 0.1 };
+/** A refusal so soon after reopening may be the rest of what others have sent. */
+const RESIDUE = { ms: 1000, requests: 5 };
+/** Whoever is refused before so many requests has learnt nothing of the limit, and opens again. */
+const OPENING = { requests: 6, triesMax: 3 };
+/** Below this share of it, what was requested was not limited by the rate. */
+const LIMITED = 0.7;
+/** How far a rate may be from the advised one for the advice to be right. */
+const ADVICE_OFF = 0.15;
+
+type Phase = 'opening' | 'ramping' | 'searching' | 'holding' | 'probing';
+
+export function createRateSearch(): RateSearch {
+  let phase: Phase = 'opening';
+  let rate = Number.POSITIVE_INFINITY;
+  /** The rate that is held, or the lower end of the search. */
+  let low = 0;
+  let high = Number.POSITIVE_INFINITY;
+  /** The lower end where it passed a trial; 0 where it was inferred. */
+  let proven = 0;
+  /** The rate that was held for a whole rest. */
+  let sure = 0;
+  let trial = { at: 0, accepted: 0 };
+  let step = STEP.first;
+  /** What a refusal costs, in milliseconds; 0 before there was one. */
+  let costMs = 0;
+  /** The window, where it is a long one; 0 where it is not. */
+  let cycleMs = 0;
+  let cycle = { from: Number.NaN, accepted: 0 };
+  let slips = 0;
+  /** Refusals in a row that came soon after reopening. */
+  let residue = { count: 0, from: 0, accepted: 0 };
+  let tries = 0;
+  let rampFrom = 0;
+  let sinceReopened = { at: 0, accepted: 0 };
+  let advice: number | null = null;
+
+  const rateAt = (now: number): number => (phase === 'ramping' ? 2 + 2 * ((now - rampFrom) / 1000) ** 2 : rate);
+
+  function begin(next: Phase, at: number, now: number): void {
+    phase = next;
+    rate = Math.max(RATE_MIN, at);
+    trial = { at: now, accepted: 0 };
+  }
+
+  function hold(now: number): void {
+    step = STEP.first;
+    begin('holding', low * HOLD.at, now);
+  }
+
+  function seek(part: number, now: number): void {
+    if (high / low < FOUND) hold(now);
+    else begin('searching', low ** (1 - part) * high ** part, now);
+  }
+
+  function holdMs(): number {
+    const isRight = advice !== null && Math.abs(rate / advice - 1) < ADVICE_OFF;
+    const msMax = isRight ? HOLD.advisedMsMax : HOLD.msMax;
+    const byCost = costMs * HOLD.costs * (isRight ? 3 : 1);
+    const byRequests = (1000 * HOLD.requests) / rate;
+    return Math.max(HOLD.msMin, Math.min(msMax, byCost), Math.min(msMax, byRequests), cycleMs);
+  }
+
+  const trialMs = (): number => Math.max(TRIAL.ms, Math.min(TRIAL.msMax, (1000 * TRIAL.requests) / rate), cycleMs / 10);
+
+  /** The rate on trial was taken for as long as it had to be. */
+  function pass(now: number): void {
+    switch (phase) {
+      case 'searching':
+        low = rate;
+        proven = rate;
+        seek(AFTER_TRIAL, now);
+        break;
+      case 'holding':
+        slips = 0;
+        sure = low;
+        high = Number.POSITIVE_INFINITY;
+        begin('probing', low * (1 + step), now);
+        break;
+      case 'probing':
+        if (cycleMs === 0) low = rate;
+        step = Math.min(STEP.max, step * (cycleMs > 0 ? STEP.factorLong : STEP.factor));
+        begin('probing', rate * (1 + step), now);
+        break;
+      case 'opening':
+      case 'ramping':
+        break;
+    }
+  }
+
+  function slip(now: number): void {
+    low *= 1 - Math.min(SLIP.max, SLIP.first * 2 ** slips);
+    slips += 1;
+    hold(now);
+  }
+
+  function afterLong({ openMs, goodput, accepted }: Block, stoppedRate: number, now: number): void {
+    const wholeMs = now - cycle.from;
+    const seen = wholeMs <= CYCLE_MAX_MS;
+    const whole = seen ? (1000 * cycle.accepted) / wholeMs : goodput(CYCLE_DEFAULT_MS * 1.25);
+    const isFirst = cycleMs === 0;
+    cycleMs = seen ? wholeMs : CYCLE_DEFAULT_MS;
+    cycle = { from: now, accepted: 0 };
+    if (phase === 'opening' && isFirst) {
+      phase = 'ramping';
+      rampFrom = now;
+      return;
+    }
+    if (phase === 'ramping' && (accepted === 0 || openMs === 0)) return;
+    const before = phase === 'holding' || phase === 'probing' ? Math.min(low, stoppedRate) : 0;
+    const most = phase === 'probing' || before === 0 ? whole : Math.min(whole, before * 1.5);
+    low = Math.max(most, before / 2);
+    sure = low;
+    hold(now);
+  }
+
+  /** Short blocks of a limit with a long window: its end was met, or a second limit. */
+  function atEndOfWindow({ goodput }: Block, stoppedRate: number, now: number): void {
+    const present = goodput(cycleMs);
+    if (phase === 'probing' && present > 2 * low) {
+      cycleMs = 0;
+      high = stoppedRate;
+      proven = low;
+      low = Math.max(low, Math.min(goodput(5000), 0.9 * high));
+      seek(AFTER_TRIAL, now);
+      return;
+    }
+    if (phase === 'probing') low = Math.max(low, Math.min(present, low * 1.1));
+    else if (residue.count === 0) low *= 0.99;
+    else low = Math.max(low * 0.95, Math.min(low, present));
+    residue.count += 1;
+    hold(now);
+  }
+
+  function afterShort(block: Block, stoppedRate: number, now: number): void {
+    const { openMs, accepted, blockMs, peak } = block;
+    costMs = costMs === 0 ? blockMs : (costMs + blockMs) / 2;
+    if (cycleMs > 0 && phase !== 'ramping') {
+      atEndOfWindow(block, stoppedRate, now);
+      return;
+    }
+    const whole = (1000 * accepted) / (openMs + blockMs);
+    const soon = openMs < RESIDUE.ms || accepted <= RESIDUE.requests;
+    if (!soon) residue.count = 0;
+    switch (phase) {
+      case 'opening':
+      case 'ramping':
+        if (accepted < OPENING.requests && tries < OPENING.triesMax) {
+          tries += 1;
+          return;
+        }
+        high = Math.max(peak, (1000 * accepted) / openMs, 2 * RATE_MIN);
+        low = Math.max(RATE_MIN, Math.min(whole, high * 0.9));
+        proven = 0;
+        seek(AFTER_REFUSAL, now);
+        break;
+      case 'searching':
+        high = Math.min(stoppedRate, high);
+        if (proven >= high * 0.98 || (soon && proven > high * 0.9)) proven = 0;
+        low = Math.max(RATE_MIN / 2, proven, Math.min(whole, high * 0.97));
+        seek(AFTER_REFUSAL, now);
+        break;
+      case 'probing':
+        high = stoppedRate;
+        if (step > STEP_NEWS) {
+          low /= 1 + step / STEP.factor;
+          proven = low;
+          seek(AFTER_REFUSAL, now);
+        } else {
+          const gain = Math.min(GAIN.max, GAIN.perRoot / Math.sqrt(sure));
+          low = sure * (1 + Math.max(gain, (low / sure - 1) / 2));
+          hold(now);
+        }
+        break;
+      case 'holding':
+        if (!soon) slip(now);
+        else if (residue.count === 0) {
+          residue = { count: 1, from: now - blockMs, accepted: 0 };
+          begin('holding', rate, now);
+        } else {
+          high = stoppedRate;
+          proven = 0;
+          const since = (1000 * residue.accepted) / (now - residue.from);
+          low = Math.max(RATE_MIN / 2, Math.min(stoppedRate * 0.8, Math.max(since, stoppedRate / 8)));
+          residue.count = 0;
+          seek(AFTER_REFUSAL, now);
+        }
+        break;
+    }
+  }
+
+  return {
+    rate: rateAt,
+
+    accepted(sentAt, now, isOpen) {
+      if (Number.isNaN(cycle.from)) cycle.from = sentAt;
+      cycle.accepted += 1;
+      residue.accepted += 1;
+      sinceReopened.accepted += 1;
+      if (now - sinceReopened.at > RESIDUE.ms && sinceReopened.accepted > RESIDUE.requests) residue.count = 0;
+      if (!isOpen || sentAt < trial.at || phase === 'opening' || phase === 'ramping') return;
+      trial.accepted += 1;
+      const ms = now - trial.at;
+      if (ms < (phase === 'holding' ? holdMs() : trialMs())) return;
+      if (trial.accepted < (LIMITED * rate * ms) / 1000) trial = { at: now, accepted: 0 };
+      else pass(now);
+    },
+
+    paused(now) {
+      cycle = { from: now, accepted: 0 };
+    },
+
+    reopened(block, now) {
+      const stoppedRate = rateAt(now - block.blockMs);
+      sinceReopened = { at: now, accepted: 0 };
+      if (block.blockMs >= LONG_BLOCK_MS) afterLong(block, stoppedRate, now);
+      else afterShort(block, stoppedRate, now);
+    },
+
+    advised(next, now) {
+      const before = advice;
+      advice = next;
+      if (before !== null && phase !== 'opening' && phase !== 'ramping') {
+        // However many share the limit and whatever was wrong with the advice: it has changed by this much.
+        low = Math.max(RATE_MIN, low * (next / before));
+      } else if (phase === 'opening') low = Math.max(RATE_MIN, next);
+      else return;
+      sure = low;
+      high = Number.POSITIVE_INFINITY;
+      step = STEP.first;
+      begin('probing', low, now);
+    },
+  };
+}
