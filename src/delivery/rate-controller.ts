@@ -45,6 +45,23 @@ const PAUSE = { ms: 3000, requests: 5 };
 /** A stated rate that changes is believed when so many answers in a row agree. */
 const AGREEING = 3;
 
+/** A stop of all requests. */
+interface Stop {
+  /** When the first refusal came. */
+  at: number;
+  /** How long requests had gone out by then, and how many of them were accepted. */
+  openMs: number;
+  accepted: number;
+  /** The next wait, where the API does not name one. */
+  backoffMs: number;
+  canaryOut: boolean;
+  /** A canary was lost. */
+  disturbed: boolean;
+}
+
+/** Taken for the length of a block that is not known. */
+const SHORT_MS = 1000;
+
 /**
  * @param maxRate requests per second, or null for no ceiling
  * @param random numbers in [0, 1), so that many processes do not knock together
@@ -55,7 +72,7 @@ export function createRateController(maxRate: number | null, random: () => numbe
   const goodput = createGoodput();
   let nextSlotAt = Number.NEGATIVE_INFINITY;
   /** Null while requests go out. */
-  let stop: { at: number; openMs: number; accepted: number; backoffMs: number; canaryOut: boolean } | null = null;
+  let stop: Stop | null = null;
   let closedUntil = Number.NEGATIVE_INFINITY;
   let openedAt = Number.NaN;
   let accepted = 0;
@@ -83,7 +100,7 @@ export function createRateController(maxRate: number | null, random: () => numbe
     }
     if (stop === null) {
       const openMs = Math.max(1, now - openedAt);
-      stop = { at: now, openMs, accepted, backoffMs: firstBackoffMs(now), canaryOut: false };
+      stop = { at: now, openMs, accepted, backoffMs: firstBackoffMs(now), canaryOut: false, disturbed: false };
     } else {
       stop.canaryOut = false;
       stop.backoffMs = Math.min(BACKOFF.msMax, stop.backoffMs * BACKOFF.factor);
@@ -91,8 +108,9 @@ export function createRateController(maxRate: number | null, random: () => numbe
     closedUntil = Math.max(closedUntil, now + (asked ?? stop.backoffMs * (0.8 + 0.4 * random())));
   }
 
-  function reopen(over: NonNullable<typeof stop>, now: number): void {
-    const blockMs = now - over.at;
+  function reopen(over: Stop, now: number): void {
+    // What went on for longer because the API was away tells nothing of its limit.
+    const blockMs = over.disturbed ? Math.min(now - over.at, lastBlockMs || SHORT_MS) : now - over.at;
     lastBlockMs = lastBlockMs === 0 ? blockMs : (lastBlockMs + blockMs) / 2;
     const { openMs } = over;
     const known = { peak: concurrency.peak(), goodput: (ms: number) => goodput.over(ms, now) };
@@ -153,7 +171,10 @@ export function createRateController(maxRate: number | null, random: () => numbe
       const sentAt = now - latencyMs;
       switch (signal.kind) {
         case 'unused':
-          if (stop !== null && sentAt >= stop.at) stop.canaryOut = false;
+          if (stop !== null && sentAt >= stop.at) {
+            stop.canaryOut = false;
+            stop.disturbed = true;
+          }
           return;
         case 'throttled':
           refuse(signal.retryAfterMs, sentAt, now);

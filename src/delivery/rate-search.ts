@@ -62,10 +62,10 @@ const FOUND = 1.03;
 const AFTER_REFUSAL = 0.25;
 const AFTER_TRIAL = 0.4;
 
-const TRIAL = { ms: 1500, requests: 12, msMax: 4000 };
+const TRIAL = { ms: 1500, requests: 12, msMax: 3000 };
 /** Rests between probes: as many requests, and as many times what a refusal costs, within these bounds. */
 const HOLD = { at: 0.985, msMin: 6000, msMax: 24_000, requests: 200, costs: 24, advisedMsMax: 72_000 };
-const STEP = { first: 0.03, factor: 3, factorLong: 1.8, max: 1 };
+const STEP = { first: 0.03, advised: 0.1, factor: 3, factorLong: 2, max: 1 };
 /** A probe that was refused before a step of this size has found nothing new. */
 const STEP_NEWS = 0.5;
 const GAIN = { perRoot: 0.05, max: 0.1 };
@@ -105,6 +105,8 @@ export function createRateSearch(): RateSearch {
   let rampFrom = 0;
   let sinceReopened = { at: 0, accepted: 0 };
   let advice: number | null = null;
+  /** A rate near the advised one was held, and one beyond it was refused. */
+  let adviceHolds = false;
 
   const rateAt = (now: number): number => (phase === 'ramping' ? 2 + 2 * ((now - rampFrom) / 1000) ** 2 : rate);
 
@@ -125,14 +127,14 @@ export function createRateSearch(): RateSearch {
   }
 
   function holdMs(): number {
-    const isRight = advice !== null && Math.abs(rate / advice - 1) < ADVICE_OFF;
+    const isRight = adviceHolds && advice !== null && Math.abs(rate / advice - 1) < ADVICE_OFF;
     const msMax = isRight ? HOLD.advisedMsMax : HOLD.msMax;
     const byCost = costMs * HOLD.costs * (isRight ? 3 : 1);
     const byRequests = (1000 * HOLD.requests) / rate;
     return Math.max(HOLD.msMin, Math.min(msMax, byCost), Math.min(msMax, byRequests), cycleMs);
   }
 
-  const trialMs = (): number => Math.max(TRIAL.ms, Math.min(TRIAL.msMax, (1000 * TRIAL.requests) / rate), cycleMs / 10);
+  const trialMs = (): number => Math.max(TRIAL.ms, Math.min(TRIAL.msMax, (1000 * TRIAL.requests) / rate), cycleMs / 12);
 
   /** The rate on trial was taken for as long as it had to be. */
   function pass(now: number): void {
@@ -149,7 +151,10 @@ export function createRateSearch(): RateSearch {
         begin('probing', low * (1 + step), now);
         break;
       case 'probing':
-        if (cycleMs === 0) low = rate;
+        if (cycleMs === 0) {
+          low = rate;
+          proven = rate;
+        }
         step = Math.min(STEP.max, step * (cycleMs > 0 ? STEP.factorLong : STEP.factor));
         begin('probing', rate * (1 + step), now);
         break;
@@ -232,6 +237,19 @@ export function createRateSearch(): RateSearch {
         seek(AFTER_REFUSAL, now);
         break;
       case 'probing':
+        if (sure === 0) {
+          // Nothing was held yet: it began with the advice, and what went out before that may be in the way.
+          if (soon && residue.count < OPENING.triesMax) {
+            residue.count += 1;
+            begin('probing', rate, now);
+            break;
+          }
+          high = stoppedRate;
+          low = Math.max(RATE_MIN / 2, proven, Math.min(whole, high * 0.9));
+          seek(AFTER_REFUSAL, now);
+          break;
+        }
+        adviceHolds = true;
         high = stoppedRate;
         if (step > STEP_NEWS) {
           low /= 1 + step / STEP.factor;
@@ -268,8 +286,9 @@ export function createRateSearch(): RateSearch {
       cycle.accepted += 1;
       residue.accepted += 1;
       sinceReopened.accepted += 1;
+      if (!isOpen) return;
       if (now - sinceReopened.at > RESIDUE.ms && sinceReopened.accepted > RESIDUE.requests) residue.count = 0;
-      if (!isOpen || sentAt < trial.at || phase === 'opening' || phase === 'ramping') return;
+      if (sentAt < trial.at || phase === 'opening' || phase === 'ramping') return;
       trial.accepted += 1;
       const ms = now - trial.at;
       if (ms < (phase === 'holding' ? holdMs() : trialMs())) return;
@@ -296,9 +315,11 @@ export function createRateSearch(): RateSearch {
         low = Math.max(RATE_MIN, low * (next / before));
       } else if (phase === 'opening') low = Math.max(RATE_MIN, next);
       else return;
-      sure = low;
       high = Number.POSITIVE_INFINITY;
-      step = STEP.first;
+      step = before === null ? STEP.advised : STEP.first;
+      sure = before === null ? 0 : low;
+      proven = 0;
+      adviceHolds = false;
       begin('probing', low, now);
     },
   };

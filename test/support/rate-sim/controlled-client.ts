@@ -1,3 +1,4 @@
+import { advisedRate } from '../../../src/api/advised-rate.ts';
 import { retryAfterMs } from '../../../src/api/retry-after.ts';
 import { createBreaker } from '../../../src/delivery/breaker.ts';
 import { createRateController } from '../../../src/delivery/rate-controller.ts';
@@ -12,8 +13,10 @@ export function controlledClient(random: () => number, maxRate: number | null = 
 
   function signalOf({ status, headers }: SimAnswer): Signal {
     if (status === null) return { kind: 'failed', delivery: (next += 1), retryAfterMs: null };
-    if (status === 200) return { kind: 'answered', by: 'write' };
-    return { kind: 'throttled', retryAfterMs: retryAfterMs(headers, 0) };
+    const rate = advisedRate(headers);
+    const advice = rate === null ? {} : { advisedRate: rate };
+    if (status === 200) return { kind: 'answered', by: 'write', ...advice };
+    return { kind: 'throttled', retryAfterMs: retryAfterMs(headers, 0), ...advice };
   }
 
   return {
