@@ -39,7 +39,16 @@ const CANARY_POLL_MS = 25;
 /** A request that is late may be followed by the next one that much sooner. */
 const LATE_MAX_MS = 30;
 /** Waits where the API does not say for how long. */
-const BACKOFF = { firstMs: 100, evenMs: 20, evenMsMax: 250, msMax: 8000, ofBlock: 0.6, blockMsMax: 1000, factor: 2 };
+const BACKOFF = {
+  firstMs: 100,
+  evenMs: 20,
+  evenMsMax: 250,
+  msMax: 8000,
+  windowMs: 1250,
+  ofBlock: 0.6,
+  blockMsMax: 1000,
+  factor: 2,
+};
 /** After a pause of this length, or of so many requests, what was accepted before it says nothing of the present. */
 const PAUSE = { ms: 3000, requests: 5 };
 /** A stated rate that changes is believed when so many answers in a row agree. */
@@ -103,7 +112,9 @@ export function createRateController(maxRate: number | null, random: () => numbe
       stop = { at: now, openMs, accepted, backoffMs: firstBackoffMs(now), canaryOut: false, disturbed: false };
     } else {
       stop.canaryOut = false;
-      stop.backoffMs = Math.min(BACKOFF.msMax, stop.backoffMs * BACKOFF.factor);
+      // Most windows are of a second, and have ended by then.
+      const msMax = now - stop.at < BACKOFF.windowMs ? BACKOFF.windowMs / 5 : BACKOFF.msMax;
+      stop.backoffMs = Math.max(stop.backoffMs, Math.min(msMax, stop.backoffMs * BACKOFF.factor));
     }
     closedUntil = Math.max(closedUntil, now + (asked ?? stop.backoffMs * (0.8 + 0.4 * random())));
   }

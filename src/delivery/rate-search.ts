@@ -23,6 +23,9 @@
 // of the rate (Bansal and Balakrishnan, "Binomial Congestion Control Algorithms", 2001); a plateau below the last refusal
 // and growth that accelerates beyond it (CUBIC, RFC 9438).
 
+import { createRateCycle, rampRate } from './rate-cycle.ts';
+import { holdMs, trialMs } from './rate-trial.ts';
+
 /** What is known when a block is over. */
 export interface Block {
   /** How long requests went out before it, and how many of them were accepted. */
@@ -51,20 +54,18 @@ export interface RateSearch {
 }
 
 const LONG_BLOCK_MS = 3000;
-const CYCLE_MAX_MS = 90_000;
-/** Taken for the cycle of a window that was not seen from one end to the other. */
-const CYCLE_DEFAULT_MS = 60_000;
 const RATE_MIN = 0.2;
+/** Of a long window, where it was measured. */
+const RATE_MIN_LONG = 1 / 60;
 
 /** The interval between proven and refused is narrow enough. */
-const FOUND = 1.03;
+const FOUND = 1.06;
 /** Of the way from the proven rate to the refused one, on a logarithmic scale. */
 const AFTER_REFUSAL = 0.25;
 const AFTER_TRIAL = 0.4;
 
-const TRIAL = { ms: 1500, requests: 12, msMax: 3000 };
-/** Rests between probes: as many requests, and as many times what a refusal costs, within these bounds. */
-const HOLD = { at: 0.985, msMin: 6000, msMax: 24_000, requests: 200, costs: 24, advisedMsMax: 72_000 };
+/** The share of the proven rate that is held. */
+const HOLD_AT = 0.985;
 const STEP = { first: 0.03, advised: 0.1, factor: 3, factorLong: 2, max: 1 };
 /** A probe that was refused before a step of this size has found nothing new. */
 const STEP_NEWS = 0.5;
@@ -82,6 +83,7 @@ const ADVICE_OFF = 0.15;
 type Phase = 'opening' | 'ramping' | 'searching' | 'holding' | 'probing';
 
 export function createRateSearch(): RateSearch {
+  const cycle = createRateCycle();
   let phase: Phase = 'opening';
   let rate = Number.POSITIVE_INFINITY;
   /** The rate that is held, or the lower end of the search. */
@@ -97,7 +99,6 @@ export function createRateSearch(): RateSearch {
   let costMs = 0;
   /** The window, where it is a long one; 0 where it is not. */
   let cycleMs = 0;
-  let cycle = { from: Number.NaN, accepted: 0 };
   let slips = 0;
   /** Refusals in a row that came soon after reopening. */
   let residue = { count: 0, from: 0, accepted: 0 };
@@ -108,17 +109,17 @@ export function createRateSearch(): RateSearch {
   /** A rate near the advised one was held, and one beyond it was refused. */
   let adviceHolds = false;
 
-  const rateAt = (now: number): number => (phase === 'ramping' ? 2 + 2 * ((now - rampFrom) / 1000) ** 2 : rate);
+  const rateAt = (now: number): number => (phase === 'ramping' ? rampRate(now - rampFrom) : rate);
 
   function begin(next: Phase, at: number, now: number): void {
     phase = next;
-    rate = Math.max(RATE_MIN, at);
+    rate = Math.max(cycleMs > 0 ? RATE_MIN_LONG : RATE_MIN, at);
     trial = { at: now, accepted: 0 };
   }
 
   function hold(now: number): void {
     step = STEP.first;
-    begin('holding', low * HOLD.at, now);
+    begin('holding', low * HOLD_AT, now);
   }
 
   function seek(part: number, now: number): void {
@@ -126,15 +127,12 @@ export function createRateSearch(): RateSearch {
     else begin('searching', low ** (1 - part) * high ** part, now);
   }
 
-  function holdMs(): number {
-    const isRight = adviceHolds && advice !== null && Math.abs(rate / advice - 1) < ADVICE_OFF;
-    const msMax = isRight ? HOLD.advisedMsMax : HOLD.msMax;
-    const byCost = costMs * HOLD.costs * (isRight ? 3 : 1);
-    const byRequests = (1000 * HOLD.requests) / rate;
-    return Math.max(HOLD.msMin, Math.min(msMax, byCost), Math.min(msMax, byRequests), cycleMs);
+  /** How long the rate on trial stays so. */
+  function lengthMs(): number {
+    const isAdvised = adviceHolds && advice !== null && Math.abs(rate / advice - 1) < ADVICE_OFF;
+    const tried = { rate, costMs, cycleMs, isAdvised };
+    return phase === 'holding' ? holdMs(tried) : trialMs(tried);
   }
-
-  const trialMs = (): number => Math.max(TRIAL.ms, Math.min(TRIAL.msMax, (1000 * TRIAL.requests) / rate), cycleMs / 12);
 
   /** The rate on trial was taken for as long as it had to be. */
   function pass(now: number): void {
@@ -171,12 +169,9 @@ export function createRateSearch(): RateSearch {
   }
 
   function afterLong({ openMs, goodput, accepted }: Block, stoppedRate: number, now: number): void {
-    const wholeMs = now - cycle.from;
-    const seen = wholeMs <= CYCLE_MAX_MS;
-    const whole = seen ? (1000 * cycle.accepted) / wholeMs : goodput(CYCLE_DEFAULT_MS * 1.25);
     const isFirst = cycleMs === 0;
-    cycleMs = seen ? wholeMs : CYCLE_DEFAULT_MS;
-    cycle = { from: now, accepted: 0 };
+    const { rate: whole, cycleMs: seenMs } = cycle.end(goodput, now);
+    cycleMs = seenMs;
     if (phase === 'opening' && isFirst) {
       phase = 'ramping';
       rampFrom = now;
@@ -282,8 +277,7 @@ export function createRateSearch(): RateSearch {
     rate: rateAt,
 
     accepted(sentAt, now, isOpen) {
-      if (Number.isNaN(cycle.from)) cycle.from = sentAt;
-      cycle.accepted += 1;
+      cycle.accepted(sentAt);
       residue.accepted += 1;
       sinceReopened.accepted += 1;
       if (!isOpen) return;
@@ -291,13 +285,13 @@ export function createRateSearch(): RateSearch {
       if (sentAt < trial.at || phase === 'opening' || phase === 'ramping') return;
       trial.accepted += 1;
       const ms = now - trial.at;
-      if (ms < (phase === 'holding' ? holdMs() : trialMs())) return;
+      if (ms < lengthMs()) return;
       if (trial.accepted < (LIMITED * rate * ms) / 1000) trial = { at: now, accepted: 0 };
       else pass(now);
     },
 
     paused(now) {
-      cycle = { from: now, accepted: 0 };
+      cycle.restart(now);
     },
 
     reopened(block, now) {

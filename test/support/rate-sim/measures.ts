@@ -1,7 +1,7 @@
 import type { Trace } from './simulate.ts';
 
 /** Requests of all clients together, from one second to another. */
-export function total(counts: readonly Uint32Array[], from: number, to: number): number {
+function total(counts: readonly Uint32Array[], from: number, to: number): number {
   let sum = 0;
   for (const one of counts) for (let second = from; second < to; second += 1) sum += one[second] ?? 0;
   return sum;

@@ -35,7 +35,8 @@ type Headers = ReturnType<typeof headersOf>;
 const WRONG: Headers[] = [
   ({ allowed }) => (allowed ? NOTHING : { 'retry-after': '0' }),
   ({ allowed }) => (allowed ? NOTHING : { 'retry-after': 'soon' }),
-  ({ allowed }) => (allowed ? NOTHING : { 'retry-after': new Date(EPOCH_MS - 3_600_000).toUTCString() }),
+  ({ allowed }, _limiter, now) =>
+    allowed ? NOTHING : { ...dates(0, now), 'retry-after': new Date(EPOCH_MS).toUTCString() },
   (_verdict, limiter) => policyOf(limiter, 10),
   (_verdict, limiter) => policyOf(limiter, 0.1),
   () => ({ 'ratelimit-policy': '"default";q=0;w=0', ratelimit: '"default";r=-1;t=1e99' }),
