@@ -23,21 +23,9 @@
 // of the rate (Bansal and Balakrishnan, "Binomial Congestion Control Algorithms", 2001); a plateau below the last refusal
 // and growth that accelerates beyond it (CUBIC, RFC 9438).
 
+import { type Block, createResidue } from './rate-block.ts';
 import { createRateCycle, rampRate } from './rate-cycle.ts';
 import { holdMs, trialMs } from './rate-trial.ts';
-
-/** What is known when a block is over. */
-export interface Block {
-  /** How long requests went out before it, and how many of them were accepted. */
-  openMs: number;
-  accepted: number;
-  /** From the refusal to the canary that came back. */
-  blockMs: number;
-  /** The highest rate of answers lately, per second. */
-  peak: number;
-  /** Accepted requests per second over the last so many milliseconds. */
-  goodput: (ms: number) => number;
-}
 
 /** Pure: times are ticks of a clock, rates are requests per second. */
 export interface RateSearch {
@@ -71,8 +59,6 @@ const STEP = { first: 0.03, advised: 0.1, factor: 3, factorLong: 2, max: 1 };
 const STEP_NEWS = 0.5;
 const GAIN = { perRoot: 0.05, max: 0.1 };
 const SLIP = { first: 0.02, max: 0.1 };
-/** A refusal so soon after reopening may be the rest of what others have sent. */
-const RESIDUE = { ms: 1000, requests: 5 };
 /** Whoever is refused before so many requests has learnt nothing of the limit, and opens again. */
 const OPENING = { requests: 6, triesMax: 3 };
 /** Below this share of it, what was requested was not limited by the rate. */
@@ -84,6 +70,7 @@ type Phase = 'opening' | 'ramping' | 'searching' | 'holding' | 'probing';
 
 export function createRateSearch(): RateSearch {
   const cycle = createRateCycle();
+  const residue = createResidue();
   let phase: Phase = 'opening';
   let rate = Number.POSITIVE_INFINITY;
   /** The rate that is held, or the lower end of the search. */
@@ -100,11 +87,8 @@ export function createRateSearch(): RateSearch {
   /** The window, where it is a long one; 0 where it is not. */
   let cycleMs = 0;
   let slips = 0;
-  /** Refusals in a row that came soon after reopening. */
-  let residue = { count: 0, from: 0, accepted: 0 };
   let tries = 0;
   let rampFrom = 0;
-  let sinceReopened = { at: 0, accepted: 0 };
   let advice: number | null = null;
   /** A rate near the advised one was held, and one beyond it was refused. */
   let adviceHolds = false;
@@ -186,7 +170,7 @@ export function createRateSearch(): RateSearch {
   }
 
   /** Short blocks of a limit with a long window: its end was met, or a second limit. */
-  function atEndOfWindow({ goodput }: Block, stoppedRate: number, now: number): void {
+  function atEndOfWindow({ goodput, blockMs }: Block, stoppedRate: number, now: number): void {
     const present = goodput(cycleMs);
     if (phase === 'probing' && present > 2 * low) {
       cycleMs = 0;
@@ -197,9 +181,9 @@ export function createRateSearch(): RateSearch {
       return;
     }
     if (phase === 'probing') low = Math.max(low, Math.min(present, low * 1.1));
-    else if (residue.count === 0) low *= 0.99;
+    else if (residue.count() === 0) low *= 0.99;
     else low = Math.max(low * 0.95, Math.min(low, present));
-    residue.count += 1;
+    residue.add(now - blockMs);
     hold(now);
   }
 
@@ -211,8 +195,7 @@ export function createRateSearch(): RateSearch {
       return;
     }
     const whole = (1000 * accepted) / (openMs + blockMs);
-    const soon = openMs < RESIDUE.ms || accepted <= RESIDUE.requests;
-    if (!soon) residue.count = 0;
+    const soon = residue.isSoon(block);
     switch (phase) {
       case 'opening':
       case 'ramping':
@@ -234,8 +217,8 @@ export function createRateSearch(): RateSearch {
       case 'probing':
         if (sure === 0) {
           // Nothing was held yet: it began with the advice, and what went out before that may be in the way.
-          if (soon && residue.count < OPENING.triesMax) {
-            residue.count += 1;
+          if (soon && residue.count() < OPENING.triesMax) {
+            residue.add(now - blockMs);
             begin('probing', rate, now);
             break;
           }
@@ -258,15 +241,14 @@ export function createRateSearch(): RateSearch {
         break;
       case 'holding':
         if (!soon) slip(now);
-        else if (residue.count === 0) {
-          residue = { count: 1, from: now - blockMs, accepted: 0 };
+        else if (residue.count() === 0) {
+          residue.add(now - blockMs);
           begin('holding', rate, now);
         } else {
           high = stoppedRate;
           proven = 0;
-          const since = (1000 * residue.accepted) / (now - residue.from);
-          low = Math.max(RATE_MIN / 2, Math.min(stoppedRate * 0.8, Math.max(since, stoppedRate / 8)));
-          residue.count = 0;
+          low = Math.max(RATE_MIN / 2, Math.min(stoppedRate * 0.8, Math.max(residue.rate(now), stoppedRate / 8)));
+          residue.clear();
           seek(AFTER_REFUSAL, now);
         }
         break;
@@ -278,11 +260,8 @@ export function createRateSearch(): RateSearch {
 
     accepted(sentAt, now, isOpen) {
       cycle.accepted(sentAt);
-      residue.accepted += 1;
-      sinceReopened.accepted += 1;
-      if (!isOpen) return;
-      if (now - sinceReopened.at > RESIDUE.ms && sinceReopened.accepted > RESIDUE.requests) residue.count = 0;
-      if (sentAt < trial.at || phase === 'opening' || phase === 'ramping') return;
+      residue.accepted(now, isOpen);
+      if (!isOpen || sentAt < trial.at || phase === 'opening' || phase === 'ramping') return;
       trial.accepted += 1;
       const ms = now - trial.at;
       if (ms < lengthMs()) return;
@@ -296,7 +275,7 @@ export function createRateSearch(): RateSearch {
 
     reopened(block, now) {
       const stoppedRate = rateAt(now - block.blockMs);
-      sinceReopened = { at: now, accepted: 0 };
+      residue.reopened(now);
       if (block.blockMs >= LONG_BLOCK_MS) afterLong(block, stoppedRate, now);
       else afterShort(block, stoppedRate, now);
     },
