@@ -115,7 +115,8 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
       if (isFull()) await rest(FULL_POLL_MS, first.abort);
       if (first.abort.aborted || !(await first.wanted())) return first.leave;
       const waitMs = turn();
-      if (waitMs > 0) await rest(waitMs, first.abort);
+      // Whole milliseconds, as timers have them: a clock need not move for the fraction of one.
+      if (waitMs > 0) await rest(Math.ceil(waitMs), first.abort);
       else if (breaker.openSince() === null || (await asks(first.abort))) return first.admit;
       return null;
     } catch (error) {
