@@ -165,6 +165,7 @@ export function remoteIdIn(value: JsonValue, paths: readonly string[], clean: Cl
   return null;
 }
 
-function isIdText(id: string, clean: CleanText): boolean {
+/** True for text that can be an id and can be kept as one. */
+export function isIdText(id: string, clean: CleanText): boolean {
   return id !== '' && id !== '.' && id !== '..' && id.length <= ID_LENGTH_MAX && clean(id) === id;
 }

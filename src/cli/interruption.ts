@@ -48,9 +48,3 @@ export function interruptible({ onFirst, onSecond, drainMs, onLate }: Interrupti
     },
   };
 }
-
-/** Resolves when the signal aborts. */
-export async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}

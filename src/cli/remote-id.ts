@@ -1,3 +1,5 @@
+import type { CleanText } from '../api/clean-text.ts';
+import { isIdText } from '../api/decode.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
@@ -74,3 +76,16 @@ export function inOwnType(text: string, kind: SubjectKind, views: Runtime['views
 }
 
 const KNOWN_LOOKED_AT = 100;
+
+/**
+ * What a person gives as an id, once it can be one, as those are that the platform gives.
+ *
+ * @throws Fault `usage`
+ */
+export function givenId(text: string, cleanText: CleanText): string {
+  // A slash is in an address, and never in the id that is its last part.
+  if (isIdText(text, cleanText) && !/[\s/\\]/.test(text)) return text;
+  throw fault('usage', `--id ${JSON.stringify(cleanText(text))} is no id that something can have at the platform.`, {
+    suggestion: 'Name the bare id, as the platform shows it, or leave --id out to have it looked up.',
+  });
+}

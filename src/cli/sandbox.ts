@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fault } from '../domain/faults.ts';
+import { untilAborted } from '../lib/until-aborted.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { collect, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { faultFlag } from './fault-flag.ts';
-import { untilAborted } from './interruption.ts';
 import { addSandboxAdminCommands, CONTROL_PORT, SANDBOX_ORGANIZATION } from './sandbox-admin.ts';
 import type { Assignment, GateName, SettingsFlags } from './sandbox-settings.ts';
 import { statisticsLines, unusedLines } from './sandbox-statistics.ts';

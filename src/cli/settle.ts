@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { createCleanText } from '../api/clean-text.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { kindToBind, type PersonsWord, personsVerdict } from '../delivery/persons-word.ts';
 import { fault } from '../domain/faults.ts';
@@ -6,7 +7,7 @@ import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import type { NamedDoubt, Settled } from '../domain/ports/ledger.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { inOwnType, remoteIdOf } from './remote-id.ts';
+import { givenId, inOwnType, remoteIdOf } from './remote-id.ts';
 import { plural, printable } from './style.ts';
 import { unknownItem } from './unknown-item.ts';
 import { kindWord, stateWord } from './words.ts';
@@ -44,13 +45,14 @@ export function addSettleCommand(program: Command, run: RunAction): void {
 }
 
 async function settle(name: string, options: SettleOptions, context: CommandContext): Promise<number> {
-  const { delivered = false, rejected = false, id = null, kind = null } = options;
+  const { delivered = false, rejected = false, kind = null } = options;
   if (delivered === rejected) {
     throw fault('usage', 'Say what you found at the platform: either --delivered or --rejected.');
   }
-  if (id !== null && !delivered) throw fault('usage', '--id goes with --delivered alone.');
+  if (options.id !== undefined && !delivered) throw fault('usage', '--id goes with --delivered alone.');
   const { output } = context;
   const config = await context.loadConfig();
+  const id = options.id === undefined ? null : givenId(options.id, createCleanText(context.secrets));
   const abort = context.interruption();
   const runtime = await context.openRuntime(config, 'settle');
   try {

@@ -1,7 +1,7 @@
 import { createApiClient } from '../api/api-client.ts';
 import { createBreaker } from '../delivery/breaker.ts';
 import { createDeliverer } from '../delivery/deliverer.ts';
-import { createDoubts } from '../delivery/doubts.ts';
+import { createDoubts, type Doubts } from '../delivery/doubts.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
 import { createFailedJobs } from '../delivery/failed-jobs.ts';
 import { createFeeder } from '../delivery/feeder.ts';
@@ -69,6 +69,14 @@ export interface Runtime {
   /** Since when no request has been answered, or only writes have failed that ought not to, by `Clock.ticks`; null while all
    * is well. */
   unreachableSince(): number | null;
+  /** Asks the API now whether it is there; where that goes on already, it is not. */
+  answers(abort: AbortSignal): Promise<boolean>;
+  /** Whether the API may be read, and fails at every write. */
+  failsAtWrites(): boolean;
+  /** The list that has been out of reach for longest, which doubts wait for; null where all could be read the last time. */
+  unreadable: Doubts['unreadable'];
+  /** Why this process may write to the ledger no more, or null while it may: it has to end then. */
+  ledgerLost(): Fault | null;
   /** Deliveries that were in the air when the last process ended. */
   voided: number;
   /** Opens the queue and begins to map and deliver; further calls change nothing. */
@@ -166,6 +174,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       clock,
       log,
       concurrency: CONCURRENCY.bells,
+      scrub: (text) => secrets.scrub(text),
       eachRound,
     });
 
@@ -213,6 +222,15 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       passports,
       recheck,
       unreachableSince: () => gate.unreachableSince() ?? breaker.openSince(),
+      async answers(abort) {
+        if (breaker.openSince() !== null) return false;
+        const signal = await ping(abort);
+        pacer.heard(signal);
+        return signal.kind === 'answered' || signal.kind === 'throttled';
+      },
+      failsAtWrites: () => breaker.failsAtWrites() && gate.unreachableSince() === null,
+      unreadable: () => doubts.unreadable(),
+      ledgerLost: () => ledger.lost(),
       voided,
       startWorkers,
       replay: replayNow,

@@ -4,6 +4,7 @@ import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
+import { awayFault } from './away-fault.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import { refusedScopeFault } from './refused-scope-fault.ts';
@@ -12,7 +13,7 @@ import type { Runtime } from './runtime.ts';
 export interface SyncRequest {
   /** Source ids; empty for all. */
   sources: readonly string[];
-  /** How long the API or the queue may be out of reach before the sync gives up. */
+  /** How long the API, or what is needed of it, and the queue may be out of reach before the sync gives up. */
   waitMs: number;
   abort: AbortSignal;
   /** False to deliver only what the ledger has already: after a replay. */
@@ -61,7 +62,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const runIds: number[] = [];
   let problem: Fault | null = null;
   try {
-    await runtime.recheck.look();
+    do await runtime.recheck.look();
+    while (runtime.recheck.more() && !request.abort.aborted);
     if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
       await runtime.startWorkers();
     const resume = runtime.passports.pause();
@@ -113,6 +115,8 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
       return fault('interrupted', 'The sync was stopped before it was done.', {
         suggestion: 'Nothing is lost: run it again, and it goes on where it stopped.',
       });
+    const lost = runtime.ledgerLost();
+    if (lost) return lost;
     const { outstanding, nextDueAt, ...status } = await runtime.engine.status();
     const trouble = status.trouble ?? runtime.mapQueue.trouble();
     if (!runtime.mapping() && outstanding === 0 && nextDueAt === null && (await runtime.passports.judge()) === 0)
@@ -122,9 +126,8 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
     if (!gate.open && outstanding === 0) {
       return fault(gate.by === 'plan' ? 'api.plan' : 'api.key', gate.reason.message, GATE_ADVICE[gate.by]);
     }
-    const unreachable = runtime.unreachableSince();
-    if (unreachable !== null && clock.ticks() - unreachable >= request.waitMs)
-      return unreachableFault(runtime, request);
+    const away = await awayFault(runtime, { ...request, outstanding, now: clock.ticks() });
+    if (away !== null) return away;
     troubleSince = trouble === null ? null : (troubleSince ?? clock.ticks());
     if (trouble !== null && troubleSince !== null && clock.ticks() - troubleSince >= request.waitMs) {
       return trouble instanceof Fault ? trouble : fault('internal', trouble.message, { cause: trouble });
@@ -143,14 +146,6 @@ const GATE_ADVICE = {
     suggestion: 'Have the Enterprise plan of the organisation activated; everything is still due.',
   },
 } as const;
-
-function unreachableFault(runtime: Runtime, { waitMs }: SyncRequest): Fault {
-  const { baseUrl } = runtime.config.target;
-  return fault('api.unreachable', `The API at ${baseUrl} has taken no request for ${Math.round(waitMs / 1000)} s.`, {
-    path: 'target.baseUrl',
-    suggestion: 'Check the address and the network, and run the sync again; everything is still due.',
-  });
-}
 
 function faultOf(error: unknown, source: string): Fault {
   if (error instanceof Fault) return error;

@@ -7,9 +7,13 @@
 // Closed, everything goes out. Wary, requests trickle. Open, one canary at a time goes out, from every second up to every
 // half minute.
 //
-// A delivery may fail by itself, so each counts once, however often it fails: a handful of deliveries that the API cannot
-// digest opens nothing. What reading proves is limited in the same way. It ends the row of failures that say nothing about
-// what was sent. It does not end a row of ten different writes that failed: only a write that is answered does.
+// A delivery may fail by itself, so each counts once, however often it fails. Where the API answers anything after it
+// failed, that delivery is excused: its failures are no sign of an outage any more, whatever goes on beside it. So a handful
+// of deliveries that the API cannot digest opens nothing, and a dozen of them at once no more than until the next answer.
+//
+// Reading proves that the API is there, and not that it can store anything. Once 30 different writes have failed and none was
+// answered, the writes are out: then only a write that is answered closes it. A delivery that failed before and again after
+// others were taken is no sign of that any more either.
 
 import type { Signal } from './signal.ts';
 
@@ -22,37 +26,61 @@ export interface Breaker {
   isWell(): boolean;
   /** Since when the API has failed, or null while the breaker is not open. */
   openSince(): number | null;
-  /** Whether what failed at this time fell into the present outage or the last one. */
+  /** Whether it is open because writes fail: the API may be read meanwhile. */
+  failsAtWrites(): boolean;
+  /** Whether this delivery has failed of late, and may be at fault by itself. */
+  isSuspect(delivery: number): boolean;
+  /**
+   * Whether what failed at this time fell into the present outage or the last one. Where the first question after ten
+   * failures was answered there was none. Nor does an outage explain what fails more than 25 hours after it began: what is at
+   * fault by itself would never come to its limit where nothing else is written.
+   */
   wasOut(at: number): boolean;
   /** Whether the API has answered anything at or after this time. */
   hasAnsweredSince(at: number): boolean;
 }
 
 const FAILURES_MIN = 10;
+/** So many different writes that failed, with none that was answered, are not at fault by themselves. */
+const WRITES_MIN = 30;
 const FAILING_MIN_MS = 5000;
 const TRICKLE_MS = 250;
 const CANARY = { firstMs: 1000, lastMs: 30_000 };
 /** How often a request that waits for the canary asks again. */
 const POLL_MS = 100;
+const EXPLAINS_MS = 25 * 3_600_000;
+/** So often does a delivery fail with others taken in between, before it counts no more. */
+const STRIKES_MAX = 2;
+/** How many deliveries that have failed are known (I9). */
+const KNOWN_MAX = 10_000;
 
 /** @param random numbers in [0, 1), so that many processes do not send their canaries together */
 export function createBreaker(random: () => number): Breaker {
-  /** Deliveries of which a write has failed since one was answered last; no more than count (I9). */
+  /** Deliveries of which a write has failed since one was answered last. */
   const suspects = new Set<number>();
   let suspectsSince: number | null = null;
-  /** Failures that say nothing of what was sent, since anything was answered. */
+  /** What has failed since anything was answered, each once: deliveries, and lists that were read. */
+  const unanswered = new Set<number | string>();
+  /** Failures since then that say nothing of what was sent. */
   let silences = 0;
   let silentSince: number | null = null;
+  /** Deliveries after whose failure the API has answered something; the latest ones. */
+  const excused = new Set<number>();
+  /** How often each had failed when another was taken; the latest ones. */
+  const strikes = new Map<number, number>();
   let answeredAt: number | null = null;
-  let open = false;
+  let openedAt: number | null = null;
+  /** The last outage, or the present one once it is certain. */
   let outage: { from: number; to: number | null } | null = null;
   let intervalMs = CANARY.firstMs;
   /** When the next canary, or the next of the trickle, may go out. */
   let nextAt = Number.NEGATIVE_INFINITY;
   let canaryOut = false;
 
-  const isFailing = (): boolean => suspects.size + silences >= FAILURES_MIN;
-  const failingSince = (now: number): number => Math.min(suspectsSince ?? now, silentSince ?? now);
+  const writesFail = (): boolean => suspects.size >= WRITES_MIN;
+  const isFailing = (): boolean => writesFail() || unanswered.size + silences >= FAILURES_MIN;
+  const failingSince = (now: number): number =>
+    Math.min(silentSince ?? now, writesFail() ? (suspectsSince ?? now) : now);
 
   function delayCanary(now: number): void {
     canaryOut = false;
@@ -60,44 +88,72 @@ export function createBreaker(random: () => number): Breaker {
   }
 
   function openIfDue(now: number): void {
-    if (open || !isFailing() || now - failingSince(now) < FAILING_MIN_MS) return;
-    open = true;
-    outage = { from: failingSince(now), to: null };
+    if (openedAt !== null || !isFailing() || now - failingSince(now) < FAILING_MIN_MS) return;
+    openedAt = failingSince(now);
     intervalMs = CANARY.firstMs;
     delayCanary(now);
+    beSureIfDue();
+  }
+
+  /** Deliveries alone prove no outage: they may all be at fault. A question that fails does, and so do very many of them. */
+  function beSureIfDue(): void {
+    if (openedAt === null || (silences === 0 && !writesFail())) return;
+    if (outage?.to !== null) outage = { from: openedAt, to: null };
   }
 
   function closeUnlessFailing(now: number): void {
     if (isFailing()) return;
-    if (open && outage) outage.to = now;
-    open = false;
+    if (outage?.to === null) outage.to = now;
+    openedAt = null;
     canaryOut = false;
     nextAt = Number.NEGATIVE_INFINITY;
   }
 
-  function fail(delivery: number | null, now: number): void {
-    if (delivery === null) {
+  function blame(subject: number | string, now: number): void {
+    if (typeof subject === 'number') {
+      const isAtFault = (strikes.get(subject) ?? 0) >= STRIKES_MAX;
+      if (!isAtFault && suspects.size < KNOWN_MAX) {
+        suspects.add(subject);
+        suspectsSince ??= now;
+      }
+      if (excused.has(subject)) return;
+    }
+    if (unanswered.size < KNOWN_MAX) unanswered.add(subject);
+    silentSince ??= now;
+  }
+
+  function fail(subject: number | string | null, now: number): void {
+    if (subject === null) {
       silences = Math.min(silences + 1, FAILURES_MIN);
       silentSince ??= now;
-    } else {
-      if (suspects.size < FAILURES_MIN) suspects.add(delivery);
-      suspectsSince ??= now;
-    }
-    if (open && canaryOut) {
+    } else blame(subject, now);
+    if (openedAt !== null && canaryOut) {
       intervalMs = Math.min(intervalMs * 2, CANARY.lastMs);
       delayCanary(now);
     }
     openIfDue(now);
+    beSureIfDue();
+  }
+
+  function excuse(): void {
+    for (const subject of unanswered) if (typeof subject === 'number') excused.add(subject);
+    unanswered.clear();
+    forgetOldest(excused);
+  }
+
+  function strike(): void {
+    for (const delivery of suspects) strikes.set(delivery, (strikes.get(delivery) ?? 0) + 1);
+    forgetOldest(strikes);
+    suspects.clear();
+    suspectsSince = null;
   }
 
   function answer(by: 'read' | 'write', now: number): void {
     answeredAt = now;
+    excuse();
     silences = 0;
     silentSince = null;
-    if (by === 'write') {
-      suspects.clear();
-      suspectsSince = null;
-    }
+    if (by === 'write') strike();
     closeUnlessFailing(now);
   }
 
@@ -107,7 +163,7 @@ export function createBreaker(random: () => number): Breaker {
       if (!isFailing()) return 0;
       if (canaryOut) return POLL_MS;
       if (now < nextAt) return nextAt - now;
-      if (open) canaryOut = true;
+      if (openedAt !== null) canaryOut = true;
       else nextAt = now + TRICKLE_MS;
       return 0;
     },
@@ -115,7 +171,7 @@ export function createBreaker(random: () => number): Breaker {
     observe(signal, now) {
       switch (signal.kind) {
         case 'failed':
-          fail(signal.delivery, now);
+          fail(signal.subject, now);
           break;
         case 'answered':
           answer(signal.by, now);
@@ -123,7 +179,7 @@ export function createBreaker(random: () => number): Breaker {
         case 'throttled':
           // Whoever limits the rate is there, but no write has got through.
           answer('read', now);
-          if (open) delayCanary(now);
+          if (openedAt !== null) delayCanary(now);
           break;
         case 'unused':
           canaryOut = false;
@@ -131,8 +187,20 @@ export function createBreaker(random: () => number): Breaker {
     },
 
     isWell: () => !isFailing(),
-    openSince: () => (open ? (outage?.from ?? null) : null),
-    wasOut: (at) => outage !== null && at >= outage.from && (outage.to === null || at <= outage.to),
+    openSince: () => openedAt,
+    failsAtWrites: () => openedAt !== null && writesFail(),
+    isSuspect: (delivery) => excused.has(delivery) || unanswered.has(delivery),
+    wasOut(at) {
+      if (outage === null || at < outage.from) return false;
+      return at <= Math.min(outage.to ?? at, outage.from + EXPLAINS_MS);
+    },
     hasAnsweredSince: (at) => answeredAt !== null && answeredAt >= at,
   };
+}
+
+function forgetOldest(known: Map<number, number> | Set<number>): void {
+  for (const oldest of known.keys()) {
+    if (known.size <= KNOWN_MAX) return;
+    known.delete(oldest);
+  }
 }

@@ -163,7 +163,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const wanted = async () => gate.allows(scope) && (await ledger.dueOperation(deliveryId)) !== null;
       const urgent = isByHand(operation);
       const sent = await canary.run(scope, (out) =>
-        pacer.run(() => send(deliveryId, scope, out), { abort, wanted, urgent }),
+        pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted, urgent }),
       );
       if (sent === null) return { result: abort.aborted || !gate.allows(scope) ? 'held' : 'gone' };
       if ('result' in sent) return sent;

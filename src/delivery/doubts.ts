@@ -1,4 +1,3 @@
-import type { Reason } from '../domain/delivery.ts';
 import type { DoubtfulDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';
@@ -6,6 +5,7 @@ import type { ListableKind, RemoteItem, Target } from '../domain/ports/target.ts
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Breaker } from './breaker.ts';
+import { absentReason, unreadableReason } from './doubt-reasons.ts';
 import { heldBy, READ_REASONS } from './held.ts';
 import {
   blockedByGate,
@@ -18,16 +18,17 @@ import {
 import { judgeReadBack } from './judge-import.ts';
 import type { Pacer } from './pacer.ts';
 import { hasTakenEffect, readPublications, showsInPublications, unclearReason } from './passport-doubts.ts';
-import { createReadBudget, type ReadBudget } from './read-budget.ts';
+import type { Readable } from './read-budget.ts';
+import { createReadings, type Readings } from './readings.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import type { TargetGate } from './target-gate.ts';
 
 export interface DoubtsOptions {
-  ledger: Ledger;
-  target: Target;
+  ledger: Pick<Ledger, 'doubtfulDeliveries' | 'unprovenKinds' | 'hasUnbound' | 'endProof' | 'settle' | 'settleImport'>;
+  target: Pick<Target, 'list'>;
   reader: Pick<PlatformReader, 'publications'>;
-  pacer: Pick<Pacer, 'answers'>;
-  breaker: Pick<Breaker, 'wasOut'>;
+  pacer: Pick<Pacer, 'answers' | 'heard'>;
+  breaker: Pick<Breaker, 'wasOut' | 'failsAtWrites'>;
   retries: RetryBudget;
   gate: TargetGate;
   profile: Profile;
@@ -40,19 +41,22 @@ export interface DoubtsOptions {
 export interface Doubts {
   /** Takes on what may be looked at by now, unless the API is away. Gives the number of doubts that were looked at. */
   resolve(abort: AbortSignal): Promise<number>;
+  /** The list that has been out of reach for longest; null where all could be read the last time. */
+  unreadable: Readings['unreadable'];
 }
 
 /** How many doubts one listing serves. */
 const BATCH = 10_000;
 /** Of items that are listed under one natural key, which is to be unique, this many are looked at. */
 const SAME_KEY_MAX = 10;
-/** After a listing that could not be completed. */
-const LOOK_AGAIN_MS = 10_000;
+/** While only writes fail, one delivery at a time comes back to be tried: all of them would only wait for their turn. */
+const TRY_AGAIN_MS = 30_000;
 
 export function createDoubts(options: DoubtsOptions): Doubts {
   const { ledger, target, reader, pacer, breaker, retries, gate, profile, clock, random, emit } = options;
 
-  const readBudget = createReadBudget();
+  const readings = createReadings({ gate, pacer, clock, emit });
+  let triedAt = Number.NEGATIVE_INFINITY;
 
   /** The ledger has times of the wall clock; what goes on in this process is told by one that nobody sets. */
   const ticksAt = (at: number): number => clock.ticks() - (clock.now() - at);
@@ -65,15 +69,22 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     random: random(),
   });
 
-  /**
-   * For a delivery that is found to be safe to send again. `sharedTurnMs` is the place in the retry budget of an import
-   * that it goes out with.
-   */
-  function resendContext(delivery: DoubtfulDelivery, sharedTurnMs?: number): ResendContext {
-    const now = clock.now();
-    const turnMs = sharedTurnMs ?? retries.reserve(clock.ticks());
-    const dueAt = turnMs === 0 ? 0 : now + turnMs;
-    return { ...context(delivery), dueAt, refund: breaker.wasOut(ticksAt(delivery.since)) };
+  const resendContext = (delivery: DoubtfulDelivery): ResendContext => ({
+    ...context(delivery),
+    dueAt: 0,
+    refund: breaker.wasOut(ticksAt(delivery.since)),
+  });
+
+  /** When the next retry may go out; 0 for now. */
+  function turn(): number {
+    const turnMs = retries.reserve(clock.ticks());
+    return turnMs === 0 ? 0 : clock.now() + turnMs;
+  }
+
+  /** Gives a retry its turn. What has not been sent since the ledger was put back is none. */
+  function inTurn(verdict: Verdict): Verdict {
+    if (verdict.kind !== 'resend' || verdict.reason.code === 'restored') return verdict;
+    return { ...verdict, dueAt: turn() };
   }
 
   async function settle(delivery: DoubtfulDelivery, verdict: Verdict): Promise<void> {
@@ -116,21 +127,12 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       },
       abort,
     );
-    readBudget.spent(kind, { begunAt, endedAt: clock.ticks() });
-    emit({
-      type: 'request',
-      operation: 'list',
-      outcome: listing.complete ? 'accepted' : listing.outcome.kind,
-      retry: false,
-    });
-    if (!listing.complete) {
-      gate.observe(listing.outcome, 'read');
-      if (listing.outcome.kind === 'denied') return;
-    } else if (!(await unknown)) await ledger.endProof(kind);
+    if (readings.heard(kind, listing, begunAt).kind === 'denied') return;
+    if (listing.complete && !(await unknown)) await ledger.endProof(kind);
     await Promise.all(
       doubts.map((delivery) => {
         const found = delivery.naturalKey === null ? [] : (wanted.get(delivery.naturalKey) ?? []);
-        return settle(delivery, readBackVerdict(delivery, found, listing.complete));
+        return settle(delivery, readBackVerdict(delivery, found, listing.complete ? null : kind));
       }),
     );
   }
@@ -140,36 +142,33 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     return ledger.hasUnbound(kind, naturalKeys).catch(() => true);
   }
 
-  function readBackVerdict(delivery: DoubtfulDelivery, found: readonly RemoteItem[], complete: boolean): Verdict {
+  /** @param cut the list, where it could not be read to its end: it proves what it shows, and no absence */
+  function readBackVerdict(delivery: DoubtfulDelivery, found: readonly RemoteItem[], cut: Readable | null): Verdict {
     const { reason, operation, sent } = delivery;
-    if (sent !== null && complete) return judgeReadBack({ ...delivery, sent }, found, resendContext(delivery));
+    if (sent !== null && cut === null) {
+      return inTurn(judgeReadBack({ ...delivery, sent }, found, resendContext(delivery)));
+    }
     const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
     const existed = reason.code === 'exists';
     // What was there before, or was written in the time that a restored ledger lost, may have other content.
     const contentKnown = !existed && reason.code !== 'restored';
     if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
-    if (!complete) return lookAgain(delivery);
+    if (cut !== null) return lookAgain(cut, delivery);
     if (existed) {
       const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
       return { kind: 'rejected', reason: { ...reason, message } };
     }
-    return judgeResend(resendContext(delivery), absent(reason), true);
+    return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
   }
 
   /** One listing serves all passports: what is public has been published, and what is not has been withdrawn. */
   async function lookForPublications(doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
     const begunAt = clock.ticks();
     const read = await readPublications(reader, abort);
-    readBudget.spent('publications', { begunAt, endedAt: clock.ticks() });
-    const outcome = read.complete ? 'accepted' : read.outcome.kind;
-    emit({ type: 'request', operation: 'publications', outcome, retry: false });
-    if (!read.complete) {
-      gate.observe(read.outcome, 'read');
-      if (read.outcome.kind === 'denied') return;
-    }
+    if (readings.heard('publications', read, begunAt).kind === 'denied') return;
     await Promise.all(
       doubts.map((delivery) => {
-        if (!read.complete) return settle(delivery, lookAgain(delivery));
+        if (!read.complete) return settle(delivery, lookAgain('publications', delivery));
         const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
         return settle(delivery, publicationVerdict(delivery, done));
       }),
@@ -181,7 +180,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
     if (done === null) return { kind: 'doubt', nextLookAt: null, spend: false, reason: unclearReason(reason) };
     if (reason.code === 'gate') return blockedByGate(reason, context(delivery));
-    return judgeResend(resendContext(delivery), absent(reason), true);
+    return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
   }
 
   /** Where the attempts are spent, the list of publications still tells whether one of them took effect. */
@@ -189,18 +188,24 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     return showsInPublications(operation) && attempts >= profile.retry.attemptsMax;
   }
 
-  function lookAgain({ reason }: DoubtfulDelivery): Verdict {
-    return { kind: 'doubt', nextLookAt: clock.now() + LOOK_AGAIN_MS, spend: false, reason };
+  function lookAgain(what: Readable, { reason }: DoubtfulDelivery): Verdict {
+    const nextLookAt = clock.now() + Math.max(1, readings.waitMs(what));
+    return { kind: 'doubt', nextLookAt, spend: false, reason };
   }
 
   /** An import that may have arrived goes out again as it is: the doubts of all its members are settled at once. */
   async function resendImport(members: readonly DoubtfulDelivery[]): Promise<void> {
-    const turnMs = retries.reserve(clock.ticks());
-    const settlements = members.map((delivery) => ({
+    const judged = members.map((delivery) => ({
       deliveryId: delivery.id,
-      verdict: judgeResend(resendContext(delivery, turnMs), delivery.reason, false),
+      verdict: judgeResend(resendContext(delivery), delivery.reason, false),
     }));
-    const keep = settlements.every(({ verdict }) => verdict.kind === 'resend');
+    // They go out together, so that they take one place.
+    const dueAt = judged.some(({ verdict }) => verdict.kind === 'resend') ? turn() : 0;
+    const settlements = judged.map(({ deliveryId, verdict }) => ({
+      deliveryId,
+      verdict: verdict.kind === 'resend' ? { ...verdict, dueAt } : verdict,
+    }));
+    const keep = judged.every(({ verdict }) => verdict.kind === 'resend');
     await ledger.settleImport({ settlements, keep, groupMax: null });
   }
 
@@ -216,7 +221,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     const settled: Promise<void>[] = [];
     for (const delivery of doubts) {
       if (delivery.importId === null) {
-        settled.push(settle(delivery, judgeResend(resendContext(delivery), delivery.reason, false)));
+        settled.push(settle(delivery, inTurn(judgeResend(resendContext(delivery), delivery.reason, false))));
         continue;
       }
       const members = imports.get(delivery.importId) ?? [];
@@ -230,20 +235,36 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   /** Reads what `read` reads for these doubts, where the API may be read now and it is there. */
   async function look(
-    what: Parameters<ReadBudget['admit']>[0],
+    what: Readable,
     doubts: readonly DoubtfulDelivery[],
     read: () => Promise<void>,
     abort: AbortSignal,
   ): Promise<number> {
     if (doubts.length === 0 || abort.aborted || !gate.allows('read')) return 0;
-    if (readBudget.admit(what, clock.ticks()) > 0 || !(await pacer.answers(null, abort))) return 0;
+    if (readings.waitMs(what) > 0 || !(await pacer.answers(null, abort))) return 0;
     await read();
     return doubts.length;
   }
 
+  /** Which of what would be sent again is looked at now. */
+  function inTheirTurn(doubts: DoubtfulDelivery[]): DoubtfulDelivery[] {
+    if (!breaker.failsAtWrites()) return doubts;
+    const first = clock.ticks() < triedAt + TRY_AGAIN_MS ? undefined : doubts.find(isSentAgain);
+    const together = (delivery: DoubtfulDelivery): boolean =>
+      delivery === first || (delivery.importId !== null && delivery.importId === first?.importId);
+    return doubts.filter((delivery) => !isSentAgain(delivery) || together(delivery));
+  }
+
+  /** False of what only has to be looked up, and of what nothing but a person can settle. */
+  const isSentAgain = ({ reason, operation }: DoubtfulDelivery): boolean =>
+    !READ_REASONS.has(reason.code) && doubtPolicy(operation, profile) !== 'person';
+
   return {
+    unreadable: () => readings.unreadable(),
+
     async resolve(abort) {
-      const doubts = await ledger.doubtfulDeliveries({ limit: BATCH, held: heldBy(gate.refused().keys(), profile) });
+      const all = await ledger.doubtfulDeliveries({ limit: BATCH, held: heldBy(gate.refused().keys(), profile) });
+      const doubts = inTheirTurn(all);
       const toList: Record<ListableKind, DoubtfulDelivery[]> = { product: [], material: [] };
       const toLookFor: DoubtfulDelivery[] = [];
       const toSend: DoubtfulDelivery[] = [];
@@ -259,23 +280,21 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       }
       await Promise.all(
         toShow.map((delivery) =>
-          settle(delivery, { kind: 'doubt', nextLookAt: null, spend: false, reason: unreadable(delivery.reason) }),
+          settle(delivery, {
+            kind: 'doubt',
+            nextLookAt: null,
+            spend: false,
+            reason: unreadableReason(delivery.reason),
+          }),
         ),
       );
       let looked = toShow.length + (await resend(toSend, abort));
       for (const kind of ['product', 'material'] as const) {
         looked += await look(kind, toList[kind], () => readBack(kind, toList[kind], abort), abort);
       }
-      return looked + (await look('publications', toLookFor, () => lookForPublications(toLookFor, abort), abort));
+      looked += await look('publications', toLookFor, () => lookForPublications(toLookFor, abort), abort);
+      if (looked > 0 && doubts.some(isSentAgain)) triedAt = clock.ticks();
+      return looked;
     },
   };
-}
-
-function absent(reason: Reason): Reason {
-  return { ...reason, message: `${reason.message} A complete listing shows that it did not arrive.` };
-}
-
-function unreadable(reason: Reason): Reason {
-  const message = `${reason.message} The API cannot be asked whether it arrived, and sending it again could double it.`;
-  return { ...reason, message: reason.message.endsWith('could double it.') ? reason.message : message };
 }

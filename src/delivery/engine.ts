@@ -2,12 +2,13 @@ import { isLedgerFault } from '../domain/faults.ts';
 import type { Held, Ledger } from '../domain/ports/ledger.ts';
 import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
-import { type Fault, messageOf } from '../lib/errors.ts';
+import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { Deliverer } from './deliverer.ts';
 import type { Doubts } from './doubts.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import type { Feeder } from './feeder.ts';
+import { createInHand } from './in-hand.ts';
 import type { TargetGate } from './target-gate.ts';
 
 export interface EngineOptions {
@@ -25,13 +26,15 @@ export interface EngineOptions {
   log: Logger;
   /** How many doorbells are heard at once. */
   concurrency: number;
+  /** Takes secrets out of a text that is stored (I7). */
+  scrub: (text: string) => string;
   /** Work that has to go on as long as the engine does: called now and then. */
   eachRound: () => Promise<void>;
 }
 
 /** Where the engine stands. */
 export interface EngineStatus {
-  /** Deliveries that have a doorbell in the queue. */
+  /** Deliveries that have a doorbell in the queue, or an attempt under way. */
   outstanding: number;
   /** When something becomes due next that is not held; 0 means now, null means nothing is scheduled. */
   nextDueAt: number | null;
@@ -55,16 +58,22 @@ const RECONCILE_MS = 1000;
 const AGAIN_MS = 1000;
 /** A doorbell that counts as active and that nobody hears for so long was evicted, or taken by a worker that died. */
 const UNHEARD_MS = 5000;
+/** How many attempts are under way at once. Most of them wait for their turn, so that there is always one to take it. */
+const IN_HAND_MAX = 160;
+/** The engine looks for more after so many attempts have ended, and once none is left. */
+const LOOK_AFTER = 20;
+const REASON_LENGTH_MAX = 300;
 
 export function createEngine(options: EngineOptions): Engine {
-  const { ledger, queues, feeder, deliverer, doubts, gate, held, failedJobs, clock, log } = options;
+  const { ledger, queues, feeder, deliverer, doubts, gate, held, failedJobs, clock, log, scrub } = options;
   const abort = new AbortController();
   let consumer: Consumer | null = null;
   let running: Promise<void> = Promise.resolve();
   let alarm = new AbortController();
   let trouble: Error | null = null;
-  /** Why the doorbell that was heard last could not be acted on: the ledger cannot be written. */
-  let unclaimed: Fault | null = null;
+  /** Why the last attempt could not be made or put aside: the ledger cannot be written. */
+  let unclaimed: Error | null = null;
+  let ended = 0;
   let hearing = 0;
   let reconcileAt = Number.NEGATIVE_INFINITY;
   let resolving: Promise<void> | null = null;
@@ -81,24 +90,56 @@ export function createEngine(options: EngineOptions): Engine {
     const ids = deliveryIdsOf(bell);
     hearing += 1;
     try {
-      const attempts = await Promise.allSettled(ids.map((id) => deliverer.attempt(id, abort.signal)));
-      const failure = attempts.find(({ status }) => status === 'rejected');
-      if (failure?.status === 'rejected') {
-        if (!isLedgerFault(failure.reason)) throw failure.reason;
-        unclaimed = failure.reason;
-        // What could not be claimed is as due as before; the pause keeps it from being rung in circles meanwhile.
-        await clock.sleep(AGAIN_MS, abort.signal);
-        return { status: 'done', note: failure.reason.message };
-      }
-      unclaimed = null;
-      const settled = attempts.filter((one) => one.status === 'fulfilled' && one.value.result === 'settled').length;
-      return { status: 'done', note: `${settled} of ${ids.length} attempted` };
+      const begun = await inHand.take(ids, abort.signal);
+      return { status: 'done', note: `${begun} of ${ids.length} taken in hand` };
     } finally {
       hearing -= 1;
       movedAt = clock.ticks();
-      feeder.heard(ids);
-      wake();
+      // What was not taken stays as due in the ledger as it was.
+      if (abort.signal.aborted) feeder.done(ids);
     }
+  }
+
+  /** One attempt, to its end; never rejects. */
+  async function attempt(deliveryId: number): Promise<void> {
+    try {
+      const { result } = await deliverer.attempt(deliveryId, abort.signal);
+      if (result !== 'held') unclaimed = null;
+    } catch (error) {
+      await stumbled(deliveryId, error);
+    }
+  }
+
+  const inHand = createInHand({
+    countMax: IN_HAND_MAX,
+    attempt,
+    onBegin: (id) => feeder.heard(id),
+    onEnd(id) {
+      feeder.done([id]);
+      ended += 1;
+      if (ended % LOOK_AFTER === 0 || inHand.count() === 0) wake();
+    },
+  });
+
+  /**
+   * What could not be claimed for the ledger's sake is as due as before. Whatever else is thrown would be thrown again at
+   * once: that delivery is put aside with the reason, and the others go on.
+   */
+  async function stumbled(deliveryId: number, error: unknown): Promise<void> {
+    let reason = error;
+    if (!isLedgerFault(error)) {
+      const message = scrub(messageOf(error)).slice(0, REASON_LENGTH_MAX);
+      log.error({ deliveryId, err: error }, 'A delivery could not be attempted and is put aside.');
+      try {
+        await ledger.putAside({ deliveryId, reason: { code: 'internal', message: `It cannot be sent: ${message}` } });
+        return;
+      } catch (second) {
+        reason = second;
+      }
+    }
+    unclaimed = reason instanceof Error ? reason : new Error(messageOf(reason));
+    // The pause keeps it from being rung in circles meanwhile.
+    await clock.sleep(AGAIN_MS, abort.signal);
   }
 
   /** Settles doubts; never rejects. */
@@ -133,7 +174,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   /** What is in the queue and has not been heard. */
   function awaited(): number {
-    return feeder.outstanding() + (failedJobs?.outstanding() ?? 0);
+    return feeder.unheard() + (failedJobs?.outstanding() ?? 0);
   }
 
   /** A queue that was wiped leaves us waiting for doorbells that nobody will hear. */
@@ -202,6 +243,7 @@ export function createEngine(options: EngineOptions): Engine {
       await running;
       await resolving;
       await consumer?.close();
+      await inHand.ended();
     },
   };
 }

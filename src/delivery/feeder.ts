@@ -1,7 +1,7 @@
 import type { DueDelivery, Held, Ledger } from '../domain/ports/ledger.ts';
 import type { Doorbell, Queues } from '../domain/ports/queues.ts';
 
-/** How many deliveries may have a doorbell in the queue at once (I9): a million due deliveries never mean a million jobs. */
+/** How many deliveries may have a doorbell in the queue or an attempt under way at once (I9): a million due deliveries never mean a million jobs. */
 const DEPTH_MAX = 2000;
 /** How many deliveries one doorbell carries. */
 const BELL_SIZE = 20;
@@ -13,11 +13,15 @@ const BELL_SIZE = 20;
 export interface Feeder {
   /** Rings for due deliveries until the queue is full or nothing is left. Gives the number of deliveries it rang for. */
   fill(): Promise<number>;
-  /** Deliveries whose doorbell was heard to its end. */
-  heard(deliveryIds: readonly number[]): void;
-  /** Deliveries that have a doorbell in the queue. */
+  /** The doorbell of this delivery was heard, and an attempt is under way. */
+  heard(deliveryId: number): void;
+  /** The attempt is over, or there is none after all: it is rung for again where it is still due. */
+  done(deliveryIds: readonly number[]): void;
+  /** Deliveries that have a doorbell in the queue, or an attempt under way. */
   outstanding(): number;
-  /** Forgets what was rung, since the queue has lost it. */
+  /** Deliveries whose doorbell was not heard yet. */
+  unheard(): number;
+  /** Forgets what was rung and not heard, since the queue has lost it. */
   lost(): void;
 }
 
@@ -29,6 +33,8 @@ export function createFeeder(options: {
 }): Feeder {
   const { ledger, queues, held } = options;
   const rung = new Set<number>();
+  const inHand = new Set<number>();
+  const outstanding = (): number => rung.size + inHand.size;
   let afterId = 0;
 
   async function ringFor(due: readonly DueDelivery[]): Promise<void> {
@@ -46,10 +52,10 @@ export function createFeeder(options: {
   return {
     async fill() {
       let count = 0;
-      while (rung.size < DEPTH_MAX) {
-        const limit = DEPTH_MAX - rung.size;
+      while (outstanding() < DEPTH_MAX) {
+        const limit = DEPTH_MAX - outstanding();
         const due = await ledger.dueDeliveries({ afterId, limit, held: held() });
-        const fresh = due.filter(({ id }) => !rung.has(id));
+        const fresh = due.filter(({ id }) => !rung.has(id) && !inHand.has(id));
         if (fresh.length > 0) await ringFor(fresh);
         count += fresh.length;
         afterId = due.at(-1)?.id ?? 0;
@@ -61,10 +67,18 @@ export function createFeeder(options: {
       }
       return count;
     },
-    heard(deliveryIds) {
-      for (const id of deliveryIds) rung.delete(id);
+    heard(deliveryId) {
+      rung.delete(deliveryId);
+      inHand.add(deliveryId);
     },
-    outstanding: () => rung.size,
+    done(deliveryIds) {
+      for (const id of deliveryIds) {
+        rung.delete(id);
+        inHand.delete(id);
+      }
+    },
+    outstanding,
+    unheard: () => rung.size,
     lost() {
       rung.clear();
       afterId = 0;

@@ -3,6 +3,7 @@ import type { Doubt, Outcome, OutcomeDetail } from '../domain/outcome.ts';
 import type { Verdict } from '../domain/ports/ledger.ts';
 import type { Profile } from '../domain/profile.ts';
 import { fullJitterMs } from '../lib/backoff.ts';
+import { readInitConflict } from './init-conflict.ts';
 import { showsInPublications } from './passport-doubts.ts';
 
 /** The state that a delivery is in after each verdict. */
@@ -154,7 +155,7 @@ function judgeBusy(detail: OutcomeDetail, context: AttemptContext): Verdict {
   return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
 }
 
-/** How a 409 says that there is nothing left to do. It only ever leads to a look, or to a step that the API checks itself. */
+/** How a 409 may say that there is nothing left to do. It only ever leads to a look. */
 const ALREADY = /\balready\b/i;
 
 /** A passport that is where it was to go, by an earlier attempt or by hand, answers with the status of a gate. */
@@ -162,11 +163,22 @@ function judgeGate(detail: OutcomeDetail, context: AttemptContext): Verdict {
   const { operation, uncertain, now } = context;
   const reason = reasonOf('gate', detail);
   if (isUnknowable(context)) return leftToPerson(reason);
+  if (operation === 'passport.init') return judgeInitConflict(detail, context);
   const mayBeDone = uncertain || ALREADY.test(detail.message);
-  if (!mayBeDone) return blockedByGate(reason, context);
-  if (operation === 'passport.init') return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
-  if (showsInPublications(operation)) return { kind: 'doubt', nextLookAt: now, spend: false, reason };
+  if (mayBeDone && showsInPublications(operation)) return { kind: 'doubt', nextLookAt: now, spend: false, reason };
   return blockedByGate(reason, context);
+}
+
+/**
+ * That a passport is initialised cannot be read, so a 409 counts as done only where it says so; and after an attempt that
+ * may have done it, unless it plainly speaks of something else. To ask again is safe, to believe wrongly is not: it would be
+ * shown as initialised for ever.
+ */
+function judgeInitConflict(detail: OutcomeDetail, context: AttemptContext): Verdict {
+  const said = readInitConflict(detail.message);
+  const isDone = said === 'exists' || (said === 'unclear' && context.uncertain);
+  if (!isDone) return blockedByGate(reasonOf('gate', detail), context);
+  return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
 }
 
 /** A gate may open by what happens at the platform alone, so it is asked again now and then. */

@@ -2,27 +2,31 @@ import type { Clock } from '../lib/clock.ts';
 import type { Breaker } from './breaker.ts';
 import type { RateController } from './rate-controller.ts';
 import { rateSignalOf, type Signal } from './signal.ts';
+import { createWaitingLine, type Waiting } from './waiting-line.ts';
 
 /**
  * Lets requests through as rate controller and breaker admit them, with a bounded number under way. They wait in line, the
  * urgent ones before the others, and only the first is asked about. While the breaker is open, each canary begins with a
- * question that writes nothing: as long as that fails, no delivery goes out to fail with it.
+ * question that writes nothing: as long as that fails, no delivery goes out to fail with it. Where the API is not well,
+ * deliveries that have not failed go before those that have and may be at fault.
  */
 export interface Pacer {
   /**
-   * Runs `send` once it may go out. Resolves to null, without running it, when the signal aborts first or nobody wants it
-   * any more: that is asked each time before a request is admitted. What `send` tells of the answer goes back to
-   * controller and breaker.
+   * Runs `send` for a delivery once it may go out. Resolves to null, without running it, when the signal aborts first or
+   * nobody wants it any more: that is asked each time before a request is admitted. What `send` tells of the answer goes
+   * back to controller and breaker.
    */
   run<T>(
     send: () => Promise<{ value: T; signal: Signal }>,
-    options: { abort: AbortSignal; wanted: () => Promise<boolean>; urgent?: boolean },
+    options: { delivery: number; abort: AbortSignal; wanted: () => Promise<boolean>; urgent?: boolean },
   ): Promise<T | null>;
   /**
    * Whether the API is there as far as is known, and has answered something at or after `since` where one is given. Asks
    * it, where that is open and a request may go out now; never waits for its turn.
    */
   answers(since: number | null, abort: AbortSignal): Promise<boolean>;
+  /** Takes in what a request has told that went out beside: a list that was read. */
+  heard(signal: Signal): void;
 }
 
 export interface PacerOptions {
@@ -35,31 +39,41 @@ export interface PacerOptions {
   clock: Clock;
 }
 
-/** Somebody in line. `admit` lets the request go out, `leave` sends it away, `fail` passes on why it cannot be asked about. */
-interface Waiting {
-  abort: AbortSignal;
-  wanted: () => Promise<boolean>;
-  admit: () => void;
-  leave: () => void;
-  fail: (error: unknown) => void;
-}
-
+/** So many questions fail before a delivery goes out all the same: the question may fail alone. */
+const TRUST_MAX = 10;
 /** While all places are taken the line waits for one to become free, and looks by itself this often. */
 const FULL_POLL_MS = 1000;
+/** What is under way for so long hangs. */
+const HANGS_MS = 1000;
 
 export function createPacer({ controller, breaker, ping, concurrency, clock }: PacerOptions): Pacer {
-  const line = { urgent: [] as Waiting[], bulk: [] as Waiting[] };
-  let underWay = 0;
+  const line = createWaitingLine();
+  /** Requests, in the order in which they went out. */
+  const underWay = new Set<{ begunAt: number }>();
   let serving = false;
   /** Ends the rest of the line, when there is one. */
   let stir: () => void = () => undefined;
+  /** Questions that have failed since a delivery went out, and how many must before one goes all the same. */
+  const trust = { failed: 0, needed: TRUST_MAX };
 
-  const isFull = (): boolean => underWay >= Math.min(concurrency, controller.concurrency(clock.ticks()));
+  /** A request that hangs holds one of all places, and none of the few that the rate needs. */
+  function isFull(): boolean {
+    if (underWay.size >= concurrency) return true;
+    const now = clock.ticks();
+    let hanging = 0;
+    for (const { begunAt } of underWay) {
+      if (now - begunAt < HANGS_MS) break;
+      hanging += 1;
+    }
+    return underWay.size - hanging >= controller.concurrency(now);
+  }
+
+  const mayBeAtFault = ({ delivery }: Waiting): boolean => breaker.isSuspect(delivery);
+  const first = (): Waiting | undefined => line.first(breaker.isWell() ? null : mayBeAtFault);
 
   /** Milliseconds to wait; 0 admits a request, of both controller and breaker. */
   function turn(): number {
     const now = clock.ticks();
-    if (isFull()) return FULL_POLL_MS;
     const waitMs = breaker.admit(now);
     if (waitMs > 0) return waitMs;
     const turnMs = controller.admit(now);
@@ -68,33 +82,54 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     return turnMs;
   }
 
-  function observe(signal: Signal, begunAt: number): void {
-    const now = clock.ticks();
-    breaker.observe(signal, now);
-    controller.observe(rateSignalOf(signal), now - begunAt, now);
-  }
-
   /** Runs what was admitted, to its end. */
   async function underway<T>(work: () => Promise<{ value: T; signal: Signal }>): Promise<T> {
-    const begunAt = clock.ticks();
-    underWay += 1;
-    let heard: Signal = { kind: 'unused' };
+    const request = { begunAt: clock.ticks() };
+    underWay.add(request);
+    let told: Signal = { kind: 'unused' };
     try {
       const { value, signal } = await work();
-      heard = signal;
+      told = signal;
       return value;
     } finally {
-      underWay -= 1;
-      observe(heard, begunAt);
+      underWay.delete(request);
+      const now = clock.ticks();
+      breaker.observe(told, now);
+      controller.observe(rateSignalOf(told), now - request.begunAt, now);
       stir();
     }
   }
 
-  const asks = (abort: AbortSignal): Promise<boolean> =>
-    underway(async () => {
-      const signal = await ping(abort);
-      return { value: signal.kind === 'answered', signal };
+  /** Runs a delivery that was admitted. */
+  function deliver<T>(send: () => Promise<{ value: T; signal: Signal }>): Promise<T> {
+    const isBlind = trust.needed !== TRUST_MAX;
+    return underway(async () => {
+      const sent = await send();
+      // The question was wrong: the next outage is looked into by a delivery at once.
+      if (isBlind && sent.signal.kind === 'answered') trust.needed = 1;
+      return sent;
     });
+  }
+
+  async function asks(abort: AbortSignal): Promise<boolean> {
+    const answer = await underway(async () => {
+      const signal = await ping(abort);
+      return { value: signal, signal };
+    });
+    if (answer.kind === 'answered') Object.assign(trust, { failed: 0, needed: TRUST_MAX });
+    if (answer.kind === 'failed') trust.failed += 1;
+    return answer.kind === 'answered';
+  }
+
+  /**
+   * Where the question fails and writes are taken, nothing but a write can find out. In an outage that costs a few a day, as
+   * each that fails doubles the questions before the next.
+   */
+  function isWorthATry(): boolean {
+    if (trust.failed < trust.needed) return false;
+    Object.assign(trust, { failed: 0, needed: trust.needed * 2 });
+    return true;
+  }
 
   async function rest(ms: number, abort: AbortSignal): Promise<void> {
     const timer = new AbortController();
@@ -109,18 +144,21 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     }
   }
 
-  /** What becomes of the first in line: null while it has to stay there. */
-  async function decide(first: Waiting): Promise<(() => void) | null> {
+  /** What becomes of the one whose turn it is: null while it has to stay. */
+  async function decide({ abort, wanted, admit, leave, fail }: Waiting): Promise<(() => void) | null> {
     try {
-      if (isFull()) await rest(FULL_POLL_MS, first.abort);
-      if (first.abort.aborted || !(await first.wanted())) return first.leave;
+      if (abort.aborted || !(await wanted())) return leave;
+      if (isFull()) {
+        await rest(FULL_POLL_MS, abort);
+        return null;
+      }
       const waitMs = turn();
       // Whole milliseconds, as timers have them: a clock need not move for the fraction of one.
-      if (waitMs > 0) await rest(Math.ceil(waitMs), first.abort);
-      else if (breaker.openSince() === null || (await asks(first.abort))) return first.admit;
+      if (waitMs > 0) await rest(Math.ceil(waitMs), abort);
+      else if (breaker.openSince() === null || (await asks(abort)) || isWorthATry()) return admit;
       return null;
     } catch (error) {
-      return () => first.fail(error);
+      return () => fail(error);
     }
   }
 
@@ -128,30 +166,38 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
   async function serve(): Promise<void> {
     if (serving) return;
     serving = true;
-    for (let first = line.urgent[0] ?? line.bulk[0]; first; first = line.urgent[0] ?? line.bulk[0]) {
-      const fate = await decide(first);
+    for (let one = first(); one !== undefined; one = first()) {
+      const fate = await decide(one);
       if (fate === null) continue;
-      const queue = line.urgent.includes(first) ? line.urgent : line.bulk;
-      queue.splice(queue.indexOf(first), 1);
+      line.remove(one);
       fate();
     }
     serving = false;
   }
 
   return {
-    run: (send, { abort, wanted, urgent = false }) =>
+    run: (send, { delivery, abort, wanted, urgent = false }) =>
       new Promise((resolve, reject) => {
-        const queue = urgent ? line.urgent : line.bulk;
-        queue.push({
+        line.add({
+          delivery,
+          urgent,
           abort,
           wanted,
-          admit: () => void underway(send).then(resolve, reject),
+          admit: () => void deliver(send).then(resolve, reject),
           leave: () => resolve(null),
           fail: reject,
         });
         if (urgent) stir();
         void serve();
       }),
+
+    heard(signal) {
+      const now = clock.ticks();
+      breaker.observe(signal, now);
+      // It asked the controller for no turn; that others are to wait it tells all the same.
+      const told = rateSignalOf(signal);
+      if (told.kind === 'throttled') controller.observe(told, 0, now);
+    },
 
     async answers(since, abort) {
       if (breaker.isWell() && (since === null || breaker.hasAnsweredSince(since))) return true;

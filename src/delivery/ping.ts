@@ -10,7 +10,8 @@ import type { TargetGate } from './target-gate.ts';
 export function createPing({ target, gate, emit }: { target: Pick<Target, 'ping'>; gate: TargetGate; emit: Emit }) {
   return async (abort: AbortSignal): Promise<Signal> => {
     const outcome = await target.ping(abort);
-    if (outcome.kind !== 'denied' || outcome.by !== 'scope') gate.observe(outcome, 'read');
+    if (outcome.kind === 'denied' && outcome.by === 'scope') gate.answered();
+    else gate.observe(outcome, 'read');
     emit({ type: 'request', operation: 'ping', outcome: outcome.kind, retry: false });
     return signalOf(outcome, null);
   };

@@ -2,8 +2,13 @@ import type { Ledger } from '../domain/ports/ledger.ts';
 
 /** Asks again, in the course of time, for what a gate of the platform has blocked. When is decided in the ledger. */
 export interface Recheck {
-  /** Stages what is to be asked again by now, at most once a minute. Gives how many deliveries that staged. */
+  /**
+   * Stages a page of what is to be asked again by now, and looks for a first one at most once a minute. Gives how many
+   * deliveries that staged.
+   */
   look(): Promise<number>;
+  /** True while there is another page: what was staged may go out before that is. */
+  more(): boolean;
 }
 
 const LOOK_MS = 60_000;
@@ -13,17 +18,16 @@ const PAGE = 250;
 export function createRecheck(options: { ledger: Pick<Ledger, 'recheckBlocked'>; now: () => number }): Recheck {
   const { ledger, now } = options;
   let lookedAt = Number.NEGATIVE_INFINITY;
+  let more = false;
   return {
+    more: () => more,
     async look() {
       const at = now();
-      if (at - lookedAt < LOOK_MS) return 0;
+      if (!more && at - lookedAt < LOOK_MS) return 0;
       lookedAt = at;
-      let count = 0;
-      for (;;) {
-        const { staged, more } = await ledger.recheckBlocked({ limit: PAGE });
-        count += staged;
-        if (!more) return count;
-      }
+      const looked = await ledger.recheckBlocked({ limit: PAGE });
+      more = looked.more;
+      return looked.staged;
     },
   };
 }

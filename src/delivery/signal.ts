@@ -8,29 +8,30 @@ export type Signal =
   /** It is there and asks to be asked less. */
   | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number }
   /**
-   * Never sent, 503, no answer, or a server error. `delivery` is the one that may be at fault by itself; null where the
-   * failure says nothing of what was sent.
+   * Never sent, 503, no answer, or a server error. `subject` is what may be at fault by itself: the delivery, by its id, or
+   * the list that was read, by its name; null where the failure says nothing of what was sent.
    */
-  | { kind: 'failed'; delivery: number | null; retryAfterMs: number | null }
+  | { kind: 'failed'; subject: number | string | null; retryAfterMs: number | null }
   /** The request was admitted and then not sent. */
   | { kind: 'unused' };
 
 /**
- * @param delivery the delivery that was sent, or null for a read
+ * @param subject the id of the delivery that was sent, or the name of the list that was read; null for a mere question
  * @param advisedRate the limit that the answer states, in requests per second
  */
-export function signalOf(outcome: Outcome, delivery: number | null, advisedRate: number | null = null): Signal {
+export function signalOf(outcome: Outcome, subject: number | string | null, advisedRate: number | null = null): Signal {
   const advice = advisedRate === null ? {} : { advisedRate };
-  const answered: Signal = { kind: 'answered', by: delivery === null ? 'read' : 'write', ...advice };
+  const answered: Signal = { kind: 'answered', by: typeof subject === 'number' ? 'write' : 'read', ...advice };
   switch (outcome.kind) {
     case 'throttled':
       return { kind: 'throttled', retryAfterMs: outcome.retryAfterMs, ...advice };
     case 'unavailable':
-      return { kind: 'failed', delivery: null, retryAfterMs: outcome.retryAfterMs };
+      return { kind: 'failed', subject: null, retryAfterMs: outcome.retryAfterMs };
     case 'ambiguous': {
       const { status } = outcome.detail;
-      // A success that cannot be read, or a 408, comes from a server that is at work.
-      return status !== null && status < 500 ? answered : { kind: 'failed', delivery, retryAfterMs: null };
+      // A success that cannot be read, a list that is not complete, or a 408 comes from a server that is at work.
+      const isAtWork = outcome.doubt === 'unreadable_answer' || (status !== null && status < 500);
+      return isAtWork ? answered : { kind: 'failed', subject, retryAfterMs: null };
     }
     case 'accepted':
     case 'exists':

@@ -25,6 +25,13 @@ export interface TargetGate {
   isTried(scope: Scope): boolean;
   /** Since when every attempt has failed to reach the API, in `ticks` of the clock, or null. */
   unreachableSince(): number | null;
+  /**
+   * Since when the API has asked to wait and answered nothing else, in `ticks` of the clock, with the longest time that it has
+   * asked for; or null.
+   */
+  throttled(): { since: number; askedMs: number } | null;
+  /** The API has answered something that says nothing of what it takes from us. */
+  answered(): void;
   /** @param scope what the request took */
   observe(outcome: Outcome, scope: Scope): void;
   /** Lets requests out again, after the key was re-read or a person mended the plan. Refused scopes stay refused. */
@@ -37,6 +44,7 @@ export interface TargetGate {
 export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): TargetGate {
   let state: GateState = { open: true };
   let failingSince: number | null = null;
+  let throttled: { since: number; askedMs: number } | null = null;
   const refused = new Map<Scope, Reason>();
   const tried = new Set<Scope>();
 
@@ -54,10 +62,19 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
     allows: (scope) => state.open && !refused.has(scope),
     isTried: (scope) => tried.has(scope),
     unreachableSince: () => failingSince,
+    throttled: () => throttled,
+    answered() {
+      failingSince = null;
+      throttled = null;
+    },
     observe(outcome, scope) {
-      const silent = outcome.kind === 'unavailable' || (outcome.kind === 'ambiguous' && outcome.detail.status === null);
+      const silent = isSilent(outcome);
       if (silent) failingSince ??= clock.ticks();
       else failingSince = null;
+      if (outcome.kind === 'throttled') {
+        const { since, askedMs } = throttled ?? { since: clock.ticks(), askedMs: 0 };
+        throttled = { since, askedMs: Math.max(askedMs, outcome.retryAfterMs ?? 0) };
+      } else if (!silent) throttled = null;
       if (outcome.kind === 'denied') close(outcome, scope);
       // Whoever asks to wait has looked at neither key nor scope.
       else if (!silent && outcome.kind !== 'throttled') tried.add(scope);
@@ -71,4 +88,10 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
       tried.delete(scope);
     },
   };
+}
+
+/** No answer. A list that is answered and not complete has no status of its own either, and is an answer. */
+function isSilent(outcome: Outcome): boolean {
+  if (outcome.kind === 'unavailable') return true;
+  return outcome.kind === 'ambiguous' && outcome.detail.status === null && outcome.doubt !== 'unreadable_answer';
 }

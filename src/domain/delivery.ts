@@ -5,6 +5,7 @@
 //                 └─────────┘ │        ├──► in_doubt ──► due | delivered | blocked | rejected | parked
 //                             │        ├──► blocked | rejected | parked
 //                             │        └──► due            (429, 503, never sent, denied, handed back)
+//                             ├─ rejected, where it cannot even be attempted
 //                             └─ superseded, from every state in which nothing is in flight and nothing has arrived
 //
 // In a ledger restored from a backup, what waits or is due may have been sent in the time that was lost: it goes to `in_doubt`.
@@ -48,7 +49,7 @@ export const DELIVERY_EVENTS = [
   'resend',
   /** A business rule at the API, or a write that the API does not have, holds it. */
   'block',
-  /** The data is wrong. */
+  /** The data is wrong, or nothing can be sent of it. */
   'reject',
   /** The delivery's own retry limit is spent. */
   'exhaust',
@@ -90,6 +91,7 @@ export const TRANSITIONS: Record<DeliveryState, Row> = {
     refs_missing: 'waiting',
     claim: 'sending',
     suspect: 'in_doubt',
+    reject: 'rejected',
     supersede: 'superseded',
   },
   sending: {

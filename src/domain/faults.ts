@@ -11,6 +11,7 @@ const FAULTS = {
   'mapping.invalid': 2,
   'ledger.target': 2,
   'ledger.held': 3,
+  'ledger.lock_lost': 3,
   'ledger.unreadable': 3,
   'ledger.newer': 3,
   'ledger.restored': 3,

@@ -73,10 +73,12 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
          (SELECT guarded FROM run_streams s WHERE s.run_id = runs.id AND guarded IS NOT NULL LIMIT 1) AS guarded
        FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1`,
     ),
+    // A row that is gone stays as it was when the mapping changed: it is mapped anew where it comes back.
     unmapped: db.prepare<[string], { found: number }>(
       `SELECT 1 AS found FROM streams s WHERE s.source = ?
        AND (EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')
-            OR EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'stale')) LIMIT 1`,
+            OR EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'stale'
+              AND r.missing_since IS NULL)) LIMIT 1`,
     ),
   };
 

@@ -2,13 +2,11 @@ import type { PassportRules } from '../domain/passport.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Sqlite } from './database.ts';
-import type { FollowClock } from './follow-clock.ts';
 
 /** What the parts of the ledger share. */
 export interface LedgerContext {
   db: Sqlite;
   clock: Clock;
-  followClock: FollowClock;
   profile: Profile;
   passportRules: PassportRules;
   /** Random, renewed by a rebuild or restore; goes into every idempotency key. */

@@ -30,7 +30,7 @@ export function heldDoubts({ doubts }: Held = NOTHING_HELD): HeldDoubts {
  * Due deliveries are looked for by operation: those of a scope that is refused may be a million, and are not walked
  * through to find the few that can go.
  */
-export function createDue({ db, clock, followClock }: LedgerContext): Due {
+export function createDue({ db, clock }: LedgerContext): Due {
   const sql = {
     due: db.prepare<[Operation, number, number, number], DueDelivery>(
       `SELECT d.id, i.kind, i.key, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
@@ -62,14 +62,12 @@ export function createDue({ db, clock, followClock }: LedgerContext): Due {
 
   return {
     list({ afterId, limit, held = NOTHING_HELD }) {
-      followClock.notice();
       const now = clock.now();
       const found = free(held).flatMap((operation) => sql.due.all(operation, afterId, now, limit));
       return found.toSorted((a, b) => a.id - b.id).slice(0, limit);
     },
 
     nextAt({ after, held = NOTHING_HELD } = {}) {
-      followClock.notice();
       if (after === undefined && free(held).some((operation) => sql.dueNow.get(operation))) return 0;
       const operations = JSON.stringify(held.operations);
       return sql.next.get({ ...heldDoubts(held), operations, after: after ?? 0 })?.at ?? null;

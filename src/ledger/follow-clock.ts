@@ -1,10 +1,14 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Sqlite } from './database.ts';
+import type { GroupCommit } from './group-commit.ts';
 
 /** Keeps waits as long as they were meant to be, and what came first before what came later, when the clock is set. */
 export interface FollowClock {
-  /** Takes notice of a clock that was set since the last call. Call it before times are compared with the present. */
-  notice(): void;
+  /**
+   * Takes notice of a clock that was set since the last call, and resolves once what waits has followed it. Call it before
+   * times are compared with the present.
+   */
+  notice(): Promise<void>;
   /** Takes notice of a clock that was set back since the file was written last. For use inside a transaction. */
   atStart(): void;
 }
@@ -12,22 +16,35 @@ export interface FollowClock {
 /** A clock that is slewed drifts by less than this within hours; whoever sets it by less does no harm. */
 const JUMP_MS = 1_000;
 
+/** Deliveries whose time is yet to come, each by the index that has them. */
+const SCHEDULED = ["state IN ('due', 'in_doubt') AND due_at > 0", "state = 'blocked' AND due_at > 0"];
+
+interface FollowClockOptions {
+  db: Sqlite;
+  clock: Clock;
+  commit: Pick<GroupCommit, 'run'>;
+}
+
 /**
  * Waits are kept in wall time, since they have to outlast the process. That the clock was set shows where wall time and a
  * clock that nobody sets disagree; that it was set back while no process ran shows in times that are yet to come.
  */
-export function createFollowClock({ db, clock }: { db: Sqlite; clock: Clock }): FollowClock {
+export function createFollowClock({ db, clock, commit }: FollowClockOptions): FollowClock {
   const sql = {
     // What was decided before the clock was set forward has that much longer to wait, on the new clock.
-    setForward: db.prepare<[{ ms: number; before: number }]>(
-      `UPDATE deliveries SET due_at = due_at + @ms, settled_at = settled_at + @ms
-       WHERE state IN ('due', 'in_doubt') AND due_at > 0 AND settled_at <= @before`,
+    setForward: SCHEDULED.map((scheduled) =>
+      db.prepare<[{ ms: number; before: number }]>(
+        `UPDATE deliveries SET due_at = due_at + @ms, settled_at = settled_at + @ms
+         WHERE ${scheduled} AND settled_at <= @before`,
+      ),
     ),
     // What was decided later than now waits anew: nobody knows how much of its wait is over, and a doubt that is looked at
     // too early would be taken for absence.
-    setBack: db.prepare<[{ now: number }]>(
-      `UPDATE deliveries SET due_at = @now + max(0, due_at - settled_at), settled_at = @now
-       WHERE state IN ('due', 'in_doubt') AND due_at > 0 AND settled_at > @now`,
+    setBack: SCHEDULED.map((scheduled) =>
+      db.prepare<[{ now: number }]>(
+        `UPDATE deliveries SET due_at = @now + max(0, due_at - settled_at), settled_at = @now
+         WHERE ${scheduled} AND settled_at > @now`,
+      ),
     ),
     latestRun: db.prepare<[], { at: number | null }>(
       'SELECT max(max(started_at, ifnull(ended_at, 0))) AS at FROM runs',
@@ -43,16 +60,26 @@ export function createFollowClock({ db, clock }: { db: Sqlite; clock: Clock }): 
   const offset = (): number => Math.round(clock.now() - clock.ticks());
   let known = offset();
 
-  return {
-    notice() {
-      const ms = offset() - known;
-      if (Math.abs(ms) < JUMP_MS) return;
+  let following: Promise<void> | null = null;
+
+  async function follow(ms: number): Promise<void> {
+    await commit.run(() => {
       const now = clock.now();
-      db.transaction(() => {
-        if (ms > 0) sql.setForward.run({ ms, before: now - Math.round(ms / 2) });
-        else bringBack(now, ms);
-      }).immediate();
-      known += ms;
+      if (ms < 0) bringBack(now, ms);
+      else for (const statement of sql.setForward) statement.run({ ms, before: now - Math.round(ms / 2) });
+    });
+    // Only what is durable has been followed: a jump that could not be stored is noticed again.
+    known += ms;
+  }
+
+  return {
+    async notice() {
+      const ms = offset() - known;
+      if (following === null && Math.abs(ms) < JUMP_MS) return;
+      following ??= follow(ms).finally(() => {
+        following = null;
+      });
+      await following;
     },
     atStart() {
       const now = clock.now();
@@ -61,7 +88,7 @@ export function createFollowClock({ db, clock }: { db: Sqlite; clock: Clock }): 
   };
 
   function bringBack(now: number, ms: number): void {
-    sql.setBack.run({ now });
+    for (const statement of sql.setBack) statement.run({ now });
     if (ms === 0) return;
     // What came after the last read of a source is told by these times, and must not seem to have come before it.
     sql.moveRuns.run({ ms, now });

@@ -1,4 +1,5 @@
 import { fault } from '../domain/faults.ts';
+import type { Fault } from '../lib/errors.ts';
 import type { Sqlite } from './database.ts';
 import type { HighWater } from './high-water.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
@@ -23,7 +24,11 @@ interface Waiting {
 /** Bounds how long a transaction keeps the event loop. */
 const GROUP_MAX = 256;
 
-export function createGroupCommit(db: Sqlite, highWater: HighWater): GroupCommit {
+/** @param lost why nothing may be written any more, or null; asked before each transaction */
+export function createGroupCommit(
+  db: Sqlite,
+  { highWater, lost }: { highWater: HighWater; lost: () => Fault | null },
+): GroupCommit {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
@@ -49,6 +54,9 @@ export function createGroupCommit(db: Sqlite, highWater: HighWater): GroupCommit
     const done: { one: Waiting; value: unknown }[] = [];
     const failed: { one: Waiting; error: unknown }[] = [];
     try {
+      const reason = lost();
+      if (reason) throw reason;
+      rollBack();
       begin.run();
       for (const one of group) {
         savepoint.run();
@@ -66,14 +74,23 @@ export function createGroupCommit(db: Sqlite, highWater: HighWater): GroupCommit
       commit.run();
     } catch (error) {
       // The whole group is undone: nobody may hear of a write that is not on the disk.
-      if (db.inTransaction) rollback.run();
       const reason = ledgerFaultOf(error) ?? error;
       for (const one of group) one.reject(reason);
+      try {
+        rollBack();
+      } catch {
+        // The disk fails that as well, and whoever waits has heard of it: the next group begins with it.
+      }
       return;
     }
     highWater.mirror();
     for (const { one, value } of done) one.resolve(value);
     for (const { one, error } of failed) one.reject(ledgerFaultOf(error) ?? error);
+  }
+
+  /** Ends what an earlier group has left open. */
+  function rollBack(): void {
+    if (db.inTransaction) rollback.run();
   }
 
   return {

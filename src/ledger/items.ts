@@ -63,7 +63,7 @@ function mayHaveArrived(delivery: OpenDelivery): boolean {
 export type Items = ReturnType<typeof createItems>;
 
 export function createItems(
-  { db, clock, profile, epoch, target }: Omit<LedgerContext, 'passportRules' | 'followClock'>,
+  { db, clock, profile, epoch, target }: Omit<LedgerContext, 'passportRules'>,
   restored: Restored,
 ) {
   const sql = {
@@ -103,8 +103,9 @@ export function createItems(
       `INSERT INTO deliveries (item_id, operation, revision, state, idempotency_key, desired, desired_hash, reason, staged_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
-    suspect: db.prepare<[string, string, number, number]>(
-      'UPDATE deliveries SET state = ?, reason = ?, due_at = ?, uncertain = 1 WHERE id = ?',
+    // The time goes with it, so that a clock that is set back does not put off the look.
+    suspect: db.prepare<[string, string, number, number, number]>(
+      'UPDATE deliveries SET state = ?, reason = ?, due_at = ?, settled_at = ?, uncertain = 1 WHERE id = ?',
     ),
     insertEvent: db.prepare<[number, number | null, number, string, string | null]>(
       'INSERT INTO events (item_id, delivery_id, at, type, detail) VALUES (?, ?, ?, ?, ?)',
@@ -191,7 +192,7 @@ export function createItems(
     { id, itemId, state }: { id: number; itemId: number; state: DeliveryState },
     { reason, lookAt }: Suspicion,
   ): void {
-    sql.suspect.run(transition(state, 'suspect'), JSON.stringify(reason), lookAt ?? 0, id);
+    sql.suspect.run(transition(state, 'suspect'), JSON.stringify(reason), lookAt ?? 0, clock.now(), id);
     note(itemId, id, 'suspect', reason);
   }
 

@@ -1,7 +1,8 @@
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../domain/faults.ts';
-import { systemCodeOf } from '../lib/errors.ts';
+import { type Fault, systemCodeOf } from '../lib/errors.ts';
 import { makeDurableFolder } from './durable-folder.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPlace } from './ledger-place.ts';
@@ -14,6 +15,8 @@ export interface LedgerHolder {
 }
 
 export interface LedgerLock {
+  /** Why this process may write no more, or null while it may. One look at the file's entry. */
+  lost(): Fault | null;
   release(): void;
 }
 
@@ -26,7 +29,8 @@ export interface LedgerLock {
  */
 export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
   makeDurableFolder(dirname(ledgerFile));
-  const db = new Database(`${ledgerPlace(ledgerFile)}.lock`, { timeout: 0 });
+  const place = `${ledgerPlace(ledgerFile)}.lock`;
+  const db = new Database(place, { timeout: 0 });
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
@@ -34,7 +38,30 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
     if (systemCodeOf(error)?.startsWith('SQLITE_BUSY') !== true) throw ledgerFaultOf(error) ?? error;
     throw heldFault(ledgerFile, readHolder());
   }
-  return { release: () => void db.close() };
+  const held = inodeOf(place);
+  let lost: Fault | null = null;
+  return {
+    lost() {
+      // It is not ours again when the file is back: another process may have written meanwhile.
+      if (lost === null && (held === null || inodeOf(place) !== held)) lost = lostFault(place);
+      return lost;
+    },
+    release: () => void db.close(),
+  };
+}
+
+/** Names the file itself, whatever its path comes to stand for; null where there is none. */
+function inodeOf(path: string): string | null {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.dev}:${stats.ino}`;
+}
+
+function lostFault(place: string): Fault {
+  return fault('ledger.lock_lost', `${place} was removed or replaced while this process held it.`, {
+    path: 'ledger',
+    suggestion:
+      'Another process may write to the ledger now, so this one writes no more. Stop all that use it, and start one again. Never remove the lock file: it is released with its process.',
+  });
 }
 
 function heldFault(ledgerFile: string, holder: LedgerHolder | null): Error {

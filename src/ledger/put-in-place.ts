@@ -14,7 +14,30 @@ export function putInPlace(
   { place, keepAs, now }: { place: string; keepAs: string; now: number },
 ): string | null {
   const partial = `${place}.part`;
-  rmSync(partial, { force: true });
+  removePartial(partial);
+  try {
+    copyInto(partial, backup);
+    markAsBackup(partial, now);
+    syncFile(partial);
+    const before = existsSync(place) ? keepAs : null;
+    if (before !== null) {
+      // The log of the former file would be taken for the new one's. Without it the former one is older, and recognised so.
+      for (const suffix of ['-wal', '-shm']) {
+        if (existsSync(`${place}${suffix}`)) renameSync(`${place}${suffix}`, `${before}${suffix}`);
+      }
+      keep(place, before);
+    }
+    renameSync(partial, place);
+    syncFile(dirname(place));
+    return before;
+  } catch (error) {
+    // A copy as large as the ledger shall not be what fills the disk.
+    removePartial(partial);
+    throw error;
+  }
+}
+
+function copyInto(partial: string, backup: string): void {
   const source = new Database(backup, { readonly: true });
   try {
     closeSync(openSync(partial, 'wx', 0o600));
@@ -22,19 +45,10 @@ export function putInPlace(
   } finally {
     source.close();
   }
-  markAsBackup(partial, now);
-  syncFile(partial);
-  const before = existsSync(place) ? keepAs : null;
-  if (before !== null) {
-    // The log of the former file would be taken for the new one's. Without it the former one is older, and recognised so.
-    for (const suffix of ['-wal', '-shm']) {
-      if (existsSync(`${place}${suffix}`)) renameSync(`${place}${suffix}`, `${before}${suffix}`);
-    }
-    keep(place, before);
-  }
-  renameSync(partial, place);
-  syncFile(dirname(place));
-  return before;
+}
+
+function removePartial(partial: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${partial}${suffix}`, { force: true });
 }
 
 /** Marks a copy as a backup, unless it says so already. It has no log beside it afterwards. */

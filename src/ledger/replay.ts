@@ -4,6 +4,7 @@ import type { LedgerContext } from './context.ts';
 import type { Imports } from './imports.ts';
 import { type PendingRow, pendingRecord } from './intake.ts';
 import type { Items } from './items.ts';
+import type { Restored } from './restored.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 import type { Staging } from './staging.ts';
 
@@ -16,7 +17,7 @@ export interface Replay {
 
 export function createReplay(
   { db }: LedgerContext,
-  { items, imports }: { items: Items; imports: Imports },
+  { items, imports, restored }: { items: Items; imports: Imports; restored: Restored },
   staging: Staging,
 ): Replay {
   const sql = {
@@ -86,6 +87,7 @@ export function createReplay(
         // that keeps its failures would repeat them for ever.
         sql.resend.run(transition('in_doubt', 'resend'), id);
         items.note(itemId, id, 'forced', null);
+        restored.wasAbsent(id);
         items.takeBack(itemId);
         // Where the item has moved on meanwhile, that goes out in its place.
         items.reconcile(itemId);

@@ -20,6 +20,11 @@ export interface Suspicion {
 export interface Restored {
   /** Why this write may have been made in the lost time, or null where it cannot. */
   suspicionOf(itemId: number, operation: Operation): Suspicion | null;
+  /**
+   * What this delivery is to create was not there before: it has just been created, or a person says so. That has to
+   * outlast the history of the item, which is pruned.
+   */
+  wasAbsent(deliveryId: number): void;
   /** A source was read as a whole: rows that come later were not there in the lost time. */
   sourceWasRead(runId: number): void;
   unprovenKinds(): ListableKind[];
@@ -29,12 +34,13 @@ export interface Restored {
 
 const LISTABLE: readonly ListableKind[] = ['product', 'material'];
 const RESTORED_AT = 'restored_at';
+const CREATES = "'product.create', 'material.create', 'bom_item.create'";
 
 export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>): Restored {
   const meta = createMeta(db);
   const sql = {
-    // 1 for a BOM item whose row was there before the lost time was over, and whose ends were, and of which nobody has said
-    // that it is not at the platform.
+    wasAbsent: db.prepare<[number], number>('SELECT was_absent FROM items WHERE id = ?').pluck(),
+    // 1 for a BOM item whose row was there before the lost time was over, and whose ends were.
     suspectPart: db
       .prepare<[{ itemId: number }], number>(
         `SELECT 1 FROM meta m WHERE m.name = '${RESTORED_AT}'
@@ -43,15 +49,14 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
            JOIN meta b ON b.name = 'restored_read:' || s.source
            WHERE i.id = @itemId AND r.id > CAST(b.value AS INTEGER))
          AND NOT EXISTS (
-           SELECT 1 FROM events e WHERE e.item_id = @itemId AND e.type = 'rejected' AND e.detail ->> 'code' = 'person'
-             AND e.at >= CAST(m.value AS INTEGER))
-         AND NOT EXISTS (
-           SELECT 1 FROM refs f JOIN items p ON p.kind = f.kind AND p.key = f.key JOIN deliveries d ON d.item_id = p.id
-           WHERE f.item_id = @itemId AND d.operation = p.kind || '.create' AND d.state = 'delivered'
-             AND d.settled_at >= CAST(m.value AS INTEGER)
-             AND NOT EXISTS (SELECT 1 FROM events e WHERE e.item_id = p.id AND e.delivery_id = d.id AND e.type IN ('read_back', 'person')))`,
+           SELECT 1 FROM refs f JOIN items p ON p.kind = f.kind AND p.key = f.key
+           WHERE f.item_id = @itemId AND p.was_absent = 1)`,
       )
       .pluck(),
+    setAbsent: db.prepare<[number]>(
+      `UPDATE items SET was_absent = 1
+       WHERE id = (SELECT item_id FROM deliveries WHERE id = ? AND operation IN (${CREATES}))`,
+    ),
     sourceOf: db.prepare<[number], string>('SELECT source FROM runs WHERE id = ?').pluck(),
     lastRecord: db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM records').pluck(),
     unbound: db
@@ -65,12 +70,16 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
 
   return {
     suspicionOf(itemId, operation) {
+      if (meta.get(RESTORED_AT) === null || sql.wasAbsent.get(itemId) === 1) return null;
       if (operation === 'bom_item.create') {
         return sql.suspectPart.get({ itemId }) === undefined ? null : { reason: RESTORED_PART, lookAt: null };
       }
       const kind = LISTABLE.find((one) => operation === `${one}.create`);
       if (kind === undefined || meta.get(proofOf(kind)) === null) return null;
       return { reason: RESTORED, lookAt: clock.now() };
+    },
+    wasAbsent(deliveryId) {
+      if (meta.get(RESTORED_AT) !== null) sql.setAbsent.run(deliveryId);
     },
     sourceWasRead(runId) {
       if (meta.get(RESTORED_AT) === null) return;
@@ -88,9 +97,8 @@ export function beginSuspicion(db: LedgerContext['db'], now: number): void {
   const meta = createMeta(db);
   db.prepare("DELETE FROM meta WHERE name LIKE 'restored\\_read:%' ESCAPE '\\'").run();
   for (const kind of LISTABLE) meta.set(`unproven:${kind}`, '1');
-  // After whatever the ledger has seen, also where the clock went back: a create from before must not pass for a later one.
-  const latest = db.prepare<[], number | null>('SELECT max(settled_at) FROM deliveries').pluck().get() ?? 0;
-  meta.set(RESTORED_AT, String(Math.max(now, latest + 1)));
+  db.prepare('UPDATE items SET was_absent = 0 WHERE was_absent = 1').run();
+  meta.set(RESTORED_AT, String(now));
 }
 
 const RESTORED: Reason = {

@@ -81,6 +81,9 @@ export const MIGRATIONS: readonly string[] = [
     missing_since INTEGER,
     -- 1 for a passport of which something was delivered since it was last judged
     stirred INTEGER NOT NULL DEFAULT 0,
+    -- 1 where it is known that the lost time of a restored ledger did not create it: it was created since, or a person has
+    -- said that it is not there
+    was_absent INTEGER NOT NULL DEFAULT 0,
     UNIQUE (kind, key)
   ) STRICT;
   CREATE INDEX items_stirred ON items (key) WHERE stirred = 1;

@@ -5,24 +5,29 @@ import type { Encode, EncodeImport, Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Fault } from '../lib/errors.ts';
+import { createClaims } from './claims.ts';
 import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
-import { createDeliveries } from './deliveries.ts';
+import { createDoubtful } from './doubtful.ts';
 import { createDue } from './due.ts';
 import { createFollowClock } from './follow-clock.ts';
+import { createFollowProfile } from './follow-profile.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { assertNotRestored, createHighWater, type HighWater } from './high-water.ts';
 import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
-import { acquireLock, type LedgerHolder } from './lock.ts';
+import { acquireLock, type LedgerHolder, type LedgerLock } from './lock.ts';
 import { createMeta, type Meta } from './meta.ts';
 import { createNamedDoubts } from './named-doubts.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
+import { createPutAside } from './put-aside.ts';
 import { createRecheck } from './recheck.ts';
 import { createReplay } from './replay.ts';
 import { createRestored } from './restored.ts';
+import { createSettles } from './settles.ts';
 import { createStaging } from './staging.ts';
 import { createViews } from './views.ts';
 
@@ -44,6 +49,8 @@ export interface SqliteLedger extends Ledger {
   /** Random, fixed for the file's life. */
   id: string;
   views: LedgerViews;
+  /** Why this process may write to the ledger no more, or null while it may: that never mends itself. */
+  lost(): Fault | null;
 }
 
 /**
@@ -71,7 +78,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       JSON.stringify({ pid: process.pid, command: options.command, since: new Date(clock.now()).toISOString() }),
     );
     const highWater = createHighWater(db, file, id);
-    return compose(db, { id, meta, highWater }, { ...options, epoch }, () => lock.release());
+    return compose(db, { id, meta, highWater, lock }, { ...options, epoch });
   } catch (error) {
     db?.close();
     lock.release();
@@ -116,13 +123,11 @@ export function bindTarget(bound: string, asked: string, file: string): void {
 
 function compose(
   db: Sqlite,
-  { id, meta, highWater }: { id: string; meta: Meta; highWater: HighWater },
+  { id, meta, highWater, lock }: { id: string; meta: Meta; highWater: HighWater; lock: LedgerLock },
   options: SqliteLedgerOptions & { epoch: string },
-  release: () => void,
 ): SqliteLedger {
   const { clock, profile, passportRules, epoch, target } = options;
-  const followClock = createFollowClock({ db, clock });
-  const context = { db, clock, followClock, profile, passportRules, epoch, target };
+  const context = { db, clock, profile, passportRules, epoch, target };
   const restored = createRestored(context);
   const items = createItems(context, restored);
   const intake = createIntake(context, restored);
@@ -130,17 +135,35 @@ function compose(
   const imports = createImports(context, options.encodeImport);
   const due = createDue(context);
   const passports = createPassports(context, items);
-  const deliveries = createDeliveries(context, { items, imports, passports }, options.encode);
-  const replay = createReplay(context, { items, imports }, staging);
+  const claims = createClaims(context, { imports, passports }, options.encode);
+  const settles = createSettles(context, { items, imports, passports, restored });
+  const putAside = createPutAside(context, { items, imports, settles });
+  const doubtful = createDoubtful(context, items);
+  const followProfile = createFollowProfile(context, items);
+  const replay = createReplay(context, { items, imports, restored }, staging);
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDoubts(context);
   const prune = createPrune(context);
-  const commit = createGroupCommit(db, highWater);
+  const commit = createGroupCommit(db, { highWater, lost: () => lock.lost() });
+  const followClock = createFollowClock({ db, clock, commit });
+
+  /** A read that compares times with the present. */
+  async function timely<T>(read: () => T): Promise<T> {
+    await followClock.notice();
+    return reading(read);
+  }
 
   return {
     id,
     views: createViews(db, passportRules),
-    recover: (settlingDelayMs) => commit.run(() => deliveries.recover(settlingDelayMs)),
+    lost: () => lock.lost(),
+    recover: (settlingDelayMs) =>
+      commit.run(() => {
+        followClock.atStart();
+        const voided = doubtful.voidLeases(settlingDelayMs);
+        followProfile();
+        return { voided };
+      }),
     startRun: (start) => commit.run(() => intake.startRun(start)),
     async stagePage(page) {
       const { changed, ids } = await commit.run(() => intake.stagePage(page));
@@ -150,27 +173,31 @@ function compose(
     },
     endStream: (end) => commit.run(() => intake.endStream(end)),
     endRun: (end) => commit.run(() => intake.endRun(end)),
-    pendingRecords: async (request) => intake.pendingRecords(request),
+    pendingRecords: async (request) => reading(() => intake.pendingRecords(request)),
     stage: (records) => commit.run(() => staging.stage(records)),
-    dueDeliveries: async (request) => due.list(request),
-    nextDueAt: async (request) => due.nextAt(request),
-    dueOperation: async (deliveryId) => due.operationOf(deliveryId),
-    countHeld: async (held) => due.countHeld(held),
-    claim: (deliveryId) => commit.run(() => deliveries.claim(deliveryId)),
-    settle: (settlement) => commit.run(() => deliveries.settle(settlement)),
-    settleImport: (settlement) => commit.run(() => deliveries.settleImport(settlement)),
-    doubtfulDeliveries: async (request) => deliveries.doubtful(request),
-    doubtsOf: async (name) => named.doubtsOf(name),
-    boundTo: async (kind, remoteId) => named.boundTo(kind, remoteId),
-    replayCandidates: async (request) => replay.candidates(request),
+    dueDeliveries: (request) => timely(() => due.list(request)),
+    nextDueAt: (request) => timely(() => due.nextAt(request)),
+    dueOperation: async (deliveryId) => reading(() => due.operationOf(deliveryId)),
+    countHeld: async (held) => reading(() => due.countHeld(held)),
+    claim: (deliveryId) => commit.run(() => claims.claim(deliveryId)),
+    settle: (settlement) => commit.run(() => settles.settle(settlement)),
+    putAside: (request) => commit.run(() => putAside(request)),
+    settleImport: (settlement) => commit.run(() => settles.settleImport(settlement)),
+    doubtfulDeliveries: (request) => timely(() => doubtful.list(request)),
+    doubtsOf: async (name) => reading(() => named.doubtsOf(name)),
+    boundTo: async (kind, remoteId) => reading(() => named.boundTo(kind, remoteId)),
+    replayCandidates: async (request) => reading(() => replay.candidates(request)),
     replay: (request) => commit.run(() => replay.replay(request)),
     forceDoubts: (request) => commit.run(() => replay.forceDoubts(request)),
     judgePassports: (request) => commit.run(() => passports.judge(request)),
     askForPassports: (request) => commit.run(() => passports.ask(request)),
     replayPassports: (request) => commit.run(() => passports.replay(request)),
-    recheckBlocked: (request) => commit.run(() => recheck(request)),
-    unprovenKinds: async () => restored.unprovenKinds(),
-    hasUnbound: async (kind, naturalKeys) => restored.hasUnbound(kind, naturalKeys),
+    async recheckBlocked(request) {
+      await followClock.notice();
+      return await commit.run(() => recheck(request));
+    },
+    unprovenKinds: async () => reading(() => restored.unprovenKinds()),
+    hasUnbound: async (kind, naturalKeys) => reading(() => restored.hasUnbound(kind, naturalKeys)),
     endProof: (kind) => commit.run(() => restored.endProof(kind)),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
@@ -180,8 +207,17 @@ function compose(
         highWater.close();
       } finally {
         db.close();
-        release();
+        lock.release();
       }
     },
   };
+}
+
+/** A read of the file: what SQLite or the disk has against it is the ledger's trouble. */
+function reading<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw ledgerFaultOf(error) ?? error;
+  }
 }

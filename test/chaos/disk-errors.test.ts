@@ -3,7 +3,7 @@ import { chaosSeed, scaled, seededRandom } from '../support/chaos.ts';
 import { documentIn } from '../support/cli.ts';
 import { createCutWorld } from '../support/cut-world.ts';
 import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { describeStrace, type Injection, runTraced } from '../support/strace.ts';
 
 // The disk refuses calls of a sync on the files of its ledger, from some call on: one call, a few, or all of them.
@@ -46,7 +46,7 @@ describeStrace('a disk that fails a sync with EIO', () => {
 
   it.each(['fsync', 'pwrite64'] as const)(
     'at %s for ever ends it with a clear error, and nothing is lost',
-    { ...covers('disk-error', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'), timeout },
+    { ...covers('disk-error', ...ORACLE), timeout },
     async (call) => {
       for (let time = 0; time < TIMES; time += 1) {
         const injection = { call, when: [draw(REACHED[call]), FOR_EVER], effect: 'EIO' } as const;
@@ -57,7 +57,7 @@ describeStrace('a disk that fails a sync with EIO', () => {
 
   it.each(['fsync', 'pwrite64'] as const)(
     'at %s once or for a while holds it up or ends it with a clear error, and nothing is lost or doubled',
-    { ...covers('disk-error', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'), timeout },
+    { ...covers('disk-error', ...ORACLE), timeout },
     async (call) => {
       for (let time = 0; time < TIMES; time += 1) {
         const first = draw(REACHED[call]);

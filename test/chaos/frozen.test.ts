@@ -14,8 +14,8 @@ import { covers } from '../support/reliability.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 const SOON = { timeout: 120_000 };
-/** More than can be under way at once: the doorbells of the rest are being heard when the freeze comes. */
-const COUNT = 100;
+/** More than can be in hand at once: doorbells of the rest are being heard when the freeze comes. */
+const COUNT = 300;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
 
 const HASTY = {

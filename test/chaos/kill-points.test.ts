@@ -7,7 +7,7 @@ import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
 import { startCli } from '../support/cli.ts';
 import { createCutWorld } from '../support/cut-world.ts';
 import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { type DiskCall, describeStrace, runTraced, straceAvailable } from '../support/strace.ts';
 
 // A sync is killed just before each call by which it writes to the files of its ledger, and finished by another one.
@@ -104,14 +104,12 @@ describeStrace('a sync that is killed at a write or an fsync of its ledger, and 
 
   it(
     'leaves nothing lost and nothing doubled where the API ignores keys',
-    { ...covers('write-cut', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'), ...full },
+    { ...covers('write-cut', ...ORACLE), ...full },
     () => visit(false, 300),
   );
 
-  it(
-    'leaves no doubt either where keys are honoured',
-    { ...covers('write-cut', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'), ...full },
-    () => visit(true, 300),
+  it('leaves no doubt either where keys are honoured', { ...covers('write-cut', ...ORACLE), ...full }, () =>
+    visit(true, 300),
   );
 });
 
@@ -121,7 +119,7 @@ if (!straceAvailable)
     it.each([false, true])(
       'leaves nothing lost and nothing doubled (keys honoured: %s)',
       {
-        ...covers('process-killed', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+        ...covers('process-killed', ...ORACLE),
         timeout: scaled(90_000, 3_600_000),
       },
       async (honoured) => {

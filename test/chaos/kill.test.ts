@@ -7,7 +7,7 @@ import { type CliProcess, cli, startCli } from '../support/cli.ts';
 import { allSkus, type Evidence, violations } from '../support/invariants.ts';
 import { type MortalSandbox, startMortalSandbox } from '../support/mortal-sandbox.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
@@ -156,7 +156,7 @@ describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
     describe(`with the queue ${queue}`, () => {
       it(
         'has each product, material, BOM item and passport once where keys are honoured',
-        covers(['process-killed', 'redis-killed', 'api-killed'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+        covers(['process-killed', 'redis-killed', 'api-killed'], ...ORACLE),
         async () => {
           await given(queue, true);
           await surviveCycles(announcedRandom());
@@ -178,17 +178,7 @@ describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
     describe(`with the queue ${queue}`, () => {
       it(
         'has each product, material and passport once under the default profile over an API that ignores keys, and lists interrupted BOM items',
-        covers(
-          ['process-killed', 'redis-killed', 'api-killed', 'keys-ignored'],
-          'I1',
-          'I2',
-          'I3',
-          'I4',
-          'I5',
-          'I6',
-          'I7',
-          'I8',
-        ),
+        covers(['process-killed', 'redis-killed', 'api-killed', 'keys-ignored'], ...ORACLE),
         async () => {
           await given(queue, false);
           await surviveCycles(announcedRandom());

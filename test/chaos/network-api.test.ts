@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
 import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
 import { text } from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { startTcpProxy, type TcpProxy, type Toxic } from '../support/tcp-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { through, type Weather } from '../support/weather.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 let world: World;
@@ -44,27 +44,6 @@ async function given({ keys }: { keys: 'honoured' | 'ignored' }): Promise<void> 
   world.write('dpp-sync.yaml', config.replace(world.baseUrl, `http://127.0.0.1:${proxy.port}`));
 }
 
-/** Syncs while the network fails in this way a few times, from the first connection on. */
-async function syncThrough(toxic: Toxic, { onMs, offMs }: { onMs: number; offMs: number }): Promise<SyncReport> {
-  const random = seededRandom(seed);
-  const over = new AbortController();
-  const weather = (async () => {
-    await vi.waitUntil(() => proxy.accepted() > 0 || over.signal.aborted, { timeout: 60_000, interval: 2 });
-    for (let bout = 0; bout < BOUTS && !over.signal.aborted; bout += 1) {
-      await proxy.set(toxic);
-      await systemClock.sleep(onMs * (0.5 + random()), over.signal);
-      await proxy.set();
-      await systemClock.sleep(offMs * (0.5 + random()), over.signal);
-    }
-  })();
-  try {
-    return await world.sync({ waitMs: 120_000 });
-  } finally {
-    over.abort();
-    await weather;
-  }
-}
-
 const sorted = (values: unknown[]) => values.map(text).toSorted();
 const numbered = (prefix: string) => sorted(Array.from({ length: COUNT }, (_, index) => `${prefix}${index + 1}`));
 
@@ -95,13 +74,6 @@ function expectAllOnce(report: SyncReport, keys: 'honoured' | 'ignored'): void {
   const bomEnd = keys === 'honoured' ? 'delivered' : 'or_doubted';
   const wanted = inDoubt > 0 ? [] : allSkus(SOURCE);
   expect(violations(evidenceOf(world, { source: SOURCE, bomItems: bomEnd, published: wanted })), why).toEqual([]);
-}
-
-interface Weather {
-  what: string;
-  toxic: Toxic;
-  onMs: number;
-  offMs: number;
 }
 
 /** What makes a request late and does no harm. */
@@ -141,9 +113,12 @@ function some(weathers: Weather[]): Weather[] {
   return IS_FULL || one === undefined ? weathers : [one];
 }
 
-async function staysWhole({ toxic, onMs, offMs }: Weather, keys: 'honoured' | 'ignored'): Promise<void> {
+async function staysWhole(weather: Weather, keys: 'honoured' | 'ignored'): Promise<void> {
   await given({ keys });
-  expectAllOnce(await syncThrough(toxic, { onMs, offMs }), keys);
+  const isAtWork = () => proxy.accepted() > 0;
+  const report = await through(weather, () => world.sync({ waitMs: 120_000 }), { proxy, bouts: BOUTS, seed, isAtWork });
+  expectAllOnce(report, keys);
+  const { toxic } = weather;
   if (toxic.kind !== 'latency' && toxic.kind !== 'slicer' && toxic.kind !== 'bandwidth' && toxic.kind !== 'slow-close')
     expect(proxy.harmed()).toBeGreaterThan(0);
 }
@@ -151,33 +126,21 @@ async function staysWhole({ toxic, onMs, offMs }: Weather, keys: 'honoured' | 'i
 const LIMIT = { timeout: 600_000 };
 
 describe('over a bad network to the platform, a sync loses and doubles nothing', LIMIT, () => {
-  it.each(some(SLOW))(
-    'when $what',
-    covers('network-slow', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
-    async (weather) => {
-      await staysWhole(weather, 'ignored');
-    },
-  );
+  it.each(some(SLOW))('when $what', covers('network-slow', ...ORACLE), async (weather) => {
+    await staysWhole(weather, 'ignored');
+  });
 
-  it.each(some(LOSSY))(
-    'when $what',
-    covers(['network-reset', 'answer-lost'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
-    async (weather) => {
-      await staysWhole(weather, 'ignored');
-    },
-  );
+  it.each(some(LOSSY))('when $what', covers(['network-reset', 'answer-lost'], ...ORACLE), async (weather) => {
+    await staysWhole(weather, 'ignored');
+  });
 
-  it.each(some(DOWN))(
-    'when $what',
-    covers('network-down', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
-    async (weather) => {
-      await staysWhole(weather, 'ignored');
-    },
-  );
+  it.each(some(DOWN))('when $what', covers('network-down', ...ORACLE), async (weather) => {
+    await staysWhole(weather, 'ignored');
+  });
 
   it.each(IS_FULL ? [...LOSSY, ...DOWN] : [])(
     'and delivers every BOM item where keys are honoured, when $what',
-    covers(['network-reset', 'network-down'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers(['network-reset', 'network-down'], ...ORACLE),
     async (weather) => {
       await staysWhole(weather, 'honoured');
     },

@@ -7,7 +7,7 @@ import { type CutWorld, createCutWorld } from '../support/cut-world.ts';
 import { type DiskEvent, readDiskRecording } from '../support/disk-recording.ts';
 import { createLossyDisk, writeFiles } from '../support/lossy-disk.ts';
 import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { type DiskCall, describeStrace, runTraced } from '../support/strace.ts';
 
 // A power cut takes the process and whatever was not fsynced. The calls of a sync on the files of its ledger are recorded
@@ -181,7 +181,7 @@ describeStrace('a power cut', () => {
     ['there is no doubt left where keys are honoured', true],
   ])(
     'amid the work is made up for by the next sync: %s',
-    { ...covers('power-cut', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'), timeout: scaled(90_000, 1_800_000) },
+    { ...covers('power-cut', ...ORACLE), timeout: scaled(90_000, 1_800_000) },
     async (_, honoured) => {
       const random = seededRandom(chaosSeed());
       for (let cut = 0; cut < KILLED; cut += 1) {
@@ -194,7 +194,7 @@ describeStrace('a power cut', () => {
   );
 
   it('takes nothing back that a process has stored after another one, to which the disk had failed an fsync', {
-    ...covers(['power-cut', 'disk-error'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    ...covers(['power-cut', 'disk-error'], ...ORACLE),
     timeout: scaled(90_000, 1_800_000),
   }, async () => {
     const random = seededRandom(chaosSeed());

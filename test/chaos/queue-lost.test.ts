@@ -9,7 +9,7 @@ import { scaled } from '../support/chaos.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
 
@@ -91,7 +91,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
 
     it(
       'costs nothing and doubles nothing when it is wiped or restarts empty, again and again',
-      covers('queue-lost', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+      covers('queue-lost', ...ORACLE),
       async () => {
         const random = announcedRandom();
         const losses = scaled(4, 60);
@@ -107,7 +107,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
 
     it(
       'holds the work up while it is out of memory, says so, and goes on by itself',
-      covers('redis-memory', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+      covers('redis-memory', ...ORACLE),
       async () => {
         const random = announcedRandom();
         const shortages = scaled(2, 30);
@@ -134,7 +134,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
 
     it(
       'gives up with a fault that says what is wrong when memory does not return in time, and loses nothing',
-      covers('redis-memory', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+      covers('redis-memory', ...ORACLE),
       async () => {
         const syncing = world.sync({ waitMs: 1_500 });
         await untilWrites(1, syncing);
@@ -146,20 +146,16 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       },
     );
 
-    it(
-      'loses nothing that it evicts',
-      covers('queue-lost', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
-      async () => {
-        const syncing = world.sync({ waitMs: 60_000 });
-        await untilWrites(1, syncing);
-        // Whatever is added from here on costs another key, be it a job or the list of those that wait.
-        await setMemory({ bytes: await usedBytes(), policy: 'allkeys-random' });
-        await untilWrites(WRITES / 2, syncing);
-        expect(Number(/evicted_keys:(\d+)/.exec(await admin.info('stats'))?.[1])).toBeGreaterThan(0);
-        await setMemory({ bytes: 0 });
-        expectEverythingOnce(await syncing);
-      },
-    );
+    it('loses nothing that it evicts', covers('queue-lost', ...ORACLE), async () => {
+      const syncing = world.sync({ waitMs: 60_000 });
+      await untilWrites(1, syncing);
+      // Whatever is added from here on costs another key, be it a job or the list of those that wait.
+      await setMemory({ bytes: await usedBytes(), policy: 'allkeys-random' });
+      await untilWrites(WRITES / 2, syncing);
+      expect(Number(/evicted_keys:(\d+)/.exec(await admin.info('stats'))?.[1])).toBeGreaterThan(0);
+      await setMemory({ bytes: 0 });
+      expectEverythingOnce(await syncing);
+    });
   });
 
   describe('under a daemon', () => {

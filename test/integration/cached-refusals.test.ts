@@ -6,10 +6,12 @@ import type { Runtime } from '../../src/daemon/runtime.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { text } from '../support/ledger.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
+const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
@@ -58,6 +60,7 @@ async function given(options: {
 }): Promise<void> {
   const { idempotency, publish } = options;
   world = await createWorld({
+    queue: queue(),
     config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish } },
     files: smallFiles(options.export ?? SMALL),
     sandbox: {

@@ -1,16 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli } from '../support/cli.ts';
 import { text } from '../support/ledger.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
+const queue = quickQueue();
 let world: World;
 
 beforeAll(async () => {
   // The gate of P3 stays shut, and line 3, of the product P2, has no usable quantity.
   const lines = SMALL.lines.map((line) => (line.id === '3' ? { ...line, quantity: 'much' } : line));
   world = await createWorld({
+    queue: queue(),
     config: { sources: SMALL_SOURCES },
     files: smallFiles({ ...SMALL, lines }),
     sandbox: { gates: { materialData: { enabled: false }, review: { enabled: true, match: 'SKU-P3' } } },

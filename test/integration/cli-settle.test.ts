@@ -102,6 +102,21 @@ describe('dpp-sync settle', () => {
     expect(json()).toMatchObject({ error: { code: 'usage', message: expect.stringContaining('"P1" already') } });
   });
 
+  it.each(['', '.', '..', '/api/products/12/', 'a b', 'a\nb', 'dpp_test0123456789abcdefghij', 'x'.repeat(256)])(
+    'ends with 2 for "%s", which is no id, and settles nothing',
+    async (id) => {
+      for (const key of ['P1', 'M1']) {
+        const { exitCode, json, stdout } = await settle(key, '--delivered', `--id=${id}`);
+        expect(exitCode).toBe(2);
+        expect(json()).toMatchObject({ error: { code: 'usage', message: expect.stringMatching(/^--id .* is no id/) } });
+        expect(stdout).not.toContain('dpp_test0123456789');
+      }
+      expect((await runHere(['items', '--state', 'in_doubt', '-c', world.configFile, '--json'])).stdout).toContain(
+        'P1',
+      );
+    },
+  );
+
   it('asks which one is meant where several are in doubt', async () => {
     await withLedger(world, async (ledger) => {
       await pullRows(ledger, { stream: 'more', rows: [row('X')] });

@@ -1,16 +1,20 @@
+import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { createBreaker } from '../../src/delivery/breaker.ts';
 import { createPacer } from '../../src/delivery/pacer.ts';
 import { createRateController } from '../../src/delivery/rate-controller.ts';
 import type { Signal } from '../../src/delivery/signal.ts';
+import { fault } from '../../src/domain/faults.ts';
 import type { Verdict } from '../../src/domain/ports/ledger.ts';
+import { createFollowClock } from '../../src/ledger/follow-clock.ts';
+import { readMark } from '../../src/ledger/high-water.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createHealth } from '../../src/observe/health.ts';
 import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
 import { createLedgerFixture, items, type LedgerFixture, mapRows, product, pullRows, row } from '../support/ledger.ts';
 import { createManualClock } from '../support/manual-clock.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
 
@@ -29,7 +33,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
   afterEach(() => fixture.remove());
 
   /** One delivery that was attempted, with a verdict that has it wait for half a minute. */
-  async function waiting(kind: 'retry' | 'doubt'): Promise<void> {
+  async function waiting(kind: 'retry' | 'doubt' | 'blocked'): Promise<void> {
     fixture = createLedgerFixture();
     const { ledger, clock } = fixture;
     await pullRows(ledger, { rows: [row('A')] });
@@ -39,8 +43,12 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     await ledger.claim(deliveryId);
     const at = clock.now() + MINUTE / 2;
     const reason = { code: 'timeout', message: 'No answer came.' };
-    const verdict: Verdict =
-      kind === 'retry' ? { kind, dueAt: at, spend: true, reason } : { kind, nextLookAt: at, spend: true, reason };
+    const verdicts: Record<typeof kind, Verdict> = {
+      retry: { kind: 'retry', dueAt: at, spend: true, reason },
+      doubt: { kind: 'doubt', nextLookAt: at, spend: true, reason },
+      blocked: { kind: 'blocked', recheckAt: at, reason: { code: 'gate', message: 'No.' } },
+    };
+    const verdict = verdicts[kind];
     await ledger.settle({ deliveryId, verdict });
   }
   const due = async () => (await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 })).length;
@@ -67,6 +75,48 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
       expect(await doubtful()).toBe(0);
       fixture.clock.advance(1);
       expect(await doubtful()).toBe(1);
+    },
+  );
+
+  it('asks what a gate has blocked again when it was to', covers('clock-jump', 'I5'), async () => {
+    await waiting('blocked');
+    const recheck = async () => (await fixture.ledger.recheckBlocked({ limit: 10 })).staged;
+    fixture.clock.jump(ms);
+    expect(await recheck()).toBe(0);
+    fixture.clock.advance(MINUTE / 2 - 1);
+    expect(await recheck()).toBe(0);
+    fixture.clock.advance(1);
+    expect(await recheck()).toBe(1);
+  });
+
+  it('counts the commit in which it follows', covers('clock-jump', 'I8'), async () => {
+    await waiting('doubt');
+    const before = readMark(fixture.file)?.generation ?? 0;
+    expect(await doubtful()).toBe(0);
+    expect(readMark(fixture.file)?.generation).toBe(before);
+    fixture.clock.jump(ms);
+    // Two reads at once notice the same jump, and follow it once.
+    expect(await Promise.all([doubtful(), due()])).toEqual([0, 0]);
+    expect(readMark(fixture.file)?.generation).toBe(before + 1);
+    expect(await waitMs()).toBe(MINUTE / 2);
+  });
+
+  it(
+    'follows it later where the disk was full when it was noticed',
+    covers(['clock-jump', 'disk-full'], 'I5'),
+    async () => {
+      await waiting('doubt');
+      const db = new Database(fixture.file);
+      const full = fault('ledger.unwritable', 'The ledger cannot be written.');
+      const answers = [() => Promise.reject(full)];
+      const commit = { run: async <T>(write: () => T): Promise<T> => (await answers.pop()?.()) ?? write() };
+      const followClock = createFollowClock({ db, clock: fixture.clock, commit });
+      fixture.clock.jump(ms);
+      await expect(followClock.notice()).rejects.toBe(full);
+      await followClock.notice();
+      const dueAt = db.prepare<[], number>('SELECT due_at FROM deliveries').pluck().get();
+      db.close();
+      expect((dueAt ?? 0) - fixture.clock.now()).toBe(MINUTE / 2);
     },
   );
 
@@ -104,7 +154,7 @@ describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
           sent.push(name);
           return { value: name, signal };
         },
-        { abort: new AbortController().signal, wanted: async () => true },
+        { delivery: 1, abort: new AbortController().signal, wanted: async () => true },
       );
     await send('first', { kind: 'throttled', retryAfterMs: MINUTE });
     const second = send('second', { kind: 'answered', by: 'write' });
@@ -157,7 +207,7 @@ describe('a sync', () => {
 
   it(
     'loses and doubles nothing while the clock is set to and fro, with answers that get lost',
-    covers(['clock-jump', 'answer-lost'], 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers(['clock-jump', 'answer-lost'], ...ORACLE),
     async () => {
       const { clock, setBy } = wrongClock();
       world = await createWorld({

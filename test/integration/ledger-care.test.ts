@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Profile } from '../../src/domain/profile.ts';
 import { backUpLedger } from '../../src/ledger/backup.ts';
+import { putInPlace } from '../../src/ledger/put-in-place.ts';
 import { restoreLedger } from '../../src/ledger/restore.ts';
 import { SOUND_CHECKS } from '../../src/ledger/sound-checks.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
@@ -298,6 +299,15 @@ describe('a ledger that was put back', () => {
     change(beside('backup.db'), "UPDATE meta SET value = 'https://elsewhere.example.com' WHERE name = 'target'");
     expect(() => restore(beside('backup.db'))).toThrow(/belongs to https:\/\/elsewhere/);
     expect(readFileSync(fixture.file)).toEqual(before);
+    expect(await reopens()).toBe('opened');
+  });
+
+  it('leaves no half of a copy behind where it cannot be put in place', async () => {
+    backup(beside('backup.db'));
+    await fixture.ledger.close();
+    const keepAs = beside('no-such-folder/former.db');
+    expect(() => putInPlace(beside('backup.db'), { place: fixture.file, keepAs, now: 0 })).toThrow(/ENOENT/);
+    expect(readdirSync(beside('.')).filter((name) => name.includes('.part'))).toEqual([]);
     expect(await reopens()).toBe('opened');
   });
 });

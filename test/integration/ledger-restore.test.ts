@@ -9,7 +9,7 @@ import { runHere } from '../support/cli-here.ts';
 import { evidenceOf, violations } from '../support/invariants.ts';
 import { text } from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
-import { covers } from '../support/reliability.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
 import { largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
 
@@ -68,7 +68,7 @@ function unproven(): unknown[] {
 describe('a ledger that is restored from a backup', () => {
   it(
     'doubles nothing that was written since, and has every update at the API after one sync',
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       await world.sync();
       expect((await command('ledger', 'backup', backupFile())).json()).toMatchObject({
@@ -125,7 +125,7 @@ describe('a ledger that is restored from a backup', () => {
 
   it(
     'brings a sync that was at work during the backup to the same end',
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       const count = 40;
       exportNow(largeExport(count));
@@ -149,7 +149,7 @@ describe('a ledger that is restored from a backup', () => {
 
   it(
     'goes on looking while the API has something that it does not know',
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       await world.sync();
       await command('ledger', 'backup', backupFile());
@@ -172,7 +172,7 @@ describe('a ledger that is restored from a backup', () => {
 
   it(
     'publishes no passport twice that was initialised or published since',
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       configure({ init: 'when-complete', publish: 'auto' });
       await world.sync();
@@ -194,7 +194,7 @@ describe('a ledger that is restored from a backup', () => {
 
   it(
     "takes a person's word on a passport as of the backup, until it is given again",
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       configure({ init: 'when-complete', publish: 'manual' });
       await world.sync();
@@ -209,7 +209,7 @@ describe('a ledger that is restored from a backup', () => {
 
   it(
     'is refused by what would write it, with the way on, and shown by what reads it',
-    covers('ledger-restored', 'I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'),
+    covers('ledger-restored', ...ORACLE),
     async () => {
       await world.sync();
       await command('ledger', 'backup', backupFile());
@@ -225,4 +225,58 @@ describe('a ledger that is restored from a backup', () => {
       expect((await world.sync()).fault).toBe(null);
     },
   );
+
+  it(
+    'sends a BOM item for which a person vouches, once and however long its history has grown',
+    covers('ledger-restored', ...ORACLE),
+    async () => {
+      await world.sync();
+      await command('ledger', 'backup', backupFile());
+      const added = ['5', '6'].map((id) => ({ id, product: 'P1', material: 'M2', quantity: id }));
+      exportNow({ lines: [...SMALL.lines, ...added] });
+      await command('ledger', 'restore', backupFile());
+      expect((await world.sync()).items.bom_item).toEqual({ delivered: 4, in_doubt: 2 });
+
+      const forced = await command('replay', '--key', '5', '--force');
+      expect(forced.json()).toMatchObject({ items: { bom_item: { delivered: 5, in_doubt: 1 } } });
+
+      expect((await command('settle', '6', '--rejected')).exitCode).toBe(0);
+      await pruneWithLongHistory('6');
+      expect((await command('replay', '--key', '6')).json()).toMatchObject({
+        ok: true,
+        items: { bom_item: { delivered: 6 } },
+      });
+      expect(world.contents().bomItems).toHaveLength(6);
+    },
+  );
+
+  it(
+    'asks nobody of the parts of what was created since, however long that has been changing',
+    covers('ledger-restored', 'I5', 'I6'),
+    async () => {
+      await world.sync();
+      await command('ledger', 'backup', backupFile());
+      await command('ledger', 'restore', backupFile());
+      const products = [...SMALL.products, { id: 'P4', name: 'Cable' }];
+      const partOfIt = (quantity: string) => ({ id: '5', product: 'P4', material: 'M1', quantity });
+      exportNow({ products, lines: [...SMALL.lines, partOfIt('much')] });
+      expect((await world.sync()).quarantined).toBe(1);
+      await pruneWithLongHistory('P4');
+      exportNow({ products, lines: [...SMALL.lines, partOfIt('1')] });
+      expect((await world.sync()).items.bom_item).toEqual({ delivered: 5 });
+    },
+  );
 });
+
+/** As after years: everything of the item's history that is not kept for good is gone. */
+async function pruneWithLongHistory(key: string): Promise<void> {
+  const db = new Database(join(world.folder, 'data/ledger.db'));
+  const { id } = db.prepare<[string], { id: number }>('SELECT id FROM items WHERE key = ?').get(key) ?? { id: 0 };
+  const note = db.prepare("INSERT INTO events (item_id, at, type) VALUES (?, 0, 'doubt')");
+  for (let count = 0; count < 60; count += 1) note.run(id);
+  db.prepare("DELETE FROM deliveries WHERE item_id = ? AND state = 'delivered'").run(id);
+  db.close();
+  const runtime = await world.open();
+  await runtime.ledger.prune();
+  await runtime.close();
+}

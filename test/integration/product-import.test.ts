@@ -144,6 +144,9 @@ describe('changed products', () => {
   });
 });
 
+/** Nothing is sent again before the platform is known to be there. */
+const ASKED_FIRST = { 'product.list': 1 };
+
 describe('a bad row costs only itself', () => {
   it('where the answer tells the rows apart', async () => {
     await delivered(4);
@@ -229,7 +232,7 @@ describe('an import without a usable answer', () => {
     const faults = [{ operation: 'product.import' as const, kind: 'reset-after' as const, count: 1 }];
     await delivered(3, { idempotency: 'ignored', faults });
     await change(3);
-    expect(world.requests()).toEqual({ 'product.import': 2 });
+    expect(world.requests()).toEqual({ 'product.import': 2, ...ASKED_FIRST });
     expect(world.names()).toEqual(names(3));
     expect(states()).toEqual({ delivered: 3 });
   });
@@ -256,7 +259,7 @@ describe('an import without a usable answer', () => {
     expect(states()).toEqual({ in_doubt: 3 });
     await change(3, (id) => (id === '2' ? { name: 'Newest' } : renewed(id)));
     expect(world.names()).toEqual({ ...names(3), 'SKU-2': 'Newest' });
-    expect(world.requests()).toEqual({ 'product.import': 3 });
+    expect(world.requests()).toEqual({ 'product.import': 3, ...ASKED_FIRST });
   });
 
   it('is finished after the process that sent it has ended', async () => {
@@ -267,7 +270,7 @@ describe('an import without a usable answer', () => {
     await world.reopen();
     expect(states()).toEqual({ in_doubt: 3 });
     await world.drain();
-    expect(world.requests()).toEqual({ 'product.import': 1 });
+    expect(world.requests()).toEqual({ 'product.import': 1, ...ASKED_FIRST });
     expect(world.names()).toEqual(names(3));
   });
 });

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { text } from '../support/ledger.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
@@ -18,6 +19,7 @@ const OPEN_GATES = {
 const SOON = { timeout: 60_000 };
 const EVERYTHING = ['read', 'write', 'publish'] as const;
 
+const queue = quickQueue();
 let world: World;
 
 function grant(...scopes: Scope[]): void {
@@ -26,6 +28,7 @@ function grant(...scopes: Scope[]): void {
 
 async function given(options: { scopes?: Scope[]; config?: object; sandbox?: SandboxOptions } = {}): Promise<void> {
   world = await createWorld({
+    queue: queue(),
     config: { sources: SMALL_SOURCES, ...options.config },
     files: smallFiles(SMALL),
     sandbox: { gates: OPEN_GATES, ...options.sandbox },

@@ -8,9 +8,12 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { text } from '../support/ledger.ts';
+import { quickQueue } from '../support/quick-queue.ts';
+import { covers } from '../support/reliability.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
+const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
@@ -23,6 +26,7 @@ async function given(
   options: { export?: SmallExport; sandbox?: SandboxOptions; profile?: Record<string, unknown> } = {},
 ): Promise<void> {
   world = await createWorld({
+    queue: queue(),
     config: { sources: SMALL_SOURCES },
     files: smallFiles(options.export ?? SMALL),
     sandbox: options.sandbox ?? {},
@@ -266,9 +270,12 @@ describe('when answers are lost', () => {
     world.write('dpp-sync.yaml', config.replace('"SKU-" + row.ID', '"NEW-" + row.ID'));
     world.sandbox.faults.clear();
     const report = await world.sync();
-    const skus = world.contents().products.map(({ sku }) => text(sku).slice(4));
-    expect(skus.toSorted(byText)).toEqual(['P1', 'P2', 'P3']);
-    expect(report.items.product).toMatchObject({ blocked: 1 });
+    const skus = world.contents().products.map(({ sku }) => text(sku));
+    expect(skus.map((sku) => sku.slice(4)).toSorted(byText)).toEqual(['P1', 'P2', 'P3']);
+    // Those that had arrived under the old SKU cannot be renamed.
+    const old = skus.filter((sku) => sku.startsWith('SKU-')).length;
+    expect(old).toBeGreaterThan(0);
+    expect(report.items.product?.blocked).toBe(old);
   });
 
   it('keeps what the API has said while the ledger cannot be written', async () => {
@@ -294,6 +301,50 @@ describe('when answers are lost', () => {
     expect(report.items).toMatchObject({ product: { delivered: 2, parked: 1 } });
     expect(world.requests()).toMatchObject({ 'product.create': 5 });
   });
+
+  it('parks a dozen that never get a clear answer, and ends', covers('bad-row', 'I5'), async () => {
+    const ids = Array.from({ length: 12 }, (_, index) => `P${index}`);
+    await given({
+      export: { products: ids.map((id) => ({ id, name: `Name ${id}` })), materials: [], lines: [] },
+      sandbox: {
+        faults: [{ operation: 'product.create', kind: 'status', status: 500, effect: 'none' }],
+      },
+    });
+    const report = await world.sync({ waitMs: 2000 });
+    expect([report.fault, report.items.product]).toEqual([null, { parked: 12 }]);
+  });
+
+  it('takes the pause before a look for no silence of the API', covers('api-down', 'I5'), async () => {
+    await given({
+      export: { products: SMALL.products.slice(0, 1), materials: [], lines: [] },
+      sandbox: { faults: [{ operation: 'product.create', kind: 'reset-before', match: 'SKU-P1', count: 1 }] },
+      profile: { settlingDelayMs: { reset: 1500, timeout: 1500 } },
+    });
+    const report = await world.sync({ waitMs: 300 });
+    expect([report.fault, exitCodeOf(report)]).toEqual([null, 0]);
+  });
+
+  it(
+    'gives up on a list that cannot be read, with what waits for it in doubt',
+    covers('server-error', 'I5', 'I6'),
+    async () => {
+      await given({
+        sandbox: {
+          faults: [
+            { operation: 'product.create', kind: 'reset-after', match: 'SKU-P1', count: 1 },
+            { operation: 'product.list', kind: 'status', status: 500 },
+          ],
+        },
+      });
+      const report = await world.sync({ waitMs: 500 });
+      expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
+      expect(report.fault?.message).toContain('list of products could not be read');
+      expect(report.items.product).toEqual({ delivered: 2, in_doubt: 1 });
+      world.sandbox.faults.clear();
+      expect(exitCodeOf(await world.sync())).toBe(0);
+      expect(contents()).toEqual(ALL);
+    },
+  );
 });
 
 describe('when the API does not want', () => {
@@ -306,6 +357,22 @@ describe('when the API does not want', () => {
     expect(report.requests.throttled).toBeGreaterThan(0);
     expect(report.requests.sent).toBe(9 + report.requests.throttled);
   });
+
+  it(
+    'gives up on an API that asks to wait for ever, with everything still due',
+    covers('throttled', 'I5'),
+    async () => {
+      await given({
+        sandbox: { faults: [{ operation: '*', kind: 'status', status: 429, retryAfterSeconds: 1 }] },
+      });
+      const begun = performance.now();
+      const report = await world.sync({ waitMs: 300 });
+      expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
+      expect(report.fault?.message).toContain('429');
+      expect(performance.now() - begun).toBeGreaterThan(1300);
+      expect(report.items.product).toEqual({ due: 3 });
+    },
+  );
 
   it('keeps everything due with a key that is no good, and never shows it', async () => {
     await given();

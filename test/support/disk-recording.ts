@@ -7,9 +7,10 @@ export type DiskEvent =
   | { type: 'append'; path: string; bytes: Buffer }
   | { type: 'truncate'; path: string; size: number };
 
-const CALL = /^(\d+) (\w+)\((.*)\) += (-?\d+|\?)/;
-const UNFINISHED = /^(\d+) (\w+\(.*) <unfinished \.\.\.>$/;
-const RESUMED = /^(\d+) <\.\.\. \w+ resumed>(.*)$/;
+// Process ids are set in a column, so that short ones are followed by more than one space.
+const CALL = /^(\d+) +(\w+)\((.*)\) += (-?\d+|\?)/;
+const UNFINISHED = /^(\d+) +(\w+\(.*) <unfinished \.\.\.>$/;
+const RESUMED = /^(\d+) +<\.\.\. \w+ resumed>(.*)$/;
 
 /** Reads what `runTraced` has recorded, in the order in which the calls ended. What was cut off had no effect. */
 export function readDiskRecording(file: string): DiskEvent[] {

@@ -16,6 +16,8 @@ const CONTAINER_IMAGE = 'redis:7-alpine';
 /** How a Redis can be had here, found once per test file. */
 const redisSource: 'binary' | 'container' | undefined = await findRedis();
 export const redisAvailable = redisSource !== undefined;
+/** Whether it is a program of this machine, which other programs can run and trace. */
+export const redisTraceable = redisSource === 'binary';
 
 /**
  * A `describe` that is skipped, saying how to get Redis, where there is none, and that fails there when
@@ -37,6 +39,11 @@ export interface RedisOptions {
   password?: string;
   /** Further settings, as `{ maxmemory: '10mb', 'maxmemory-policy': 'allkeys-lru' }`. */
   settings?: Record<string, string>;
+  /**
+   * The beginning of a command line that the server is run by, given the folder of its data; it may end it before it is
+   * ready. `restart` does without. Only where Redis is `redisTraceable`.
+   */
+  under?: (folder: string) => string[];
 }
 
 export interface RedisServer {
@@ -45,6 +52,8 @@ export interface RedisServer {
   port: number;
   /** Of the server; undefined when it runs in a container. */
   pid(): number | undefined;
+  /** Waits for the end of the server that was started last, and gives the signal that ended it; never in a container. */
+  ended(): Promise<NodeJS.Signals | null>;
   /** Ends it at once, as a crash would. Its data stay for `restart`. */
   kill(): Promise<void>;
   /** Starts it again on the same port with the data that it wrote. */
@@ -56,7 +65,7 @@ export interface RedisServer {
 /** Starts a Redis of one's own on a free port, with a directory of its own. */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const port = await freePort();
-  const { appendonly = false, password, settings = {} } = options;
+  const { appendonly = false, password, settings = {}, under } = options;
   const all: Record<string, string> = {
     save: '',
     appendonly: appendonly ? 'yes' : 'no',
@@ -64,44 +73,61 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     ...settings,
   };
   const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
-  const server = redisSource === 'container' ? await startContainer(port, args) : await startBinary(port, args);
+  if (under && !redisTraceable) throw new Error('A Redis in a container cannot be run under a command.');
+  const server = redisSource === 'container' ? await startContainer(port, args) : await startBinary(port, args, under);
   const credentials = password === undefined ? '' : `:${encodeURIComponent(password)}@`;
   return { ...server, port, url: `redis://${credentials}127.0.0.1:${port}` };
 }
 
-type Control = Pick<RedisServer, 'pid' | 'kill' | 'restart' | 'stop'>;
+type Control = Pick<RedisServer, 'pid' | 'ended' | 'kill' | 'restart' | 'stop'>;
 
-async function startBinary(port: number, args: string[]): Promise<Control> {
+async function startBinary(port: number, args: string[], under?: RedisOptions['under']): Promise<Control> {
   const directory = await mkdtemp(join(tmpdir(), 'dpp-sync-redis-'));
-  const start = async (): Promise<ChildProcess> => {
-    const child = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', directory, ...args], {
-      stdio: 'ignore',
+  const own = ['redis-server', '--port', `${port}`, '--bind', '127.0.0.1', '--dir', directory, ...args];
+  const start = async (before: string[]): Promise<Started> => {
+    const [command = '', ...rest] = [...before, ...own];
+    const isWrapped = before.length > 0;
+    // What runs the server does not pass a SIGKILL on to it: both are then one group, which is killed as a whole.
+    const child = spawn(command, rest, { stdio: 'ignore', detached: isWrapped });
+    const kill = () => {
+      if (child.pid !== undefined && !hasEnded(child)) process.kill(isWrapped ? -child.pid : child.pid, 'SIGKILL');
+    };
+    process.once('exit', kill);
+    const ended = once(child, 'exit').then(([, signal]) => {
+      process.off('exit', kill);
+      return signal as NodeJS.Signals | null;
     });
-    const killWithTests = () => child.kill('SIGKILL');
-    process.once('exit', killWithTests);
-    child.once('exit', () => process.off('exit', killWithTests));
-    await untilReady(port);
-    return child;
+    await untilReady(port, isWrapped ? () => hasEnded(child) : undefined);
+    return { pid: child.pid, kill, ended };
   };
-  let child = await start();
+  let server = await start(under?.(directory) ?? []);
   const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exit = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exit;
+    server.kill();
+    await server.ended;
   };
   return {
-    pid: () => child.pid,
+    pid: () => server.pid,
+    ended: () => server.ended,
     kill,
     async restart() {
       await kill();
-      child = await start();
+      server = await start([]);
     },
     async stop() {
       await kill();
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+interface Started {
+  pid: number | undefined;
+  kill: () => void;
+  ended: Promise<NodeJS.Signals | null>;
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 async function startContainer(port: number, args: string[]): Promise<Control> {
@@ -112,6 +138,7 @@ async function startContainer(port: number, args: string[]): Promise<Control> {
   await untilReady(port);
   return {
     pid: () => undefined,
+    ended: () => new Promise(() => undefined),
     kill: async () => void (await container.stop({ remove: false, timeout: 0 })),
     async restart() {
       await container.restart();
@@ -143,9 +170,9 @@ async function freePort(): Promise<number> {
 }
 
 /** Redis answers a PING once it has read its data; asking is the only way to know. */
-async function untilReady(port: number): Promise<void> {
+async function untilReady(port: number, mayHaveEnded: () => boolean = () => false): Promise<void> {
   const giveUpAt = Date.now() + READY_WITHIN_MS;
-  while (!(await answersPing(port))) {
+  while (!(mayHaveEnded() || (await answersPing(port)))) {
     if (Date.now() > giveUpAt) throw new Error(`redis-server did not answer on port ${port}.`);
     await delay(20);
   }

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FAULTS, type Fault, type Invariant } from './reliability.ts';
+import { FAULTS, type Fault, type Invariant, ORACLE } from './reliability.ts';
 
 const INVARIANTS: Record<Invariant, string> = {
   I1: 'the cursor moves only with its page',
@@ -44,6 +44,7 @@ function testsIn(file: string): CoveringTest[] {
     const title = [...suitesAround(text, index), own].join(' ').replaceAll(/%\w|\$\w+|\$\{\w+\}/g, '…');
     const names = [...inner.matchAll(/'([^']+)'/g)].map(([, name = '']) => name);
     const invariants = names.filter((name): name is Invariant => name in INVARIANTS);
+    if (inner.includes('...ORACLE')) invariants.push(...ORACLE);
     const faults = names.filter((name): name is Fault => name in FAULTS);
     return { file, title: title.replaceAll(/\\(.)/gs, '$1'), faults, invariants };
   });

@@ -52,7 +52,8 @@ export interface TraceOptions {
 
 /** Runs Node on these arguments under strace, to its end. */
 export function runTraced(args: readonly string[], options: TraceOptions): Promise<Traced> {
-  const child = spawn('strace', [...straceArgs(options), process.execPath, ...args], {
+  const [command = '', ...traced] = straceCommand(options);
+  const child = spawn(command, [...traced, process.execPath, ...args], {
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -71,9 +72,14 @@ export function runTraced(args: readonly string[], options: TraceOptions): Promi
   });
 }
 
-function straceArgs({ paths, inject = [], recording }: TraceOptions): string[] {
+/**
+ * The beginning of a command line that runs the rest of it traced. A signal that ends the program ends strace as well, in
+ * the same way; strace itself passes none on to it.
+ */
+export function straceCommand({ paths, inject = [], recording }: Omit<TraceOptions, 'env'>): string[] {
   const calls = recording === undefined ? DISK_CALLS : [...DISK_CALLS, 'openat'];
   return [
+    'strace',
     // All threads. Not `--seccomp-bpf`, which is faster: a kernel may let a call through then that was to end the process.
     '-f',
     '-qqq',

@@ -15,6 +15,7 @@ import { createRateController } from '../../src/delivery/rate-controller.ts';
 import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
 import { createTargetGate } from '../../src/delivery/target-gate.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import type { Encode } from '../../src/domain/ports/ledger.ts';
 import type { SentWrite, Target } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
@@ -49,6 +50,8 @@ export interface VirtualWorld {
   createdAt: Map<string, number>;
   /** Decides what becomes of each request from now on. */
   failing: (request: ModelRequest) => ModelFailure;
+  /** Encodes a write when it is claimed, from now on. */
+  encode: Encode;
   /** Stages one product for each key. */
   stage(keys: readonly string[]): Promise<void>;
   /** The attempts that each product's last delivery has used up, by key. */
@@ -118,7 +121,7 @@ export async function createVirtualWorld(options: {
     target: TARGET,
     profile,
     passportRules: NO_PASSPORTS,
-    encode: plainEncode,
+    encode: (write) => world.encode(write),
     encodeImport: plainEncodeImport,
     clock: time,
     command: 'test',
@@ -150,6 +153,7 @@ export async function createVirtualWorld(options: {
     clock: time,
     log: createRecordingLog(),
     concurrency: 8,
+    scrub: (text) => text,
     eachRound: async () => undefined,
   });
   const staged: string[] = [];
@@ -162,6 +166,7 @@ export async function createVirtualWorld(options: {
     created,
     createdAt,
     failing: () => null,
+    encode: plainEncode,
     async stage(keys) {
       staged.push(...keys);
       await pullRows(ledger, { rows: staged.map((key) => row(key)) });

@@ -6,8 +6,8 @@ import { covers } from '../support/reliability.ts';
 
 const READ: Signal = { kind: 'answered', by: 'read' };
 const WRITTEN: Signal = { kind: 'answered', by: 'write' };
-const AWAY: Signal = { kind: 'failed', delivery: null, retryAfterMs: null };
-const failed = (delivery: number): Signal => ({ kind: 'failed', delivery, retryAfterMs: null });
+const AWAY: Signal = { kind: 'failed', subject: null, retryAfterMs: null };
+const failed = (subject: number): Signal => ({ kind: 'failed', subject, retryAfterMs: null });
 
 describe('the breaker', () => {
   let breaker: Breaker;
@@ -98,17 +98,60 @@ describe('the breaker', () => {
   );
 
   it('does not take a platform that can be read for one that takes writes', () => {
-    observe(...different(10));
+    observe(...different(30));
     now += 3000;
     observe(READ);
     now += 2000;
     admit();
-    expect(breaker.openSince()).toBe(1_000_000);
+    expect([breaker.openSince(), breaker.failsAtWrites()]).toEqual([1_000_000, true]);
     canaries(1, READ);
     // It is the write behind the question that counts.
     expect([breaker.openSince(), admit()]).toEqual([1_000_000, 100]);
     observe(WRITTEN);
-    expect([breaker.openSince(), admit(), admit()]).toEqual([null, 0, 0]);
+    expect([breaker.openSince(), breaker.failsAtWrites(), admit(), admit()]).toEqual([null, false, 0, 0]);
+  });
+
+  it(
+    'takes fewer writes that fail for the ones at fault, as soon as anything is answered',
+    covers('bad-row', 'I5'),
+    () => {
+      observe(...different(29));
+      expect(breaker.isWell()).toBe(false);
+      now += 5000;
+      admit();
+      expect(breaker.openSince()).toBe(1_000_000);
+      canaries(1, READ);
+      expect([breaker.openSince(), admit(), admit()]).toEqual([null, 0, 0]);
+      // There was no outage, so that their attempts count; and they are no sign of one any more.
+      expect(breaker.wasOut(1_000_000)).toBe(false);
+      observe(WRITTEN, ...different(29));
+      expect([breaker.isWell(), breaker.isSuspect(28), breaker.isSuspect(29)]).toEqual([true, true, false]);
+    },
+  );
+
+  it('counts no delivery any more that failed again and again while others were taken', covers('bad-row', 'I5'), () => {
+    const wells = Array.from({ length: 4 }, () => {
+      observe(...different(30), READ);
+      const well = breaker.isWell();
+      observe(WRITTEN);
+      return well;
+    });
+    expect(wells).toEqual([false, false, true, true]);
+    observe(...Array.from({ length: 30 }, (_, index) => failed(100 + index)), READ);
+    expect(breaker.isWell()).toBe(false);
+  });
+
+  it('counts a list that cannot be read once, however often it fails', () => {
+    observe(...times(100, { kind: 'failed', subject: 'product', retryAfterMs: null }));
+    expect(breaker.isWell()).toBe(true);
+    observe(...times(9, AWAY));
+    expect(breaker.isWell()).toBe(false);
+  });
+
+  it('explains no failure of writes by an outage that has lasted for longer than a day', () => {
+    open(different(30));
+    const day = 24 * 3_600_000;
+    expect([day, 2 * day].map((later) => breaker.wasOut(1_000_000 + later))).toEqual([true, false]);
   });
 
   it('lets the next canary out where one was admitted and then not sent', () => {
@@ -151,12 +194,13 @@ describe('the end of a request', () => {
   });
 
   it.each<[string, Outcome, Signal]>([
-    ['never sent', away(false), { kind: 'failed', delivery: null, retryAfterMs: 7 }],
-    ['a 503', away(true), { kind: 'failed', delivery: null, retryAfterMs: 7 }],
+    ['never sent', away(false), { kind: 'failed', subject: null, retryAfterMs: 7 }],
+    ['a 503', away(true), { kind: 'failed', subject: null, retryAfterMs: 7 }],
     ['no answer', { kind: 'ambiguous', doubt: 'reset', ...detail(null) }, failed(3)],
     ['a 502', { kind: 'ambiguous', doubt: 'server_error', ...detail(502) }, failed(3)],
     ['a 504', { kind: 'ambiguous', doubt: 'timeout', ...detail(504) }, failed(3)],
     ['a 408', { kind: 'ambiguous', doubt: 'timeout', ...detail(408) }, WRITTEN],
+    ['a list that is not complete', { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(null) }, WRITTEN],
     ['a 201 that cannot be read', { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(201) }, WRITTEN],
     ['a 400', { kind: 'refused', ...detail(400) }, WRITTEN],
     ['a gate', { kind: 'gated', ...detail(409) }, WRITTEN],

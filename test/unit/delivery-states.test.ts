@@ -21,6 +21,7 @@ const KNOWN: [DeliveryState, DeliveryEvent, DeliveryState][] = [
   ['due', 'refs_missing', 'waiting'],
   ['due', 'claim', 'sending'],
   ['due', 'suspect', 'in_doubt'],
+  ['due', 'reject', 'rejected'],
   ['due', 'supersede', 'superseded'],
   ['sending', 'accept', 'delivered'],
   ['sending', 'retry', 'due'],

@@ -17,10 +17,12 @@ it('keeps no request waiting its turn that nobody wants any more, and spends no 
     return { value: name, signal: { kind: 'answered' as const, by: 'write' as const } };
   };
   const always = async () => true;
-  await pacer.run(send('before'), { abort, wanted: always });
+  await pacer.run(send('before'), { delivery: 1, abort, wanted: always });
   claimed = false;
-  const together = ['a', 'b', 'c', 'd'].map((name) => pacer.run(send(name), { abort, wanted: async () => !claimed }));
-  const other = pacer.run(send('other'), { abort, wanted: always });
+  const together = ['a', 'b', 'c', 'd'].map((name) =>
+    pacer.run(send(name), { delivery: 1, abort, wanted: async () => !claimed }),
+  );
+  const other = pacer.run(send('other'), { delivery: 1, abort, wanted: always });
   await clock.sleepers(1);
   clock.advance(1000);
   await clock.sleepers(1);
@@ -42,7 +44,7 @@ it('lets an urgent request go before those that wait already', async () => {
         sent.push(name);
         return { value: name, signal: { kind: 'answered' as const, by: 'write' as const } };
       },
-      { abort, wanted: async () => true, urgent },
+      { delivery: 1, abort, wanted: async () => true, urgent },
     );
   await run('first');
   const bulk = [run('bulk 1'), run('bulk 2')];
@@ -71,7 +73,7 @@ it('has no more requests under way than the controller allows, and goes on when 
         await answer;
         return { value: null, signal: { kind: 'answered' as const, by: 'write' as const } };
       },
-      { abort, wanted: async () => true },
+      { delivery: 1, abort, wanted: async () => true },
     );
     void sending.then(() => (done += 1));
   }
@@ -98,9 +100,40 @@ it('tells the controller how long a request was under way', async () => {
       clock.advance(40);
       return { value: null, signal: { kind: 'answered' as const, by: 'write' as const } };
     },
-    { abort: new AbortController().signal, wanted: async () => true },
+    { delivery: 1, abort: new AbortController().signal, wanted: async () => true },
   );
   expect(heard).toEqual([40]);
+});
+
+it('lets deliveries that have not failed go before those that have while the API is not well', async () => {
+  const clock = createManualClock();
+  const breaker = createBreaker(() => 0);
+  const answered = async () => ({ kind: 'answered' as const, by: 'read' as const });
+  const controller = createRateController(null, () => 0);
+  const pacer = createPacer({ controller, breaker, ping: answered, concurrency: 1, clock });
+  for (let subject = 0; subject < 30; subject += 1) {
+    breaker.observe({ kind: 'failed', subject, retryAfterMs: null }, clock.ticks());
+  }
+  clock.advance(5000);
+  expect(breaker.admit(clock.ticks())).toBeGreaterThan(0);
+  const { signal: abort } = new AbortController();
+  const sent: number[] = [];
+  const run = (delivery: number) =>
+    pacer.run(
+      async () => {
+        sent.push(delivery);
+        return { value: delivery, signal: { kind: 'failed' as const, subject: delivery, retryAfterMs: null } };
+      },
+      { delivery, abort, wanted: async () => true },
+    );
+  const all = [1, 2, 100, 101].map(run);
+  while (sent.length < 4) {
+    await clock.sleepers(1);
+    clock.advance(250);
+    await settled();
+  }
+  await Promise.all(all);
+  expect(sent).toEqual([100, 101, 1, 2]);
 });
 
 const unasked = () => Promise.reject(new Error('Nobody is to ask.'));

@@ -35,10 +35,10 @@ describe('the rate', () => {
     }
   });
 
-  it(`finds a fifth of ${LIMIT} within 20 seconds, or two windows`, () => {
+  it(`finds a fifth of ${LIMIT} within half a minute, or two windows`, () => {
     const cells = names.map((limit) => result({ limit, rate: 50, told: 'none', story: '÷5' }));
     for (const [index, { settledS }] of cells.entries()) {
-      expect(settledS).toBeLessThanOrEqual(patienceOf(names[index] ?? 'fixed 1 s', 20));
+      expect(settledS).toBeLessThanOrEqual(patienceOf(names[index] ?? 'fixed 1 s', 30));
     }
     expect(mean(cells.map(({ refused }) => refused))).toBeLessThan(0.05);
   });

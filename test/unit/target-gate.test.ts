@@ -77,6 +77,26 @@ describe('the target gate', () => {
     gate.observe(denied('scope', 403), 'read');
     expect(gate.unreachableSince()).toBeNull();
   });
+
+  it('takes a list that is answered and not complete for an answer', () => {
+    gate.observe(AWAY, 'write');
+    const detail = { status: null, message: 'The listing cannot be relied on.' };
+    gate.observe({ kind: 'ambiguous', doubt: 'unreadable_answer', detail }, 'read');
+    expect(gate.unreachableSince()).toBeNull();
+  });
+
+  it('counts since when nothing but a wait was answered, and the longest that was asked for', () => {
+    expect(gate.throttled()).toBeNull();
+    gate.observe(THROTTLED, 'write');
+    const since = clock.ticks();
+    clock.advance(1000);
+    gate.observe({ ...THROTTLED, retryAfterMs: 9000 }, 'write');
+    gate.observe({ ...THROTTLED, retryAfterMs: 4000 }, 'read');
+    gate.observe(AWAY, 'write');
+    expect(gate.throttled()).toEqual({ since, askedMs: 9000 });
+    gate.observe(ACCEPTED, 'read');
+    expect(gate.throttled()).toBeNull();
+  });
 });
 
 describe('the canary', () => {

@@ -332,6 +332,8 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<Settled>;
   /** Does so for all members of an import at once. */
   settleImport(settlement: ImportSettlement): Promise<Settled[]>;
+  /** Takes out of the way what cannot be attempted, for a person: what may have been sent is in doubt, the rest rejected. */
+  putAside(request: { deliveryId: number; reason: Reason }): Promise<void>;
   /** Doubts whose next look is due, but for those that are held. */
   doubtfulDeliveries(request: { limit: number; held?: Held }): Promise<DoubtfulDelivery[]>;
   /** Doubts of the items with this key, or with this natural key where none has the key. */

@@ -9,7 +9,7 @@ import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 import type { LossyQueues } from './lossy-queues.ts';
 import type { ModelApi } from './model-api.ts';
 import { MODEL_KEY } from './model-process.ts';
-import { PAYLOAD_MARK } from './model-source.ts';
+import { type ModelSource, PAYLOAD_MARK } from './model-source.ts';
 import type { Evidence, Witness } from './witness.ts';
 
 export interface ItemState {
@@ -123,11 +123,11 @@ export function remoteOf(
 
 const UNSET: JsonObject = { status: 'DRAFT' };
 
-/** Whether the platform shows a payload, and nothing of an older one beside it. */
-export function showsPayload(remote: JsonObject, payload: JsonObject): boolean {
+/** Whether the platform shows a payload, and nothing of an older one beside it unless there `mayBeMore`. */
+export function showsPayload(remote: JsonObject, payload: JsonObject, mayBeMore = false): boolean {
   const own = new Set(['id', 'created_at', 'updated_at', 'product', 'material', 'component']);
   return Object.entries(remote).every(([name, value]) => {
-    if (own.has(name)) return true;
+    if (own.has(name) || (mayBeMore && !(name in payload))) return true;
     const wanted = payload[name] ?? UNSET[name] ?? null;
     return canonicalJson(wanted) === canonicalJson(value);
   });
@@ -139,9 +139,20 @@ const EXPLAINED_BY: Partial<Record<DeliveryState, readonly Evidence[]>> = {
   in_doubt: ['unclear', 'conflict', 'accepted'],
 };
 
+export interface AtRest {
+  api: ModelApi;
+  witness: Witness;
+  source: ModelSource;
+  /** Whether the API can be asked to change a product. */
+  updatesProducts: boolean;
+  /** Whether a person has asked for a passport, which a restored ledger may not know of. */
+  hasAsked: boolean;
+}
+
 /** What holds after every run that has come to rest, as sentences about what does not. */
-export function checkAtRest(file: string, parts: { api: ModelApi; witness: Witness; wanted: Item[] }): string[] {
-  const { api, witness, wanted } = parts;
+export function checkAtRest(file: string, parts: AtRest): string[] {
+  const { api, witness, source } = parts;
+  const wanted: Item[] = source.items();
   const items = readItems(file);
   const problems: string[] = [];
   const known = new Map(items.map((item) => [`${item.kind} ${item.key}`, item]));
@@ -155,10 +166,9 @@ export function checkAtRest(file: string, parts: { api: ModelApi; witness: Witne
     const name = `${item.kind} ${item.key}`;
     // A refusal says nothing of an earlier attempt: what was created all the same is found when it is asked for again.
     const mayBeThere = item.open !== null && witness.evidenceFor(item.open.id).has('unclear');
-    if (!mayBeThere) problems.push(...checkItem(item, api, items).map((problem) => `${name}: ${problem}`));
+    if (!mayBeThere) problems.push(...checkItem(item, items, parts).map((problem) => `${name}: ${problem}`));
     if (item.open) problems.push(...checkOpen(item.open, witness).map((problem) => `${name}: ${problem}`));
-    if (item.kind === 'bom_item' && api.bomItems().filter(({ position }) => position === item.key).length > 1)
-      problems.push(`I6: ${name} is at the platform twice.`);
+    if (witness.creations(name) > 1 && !mayBeDouble(item, parts)) problems.push(`I6: ${name} was created twice.`);
   }
   for (const { id } of api.products()) {
     const live = api.publications().filter(({ product, status }) => product === id && status === 'published');
@@ -167,24 +177,41 @@ export function checkAtRest(file: string, parts: { api: ModelApi; witness: Witne
   return problems;
 }
 
-function checkItem(item: ItemState, api: ModelApi, items: ItemState[]): string[] {
-  const { open, baseline, baselineHash } = item;
+/** What a restored ledger cannot tell from something new (docs/adr/0008-restored-ledgers.md). */
+function mayBeDouble({ kind, key }: ItemState, { witness, source }: AtRest): boolean {
+  if (!witness.hasRestored()) return false;
+  // Under another natural key in the lost time, a product and what belongs to it look new.
+  return source.wasMoved(key) || (kind === 'bom_item' && source.maySeemNew(key));
+}
+
+function checkItem(item: ItemState, items: ItemState[], { api, witness, updatesProducts, hasAsked }: AtRest): string[] {
+  const { open, baseline, baselineHash, kind } = item;
+  const isRestored = witness.hasRestored();
   const uncertain = open !== null && (open.uncertain || open.state === 'in_doubt' || open.state === 'sending');
   if (uncertain) return [];
   const remote = remoteOf(api, item, items);
-  if (item.kind === 'passport') {
+  if (kind === 'passport') {
+    if (isRestored && hasAsked) return [];
     const acknowledged = (baseline?.['status'] ?? 'none') as string;
     const actual = (remote?.['status'] ?? 'none') as string;
     return acknowledged === actual ? [] : [`I4: it is ${actual} and the ledger has ${acknowledged}.`];
   }
-  if (baseline === null) return remote === null ? [] : ['I4: it is at the platform, and the ledger does not know.'];
+  if (baseline === null) {
+    // From the lost time, and nobody wants it now or something else is wrong with it.
+    const isExplained = remote === null || (isRestored && (open !== null || !item.isMade));
+    return isExplained ? [] : ['I4: it is at the platform, and the ledger does not know.'];
+  }
   if (remote === null) return ['I8: it was acknowledged and is not at the platform.'];
   const presenceOnly = baselineHash === sha256Url(canonicalJson(baseline));
   const problems: string[] = [];
-  if (!presenceOnly && !showsPayload(remote, baseline)) {
+  // In the lost time it may have been given another content, which the API or its source leaves as it is.
+  const isLeft = isRestored && (kind === 'bom_item' || !item.isMade || (kind === 'product' && !updatesProducts));
+  if (!presenceOnly && !isLeft && !showsPayload(remote, baseline, isRestored)) {
     problems.push(`I4: the platform has ${canonicalJson(remote)} and the ledger ${canonicalJson(baseline)}.`);
   }
-  if (open === null && item.isOwned && baselineHash !== item.desiredHash)
+  // What the source no longer has is not written in full after a restore, until it comes back.
+  const isWanted = item.isOwned && (item.isMade || !isRestored);
+  if (open === null && isWanted && baselineHash !== item.desiredHash)
     problems.push('I4: desired and acknowledged differ, and no delivery says so.');
   return problems;
 }
@@ -197,8 +224,9 @@ function checkOpen({ id, state, dueAt, reason }: NonNullable<ItemState['open']>,
   const explained = EXPLAINED_BY[state];
   const heard = witness.evidenceFor(id);
   // The bytes of a claim may never have gone out.
-  const isLost = reason.code === 'crash' && witness.deaths() > 0;
-  if (explained && !isLost && !explained.some((one) => heard.has(one))) {
+  const isLost = (reason.code === 'crash' && witness.deaths() > 0) || reason.code === 'restored';
+  const isWord = reason.code === 'person';
+  if (explained && !isLost && !isWord && !explained.some((one) => heard.has(one))) {
     return [`I5: it is ${state} after ${[...heard].join(', ') || 'nothing was heard'}: ${reason.message}`];
   }
   return [];

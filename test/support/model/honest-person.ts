@@ -1,41 +1,31 @@
-import type { Profile } from '../../../src/domain/profile.ts';
+import { kindToBind, type PersonsWord, personsVerdict } from '../../../src/delivery/persons-word.ts';
+import type { NamedDoubt } from '../../../src/domain/ports/ledger.ts';
 import { type ItemState, readItems, remoteOf, showsPayload } from './check.ts';
+import type { Milestones } from './milestones.ts';
 import type { ModelApi } from './model-api.ts';
 import type { ModelProcess } from './model-process.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { Witness } from './witness.ts';
 
+/** What a person does about what is not at the platform. */
+export type PersonsWay = 'settle' | 'force';
+
 /**
- * Looks at the platform for each delivery that only a person can tell of, and says what is there: the write took effect, or
- * it did not and goes out again.
+ * Looks at the platform for each delivery that only a person can tell of, and says what is there, as `dpp-sync settle`
+ * takes it: the write took effect, or it did not. With `force` what did not goes out again at once, as by `replay --force`.
  */
 export async function helpAsPerson(
   file: string,
-  parts: { process: ModelProcess; api: ModelApi; witness: Witness; profile: Profile; time: VirtualTime },
+  way: PersonsWay,
+  parts: { process: ModelProcess; api: ModelApi; witness: Witness; time: VirtualTime; reach: Milestones['reach'] },
 ): Promise<void> {
   const { process, api, time } = parts;
+  // What is still at work may take effect after the look.
   if (api.working() > 0) return;
   const items = readItems(file);
   for (const item of items) {
     if (item.open?.state !== 'in_doubt' || item.open.dueAt > 0) continue;
-    const remote = remoteOf(api, item, items);
-    const said =
-      remote !== null && hasTakenEffect(item, remote)
-        ? process.ledger.settle({
-            deliveryId: item.open.id,
-            verdict: {
-              kind: 'delivered',
-              remoteId:
-                item.kind === 'passport' || item.open.operation === 'product.import' ? null : (remote['id'] ?? null),
-              contentKnown: true,
-              by: 'person',
-            },
-          })
-        : process.replay({
-            selection: { states: ['in_doubt'], sources: [], keys: [], deliveryIds: [item.open.id] },
-            force: true,
-            dryRun: false,
-          });
+    const said = say(item, way, { ...parts, items });
     said.catch((error: unknown) => {
       parts.witness.breaches.push(`Threw: ${String(error)}`);
     });
@@ -44,8 +34,48 @@ export async function helpAsPerson(
   }
 }
 
-function hasTakenEffect({ kind, open }: ItemState, remote: Record<string, unknown>): boolean {
+async function say(
+  item: ItemState,
+  way: PersonsWay,
+  { process, api, witness, items, reach }: Parameters<typeof helpAsPerson>[2] & { items: ItemState[] },
+): Promise<void> {
+  const deliveryId = item.open?.id ?? 0;
+  const remote = remoteOf(api, asSent(item), items);
+  const hasArrived = remote !== null && showsWrite(item, remote, witness);
+  if (!hasArrived && way === 'force') {
+    reach('a person had it sent again');
+    const selection = { states: ['in_doubt' as const], sources: [], keys: [], deliveryIds: [deliveryId] };
+    await process.replay({ selection, force: true, dryRun: false });
+    return;
+  }
+  const doubt = (await process.ledger.doubtsOf(item.key)).find(({ id }) => id === deliveryId);
+  if (doubt === undefined) return;
+  const word: PersonsWord = hasArrived ? { arrived: true, remoteId: idFor(doubt, remote) } : { arrived: false };
+  const { applied } = await process.ledger.settle({ deliveryId, verdict: personsVerdict(doubt, word) });
+  if (!applied) return;
+  reach(hasArrived ? 'a person said that it had arrived' : 'a person said that it had not arrived');
+}
+
+/** A person looks for what was sent, whatever the item is called by now. */
+function asSent(item: ItemState): ItemState {
+  const name = item.open?.desired?.[item.kind === 'product' ? 'sku' : 'code'];
+  return typeof name === 'string' ? { ...item, naturalKey: name } : item;
+}
+
+/** Of what a create makes the person has read the id. */
+function idFor({ operation }: NamedDoubt, remote: NonNullable<ReturnType<typeof remoteOf>>): PersonsIdOrNull {
+  const isNew = kindToBind(operation) !== null || operation === 'bom_item.create';
+  return isNew ? (remote['id'] ?? null) : null;
+}
+type PersonsIdOrNull = Extract<PersonsWord, { arrived: true }>['remoteId'];
+
+function showsWrite(
+  { kind, open }: ItemState,
+  remote: NonNullable<ReturnType<typeof remoteOf>>,
+  witness: Witness,
+): boolean {
   const sent = open?.desired ?? {};
   if (kind === 'passport') return remote['status'] === sent['status'];
-  return showsPayload(remote as never, sent);
+  // What was made in a time that the ledger does not know is there, whatever it says.
+  return (witness.hasRestored() && open?.operation.endsWith('.create') === true) || showsPayload(remote, sent);
 }

@@ -16,6 +16,7 @@ import { PASSPORT_COLUMNS, PUBLICATION_COLUMNS } from '../../../src/sandbox/pass
 import { createProcessor } from '../../../src/sandbox/processor.ts';
 import { PRODUCT_COLUMNS } from '../../../src/sandbox/products.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings.ts';
+import { createOutages, type Outage } from './outage.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { Witness } from './witness.ts';
 
@@ -42,10 +43,8 @@ export type NetworkFault =
   /** The platform takes its time: the client may have given up by then, or its connection is gone. */
   | { kind: 'late'; ms: number; lost: 'timeout' | 'reset' };
 
-export type ApiFault = { operation: OperationName | '*'; count: number } & (
-  | { at: 'network'; fault: NetworkFault }
-  | { at: 'platform'; fault: Distribute<FaultRule> }
-);
+export type Fault = { at: 'network'; fault: NetworkFault } | { at: 'platform'; fault: Distribute<FaultRule> };
+export type ApiFault = { operation: OperationName | '*'; count: number } & Fault;
 /** A rule without where it applies. */
 type Distribute<Rule> = Rule extends FaultRule
   ? Omit<Rule, 'operation' | 'count' | 'match' | 'probability' | 'seed'>
@@ -53,6 +52,7 @@ type Distribute<Rule> = Rule extends FaultRule
 
 export interface ModelApi {
   add(fault: ApiFault): void;
+  beginOutage(outage: Outage): void;
   /** Nothing goes wrong from now on. */
   heal(): void;
   setGate(open: boolean): void;
@@ -107,13 +107,15 @@ export function createModelApi(options: {
   const atWork = new Set<{ hurry: () => void }>();
   let working = 0;
 
-  /** The platform's own waits, which end early where nobody waits for the answer any more. */
+  const outages = createOutages({ time, random });
+
+  /** The platform's own time, which nobody sets, and its waits, which end early where nobody waits for the answer any more. */
   const platformClock = {
-    now: () => time.now(),
+    now: () => time.ticks(),
     ticks: () => time.ticks(),
     sleep: (ms: number): Promise<void> =>
       new Promise((resolve) => {
-        const at = time.now() + ms;
+        const at = time.ticks() + ms;
         const done = (): void => {
           atWork.delete(work);
           time.stir();
@@ -122,7 +124,7 @@ export function createModelApi(options: {
         let cancel = time.after(ms, done);
         const work = {
           hurry() {
-            if (at - time.now() <= GONE_WITHIN_MS) return;
+            if (at - time.ticks() <= GONE_WITHIN_MS) return;
             cancel();
             cancel = time.after(Math.floor(random() * GONE_WITHIN_MS), done);
           },
@@ -136,7 +138,9 @@ export function createModelApi(options: {
       if (what.at === 'network') network.push({ operation, left: count, fault: what.fault });
       else faults.add({ ...what.fault, operation, count } as FaultRule);
     },
+    beginOutage: (outage) => outages.begin(outage),
     heal() {
+      outages.end();
       network = [];
       faults.clear();
     },
@@ -201,7 +205,8 @@ export function createModelApi(options: {
   }: Parameters<Transport['exchange']>[0] & { key: string | undefined }): Promise<Exchange> {
     const [pathname = '', query = ''] = path.split('?');
     const { operation, params } = routeOf(method, pathname);
-    const fault = takeFault(operation);
+    const outage = outages.faultFor(operation);
+    const fault = outage?.at === 'network' ? outage.fault : takeFault(operation);
     await time.sleep(1 + Math.floor(random() * LATENCY_MS));
     if (fault?.kind === 'refused') return lost(false, 'ECONNREFUSED');
     if (fault?.kind === 'front') {
@@ -219,8 +224,9 @@ export function createModelApi(options: {
       body: body ?? '',
       idempotencyKey: key,
     };
+    if (outage?.at === 'platform') faults.add({ ...outage.fault, operation, count: 1 } as FaultRule);
     if (fault?.kind === 'late') faults.add({ kind: 'latency', ms: fault.ms, operation, count: 1 });
-    const arrival = time.now();
+    const arrival = time.ticks();
     const work = Promise.resolve(process(request)).then(async ({ answer, body: sending }): Promise<Exchange> => {
       time.stir();
       await time.sleep(Math.floor(random() * LATENCY_MS));
@@ -230,7 +236,7 @@ export function createModelApi(options: {
     if (fault?.kind !== 'late') return await work;
     const patienceMs = fault.lost === 'reset' ? Math.min(20, fault.ms) : timeoutMs;
     const code = fault.lost === 'reset' ? 'ECONNRESET' : 'UND_ERR_HEADERS_TIMEOUT';
-    const givenUp = time.sleep(Math.max(0, arrival + patienceMs - time.now())).then(() => lost(true, code));
+    const givenUp = time.sleep(Math.max(0, arrival + patienceMs - time.ticks())).then(() => lost(true, code));
     return await Promise.race([work, givenUp]);
   }
 

@@ -1,7 +1,7 @@
 import { createApiClient } from '../../../src/api/api-client.ts';
 import type { Transport } from '../../../src/api/transport.ts';
 import { createGateWatch } from '../../../src/daemon/gate-watch.ts';
-import { createBreaker } from '../../../src/delivery/breaker.ts';
+import { type Breaker, createBreaker } from '../../../src/delivery/breaker.ts';
 import { createDeliverer } from '../../../src/delivery/deliverer.ts';
 import { createDoubts } from '../../../src/delivery/doubts.ts';
 import { createEngine } from '../../../src/delivery/engine.ts';
@@ -27,11 +27,12 @@ import { pull } from '../../../src/pipeline/pull.ts';
 import { type ReplayRequest, replay } from '../../../src/pipeline/replay.ts';
 import { createRecordingLog } from '../recording-log.ts';
 import type { Fence } from './fence.ts';
+import type { Milestones } from './milestones.ts';
 import { type ModelSource, SOURCE } from './model-source.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export const MODEL_KEY = 'dpp_model0123456789abcdefghij';
-const BASE_URL = 'http://127.0.0.1:9';
+export const BASE_URL = 'http://127.0.0.1:9';
 
 /** One process at work on the ledger: the parts of src/daemon/runtime.ts, put together as there, behind a fence. */
 export interface ModelProcess {
@@ -41,6 +42,7 @@ export interface ModelProcess {
   replay(request: ReplayRequest): Promise<void>;
   askFor(products: readonly string[], status: 'published' | 'unpublished'): Promise<void>;
   wake(): void;
+  isPulling(): boolean;
   /** True when nothing can go on by itself. */
   isAtRest(): Promise<boolean>;
   /** What it logged as an error, beside refusals of the key. */
@@ -59,10 +61,11 @@ export interface ModelProcessOptions {
   transport: Transport;
   queues: Queues;
   source: ModelSource;
+  reach: Milestones['reach'];
 }
 
 export function startModelProcess(options: ModelProcessOptions): { process: ModelProcess; started: Promise<void> } {
-  const { file, profile, rules, fence, time, random, source } = options;
+  const { file, profile, rules, fence, time, random, source, reach } = options;
   const clock = fence.around(time);
   const queues = fence.around(options.queues);
   const log = createRecordingLog();
@@ -97,7 +100,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   };
   const gate = createTargetGate(clock);
   const controller = createRateController(null, random);
-  const breaker = createBreaker(random);
+  const breaker = telling(createBreaker(random), () => reach('a breaker opened'));
   const ping = createPing({ target, gate, emit });
   const pacer = createPacer({ controller, breaker, ping, concurrency: 32, clock });
   const held = () => heldBy(gate.refused().keys(), profile);
@@ -107,7 +110,16 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   const deliverer = createDeliverer(delivering);
   const doubts = createDoubts({ ...delivering, reader });
   const passports = createPassports({ ledger, now: () => clock.ticks() });
-  const recheck = createRecheck({ ledger, now: () => clock.ticks() });
+  const recheck = createRecheck({
+    ledger: {
+      async recheckBlocked(request) {
+        const found = await ledger.recheckBlocked(request);
+        for (let staged = 0; staged < found.staged; staged += 1) reach('a blocked delivery was asked again by itself');
+        return found;
+      },
+    },
+    now: () => clock.ticks(),
+  });
   const mapper = source.mapper();
   const worker = createMapWorker({ ledger, mapperOf: () => mapper, emit });
   const mapQueue = createMapQueue({ queues, worker });
@@ -126,6 +138,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     clock,
     log,
     concurrency: 8,
+    scrub: (text) => text,
     async eachRound() {
       await mapQueue.watch(views.pendingSources());
       if ((await recheck.look()) > 0) engine.wake();
@@ -177,6 +190,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       engine.wake();
     },
     wake: () => engine.wake(),
+    isPulling: () => pulling > 0,
     async isAtRest() {
       const { outstanding, nextDueAt, trouble } = await engine.status();
       if (outstanding > 0 || nextDueAt !== null || trouble !== null) return false;
@@ -194,4 +208,26 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     gateWatch.start();
   }
   return { process, started: start() };
+}
+
+/** The breaker, telling when it opens. */
+function telling(breaker: Breaker, onOpen: () => void): Breaker {
+  let wasOpen = false;
+  const look = (): void => {
+    const isOpen = breaker.openSince() !== null;
+    if (isOpen && !wasOpen) onOpen();
+    wasOpen = isOpen;
+  };
+  return {
+    ...breaker,
+    admit(now) {
+      const waitMs = breaker.admit(now);
+      look();
+      return waitMs;
+    },
+    observe(signal, now) {
+      breaker.observe(signal, now);
+      look();
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import { type Item, parseItem } from '../../../src/domain/item.ts';
 import { type MappedItem, type Mapper, type MapResult, productsOf } from '../../../src/domain/mapping.ts';
-import type { SourceReader, SourceRow } from '../../../src/domain/ports/source.ts';
-import type { JsonObject } from '../../../src/lib/json.ts';
+import type { Page, SourceReader, SourceRow } from '../../../src/domain/ports/source.ts';
+import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 
 /** What a row of the source says. */
 export const FLAVOURS = ['a', 'b', 'c', 'moved', 'bad', 'excluded', 'poison', 'absent'] as const;
@@ -23,6 +23,14 @@ const SOUND: ReadonlySet<Flavour> = new Set(['a', 'b', 'c']);
 
 export const SOURCE = 'erp';
 const STREAMS = ['products', 'materials', 'boms'] as const;
+/** The stream that may tell changes alone. */
+const INCREMENTAL = 'materials';
+
+export interface ReadRow {
+  stream: string;
+  id: string;
+  flavour: Flavour;
+}
 
 /** The source's rows as they are now; a run reads them as they are when it comes to them. */
 export interface ModelSource {
@@ -35,11 +43,68 @@ export interface ModelSource {
   mend(): void;
   /** The items that it asks for. */
   items(): Item[];
+  /** Of a stream that tells changes, the rows whose last change a reader with this cursor has been given. */
+  changedUpTo(stream: string, cursor: number): ReadRow[];
+  /** What the last read gave out, once it has come to its end; nothing until then. */
+  lastRead(): readonly ReadRow[];
+  /** The ledger is an older one from now on. */
+  ledgerRestored(): void;
+  /** Whether a restored ledger cannot tell this BOM item from a new one: its row was gone, and came back after a read. */
+  maySeemNew(key: string): boolean;
+  /** Whether the row, or the product of a BOM item, has ever gone by another natural key. */
+  wasMoved(key: string): boolean;
 }
 
-export function createModelSource(): ModelSource {
+/** @param incremental whether one of its streams tells only what has changed since a cursor */
+export function createModelSource({ incremental }: { incremental: boolean }): ModelSource {
   const flavours: Flavour[] = ROWS.map(() => 'absent');
+  /** By row, the number of its last change. */
+  const changes = ROWS.map(() => 0);
+  let lastChange = 0;
   let revision = 1;
+  let read: { rows: ReadRow[]; isOver: boolean } = { rows: [], isOver: false };
+  /** Rows that were gone when the ledger was restored and are still to be missed by a whole read. */
+  let gone: readonly string[] = [];
+  const seemNew = new Set<string>();
+  const moved = new Set<string>();
+
+  function set(row: number, flavour: Flavour): void {
+    if (flavours[row] === flavour) return;
+    flavours[row] = flavour;
+    lastChange += 1;
+    changes[row] = lastChange;
+    if (flavour === 'moved') moved.add(ROWS[row]?.id ?? '');
+  }
+
+  const present = (stream: string): (ReadRow & { change: number })[] =>
+    ROWS.flatMap(({ stream: own, id }, index) => {
+      const flavour = flavours[index] ?? 'absent';
+      return own === stream && flavour !== 'absent' ? [{ stream, id, flavour, change: changes[index] ?? 0 }] : [];
+    });
+
+  /** What changes while it is read comes with the next read: within one, a row that comes twice is two rows. */
+  async function* readChanges(cursor: JsonValue, into: ReadRow[]): AsyncGenerator<Page> {
+    const until = lastChange;
+    for (let at = Number(cursor ?? 0); ; ) {
+      const fresh = present(INCREMENTAL).filter(({ change }) => change > at && change <= until);
+      const [first] = fresh.sort((a, b) => a.change - b.change);
+      if (first === undefined) return;
+      into.push(first);
+      at = first.change;
+      yield { rows: rowsOf(INCREMENTAL).filter(({ fields }) => fields['id'] === first.id), cursor: at };
+    }
+  }
+
+  async function* readAll(stream: string, into: ReadRow[]): AsyncGenerator<Page> {
+    const rows = rowsOf(stream);
+    into.push(...present(stream));
+    for (let at = 0; at < rows.length; at += 2) yield { rows: rows.slice(at, at + 2) };
+  }
+
+  function readToEnd(): void {
+    for (const id of gone) if (!read.rows.some((row) => row.id === id)) seemNew.add(id);
+    gone = [];
+  }
 
   function rowsOf(stream: string): SourceRow[] {
     return ROWS.flatMap((row, index) => {
@@ -50,21 +115,25 @@ export function createModelSource(): ModelSource {
   }
 
   return {
-    set(row, flavour) {
-      flavours[row] = flavour;
+    set,
+    reader() {
+      const mine = { rows: [] as ReadRow[], isOver: false };
+      read = mine;
+      return {
+        streams: STREAMS.map((name) => ({
+          name,
+          key: ['id'],
+          snapshot: !(incremental && name === INCREMENTAL),
+          async *read(cursor) {
+            yield* incremental && name === INCREMENTAL ? readChanges(cursor, mine.rows) : readAll(name, mine.rows);
+            if (name !== STREAMS.at(-1)) return;
+            mine.isOver = true;
+            if (read === mine) readToEnd();
+          },
+        })),
+        close: () => Promise.resolve(),
+      };
     },
-    reader: () => ({
-      streams: STREAMS.map((name) => ({
-        name,
-        key: ['id'],
-        snapshot: true,
-        async *read() {
-          const rows = rowsOf(name);
-          for (let at = 0; at < rows.length; at += 2) yield { rows: rows.slice(at, at + 2) };
-        },
-      })),
-      close: () => Promise.resolve(),
-    }),
     mapper: () => ({ revision: `r${revision}`, streams: STREAMS, map: ({ fields }) => mapRow(fields) }),
     remap() {
       revision += 1;
@@ -73,7 +142,7 @@ export function createModelSource(): ModelSource {
       for (const [index, { stream }] of ROWS.entries()) {
         const flavour = flavours[index] ?? 'absent';
         if (SOUND.has(flavour) || (flavour === 'absent' && stream === 'boms')) continue;
-        flavours[index] = 'a';
+        set(index, 'a');
       }
     },
     items() {
@@ -84,6 +153,16 @@ export function createModelSource(): ModelSource {
         }),
       );
     },
+    changedUpTo: (stream, cursor) =>
+      stream === INCREMENTAL ? present(stream).filter(({ change }) => change <= cursor) : [],
+    lastRead: () => (read.isOver ? read.rows : []),
+    ledgerRestored() {
+      read = { rows: [], isOver: false };
+      const there = new Set(present('boms').map(({ id }) => id));
+      gone = ROWS.flatMap(({ stream, id }) => (stream === 'boms' && !there.has(id) ? [id] : []));
+    },
+    maySeemNew: (key) => seemNew.has(key),
+    wasMoved: (key) => [key, ...productsOfPart(key)].some((one) => moved.has(one)),
   };
 }
 
@@ -140,6 +219,12 @@ const PARTS: Record<string, Item['refs']> = {
     { role: 'component', kind: 'product', key: 'P3' },
   ],
 };
+
+/** The products that a BOM item belongs to, in any of its flavours. */
+function productsOfPart(key: string): string[] {
+  const refs = ['a', 'moved'].flatMap((flavour) => (key in PARTS ? bomItemOf(key, flavour as Flavour).refs : []));
+  return refs.flatMap((ref) => (ref.role === 'product' ? [ref.key] : []));
+}
 
 function bomItemOf(key: string, flavour: Flavour): Item {
   const payload: JsonObject = {

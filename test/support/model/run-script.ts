@@ -4,14 +4,19 @@ import { join } from 'node:path';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import type { ReplaySelection, ReplayState } from '../../../src/domain/ports/ledger.ts';
 import { Profile } from '../../../src/domain/profile.ts';
-import { messageOf } from '../../../src/lib/errors.ts';
+import { backUpLedger } from '../../../src/ledger/backup.ts';
+import { readMark } from '../../../src/ledger/high-water.ts';
+import { restoreLedger } from '../../../src/ledger/restore.ts';
+import { Fault, messageOf } from '../../../src/lib/errors.ts';
 import { seededRandom } from '../chaos.ts';
-import { checkAtRest, checkBooks, checkMended } from './check.ts';
+import { checkAtRest, checkBooks, checkMended, type ItemState, readItems } from './check.ts';
+import { checkIntake } from './check-intake.ts';
 import { createFence, type Death, type Fence } from './fence.ts';
-import { helpAsPerson } from './honest-person.ts';
+import { helpAsPerson, type PersonsWay } from './honest-person.ts';
 import { createLossyQueues } from './lossy-queues.ts';
+import type { Milestones } from './milestones.ts';
 import { createModelApi } from './model-api.ts';
-import { type ModelProcess, startModelProcess } from './model-process.ts';
+import { BASE_URL, type ModelProcess, startModelProcess } from './model-process.ts';
 import { createModelSource, ROWS, SOURCE } from './model-source.ts';
 import { KEY_MODES, type KeyMode, type Script, type Setup, type Step } from './script.ts';
 import { createVirtualTime } from './virtual-time.ts';
@@ -20,21 +25,28 @@ import { createWitness } from './witness.ts';
 const START_MS = Date.UTC(2027, 0, 15, 2, 30);
 /** Of the client; the profile's delays are short, so that a run has little virtual time to go through. */
 const TIMEOUT_MS = 1000;
+/** What is blocked is looked at this often. */
+const RECHECK_LOOK_MS = 61_000;
 /** Where there is still something to do after as long as this, it goes round in circles. */
 const RESTLESS_MS = 5 * 60_000;
 /** A run is at rest where it is found so this often, a while apart: passports are judged and lost doorbells noticed within a second. */
 const LOOKS_AT_REST = 4;
 const LOOK_MS = 600;
 const PAUSE_MS = 20;
+/** What is mapped is stored so much later, so that its record may have changed meanwhile. */
+const STAGE_PAUSE_MS = 300;
+/** A person takes longer than the platform goes on with what a dead process has sent. */
+const PERSON_MS = 400;
 
 /** A folder in memory where the machine has one: the runs wait for no disk. */
 const ROOT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-function profileOf({ trust, productUpdate, membersMax }: Setup): Profile {
+function profileOf({ trust, productUpdate, membersMax, recheckBlockedMs }: Setup): Profile {
   return Profile.parse({
     idempotency: trust,
     productUpdate,
     imports: { membersMax },
+    recheckBlockedMs,
     timeouts: { headersMs: TIMEOUT_MS },
     settlingDelayMs: { reset: 400, timeout: 1500 },
     retry: { attemptsMax: 4, backoff: { baseMs: 50, capMs: 400 } },
@@ -55,7 +67,11 @@ function rulesOf({ policy }: Setup): PassportRules {
 }
 
 /** Plays a script to its end and gives every breach of an invariant that it led to. */
-export async function runScript(mode: KeyMode, { setup, steps }: Script): Promise<string[]> {
+export async function runScript(
+  mode: KeyMode,
+  { setup, steps }: Script,
+  { reach }: Pick<Milestones, 'reach'>,
+): Promise<string[]> {
   const random = seededRandom(setup.chance);
   const time = createVirtualTime(START_MS);
   const folder = mkdtempSync(join(ROOT, 'dpp-model-'));
@@ -69,11 +85,15 @@ export async function runScript(mode: KeyMode, { setup, steps }: Script): Promis
     random,
   });
   const queues = createLossyQueues({ time, onThrow: (error) => void problems.push(`Threw: ${messageOf(error)}`) });
-  const source = createModelSource();
+  const source = createModelSource(setup);
   const profile = profileOf(setup);
   const rules = rulesOf(setup);
 
-  const pauseMs = (): number => (setup.halting && random() < 0.1 ? Math.ceil(random() * PAUSE_MS) : 0);
+  function pauseMs(call: string): number {
+    if (!setup.halting) return 0;
+    if (call === 'stage') return random() < 0.5 ? Math.ceil(random() * STAGE_PAUSE_MS) : 0;
+    return random() < 0.1 ? Math.ceil(random() * PAUSE_MS) : 0;
+  }
 
   let restless = false;
   let lives = 0;
@@ -81,13 +101,16 @@ export async function runScript(mode: KeyMode, { setup, steps }: Script): Promis
   let fence: Fence;
   let current: ModelProcess | null = null;
   let graveyard: ModelProcess[] = [];
+  let backup: { file: string; generation: number } | null = null;
 
   /** The disk stays as it is at the instant of death; what the dead process still writes goes into a file of no account. */
   function bury(): void {
     const left = file;
     lives += 1;
     file = join(folder, `ledger-${lives}.db`);
-    for (const part of ['', '-wal']) if (existsSync(left + part)) copyFileSync(left + part, file + part);
+    copyLedger(left, file);
+    if (current?.isPulling()) reach('a process died amid a pull');
+    problems.push(...checkIntake(file, source));
     witness.died();
     witness.detach();
     queues.abandon();
@@ -97,7 +120,8 @@ export async function runScript(mode: KeyMode, { setup, steps }: Script): Promis
   }
 
   function start(): void {
-    fence = createFence({ time, onDeath: bury, pauseMs });
+    const onCircle = (): void => void problems.push('I5: it goes round in circles, and no time passes.');
+    fence = createFence({ time, onDeath: bury, onCircle, pauseMs });
     const { process, started } = startModelProcess({
       file,
       profile,
@@ -108,6 +132,7 @@ export async function runScript(mode: KeyMode, { setup, steps }: Script): Promis
       transport: api.transport(),
       queues: queues.queues(),
       source,
+      reach,
     });
     current = process;
     witness.attach(file);
@@ -160,7 +185,17 @@ export async function runScript(mode: KeyMode, { setup, steps }: Script): Promis
       case 'fault':
         return api.add(step.fault);
       case 'gate':
+        if (!step.open && step.reopensMs !== null) time.after(step.reopensMs, () => api.setGate(true));
         return api.setGate(step.open);
+      case 'outage':
+        api.beginOutage(step.outage);
+        return time.pass(Math.floor(step.outage.ms / 2));
+      case 'clock':
+        return setClock(step.byMs, step.asleep);
+      case 'backup':
+        return backUp(step.by);
+      case 'restore':
+        return restore(step.by);
       case 'bells':
         return queues.plan(step.faults);
       case 'wipe':
@@ -170,14 +205,73 @@ export async function runScript(mode: KeyMode, { setup, steps }: Script): Promis
       case 'replay':
         return noted(current?.replay({ selection: selectionOf(step.states), force: false, dryRun: false }));
       case 'person':
-        return void (current && (await helpAsPerson(file, { process: current, api, witness, profile, time })));
+        return help(step.way);
     }
+  }
+
+  async function help(way: PersonsWay): Promise<void> {
+    if (current) await helpAsPerson(file, way, { process: current, api, witness, time, reach });
+  }
+
+  async function setClock(byMs: number, asleep: boolean): Promise<void> {
+    if (asleep) {
+      fence.kill();
+      // A clock that is set forward while nothing runs passes for a long pause, after which nothing is under way any more.
+      await time.pass(PERSON_MS);
+    }
+    time.set(byMs);
+    reach(byMs > 0 ? 'the clock was set forward' : 'the clock was set back');
+    if (asleep && byMs < 0) reach('the clock was set back while nothing ran');
+    await revive(0);
+  }
+
+  async function backUp(by: 'command' | 'copy'): Promise<void> {
+    const to = join(folder, 'backup.db');
+    for (const part of LEDGER_PARTS) rmSync(to + part, { force: true });
+    if (by === 'copy') copyLedger(file, to);
+    else backUpLedger({ file, to, force: true, now: time.now(), onStep: () => undefined });
+    backup = { file: to, generation: readMark(file)?.generation ?? 0 };
+  }
+
+  async function restore(by: 'command' | 'hand'): Promise<void> {
+    if (backup === null) return;
+    fence.kill();
+    await time.pass(PERSON_MS);
+    await clearGraveyard();
+    if (by === 'hand') {
+      for (const part of ['', '-wal']) rmSync(file + part, { force: true });
+      for (const part of ['', '-wal']) {
+        if (existsSync(backup.file + part)) copyFileSync(backup.file + part, file + part);
+      }
+      if (readMark(file)?.generation !== backup.generation) await assertRecognised();
+    }
+    const from = by === 'hand' ? null : backup.file;
+    restoreLedger({ file, from, target: BASE_URL, profile, clock: time });
+    reach('a backup was restored');
+    source.ledgerRestored();
+    start();
+    witness.restored();
+    await time.settle();
+  }
+
+  /** Nothing is written to an older copy that was put in the ledger's place by hand. */
+  async function assertRecognised(): Promise<void> {
+    try {
+      start();
+    } catch (error) {
+      if (!(error instanceof Fault && error.code === 'ledger.restored')) throw error;
+      reach('an older copy was recognised');
+      return;
+    }
+    problems.push('I8: an older copy of the ledger is taken for the ledger.');
+    fence.kill();
+    await clearGraveyard();
   }
 
   /** Goes on until nothing does. */
   async function comeToRest(): Promise<void> {
     let looks = 0;
-    for (const latest = time.now() + RESTLESS_MS; time.now() < latest && !restless; ) {
+    for (const latest = time.ticks() + RESTLESS_MS; time.ticks() < latest && !restless; ) {
       await revive(0);
       let resting = false;
       const look = async (): Promise<void> => {
@@ -194,7 +288,12 @@ export async function runScript(mode: KeyMode, { setup, steps }: Script): Promis
   }
 
   function check(): void {
-    problems.push(...checkAtRest(file, { api, witness, wanted: source.items() }));
+    const updatesProducts = setup.productUpdate === 'import';
+    const hasAsked = steps.some((step) => step.do === 'ask');
+    problems.push(
+      ...checkAtRest(file, { api, witness, source, updatesProducts, hasAsked }),
+      ...checkIntake(file, source),
+    );
   }
 
   try {
@@ -233,8 +332,9 @@ export async function runScript(mode: KeyMode, { setup, steps }: Script): Promis
     source.mend();
     noted((current as ModelProcess | null)?.pull());
     await comeToRest();
+    await waitForRechecks();
     for (let round = 0; round < 4 && checkMended(file).length > 0; round += 1) {
-      if (current) await helpAsPerson(file, { process: current, api, witness, profile, time });
+      await help(round % 2 === 0 ? 'force' : 'settle');
       noted(
         (current as ModelProcess | null)?.replay({
           selection: selectionOf(['blocked', 'rejected', 'parked']),
@@ -247,10 +347,30 @@ export async function runScript(mode: KeyMode, { setup, steps }: Script): Promis
     check();
     problems.push(...checkMended(file));
   }
+
+  /** What a gate has blocked is asked again in the course of time. */
+  async function waitForRechecks(): Promise<void> {
+    const overdue = (): ItemState[] =>
+      readItems(file).filter(({ open }) => {
+        return open?.state === 'blocked' && open.dueAt > 0 && open.dueAt <= time.now() - RECHECK_LOOK_MS;
+      });
+    const waits = readItems(file).some(({ open }) => open?.state === 'blocked' && open.dueAt > 0);
+    if (!waits || setup.recheckBlockedMs > RECHECK_LOOK_MS) return;
+    await time.pass(Math.ceil(1.2 * setup.recheckBlockedMs) + RECHECK_LOOK_MS);
+    await comeToRest();
+    for (const { kind, key } of overdue()) problems.push(`I5: ${kind} ${key} is blocked and was not asked again.`);
+  }
 }
 
 function selectionOf(states: readonly ReplayState[]): ReplaySelection {
   return { states, sources: [], keys: [], deliveryIds: [] };
+}
+
+const LEDGER_PARTS = ['', '-wal', '.mark'] as const;
+
+/** As it is at this instant, with what is still in its log. */
+function copyLedger(from: string, to: string): void {
+  for (const part of LEDGER_PARTS) if (existsSync(from + part)) copyFileSync(from + part, to + part);
 }
 
 function circles(errors: readonly string[]): string[] {

@@ -15,6 +15,8 @@ export interface VirtualTime extends Clock {
   step(): Promise<boolean>;
   /** Goes on for `ms`. */
   pass(ms: number): Promise<void>;
+  /** Sets the wall clock forward, or back. Nothing waits longer or less for it: ticks go on as they did. */
+  set(byMs: number): void;
 }
 
 interface Timer {
@@ -27,7 +29,9 @@ interface Timer {
 const ROUNDS_MAX = 20_000;
 
 export function createVirtualTime(startMs: number): VirtualTime {
-  let now = startMs;
+  /** In ticks, which begin with the wall clock and part from it where that is set. */
+  let at = startMs;
+  let aheadMs = 0;
   let orders = 0;
   let stirs = 0;
   const timers = new Set<Timer>();
@@ -42,7 +46,7 @@ export function createVirtualTime(startMs: number): VirtualTime {
 
   function after(ms: number, callback: () => void): () => void {
     orders += 1;
-    const timer = { at: now + Math.max(0, ms), order: orders, callback };
+    const timer = { at: at + Math.max(0, ms), order: orders, callback };
     timers.add(timer);
     return () => void timers.delete(timer);
   }
@@ -62,15 +66,15 @@ export function createVirtualTime(startMs: number): VirtualTime {
     const timer = next();
     if (!timer) return false;
     timers.delete(timer);
-    now = timer.at;
+    at = timer.at;
     timer.callback();
     await settle();
     return true;
   }
 
   return {
-    now: () => now,
-    ticks: () => now,
+    now: () => at + aheadMs,
+    ticks: () => at,
     after,
     stir() {
       stirs += 1;
@@ -93,10 +97,13 @@ export function createVirtualTime(startMs: number): VirtualTime {
       });
     },
     async pass(ms) {
-      const until = now + ms;
+      const until = at + ms;
       await settle();
       for (let timer = next(); timer && timer.at <= until; timer = next()) await step();
-      now = until;
+      at = until;
+    },
+    set(byMs) {
+      aheadMs += byMs;
     },
   };
 }

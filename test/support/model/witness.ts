@@ -35,6 +35,9 @@ export interface Witness {
   died(): void;
   /** How many processes have died so far. */
   deaths(): number;
+  /** The ledger that is attached was put back from a backup: ids and revisions of the lost time are given out again. */
+  restored(): void;
+  hasRestored(): boolean;
   evidenceFor(deliveryId: number): ReadonlySet<Evidence>;
   /** How often each item was created, by kind and key. */
   creations(item: string): number;
@@ -52,6 +55,7 @@ export function createWitness(): Witness {
   const newest = new Map<string, number>();
   const created = new Map<string, number>();
   let deaths = 0;
+  let hasRestored = false;
   let db: Database.Database | null = null;
   let find: ((key: string) => FoundRow[]) | null = null;
 
@@ -144,6 +148,15 @@ export function createWitness(): Witness {
     },
 
     deaths: () => deaths,
+    restored() {
+      hasRestored = true;
+      keyOf.clear();
+      effects.clear();
+      newest.clear();
+      const last = db?.prepare<[], number | null>('SELECT max(id) FROM deliveries').pluck().get() ?? 0;
+      for (const id of evidence.keys()) if (id > last) evidence.delete(id);
+    },
+    hasRestored: () => hasRestored,
     died() {
       deaths += 1;
       for (const key of underWay.values()) {

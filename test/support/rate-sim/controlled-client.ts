@@ -12,7 +12,7 @@ export function controlledClient(random: () => number, maxRate: number | null = 
   let next = 0;
 
   function signalOf({ status, headers }: SimAnswer): Signal {
-    if (status === null) return { kind: 'failed', delivery: (next += 1), retryAfterMs: null };
+    if (status === null) return { kind: 'failed', subject: (next += 1), retryAfterMs: null };
     const rate = advisedRate(headers);
     const advice = rate === null ? {} : { advisedRate: rate };
     if (status === 200) return { kind: 'answered', by: 'write', ...advice };

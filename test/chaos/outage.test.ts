@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import { scaled } from '../support/chaos.ts';
+import { IS_FULL, scaled } from '../support/chaos.ts';
 import { covers } from '../support/reliability.ts';
 import { createVirtualWorld, type ModelFailure, type VirtualWorld } from '../support/virtual-world.ts';
 
@@ -104,6 +104,50 @@ describe('an outage', () => {
     },
   );
 
+  it('of the question alone keeps no write from going out for long', covers('server-error', 'I5'), async () => {
+    world = await createVirtualWorld({});
+    let away = true;
+    world.failing = ({ what }) =>
+      away ? { outcome: UNAVAILABLE } : what === 'ping' ? { outcome: SERVER_ERROR } : null;
+    await world.stage(keys(50));
+    await world.time.pass(60_000);
+    away = false;
+    await world.time.pass(5 * 60_000, deliveredAll(50));
+    expect([world.states(), world.breaker.openSince()]).toEqual([{ delivered: 50 }, null]);
+    // It is known by now that the question fails by itself: the next delivery finds out that the API is back.
+    away = true;
+    await world.stage(keys(20, 'Q'));
+    await world.time.pass(10_000);
+    away = false;
+    await world.time.pass(60_000, deliveredAll(70));
+    expect(world.states()).toEqual({ delivered: 70 });
+  });
+
+  it(
+    'of a list alone keeps nothing from being sent, and is asked for ever more seldom',
+    covers('server-error', 'I5', 'I6'),
+    async () => {
+      world = await createVirtualWorld({});
+      let away = true;
+      world.failing = ({ what, sku }) => {
+        if (what === 'list' && away) return { outcome: SERVER_ERROR };
+        return what === 'write' && sku === 'lost' ? { outcome: RESET, landed: true } : null;
+      };
+      await world.stage(['lost']);
+      await world.time.pass(HOUR_MS);
+      // Six within the first minutes, and from then on one in five minutes.
+      expect(since(0, 'list')).toBeLessThanOrEqual(8 + 12);
+      const stagedAt = world.time.now();
+      await world.stage(keys(3));
+      await world.time.pass(5000);
+      expect(keys(3).map((key) => (world.createdAt.get(key) ?? 0) - stagedAt < 1000)).toEqual([true, true, true]);
+      expect(world.states()).toEqual({ delivered: 3, in_doubt: 1 });
+      away = false;
+      await world.time.pass(300_000, deliveredAll(4));
+      expect([world.states(), world.created.get('lost'), since(0, 'write')]).toEqual([{ delivered: 4 }, 1, 4]);
+    },
+  );
+
   it('does not use up the attempts of a single delivery', covers('api-down', 'I5', 'I6'), async () => {
     world = await createVirtualWorld({ profile: { idempotency: 'honoured' } });
     world.failing = () => ({ outcome: RESET });
@@ -140,6 +184,52 @@ describe('a poison item', () => {
       expect(late).toEqual([]);
       expect(attemptsOf('poison')).toBe(8);
       expect(world.requests.filter(({ sku }) => sku === 'poison')).toHaveLength(8);
+    },
+  );
+
+  it.each([10, 15])(
+    'is parked by its own limit where there are %i of them and nothing else',
+    covers(['bad-row', 'server-error'], 'I5', 'I6'),
+    async (count) => {
+      world = await createVirtualWorld({});
+      world.failing = ({ what }) => (what === 'write' ? { outcome: SERVER_ERROR } : null);
+      await world.stage(keys(count, 'poison'));
+      await world.time.pass(HOUR_MS, () => world.states()['parked'] === count);
+      expect(world.states()).toEqual({ parked: count });
+      expect(spent()).toHaveLength(count);
+      expect(new Set(Object.values(world.attempts()))).toEqual(new Set([8]));
+      expect(world.breaker.openSince()).toBeNull();
+    },
+  );
+
+  it.each<[number, number]>([
+    [10, 0],
+    [15, 0],
+    // More than that look like an API that takes no writes, until good ones have gone through in between twice.
+    ...(IS_FULL ? [[60, 4] satisfies [number, number]] : []),
+  ])(
+    'delays no other by more than a second where there are %i of them, or %i at most',
+    covers(['bad-row', 'server-error'], 'I5', 'I6'),
+    async (count, lateMax) => {
+      world = await createVirtualWorld({});
+      world.failing = ({ what, sku }) =>
+        what === 'write' && sku?.startsWith('poison') ? { outcome: SERVER_ERROR } : null;
+      await world.stage(keys(count, 'poison'));
+      await world.time.pass(10 * 60_000);
+      const late: number[] = [];
+      for (let round = 0; world.states()['parked'] !== count; round += 1) {
+        expect(round).toBeLessThan(1000);
+        const key = `P${round}`;
+        const stagedAt = world.time.now();
+        await world.stage([key]);
+        await world.time.pass(60_000, () => world.createdAt.has(key));
+        const tookMs = (world.createdAt.get(key) ?? Number.POSITIVE_INFINITY) - stagedAt;
+        if (tookMs > 1000 + OWN_MS) late.push(tookMs);
+        await world.time.pass(5000);
+      }
+      expect(late.length).toBeLessThanOrEqual(lateMax);
+      const sends = world.requests.filter(({ sku }) => sku?.startsWith('poison')).length;
+      if (lateMax === 0) expect(sends).toBe(8 * count);
     },
   );
 

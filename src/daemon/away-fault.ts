@@ -1,0 +1,70 @@
+import { heldBy } from '../delivery/held.ts';
+import type { Readable } from '../delivery/read-budget.ts';
+import { fault } from '../domain/faults.ts';
+import type { Fault } from '../lib/errors.ts';
+import type { Runtime } from './runtime.ts';
+
+export interface Patience {
+  /** How long the API may be out of reach. */
+  waitMs: number;
+  abort: AbortSignal;
+  /** Deliveries that have a doorbell in the queue. */
+  outstanding: number;
+  /** By `Clock.ticks`. */
+  now: number;
+}
+
+type Asked = Pick<
+  Runtime,
+  'unreachableSince' | 'answers' | 'failsAtWrites' | 'unreadable' | 'gate' | 'ledger' | 'config' | 'passports'
+>;
+
+/** What the API has kept from going on for longer than it was to be waited for; null where there is still hope. */
+export async function awayFault(runtime: Asked, patience: Patience): Promise<Fault | null> {
+  const { waitMs, now } = patience;
+  const { baseUrl } = runtime.config.target;
+  const unreachable = runtime.unreachableSince();
+  if (unreachable !== null && now - unreachable >= waitMs) {
+    // What failed last may rest for longer than it is to be waited for, with nothing else to send meanwhile.
+    if (await runtime.answers(patience.abort)) return null;
+    const forAs = `for ${seconds(waitMs)}`;
+    if (runtime.failsAtWrites()) {
+      const message = `The API at ${baseUrl} can be read and has failed at every write ${forAs}.`;
+      return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: WRITES_ADVICE });
+    }
+    const message = `The API at ${baseUrl} has taken no request ${forAs}.`;
+    return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: AWAY_ADVICE });
+  }
+  const throttled = runtime.gate.throttled();
+  if (throttled !== null && now - throttled.since >= waitMs + throttled.askedMs) {
+    const message = `The API at ${baseUrl} has asked to wait for ${seconds(now - throttled.since)} (429) and has taken nothing meanwhile.`;
+    return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: THROTTLED_ADVICE });
+  }
+  return unreadableFault(runtime, patience);
+}
+
+/** Doubts that wait for a list which cannot be read, where nothing else is left. */
+async function unreadableFault(runtime: Asked, { waitMs, outstanding, now }: Patience): Promise<Fault | null> {
+  const { ledger, config, passports } = runtime;
+  const unreadable = runtime.unreadable();
+  if (unreadable === null || outstanding > 0 || now - unreadable.since < waitMs) return null;
+  const lookedUp = heldBy(['read'], config.profile);
+  if ((await ledger.nextDueAt({ held: lookedUp })) !== null || (await passports.judge()) > 0) return null;
+  const { inDoubt } = await ledger.countHeld(lookedUp);
+  const wait = inDoubt === 1 ? '1 delivery waits' : `${inDoubt} deliveries wait`;
+  const message = `The API's list of ${LISTS[unreadable.what]} could not be read for ${seconds(waitMs)}: ${unreadable.reason} ${wait} in doubt for it.`;
+  return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: LIST_ADVICE });
+}
+
+const LISTS: Record<Readable, string> = { product: 'products', material: 'materials', publications: 'publications' };
+
+const AWAY_ADVICE = 'Check the address and the network, and run the sync again; everything is still due.';
+const WRITES_ADVICE = 'See why the platform cannot store anything, and run the sync again; everything is still due.';
+const THROTTLED_ADVICE =
+  'Have the limit of the key or the organisation looked at, and run the sync again; everything is still due.';
+const LIST_ADVICE =
+  'Mend what the message names and run the sync again, or look at the platform and say what is there with `dpp-sync settle`.';
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
+}

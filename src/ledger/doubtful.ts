@@ -1,0 +1,79 @@
+import { type Reason, transition } from '../domain/delivery.ts';
+import { naturalKeyOf } from '../domain/natural-key.ts';
+import type { DoubtfulDelivery, Held } from '../domain/ports/ledger.ts';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
+import { DELIVERY_COLUMNS, type DeliveryRow, dueDelivery, type RefRow, SELECT_REFS } from './delivery-row.ts';
+import { heldDoubts, IS_HELD_DOUBT } from './due.ts';
+import type { Items } from './items.ts';
+import { sentProduct } from './known-content.ts';
+
+/** Deliveries of which nobody knows whether they arrived. */
+export interface Doubtful {
+  /**
+   * Puts in doubt what an earlier process was sending when it ended. For use inside a transaction.
+   *
+   * @returns how many those were
+   */
+  voidLeases(settlingDelayMs: number): number;
+  /** Those that may be looked at by now. One read. */
+  list(request: { limit: number; held?: Held }): DoubtfulDelivery[];
+}
+
+export function createDoubtful({ db, clock, profile }: LedgerContext, items: Items): Doubtful {
+  const sql = {
+    list: db.prepare<[ReturnType<typeof heldDoubts> & { now: number; limit: number }], DeliveryRow>(
+      `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt'
+       AND d.due_at <= @now AND ${IS_HELD_DOUBT} IS NOT TRUE ORDER BY d.due_at LIMIT @limit`,
+    ),
+    sending: db.prepare<[], { id: number; itemId: number }>(
+      "SELECT id, item_id AS itemId FROM deliveries WHERE state = 'sending'",
+    ),
+    doubt: db.prepare<[string, number, string, number, number]>(
+      'UPDATE deliveries SET state = ?, due_at = ?, uncertain = 1, reason = ?, settled_at = ? WHERE id = ?',
+    ),
+    refs: db.prepare<[number], RefRow>(SELECT_REFS),
+  };
+
+  /** What was sent counts, not what the item is called by now; a passport is asked for under its product's name. */
+  function sentNaturalKey({ kind, naturalKey, desired }: DeliveryRow): string | null {
+    if (kind === 'passport') return naturalKey;
+    return naturalKeyOf(profile, kind, parseJson<JsonObject>(desired ?? '{}'))?.value ?? null;
+  }
+
+  function productIdOf(itemId: number): JsonValue {
+    const product = sql.refs.all(itemId).find(({ role }) => role === 'product');
+    return parseJsonOrNull<JsonValue>(product?.remoteId ?? null);
+  }
+
+  return {
+    voidLeases(settlingDelayMs) {
+      const now = clock.now();
+      const reason: Reason = {
+        code: 'crash',
+        message: 'The process ended between sending this and hearing the answer.',
+      };
+      const rows = sql.sending.all();
+      for (const { id, itemId } of rows) {
+        sql.doubt.run(transition('sending', 'doubt'), now + settlingDelayMs, JSON.stringify(reason), now, id);
+        items.note(itemId, id, 'doubt', reason);
+      }
+      return rows.length;
+    },
+
+    list({ limit, held }) {
+      return sql.list.all({ ...heldDoubts(held), now: clock.now(), limit }).map((row) => ({
+        ...dueDelivery(row),
+        path: row.path ?? '',
+        body: row.body,
+        naturalKey: sentNaturalKey(row),
+        productId: row.kind === 'passport' ? productIdOf(row.itemId) : null,
+        reason: parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: '' },
+        since: row.settledAt ?? 0,
+        attempts: row.attempts,
+        importId: row.importId,
+        sent: sentProduct(row),
+      }));
+    },
+  };
+}

@@ -1,0 +1,159 @@
+import { type Operation, transition } from '../domain/delivery.ts';
+import type { SubjectKind } from '../domain/item.ts';
+import type { ImportSettlement, Settled, Settlement, Verdict } from '../domain/ports/ledger.ts';
+import type { LedgerContext } from './context.ts';
+import { DELIVERY_COLUMNS, type DeliveryRow } from './delivery-row.ts';
+import type { Imports } from './imports.ts';
+import type { Items } from './items.ts';
+import { presenceOf } from './known-content.ts';
+import { MOVES } from './moves.ts';
+import type { Passports } from './passports.ts';
+import type { Restored } from './restored.ts';
+
+/** What the timeline tells of a person's word. */
+const ARRIVED = { message: 'A person has said that it arrived.' };
+
+/** Takes in what became of deliveries that were sent. Each function is the body of one transaction. */
+export interface Settles {
+  settle(settlement: Settlement): Settled;
+  settleImport(settlement: ImportSettlement): Settled[];
+}
+
+interface SettlesParts {
+  items: Items;
+  imports: Imports;
+  passports: Passports;
+  restored: Restored;
+}
+
+export function createSettles(
+  { db, clock, profile }: LedgerContext,
+  { items, imports, passports, restored }: SettlesParts,
+): Settles {
+  const sql = {
+    byId: db.prepare<[number], DeliveryRow>(`SELECT ${DELIVERY_COLUMNS} WHERE d.id = ?`),
+    setState: db.prepare<[string, number]>('UPDATE deliveries SET state = ? WHERE id = ?'),
+    move: db.prepare<[string, number, number, number, string, number, number]>(
+      `UPDATE deliveries SET state = ?, due_at = ?, attempts = max(0, attempts + ?), uncertain = ?, reason = ?, settled_at = ?
+       WHERE id = ?`,
+    ),
+    // Where it was read back, the attempt that did it was counted when it came into doubt.
+    deliver: db.prepare<[string, number, 0 | 1, number]>(
+      `UPDATE deliveries SET state = ?, settled_at = ?, due_at = 0, uncertain = 0, reason = NULL, desired = NULL, body = NULL,
+       attempts = max(1, attempts + ?) WHERE id = ?`,
+    ),
+    baseline: db.prepare<[string, string, string, number]>(
+      'UPDATE items SET baseline = ?, baseline_hash = ?, remote_id = ? WHERE id = ?',
+    ),
+    waiters: db.prepare<[string, string], { id: number; itemId: number; operation: Operation }>(
+      `SELECT d.id, d.item_id AS itemId, d.operation FROM refs JOIN deliveries d ON d.item_id = refs.item_id AND d.state = 'waiting'
+       WHERE refs.kind = ? AND refs.key = ?`,
+    ),
+  };
+
+  function deliver(row: DeliveryRow, verdict: Extract<Verdict, { kind: 'delivered' }>): number {
+    const attempts = verdict.by === 'answer' ? 1 : 0;
+    sql.deliver.run(transition(row.state, 'accept'), clock.now(), attempts, row.id);
+    const isNew = row.remoteId === null;
+    const remoteId = verdict.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(verdict.remoteId);
+    // I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is.
+    const { baseline, hash } = verdict.contentKnown
+      ? { baseline: row.desired ?? '{}', hash: row.desiredHash }
+      : presenceOf(profile, row.kind, { desired: row.desired, before: null });
+    sql.baseline.run(baseline, hash, remoteId, row.itemId);
+    if (verdict.by === 'answer' && row.uncertain === 0) restored.wasAbsent(row.id);
+    passports.stirBy({ id: row.itemId, kind: row.kind, key: row.key, isNew });
+    const staged = row.kind === 'passport' ? passports.follow(row.itemId) : items.reconcile(row.itemId) === 'due';
+    const follower = staged ? 1 : 0;
+    return follower + (isNew ? release(row.kind, row.key) : 0);
+  }
+
+  /**
+   * A refused update whose earlier attempts nobody has an answer to: the API may hold either content. With nothing taken
+   * for granted, the next desire is written in full.
+   */
+  function forgetBaseline(row: DeliveryRow): void {
+    const { baseline, hash } = presenceOf(profile, row.kind, { desired: row.desired, before: row.baseline });
+    if (row.remoteId !== null) sql.baseline.run(baseline, hash, row.remoteId, row.itemId);
+  }
+
+  /** Makes due what waited for this item and has all its refs now. */
+  function release(kind: SubjectKind, key: string): number {
+    let released = 0;
+    for (const { id, itemId, operation } of sql.waiters.all(kind, key)) {
+      if (!items.refsArrived(itemId)) continue;
+      sql.setState.run(transition('waiting', 'refs_arrived'), id);
+      if (!items.suspectWhereRestored({ id, itemId, operation })) released += 1;
+    }
+    return released;
+  }
+
+  function settle({ deliveryId, verdict, judgedAt }: Settlement): Settled {
+    const row = sql.byId.get(deliveryId);
+    const gone = { deliveryId, released: 0, applied: false };
+    if (!row || !isUnsettled(row)) return gone;
+    // A member that moves on by itself leaves bytes behind that may not go out again.
+    if (row.importId !== null) imports.dissolve(row.importId);
+    return settleRow(row, verdict, { judgedAt, now: clock.now() });
+  }
+
+  function settleImport({ settlements, keep, groupMax }: ImportSettlement): Settled[] {
+    const told = settlements.map((one) => ({ ...one, row: sql.byId.get(one.deliveryId) }));
+    const importId = told.find(({ row }) => row?.importId)?.row?.importId ?? null;
+    if (importId !== null) {
+      if (groupMax !== null) imports.limitGroup(importId, groupMax);
+      const staying = told.filter(({ row, verdict }) => row?.importId === importId && STAYS_OPEN.has(verdict.kind));
+      // It is kept as a whole or not at all.
+      if (!keep || staying.length < imports.members(importId).length) imports.dissolve(importId);
+    }
+    // Members that are judged alike are looked at together, so their times must not differ.
+    const now = clock.now();
+    return told.map(({ deliveryId, verdict, judgedAt, row }) =>
+      row && isUnsettled(row)
+        ? settleRow(row, verdict, { judgedAt, now })
+        : { deliveryId, released: 0, applied: false },
+    );
+  }
+
+  function settleRow(
+    row: DeliveryRow,
+    verdict: Verdict,
+    { judgedAt, now }: { judgedAt: number | undefined; now: number },
+  ): Settled {
+    const deliveryId = row.id;
+    if (verdict.kind === 'delivered') {
+      if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, verdict.by === 'person' ? ARRIVED : null);
+      return { deliveryId, released: deliver(row, verdict), applied: true };
+    }
+    const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[verdict.kind](verdict as never);
+    const reason = JSON.stringify(verdict.reason);
+    const sinceMs = dueAt === 0 || judgedAt === undefined ? 0 : now - judgedAt;
+    sql.move.run(transition(row.state, event), dueAt + sinceMs, spent, uncertain, reason, now, row.id);
+    // Waiting out a limit is no event, and neither is a doubt that goes on: they would bury the others. The delivery's
+    // reason tells of it while it lasts.
+    const goesOn = verdict.kind === 'doubt' && row.state === 'in_doubt' && reason === row.reason;
+    if (!goesOn && (verdict.kind !== 'retry' || verdict.spend))
+      items.note(row.itemId, row.id, verdict.kind, verdict.reason);
+    // A verdict that ends the revision may leave a newer desire behind, which is staged now.
+    const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
+    // What became of a passport is looked up before it ends so, and its next step depends on where it is.
+    // What is parked is proven to have had no effect.
+    const absent = verdict.kind === 'parked' || (verdict.kind === 'rejected' && verdict.absent === true);
+    const open = row.uncertain === 1 && !absent && row.kind !== 'passport';
+    if (ended && open) forgetBaseline(row);
+    if (verdict.kind === 'rejected' && absent) restored.wasAbsent(row.id);
+    // So may one after which the same would go out again, although it is known to have had no effect.
+    const isUntouched = verdict.kind === 'retry' && uncertain === 0 && row.importId === null && row.kind !== 'passport';
+    const follower = (ended || isUntouched) && items.reconcile(row.itemId) === 'due' ? 1 : 0;
+    return { deliveryId, released: follower, applied: true };
+  }
+
+  return { settle, settleImport };
+}
+
+function isUnsettled({ state }: DeliveryRow): boolean {
+  return state === 'sending' || state === 'in_doubt';
+}
+
+/** Verdicts after which a member may still be tied to its import. */
+const STAYS_OPEN: ReadonlySet<Verdict['kind']> = new Set(['doubt', 'resend', 'retry']);

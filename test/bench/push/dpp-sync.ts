@@ -1,0 +1,56 @@
+// dpp-sync itself: the runtime that the commands use, with its ledger on the disk.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { connectors } from '../../../connectors/index.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { openRuntime } from '../../../src/daemon/runtime.ts';
+import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createLogger } from '../../../src/lib/logging.ts';
+import { createSecretStore } from '../../../src/lib/secrets.ts';
+import { API_KEY, compete } from './contender.ts';
+
+const PROFILES = join(import.meta.dirname, '../../../config/profiles');
+
+await compete(async ({ baseUrl, csv, folder, redisUrl }) => {
+  const file = join(folder, 'dpp-sync.yaml');
+  const source = {
+    id: 'erp',
+    connector: 'csv',
+    options: { path: csv, key: ['SKU'] },
+    mappings: [
+      {
+        to: 'product',
+        key: 'row.SKU',
+        fields: { sku: 'row.SKU', name: 'row.NAME', status: '"DRAFT"', country_of_origin: 'country(row.COUNTRY)' },
+      },
+    ],
+  };
+  const queue = redisUrl === '' ? 'embedded' : redisUrl;
+  writeFileSync(
+    file,
+    stringify({ target: { baseUrl, apiKey: API_KEY }, queue, ledger: './ledger.db', sources: [source] }),
+  );
+  const secrets = createSecretStore();
+  const config = await loadConfig({ file, env: {}, connectors, profilesDir: PROFILES, secrets });
+  const log = createLogger({ level: 'silent', secrets });
+  const options = {
+    config,
+    command: 'bench',
+    showFailedJobs: false,
+    secrets,
+    clock: systemClock,
+    log,
+    version: '0.0.0',
+  };
+  const runtime = await openRuntime(options);
+  // To open the embedded queue takes seconds, whatever is to be done.
+  await runtime.startWorkers();
+  return async () => {
+    const request = { sources: [], waitMs: 60_000, abort: new AbortController().signal };
+    const report = await sync(runtime, request, systemClock);
+    if (exitCodeOf(report) !== 0) throw new Error(report.fault?.message ?? JSON.stringify(report.items));
+  };
+});

@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Fault } from '../../src/lib/errors.ts';
+import { announcedRandom } from '../support/announced-random.ts';
+import { IS_FULL } from '../support/chaos.ts';
+import { createCutWorld } from '../support/cut-world.ts';
+import { describeRedis, redisTraceable, startRedis } from '../support/redis.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
+import { largeExport, SMALL, type SmallExport } from '../support/small-export.ts';
+import { describeStrace, straceCommand } from '../support/strace.ts';
+
+// Redis is killed just before each call by which it writes to its append-only file, while a sync is under way, and is
+// started again on what it has written by then. A command is acknowledged after its fdatasync: before the write it has
+// never been, and before the fdatasync it is done although nobody was told.
+
+const CALLS = ['write', 'fdatasync', 'fsync'] as const;
+
+interface Point {
+  call: (typeof CALLS)[number];
+  /** The how many-th of its kind in the server. */
+  when: number;
+}
+
+/** What the slice is drawn from: calls that every sync gets to, after some requests and before the last. */
+const AMID = { first: 10, count: 18 };
+/** A sync that ended so often before its call came is taken to make Redis do no more of them. */
+const UNREACHED_MAX = 3;
+const AT_ONCE = 2;
+const POINTS_MIN = 100;
+/** Different numbers of writes that the API had taken when Redis was killed. */
+const PHASES_MIN = 8;
+const LARGER = largeExport(8);
+/** The first file of the log and those that rewrites put in its place, which come every few dozen writes. */
+const GENERATIONS = 9;
+const SETTINGS = {
+  appendfsync: 'always',
+  'auto-aof-rewrite-min-size': '12kb',
+  'auto-aof-rewrite-percentage': '50',
+};
+
+function logFiles(folder: string): string[] {
+  const log = join(folder, 'appendonlydir');
+  const generations = Array.from({ length: GENERATIONS }, (_, at) => join(log, `appendonly.aof.${at + 1}.incr.aof`));
+  return [log, join(log, 'appendonly.aof.manifest'), join(log, 'temp-appendonly.aof.manifest'), ...generations];
+}
+
+interface Death {
+  /** What the API had taken by then. */
+  writes: number;
+  /** Whether the sync that was under way then came to its end by itself. */
+  survived: boolean;
+}
+
+/** Gives null where the sync ended before the call came. */
+async function killedAt({ call, when }: Point, honoured: boolean, source: SmallExport): Promise<Death | null> {
+  const redis = await startRedis({
+    appendonly: true,
+    settings: SETTINGS,
+    under: (folder) => straceCommand({ paths: logFiles(folder), inject: [{ call, when, effect: 'SIGKILL' }] }),
+  });
+  const world = await createCutWorld({ honoured, queue: redis.url, export: source });
+  try {
+    const finishing = world.finish();
+    const signal = await Promise.race([redis.ended(), finishing.catch(isUnreachable)]);
+    if (signal === undefined) return null;
+    expect(await redis.ended()).toBe('SIGKILL');
+    const writes = world.sandbox.statistics().writes.reduce((sum, { count }) => sum + count, 0);
+    await redis.restart();
+    const survived = await finishing.then(() => true, isUnreachable);
+    if (!survived) await world.finish();
+    return { writes, survived };
+  } catch (error) {
+    throw new Error(`With Redis killed before ${call} number ${when}, things were not right in the end.`, {
+      cause: error,
+    });
+  } finally {
+    await world.remove();
+    await redis.stop();
+  }
+}
+
+/** A sync that has not begun to deliver may end for want of Redis, and say so; any other end is thrown on. */
+function isUnreachable(error: unknown): false {
+  if (error instanceof Fault && error.code === 'queue.unreachable') return false;
+  throw error;
+}
+
+function drawn(call: Point['call']): Point {
+  return { call, when: AMID.first + Math.floor(announcedRandom()() * AMID.count) };
+}
+
+/** Walks through the calls of Redis one by one, and gives what came of each. */
+async function walkAll(honoured: boolean, source: SmallExport): Promise<Record<Point['call'], Death[]>> {
+  const deaths: Record<Point['call'], Death[]> = { write: [], fdatasync: [], fsync: [] };
+  for (const call of CALLS) {
+    let next = 1;
+    let unreached = 0;
+    const walk = async () => {
+      while (unreached < UNREACHED_MAX) {
+        const death = await killedAt({ call, when: next++ }, honoured, source);
+        if (death === null) unreached += 1;
+        else deaths[call].push(death);
+      }
+    };
+    const walks = await Promise.allSettled(Array.from({ length: AT_ONCE }, walk));
+    for (const walked of walks) if (walked.status === 'rejected') throw walked.reason;
+  }
+  return deaths;
+}
+
+async function visitAll(honoured: boolean): Promise<void> {
+  const all: Death[] = [];
+  for (const source of [SMALL, LARGER]) {
+    const deaths = await walkAll(honoured, source);
+    process.stderr.write(`Redis killed: ${JSON.stringify(deaths)}\n`);
+    all.push(...Object.values(deaths).flat());
+  }
+  expect(all.length).toBeGreaterThanOrEqual(POINTS_MIN);
+  // Death came in every phase, and ended no sync that had begun to deliver.
+  expect(new Set(all.map(({ writes }) => writes)).size).toBeGreaterThanOrEqual(PHASES_MIN);
+  expect(all.filter(({ writes, survived }) => !survived && writes > 0)).toEqual([]);
+}
+
+async function visitOne(call: Point['call'], honoured: boolean): Promise<void> {
+  const point = drawn(call);
+  expect(await killedAt(point, honoured, SMALL), JSON.stringify(point)).toMatchObject({ survived: true });
+}
+
+describeStrace('a Redis that is killed at a write or an fsync of its append-only file, amid a sync', () => {
+  describeRedis('and comes back with that file', () => {
+    const full = { timeout: IS_FULL ? 3_600_000 : 90_000 };
+
+    it('costs nothing and doubles nothing where the API ignores keys', {
+      ...covers(['write-cut', 'redis-killed'], ...ORACLE),
+      ...full,
+    }, async ({ skip }) => {
+      if (!redisTraceable) skip('needs a redis-server binary, which can be traced');
+      await (IS_FULL ? visitAll(false) : visitOne('write', false));
+    });
+
+    it('leaves no doubt either where keys are honoured', {
+      ...covers(['write-cut', 'redis-killed'], ...ORACLE),
+      ...full,
+    }, async ({ skip }) => {
+      if (!redisTraceable) skip('needs a redis-server binary, which can be traced');
+      await (IS_FULL ? visitAll(true) : visitOne('fdatasync', true));
+    });
+  });
+});

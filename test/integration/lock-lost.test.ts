@@ -1,0 +1,115 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { loadRuntimeConfig } from '../../src/daemon/load.ts';
+import { runDaemon } from '../../src/daemon/run-daemon.ts';
+import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
+import { Profile } from '../../src/domain/profile.ts';
+import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createSecretStore } from '../../src/lib/secrets.ts';
+import {
+  createLedgerFixture,
+  deliverAll,
+  items,
+  mapRows,
+  NO_PASSPORTS,
+  plainEncode,
+  plainEncodeImport,
+  product,
+  pullRows,
+  row,
+  TARGET,
+} from '../support/ledger.ts';
+import { createRecordingLog } from '../support/recording-log.ts';
+import { covers } from '../support/reliability.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+const LOST = { code: 'ledger.lock_lost', exitCode: 3 };
+const NEVER = new AbortController().signal;
+
+describe('a ledger whose lock file is removed under its writer', () => {
+  it('is written by one process alone: the second one', covers('process-stopped', 'I3', 'I6'), async () => {
+    const fixture = createLedgerFixture();
+    const { ledger, file, clock } = fixture;
+    await pullRows(ledger, { rows: [row('A')] });
+    await mapRows(ledger, () => items(product('A')));
+    const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const deliveryId = due?.id ?? 0;
+    await ledger.claim(deliveryId);
+    expect(ledger.lost()).toBe(null);
+    rmSync(`${file}.lock`);
+    const second = openSqliteLedger({
+      file,
+      target: TARGET,
+      profile: Profile.parse({}),
+      passportRules: NO_PASSPORTS,
+      encode: plainEncode,
+      encodeImport: plainEncodeImport,
+      clock,
+      command: 'second',
+    });
+    expect(await second.recover(0)).toEqual({ voided: 1 });
+    const verdict = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'answer' } as const;
+    await expect(ledger.settle({ deliveryId, verdict })).rejects.toMatchObject(LOST);
+    expect(ledger.lost()).toMatchObject(LOST);
+    await second.settle({ deliveryId, verdict });
+    await deliverAll(second);
+    await second.close();
+    expect(ledger.views.item('product', 'A')?.state).toBe('delivered');
+    await fixture.remove();
+  });
+
+  it('is not written again when a file is back in its place', covers('process-stopped', 'I3'), async () => {
+    const fixture = createLedgerFixture();
+    const lock = `${fixture.file}.lock`;
+    const content = readFileSync(lock);
+    rmSync(lock);
+    await expect(fixture.ledger.touch()).rejects.toMatchObject(LOST);
+    writeFileSync(lock, content);
+    await expect(fixture.ledger.touch()).rejects.toMatchObject(LOST);
+    await fixture.remove();
+  });
+});
+
+describe('whoever works on a ledger whose lock file is removed', () => {
+  let world: World;
+  afterEach(() => world.remove());
+  const lock = () => join(world.folder, 'data/ledger.db.lock');
+
+  it('ends with 3 as a sync', covers('process-stopped', 'I3', 'I5'), async () => {
+    world = await createWorld({ config: { sources: SMALL_SOURCES }, files: smallFiles(SMALL) });
+    world.sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 500 });
+    const runtime = await world.open();
+    const syncing = sync(runtime, { sources: [], waitMs: 60_000, abort: NEVER }, systemClock);
+    await expect.poll(() => runtime.views.itemCounts().product?.sending ?? 0, { timeout: 30_000 }).toBeGreaterThan(0);
+    rmSync(lock());
+    const report = await syncing;
+    expect(report.fault).toMatchObject(LOST);
+    expect(exitCodeOf(report)).toBe(3);
+    await runtime.close();
+    // The next one takes over, and looks up what had no answer.
+    expect((await world.sync()).items).toMatchObject({ product: { delivered: 3 } });
+    expect(world.contents().products).toHaveLength(3);
+  });
+
+  it('ends with the reason as a daemon', covers('process-stopped', 'I3'), async () => {
+    world = await createWorld({ config: { sources: SMALL_SOURCES }, files: smallFiles(SMALL) });
+    const secrets = createSecretStore();
+    const config = await loadRuntimeConfig(world.configFile, secrets);
+    const log = createRecordingLog();
+    const ended = runDaemon({
+      config,
+      secrets,
+      clock: systemClock,
+      log,
+      version: '1.2.3',
+      openWeb: () => Promise.reject(new Error('There is no web section.')),
+      signal: NEVER,
+      onReady: () => rmSync(lock()),
+    });
+    await expect(ended).rejects.toMatchObject(LOST);
+    await (await world.open()).close();
+  });
+});

@@ -1,0 +1,167 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import {
+  createLedgerFixture,
+  deliverAll,
+  items,
+  type LedgerFixture,
+  mapRows,
+  plainEncode,
+  product,
+  pullRows,
+  row,
+  text,
+} from '../support/ledger.ts';
+import { covers } from '../support/reliability.ts';
+import { createVirtualWorld, type VirtualWorld } from '../support/virtual-world.ts';
+
+let world: VirtualWorld;
+
+/** In steps, so that time never runs far ahead of work that does not wait for it. */
+async function pass({ time }: VirtualWorld, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 100) await time.pass(100);
+}
+const names = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+const HANGS: Outcome = { kind: 'ambiguous', doubt: 'timeout', detail: { status: null, message: 'No answer came.' } };
+
+describe('requests that hang', () => {
+  afterEach(() => world.remove());
+
+  it.each([1, 9])(
+    'hold nothing but their own places: %i of them keep 200 others waiting for no longer than one does',
+    covers('network-slow', 'I5', 'I9'),
+    async (count) => {
+      world = await createVirtualWorld({});
+      world.failing = ({ what, sku }) =>
+        what === 'write' && sku?.startsWith('hangs') ? { outcome: HANGS, tookMs: 30_000 } : null;
+      const good = names('good', 200);
+      const hanging = names('hangs', count);
+      // Among the others, each in a doorbell of its own.
+      const all = good.flatMap((name, index) => {
+        const next = index % 19 === 0 ? hanging[index / 19] : undefined;
+        return next === undefined ? [name] : [next, name];
+      });
+      const begunAt = world.time.now();
+      await world.stage(all);
+      await pass(world, 20_000);
+      const took = good.map((name) => (world.createdAt.get(name) ?? Number.POSITIVE_INFINITY) - begunAt);
+      // The first to go out is waited for a second, since it tries the scope.
+      expect(Math.max(...took)).toBeLessThan((await alone(good)) + 2000);
+    },
+  );
+
+  it('hand back what was not sent when the engine is stopped', covers('shutdown', 'I5', 'I6'), async () => {
+    world = await createVirtualWorld({});
+    world.failing = () => ({ outcome: HANGS, tookMs: 30_000 });
+    await world.stage(names('hangs', 400));
+    // Before the first answer a few go out each second.
+    await pass(world, 15_000);
+    const sent = world.requests.length;
+    expect(sent).toBe(32);
+    const stopped = world.engine.stop();
+    await pass(world, 31_000);
+    await stopped;
+    expect(world.requests).toHaveLength(sent);
+    expect(world.states()).toEqual({ in_doubt: 32, due: 368 });
+  });
+});
+
+/** How long the last of them takes where nothing hangs. */
+async function alone(keys: readonly string[]): Promise<number> {
+  const calm = await createVirtualWorld({});
+  const begunAt = calm.time.now();
+  await calm.stage(keys);
+  await pass(calm, 20_000);
+  const last = Math.max(...calm.createdAt.values());
+  await calm.remove();
+  return last - begunAt;
+}
+
+describe('a delivery that cannot even be attempted', () => {
+  afterEach(() => world.remove());
+  const thrown = new RangeError('"" cannot stand for an id');
+
+  it('is put aside with the reason, once, while the others go on', covers('bad-row', 'I5'), async () => {
+    world = await createVirtualWorld({});
+    let encoded = 0;
+    world.encode = (write) => {
+      if (text(write.payload['sku']) !== 'bad') return plainEncode(write);
+      encoded += 1;
+      throw thrown;
+    };
+    await world.stage(['bad', ...names('good', 50)]);
+    await pass(world, 20_000);
+    expect(world.states()).toEqual({ rejected: 1, delivered: 50 });
+    expect(encoded).toBe(1);
+    expect(world.ledger.views.item('product', 'bad')).toMatchObject({
+      reason: { code: 'internal', message: 'It cannot be sent: "" cannot stand for an id' },
+    });
+    expect(await world.engine.status()).toEqual({ outstanding: 0, nextDueAt: null, trouble: null });
+  });
+
+  it('is in doubt, for a person, where bytes may have gone out', covers('bad-row', 'I5', 'I6'), async () => {
+    world = await createVirtualWorld({});
+    world.failing = ({ sku }) => {
+      if (sku === 'bad') throw thrown;
+      return null;
+    };
+    await world.stage(['bad', ...names('good', 5)]);
+    await pass(world, 20_000);
+    expect(world.states()).toEqual({ in_doubt: 1, delivered: 5 });
+    expect(world.requests.filter(({ sku }) => sku === 'bad')).toHaveLength(1);
+    expect((await world.engine.status()).nextDueAt).toBe(null);
+  });
+
+  it('is trouble, and is not tried in a hot loop, where it cannot be put aside either', async () => {
+    world = await createVirtualWorld({});
+    let encoded = 0;
+    world.encode = () => {
+      encoded += 1;
+      throw thrown;
+    };
+    const full = new Error('It cannot be put aside.');
+    const putAside = world.ledger.putAside.bind(world.ledger);
+    world.ledger.putAside = () => Promise.reject(full);
+    await world.stage(['bad']);
+    await pass(world, 10_000);
+    expect((await world.engine.status()).trouble).toBe(full);
+    expect(encoded).toBeGreaterThan(1);
+    expect(encoded).toBeLessThan(15);
+    world.ledger.putAside = putAside;
+    await pass(world, 5000);
+    expect(world.states()).toEqual({ rejected: 1 });
+  });
+});
+
+describe('what is put aside of an import', () => {
+  let fixture: LedgerFixture;
+  afterEach(() => fixture.remove());
+  const reason = { code: 'internal', message: 'It cannot be sent.' };
+
+  it('goes alone first, since nobody knows whose fault it was', covers('bad-row', 'I5'), async () => {
+    fixture = createLedgerFixture();
+    const { ledger } = fixture;
+    const stage = async (name: string) => {
+      await pullRows(ledger, { rows: ['A', 'B', 'C'].map((id) => row(id, { name })) });
+      await mapRows(ledger, ({ id }) => items(product(text(id), name)));
+    };
+    await stage('first');
+    await deliverAll(ledger);
+    await stage('second');
+    const [first] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const deliveryId = first?.id ?? 0;
+    await ledger.putAside({ deliveryId, reason });
+    expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'due' });
+    await ledger.putAside({ deliveryId, reason });
+    expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'rejected', reason });
+
+    // Once it has gone out, all of it may have arrived.
+    const [next] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    await ledger.claim(next?.id ?? 0);
+    await ledger.putAside({ deliveryId: next?.id ?? 0, reason });
+    for (const key of ['B', 'C'])
+      expect(ledger.views.item('product', key)).toMatchObject({ state: 'in_doubt', reason });
+    expect(await ledger.nextDueAt()).toBe(null);
+  });
+});

@@ -1,0 +1,29 @@
+/** What scripts have to come by, so that it is shown that they do. */
+export const MILESTONES = [
+  'a breaker opened',
+  'a blocked delivery was asked again by itself',
+  'the clock was set forward',
+  'the clock was set back',
+  'the clock was set back while nothing ran',
+  'a backup was restored',
+  'an older copy was recognised',
+  'a person said that it had arrived',
+  'a person said that it had not arrived',
+  'a person had it sent again',
+  'a process died amid a pull',
+] as const;
+export type Milestone = (typeof MILESTONES)[number];
+
+export interface Milestones {
+  reach(milestone: Milestone): void;
+  /** How often each was reached so far. */
+  counts(): ReadonlyMap<Milestone, number>;
+}
+
+export function createMilestones(): Milestones {
+  const counts = new Map<Milestone, number>(MILESTONES.map((milestone) => [milestone, 0]));
+  return {
+    reach: (milestone) => void counts.set(milestone, (counts.get(milestone) ?? 0) + 1),
+    counts: () => counts,
+  };
+}
