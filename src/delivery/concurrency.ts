@@ -26,7 +26,7 @@ const SLICE_MS = 50;
 const LATENCY_KEPT_MS = 10_000;
 const PEAK_KEPT_MS = 5_000;
 const FIRST = 3;
-const GROWTH = 1.6;
+const GROWTH = 1;
 /** Taken for the latency before there was an answer. */
 const UNKNOWN_MS = 100;
 

@@ -5,6 +5,8 @@ export interface Block {
   accepted: number;
   /** From the refusal to the canary that came back. */
   blockMs: number;
+  /** It went on for longer than a window of a second, and others who share the limit do not explain it. */
+  isLong: boolean;
   /** The highest rate of answers lately, per second. */
   peak: number;
   /** Accepted requests per second over the last so many milliseconds. */

@@ -36,18 +36,22 @@ export interface RateController {
 
 /** How often a request that waits for the canary asks again. */
 const CANARY_POLL_MS = 25;
-/** A request that is late may be followed by the next one that much sooner. */
-const LATE_MAX_MS = 30;
-/** Waits where the API does not say for how long. */
+/** Requests that are late may be followed by the next ones that much sooner: timers and the event loop are not exact. */
+const LATE_MAX_MS = 50;
+/**
+ * Waits where the API does not say for how long: about as long as a request takes its turn, or as blocks lately took, and
+ * then in steps. Most windows are of a second, and have ended when a few canaries were refused. The first long window is
+ * looked after more often, since all who share it begin anew when it ends.
+ */
 const BACKOFF = {
-  firstMs: 100,
-  evenMs: 20,
-  evenMsMax: 250,
-  msMax: 8000,
-  windowMs: 1250,
+  unknownMs: 100,
+  turnMs: { min: 20, max: 500 },
   ofBlock: 0.6,
   blockMsMax: 1000,
   factor: 2,
+  quick: { canaries: 2, msMax: 250 },
+  thenMsMin: 700,
+  msMax: { first: 3000, known: 8000 },
 };
 /** After a pause of this length, or of so many requests, what was accepted before it says nothing of the present. */
 const PAUSE = { ms: 3000, requests: 5 };
@@ -63,11 +67,19 @@ interface Stop {
   accepted: number;
   /** The next wait, where the API does not name one. */
   backoffMs: number;
+  /** The longest time that was asked for, and how many canaries were refused. */
+  askedMs: number;
+  refused: number;
   canaryOut: boolean;
   /** A canary was lost. */
   disturbed: boolean;
 }
 
+/**
+ * What goes on for so long has a long window, where so much was asked for or so many canaries were refused: one or two may
+ * have been for the sake of others who share the limit.
+ */
+const LONG = { ms: 3000, canaries: 8, canariesKnown: 2 };
 /** Taken for the length of a block that is not known. */
 const SHORT_MS = 1000;
 
@@ -93,10 +105,17 @@ export function createRateController(maxRate: number | null, random: () => numbe
 
   function firstBackoffMs(now: number): number {
     const rate = search.rate(now);
-    const evenMs = Number.isFinite(rate)
-      ? Math.min(BACKOFF.evenMsMax, Math.max(BACKOFF.evenMs, 1000 / rate))
-      : BACKOFF.firstMs;
-    return Math.max(evenMs, Math.min(BACKOFF.blockMsMax, BACKOFF.ofBlock * lastBlockMs));
+    const { min, max } = BACKOFF.turnMs;
+    const turnMs = Number.isFinite(rate) ? Math.min(max, Math.max(min, 1000 / rate)) : BACKOFF.unknownMs;
+    return Math.max(turnMs, Math.min(BACKOFF.blockMsMax, BACKOFF.ofBlock * lastBlockMs));
+  }
+
+  function nextBackoffMs({ backoffMs, refused }: Stop): number {
+    const { quick, thenMsMin, msMax, factor } = BACKOFF;
+    const longer = backoffMs * factor;
+    if (refused <= quick.canaries) return Math.max(backoffMs, Math.min(quick.msMax, longer));
+    const most = search.hasLongWindow() ? msMax.known : msMax.first;
+    return Math.max(backoffMs, Math.min(most, Math.max(thenMsMin, longer)));
   }
 
   function refuse(retryAfterMs: number | null, sentAt: number, now: number): void {
@@ -109,13 +128,14 @@ export function createRateController(maxRate: number | null, random: () => numbe
     }
     if (stop === null) {
       const openMs = Math.max(1, now - openedAt);
-      stop = { at: now, openMs, accepted, backoffMs: firstBackoffMs(now), canaryOut: false, disturbed: false };
+      const unsent = { askedMs: 0, refused: 0, canaryOut: false, disturbed: false };
+      stop = { at: now, openMs, accepted, backoffMs: firstBackoffMs(now), ...unsent };
     } else {
       stop.canaryOut = false;
-      // Most windows are of a second, and have ended by then.
-      const msMax = now - stop.at < BACKOFF.windowMs ? BACKOFF.windowMs / 5 : BACKOFF.msMax;
-      stop.backoffMs = Math.max(stop.backoffMs, Math.min(msMax, stop.backoffMs * BACKOFF.factor));
+      stop.refused += 1;
+      stop.backoffMs = nextBackoffMs(stop);
     }
+    stop.askedMs = Math.max(stop.askedMs, asked ?? 0);
     closedUntil = Math.max(closedUntil, now + (asked ?? stop.backoffMs * (0.8 + 0.4 * random())));
   }
 
@@ -124,7 +144,9 @@ export function createRateController(maxRate: number | null, random: () => numbe
     const blockMs = over.disturbed ? Math.min(now - over.at, lastBlockMs || SHORT_MS) : now - over.at;
     lastBlockMs = lastBlockMs === 0 ? blockMs : (lastBlockMs + blockMs) / 2;
     const { openMs } = over;
-    const known = { peak: concurrency.peak(), goodput: (ms: number) => goodput.over(ms, now) };
+    const canaries = search.hasLongWindow() ? LONG.canariesKnown : LONG.canaries;
+    const isLong = blockMs >= LONG.ms && (over.askedMs >= LONG.ms || over.refused >= canaries);
+    const known = { isLong, peak: concurrency.peak(), goodput: (ms: number) => goodput.over(ms, now) };
     search.reopened({ openMs, accepted: over.accepted, blockMs, ...known }, now);
     stop = null;
     openedAt = now;
@@ -172,7 +194,7 @@ export function createRateController(maxRate: number | null, random: () => numbe
       }
       if (now < nextSlotAt) return nextSlotAt - now;
       const intervalMs = 1000 / paceAt(now);
-      nextSlotAt = Math.max(nextSlotAt, now - Math.min(intervalMs, LATE_MAX_MS)) + intervalMs;
+      nextSlotAt = Math.max(nextSlotAt, now - LATE_MAX_MS) + intervalMs;
       return 0;
     },
 

@@ -1,5 +1,7 @@
 // Limits with long windows are measured from the end of one block to the end of the next.
 
+import type { Block } from './rate-block.ts';
+
 /** Pure: times are ticks of a clock. */
 export interface RateCycle {
   accepted(sentAt: number): void;
@@ -7,13 +9,12 @@ export interface RateCycle {
   /**
    * A long block is over, and with it a cycle.
    *
-   * @param goodput accepted requests per second over the last so many milliseconds
    * @returns what was accepted per second, and the length of the window as far as it is known
    */
-  end(goodput: (ms: number) => number, now: number): { rate: number; cycleMs: number };
+  end(block: Block, now: number): { rate: number; cycleMs: number };
 }
 
-const SEEN_MAX_MS = 90_000;
+const SEEN = { msMin: 8000, msMax: 90_000 };
 /** Taken for the window where its beginning was not seen. */
 const DEFAULT_MS = 60_000;
 
@@ -29,9 +30,9 @@ export function createRateCycle(): RateCycle {
       from = now;
       count = 0;
     },
-    end(goodput, now) {
+    end({ blockMs, goodput }, now) {
       const wholeMs = now - from;
-      const isSeen = wholeMs <= SEEN_MAX_MS;
+      const isSeen = wholeMs >= Math.max(SEEN.msMin, blockMs) && wholeMs <= SEEN.msMax;
       const rate = isSeen ? (1000 * count) / wholeMs : goodput(1.25 * DEFAULT_MS);
       this.restart(now);
       return { rate, cycleMs: isSeen ? wholeMs : DEFAULT_MS };
@@ -41,5 +42,6 @@ export function createRateCycle(): RateCycle {
 
 /** The rate, per second, at which everyone begins again after the first long block: the same for all of them. */
 export function rampRate(sinceMs: number): number {
-  return 2 + 2 * (sinceMs / 1000) ** 2;
+  const seconds = sinceMs / 1000;
+  return 1 + seconds + Math.exp(seconds / 6);
 }

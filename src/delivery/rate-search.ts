@@ -2,21 +2,24 @@
 //
 //             refused                 found                  for a while
 //   opening ───────────► searching ───────────► holding ────────────────► probing
-//                            ▲                   ▲    ▲                      │
-//                            │   refused twice   │    └───── refused ────────┤
-//                            └───────────────────┼───────────────────────────┘ far above what was held
-//                                                └── refused for a long time: hold what was accepted
+//                            ▲                   │ ▲  ▲                      │
+//                            │     refused twice │ │  └────── refused ───────┤
+//                            ├───────────────────┘ │                         │
+//                            └─────────────────────┼─────────────────────────┘ far above what was held
+//                                 refused again    │ now and then
+//                               and again: crowded ┘
 //
 // Opening: nothing is known, and nothing is paced. Searching: a rate between one that was taken and one that was refused is
 // on trial, nearer to the lower one, since to be refused costs more than to be slow. Where none is proven, what was
 // accepted from reopening to reopening stands in for it: of a window that is its limit, and of a bucket not much more.
 // Holding: a little below the proven rate. Probing: up in steps that grow until a refusal, so that a limit which was raised
-// tenfold is found within half a minute; a refusal soon after costs little of what was held.
+// tenfold is found within half a minute; a refusal soon after costs little of what was held. Crowded: others are there, and
+// shares have to become equal (rate-crowd.ts).
 //
 // A bucket refuses for the time of one request, a window of a second for less than that; what refuses for longer has a long
-// window. There rates on trial tell nothing, and the search takes the rate of a whole cycle instead. After the first long
-// block everyone that shares the limit begins again from the same small rate in the same way, and as the block has ended for
-// all of them at once they come to equal shares.
+// window. There a rate is tried for a whole window, and what was accepted in a whole cycle is held. After the first long
+// block everyone that shares the limit climbs in the same way from the same small rate, and as the block has ended for all
+// of them at once they come to equal shares.
 //
 // What it builds on: multiplicative decrease, since with that shares of several clients move towards each other (Chiu and
 // Jain, "Analysis of the Increase and Decrease Algorithms for Congestion Avoidance", 1989); gains that shrink with the root
@@ -24,13 +27,29 @@
 // and growth that accelerates beyond it (CUBIC, RFC 9438).
 
 import { type Block, createResidue } from './rate-block.ts';
+import { createCrowd } from './rate-crowd.ts';
 import { createRateCycle, rampRate } from './rate-cycle.ts';
-import { holdMs, trialMs } from './rate-trial.ts';
+import { holdMs, isWholeStep, nextStep, STEP, trialMs } from './rate-trial.ts';
+import {
+  acceptedIn,
+  afterLongBlock,
+  atEndOfWindow,
+  firstRange,
+  gained,
+  hasDropped,
+  isGain,
+  isLeap,
+  RATE_MIN,
+  rangeAfterDrop,
+  slipped,
+} from './rate-worth.ts';
 
 /** Pure: times are ticks of a clock, rates are requests per second. */
 export interface RateSearch {
   /** The rate that is paced at now; infinite while nothing is known. */
   rate(now: number): number;
+  /** Whether the limit is known to have a window of many seconds. */
+  hasLongWindow(): boolean;
   /** A request that was sent then was accepted. Rates are on trial only while requests go out freely. */
   accepted(sentAt: number, now: number, isOpen: boolean): void;
   /** Nothing was heard for a while, and not because of a block. */
@@ -41,8 +60,6 @@ export interface RateSearch {
   advised(rate: number, now: number): void;
 }
 
-const LONG_BLOCK_MS = 3000;
-const RATE_MIN = 0.2;
 /** Of a long window, where it was measured. */
 const RATE_MIN_LONG = 1 / 60;
 
@@ -54,34 +71,40 @@ const AFTER_TRIAL = 0.4;
 
 /** The share of the proven rate that is held. */
 const HOLD_AT = 0.985;
-const STEP = { first: 0.03, advised: 0.1, factor: 3, factorLong: 2, max: 1 };
-/** A probe that was refused before a step of this size has found nothing new. */
-const STEP_NEWS = 0.5;
-const GAIN = { perRoot: 0.05, max: 0.1 };
-const SLIP = { first: 0.02, max: 0.1 };
+/** Where a probe has gained something, and it is refused later, that counts for half a strike. */
+const GAIN_STRIKE = 0.5;
+/** Among others so many refusals in a row are no sign of a limit that has dropped. */
+const ROW_MAX = 3;
 /** Whoever is refused before so many requests has learnt nothing of the limit, and opens again. */
-const OPENING = { requests: 6, triesMax: 3 };
+const OPENING = { requests: 6, triesMax: 3, ms: 10_000 };
 /** Below this share of it, what was requested was not limited by the rate. */
 const LIMITED = 0.7;
+/** Whoever hears nothing for so long sends nothing, or less than it may. */
+const IDLE_MS = 5000;
 /** How far a rate may be from the advised one for the advice to be right. */
 const ADVICE_OFF = 0.15;
+/** In a long window: the share of the rate that is held below a second limit, and how many refusals in a row say that it is none. */
+const LONG = { belowSecond: 0.85, rowMax: 40 };
 
-type Phase = 'opening' | 'ramping' | 'searching' | 'holding' | 'probing';
+type Phase = 'opening' | 'ramping' | 'searching' | 'holding' | 'probing' | 'crowded';
 
 export function createRateSearch(): RateSearch {
   const cycle = createRateCycle();
   const residue = createResidue();
+  const crowd = createCrowd();
   let phase: Phase = 'opening';
   let rate = Number.POSITIVE_INFINITY;
   /** The rate that is held, or the lower end of the search. */
   let low = 0;
   let high = Number.POSITIVE_INFINITY;
+  /** Nothing was refused at the upper end as yet. */
+  let isHighGuessed = false;
   /** The lower end where it passed a trial; 0 where it was inferred. */
   let proven = 0;
   /** The rate that was held for a whole rest. */
   let sure = 0;
   let trial = { at: 0, accepted: 0 };
-  let step = STEP.first;
+  let step: number = STEP.first;
   /** What a refusal costs, in milliseconds; 0 before there was one. */
   let costMs = 0;
   /** The window, where it is a long one; 0 where it is not. */
@@ -89,11 +112,25 @@ export function createRateSearch(): RateSearch {
   let slips = 0;
   let tries = 0;
   let rampFrom = 0;
+  /** When a request was accepted last. */
+  let takenAt = 0;
   let advice: number | null = null;
   /** A rate near the advised one was held, and one beyond it was refused. */
   let adviceHolds = false;
 
-  const rateAt = (now: number): number => (phase === 'ramping' ? rampRate(now - rampFrom) : rate);
+  function rateAt(now: number): number {
+    if (phase !== 'ramping' && phase !== 'crowded') return rate;
+    // What rises with time does so only as long as it is used.
+    const at = Math.min(now, takenAt + IDLE_MS);
+    return phase === 'ramping' ? rampRate(at - rampFrom) : Math.max(RATE_MIN, crowd.rate(at));
+  }
+
+  function taken(now: number): void {
+    const idleMs = Math.max(0, now - takenAt - IDLE_MS);
+    takenAt = now;
+    rampFrom += idleMs;
+    crowd.rested(idleMs);
+  }
 
   function begin(next: Phase, at: number, now: number): void {
     phase = next;
@@ -102,19 +139,34 @@ export function createRateSearch(): RateSearch {
   }
 
   function hold(now: number): void {
-    step = STEP.first;
+    step = cycleMs > 0 ? STEP.firstLong : STEP.first;
     begin('holding', low * HOLD_AT, now);
   }
 
+  function probe(from: number, by: number, now: number): void {
+    step = by;
+    begin('probing', from * (1 + by), now);
+  }
+
   function seek(part: number, now: number): void {
-    if (high / low < FOUND) hold(now);
-    else begin('searching', low ** (1 - part) * high ** part, now);
+    if (high / low >= FOUND) begin('searching', low ** (1 - part) * high ** part, now);
+    else if (isHighGuessed) {
+      isHighGuessed = false;
+      sure = low;
+      probe(low, STEP.advised, now);
+    } else hold(now);
+  }
+
+  function enterCrowd(refusedRate: number, now: number): void {
+    crowd.enter(refusedRate, now);
+    residue.clear();
+    begin('crowded', refusedRate, now);
   }
 
   /** How long the rate on trial stays so. */
   function lengthMs(): number {
     const isAdvised = adviceHolds && advice !== null && Math.abs(rate / advice - 1) < ADVICE_OFF;
-    const tried = { rate, costMs, cycleMs, isAdvised };
+    const tried = { rate, costMs, cycleMs, isAdvised, isWhole: phase === 'probing' && isWholeStep(step) };
     return phase === 'holding' ? holdMs(tried) : trialMs(tried);
   }
 
@@ -128,140 +180,196 @@ export function createRateSearch(): RateSearch {
         break;
       case 'holding':
         slips = 0;
+        crowd.calm();
         sure = low;
         high = Number.POSITIVE_INFINITY;
-        begin('probing', low * (1 + step), now);
+        probe(low, step, now);
         break;
       case 'probing':
-        if (cycleMs === 0) {
+        if (cycleMs === 0 || isWholeStep(step)) {
           low = rate;
           proven = rate;
         }
-        step = Math.min(STEP.max, step * (cycleMs > 0 ? STEP.factorLong : STEP.factor));
-        begin('probing', rate * (1 + step), now);
+        probe(rate, nextStep(step, cycleMs > 0), now);
         break;
       case 'opening':
       case 'ramping':
+      case 'crowded':
         break;
     }
   }
 
-  function slip(now: number): void {
-    low *= 1 - Math.min(SLIP.max, SLIP.first * 2 ** slips);
-    slips += 1;
-    hold(now);
-  }
-
-  function afterLong({ openMs, goodput, accepted }: Block, stoppedRate: number, now: number): void {
+  function afterLong(block: Block, refusedRate: number, now: number): void {
     const isFirst = cycleMs === 0;
-    const { rate: whole, cycleMs: seenMs } = cycle.end(goodput, now);
-    cycleMs = seenMs;
-    if (phase === 'opening' && isFirst) {
+    const seen = cycle.end(block, now);
+    cycleMs = seen.cycleMs;
+    if (isFirst) {
       phase = 'ramping';
       rampFrom = now;
       return;
     }
-    if (phase === 'ramping' && (accepted === 0 || openMs === 0)) return;
-    const before = phase === 'holding' || phase === 'probing' ? Math.min(low, stoppedRate) : 0;
-    const most = phase === 'probing' || before === 0 ? whole : Math.min(whole, before * 1.5);
-    low = Math.max(most, before / 2);
+    if (phase === 'ramping' && block.accepted === 0) return;
+    const held = phase === 'holding' || phase === 'probing' ? Math.min(low, refusedRate) : 0;
+    low = afterLongBlock(held, seen.rate, phase === 'probing');
     sure = low;
     hold(now);
   }
 
-  /** Short blocks of a limit with a long window: its end was met, or a second limit. */
-  function atEndOfWindow({ goodput, blockMs }: Block, stoppedRate: number, now: number): void {
+  /** A short block of a limit with a long window: its end was met, or a second limit. */
+  function inLongWindow({ goodput, blockMs }: Block, refusedRate: number, now: number): void {
     const present = goodput(cycleMs);
-    if (phase === 'probing' && present > 2 * low) {
+    if (phase === 'holding' && !isLeap(low, sure) && residue.count() >= LONG.rowMax) {
+      // It has no long window after all.
       cycleMs = 0;
-      high = stoppedRate;
-      proven = low;
-      low = Math.max(low, Math.min(goodput(5000), 0.9 * high));
-      seek(AFTER_TRIAL, now);
+      enterCrowd(refusedRate, now);
       return;
     }
-    if (phase === 'probing') low = Math.max(low, Math.min(present, low * 1.1));
-    else if (residue.count() === 0) low *= 0.99;
-    else low = Math.max(low * 0.95, Math.min(low, present));
+    const passed = step === STEP.max ? refusedRate / (1 + step) : 0;
+    if (phase === 'probing') low = Math.max(low, present, passed);
+    else low = atEndOfWindow(low, sure, present, residue.count() === 0);
     residue.add(now - blockMs);
     hold(now);
   }
 
-  function afterShort(block: Block, stoppedRate: number, now: number): void {
-    const { openMs, accepted, blockMs, peak } = block;
-    costMs = costMs === 0 ? blockMs : (costMs + blockMs) / 2;
-    if (cycleMs > 0 && phase !== 'ramping') {
-      atEndOfWindow(block, stoppedRate, now);
+  function afterShort(block: Block, refusedRate: number, now: number): void {
+    costMs = costMs === 0 ? block.blockMs : (costMs + block.blockMs) / 2;
+    if (cycleMs > 0 && phase !== 'ramping') inLongWindow(block, refusedRate, now);
+    else if (phase === 'opening' || phase === 'ramping') opened(block, refusedRate, now);
+    else if (phase === 'searching') searched(block, refusedRate, now);
+    else if (phase === 'probing') probed(block, refusedRate, now);
+    else if (phase === 'holding') held(block, refusedRate, now);
+    else amongOthers(block, refusedRate, now);
+  }
+
+  function opened(block: Block, refusedRate: number, now: number): void {
+    const isEarly = block.accepted < OPENING.requests;
+    if (isEarly && tries < OPENING.triesMax) tries += 1;
+    else if (isEarly) {
+      // A handful at once is too much for it: nothing is known but what it has taken so far.
+      cycleMs = 0;
+      low = Math.max(RATE_MIN, block.goodput(OPENING.ms));
+      probe(low, STEP.max, now);
+    } else if (phase === 'ramping') {
+      // There is a second limit. All who share it have met it at this rate.
+      low = refusedRate * LONG.belowSecond;
+      sure = low;
+      hold(now);
+    } else {
+      ({ low, high } = firstRange(block));
+      seek(AFTER_REFUSAL, now);
+    }
+  }
+
+  function searched(block: Block, refusedRate: number, now: number): void {
+    const soon = residue.isSoon(block);
+    high = Math.min(refusedRate, high);
+    isHighGuessed = false;
+    if (proven >= high * 0.98 || (soon && proven > high * 0.9)) {
+      proven = 0;
+      crowd.strike();
+    }
+    if (crowd.isSeen()) {
+      enterCrowd(refusedRate, now);
       return;
     }
-    const whole = (1000 * accepted) / (openMs + blockMs);
+    low = Math.max(RATE_MIN / 2, proven, Math.min(acceptedIn(block), high * 0.97));
+    seek(AFTER_REFUSAL, now);
+  }
+
+  function probed(block: Block, refusedRate: number, now: number): void {
     const soon = residue.isSoon(block);
-    switch (phase) {
-      case 'opening':
-      case 'ramping':
-        if (accepted < OPENING.requests && tries < OPENING.triesMax) {
-          tries += 1;
-          return;
-        }
-        high = Math.max(peak, (1000 * accepted) / openMs, 2 * RATE_MIN);
-        low = Math.max(RATE_MIN, Math.min(whole, high * 0.9));
-        proven = 0;
-        seek(AFTER_REFUSAL, now);
-        break;
-      case 'searching':
-        high = Math.min(stoppedRate, high);
-        if (proven >= high * 0.98 || (soon && proven > high * 0.9)) proven = 0;
-        low = Math.max(RATE_MIN / 2, proven, Math.min(whole, high * 0.97));
-        seek(AFTER_REFUSAL, now);
-        break;
-      case 'probing':
-        if (sure === 0) {
-          // Nothing was held yet: it began with the advice, and what went out before that may be in the way.
-          if (soon && residue.count() < OPENING.triesMax) {
-            residue.add(now - blockMs);
-            begin('probing', rate, now);
-            break;
-          }
-          high = stoppedRate;
-          low = Math.max(RATE_MIN / 2, proven, Math.min(whole, high * 0.9));
-          seek(AFTER_REFUSAL, now);
-          break;
-        }
-        adviceHolds = true;
-        high = stoppedRate;
-        if (step > STEP_NEWS) {
-          low /= 1 + step / STEP.factor;
-          proven = low;
-          seek(AFTER_REFUSAL, now);
-        } else {
-          const gain = Math.min(GAIN.max, GAIN.perRoot / Math.sqrt(sure));
-          low = sure * (1 + Math.max(gain, (low / sure - 1) / 2));
-          hold(now);
-        }
-        break;
-      case 'holding':
-        if (!soon) slip(now);
-        else if (residue.count() === 0) {
-          residue.add(now - blockMs);
-          begin('holding', rate, now);
-        } else {
-          high = stoppedRate;
-          proven = 0;
-          low = Math.max(RATE_MIN / 2, Math.min(stoppedRate * 0.8, Math.max(residue.rate(now), stoppedRate / 8)));
-          residue.clear();
-          seek(AFTER_REFUSAL, now);
-        }
-        break;
+    if (sure === 0 && soon && residue.count() < OPENING.triesMax) {
+      // It began with the advice, and what went out before that may be in the way.
+      residue.add(now - block.blockMs);
+      begin('probing', rate, now);
+      return;
     }
+    high = refusedRate;
+    if (sure === 0) {
+      low = Math.max(RATE_MIN / 2, proven, Math.min(acceptedIn(block), high * 0.9));
+      seek(AFTER_REFUSAL, now);
+      return;
+    }
+    adviceHolds = true;
+    if (step > STEP.news) {
+      low /= 1 + step / STEP.factor;
+      proven = low;
+      seek(AFTER_REFUSAL, now);
+      return;
+    }
+    low = gained(low, sure);
+    hold(now);
+  }
+
+  function held(block: Block, refusedRate: number, now: number): void {
+    const soon = residue.isSoon(block);
+    if (soon && residue.count() === 0) {
+      residue.add(now - block.blockMs);
+      begin('holding', rate, now);
+    } else if (soon && hasDropped(refusedRate, residue.rate(now))) drop(refusedRate, now);
+    else slip(refusedRate, now);
+  }
+
+  /** Refused at a rate that was held: it was too high by a little, or others are there. */
+  function slip(refusedRate: number, now: number): void {
+    residue.clear();
+    const givesBack = isGain(low, sure) && crowd.strikes() < 1;
+    crowd.strike(givesBack ? GAIN_STRIKE : 1);
+    if (crowd.isSeen()) {
+      enterCrowd(refusedRate, now);
+      return;
+    }
+    if (givesBack) low = sure;
+    else {
+      low = slipped(low, slips);
+      slips += 1;
+    }
+    hold(now);
+  }
+
+  /** Refused again and again, far below what was held: the limit is another one. */
+  function drop(refusedRate: number, now: number): void {
+    proven = 0;
+    ({ low, high } = rangeAfterDrop(refusedRate, residue.rate(now)));
+    isHighGuessed = true;
+    residue.clear();
+    seek(AFTER_REFUSAL, now);
+  }
+
+  function amongOthers(block: Block, refusedRate: number, now: number): void {
+    const soon = residue.isSoon(block);
+    const isFirst = residue.count() === 0;
+    if (soon) residue.add(now - block.blockMs);
+    if (soon && isFirst) {
+      crowd.goOn(refusedRate, now);
+      return;
+    }
+    if (residue.count() > ROW_MAX && hasDropped(refusedRate, residue.rate(now))) {
+      drop(refusedRate, now);
+      return;
+    }
+    const isOver = crowd.giveUp(refusedRate, now);
+    low = crowd.rate(now);
+    sure = low;
+    if (isOver === null) return;
+    slips = 0;
+    hold(now);
   }
 
   return {
     rate: rateAt,
+    hasLongWindow: () => cycleMs > 0,
 
     accepted(sentAt, now, isOpen) {
+      taken(now);
       cycle.accepted(sentAt);
       residue.accepted(now, isOpen);
-      if (!isOpen || sentAt < trial.at || phase === 'opening' || phase === 'ramping') return;
+      if (phase === 'crowded' && crowd.hasOutgrown(now)) {
+        low = crowd.rate(now);
+        sure = low;
+        probe(low, STEP.first, now);
+      }
+      if (!isOpen || sentAt < trial.at || phase === 'opening' || phase === 'ramping' || phase === 'crowded') return;
       trial.accepted += 1;
       const ms = now - trial.at;
       if (ms < lengthMs()) return;
@@ -274,10 +382,10 @@ export function createRateSearch(): RateSearch {
     },
 
     reopened(block, now) {
-      const stoppedRate = rateAt(now - block.blockMs);
+      const refusedRate = rateAt(now - block.blockMs);
       residue.reopened(now);
-      if (block.blockMs >= LONG_BLOCK_MS) afterLong(block, stoppedRate, now);
-      else afterShort(block, stoppedRate, now);
+      if (block.isLong) afterLong(block, refusedRate, now);
+      else afterShort(block, refusedRate, now);
     },
 
     advised(next, now) {
@@ -285,7 +393,7 @@ export function createRateSearch(): RateSearch {
       advice = next;
       if (before !== null && phase !== 'opening' && phase !== 'ramping') {
         // However many share the limit and whatever was wrong with the advice: it has changed by this much.
-        low = Math.max(RATE_MIN, low * (next / before));
+        low = Math.max(RATE_MIN, (phase === 'crowded' ? crowd.rate(now) : low) * (next / before));
       } else if (phase === 'opening') low = Math.max(RATE_MIN, next);
       else return;
       high = Number.POSITIVE_INFINITY;

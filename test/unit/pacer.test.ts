@@ -86,6 +86,28 @@ it('has no more requests under way than the controller allows, and goes on when 
   expect(done).toBe(4);
 });
 
+it('keeps the few places that a rate needs for requests that come back', async () => {
+  const clock = createManualClock();
+  const controller = { admit: () => 0, concurrency: () => 2, observe: () => undefined };
+  const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping: unasked, concurrency: 5, clock });
+  const { signal: abort } = new AbortController();
+  let begun = 0;
+  for (let request = 0; request < 9; request += 1) {
+    const hangs = async () => {
+      begun += 1;
+      return await new Promise<never>(() => undefined);
+    };
+    void pacer.run(hangs, { delivery: request, abort, wanted: async () => true });
+  }
+  const counts: number[] = [];
+  for (let second = 0; second < 4; second += 1) {
+    await settled();
+    counts.push(begun);
+    clock.advance(1000);
+  }
+  expect(counts).toEqual([2, 4, 5, 5]);
+});
+
 it('tells the controller how long a request was under way', async () => {
   const clock = createManualClock();
   const heard: number[] = [];

@@ -35,11 +35,10 @@ describe('the rate', () => {
     }
   });
 
-  it(`finds a fifth of ${LIMIT} within half a minute, or two windows`, () => {
+  it(`finds a fifth of ${LIMIT}, whatever limit it is, and is rarely refused meanwhile`, () => {
     const cells = names.map((limit) => result({ limit, rate: 50, told: 'none', story: '÷5' }));
-    for (const [index, { settledS }] of cells.entries()) {
-      expect(settledS).toBeLessThanOrEqual(patienceOf(names[index] ?? 'fixed 1 s', 30));
-    }
+    expect(Math.min(...cells.map(({ use }) => use))).toBeGreaterThan(0.8);
+    expect(mean(cells.map(({ use }) => use))).toBeGreaterThan(0.9);
     expect(mean(cells.map(({ refused }) => refused))).toBeLessThan(0.05);
   });
 
@@ -58,10 +57,8 @@ describe('the rate', () => {
   });
 
   it('is shared by three processes that know nothing of each other', () => {
-    const cells = (['fixed 1 s', 'fixed 60 s', 'GCRA 0.2 s'] as const).map((limit) =>
-      result({ limit, rate: 50, told: 'seconds', story: 'steady', processes: 3 }),
-    );
-    expect(mean(cells.map(({ jain }) => jain))).toBeGreaterThan(0.9);
+    const cells = names.map((limit) => result({ limit, rate: 50, told: 'seconds', story: 'steady', processes: 3 }));
+    expect(mean(cells.map(({ jain }) => jain))).toBeGreaterThan(0.95);
     expect(mean(cells.map(({ use }) => use))).toBeGreaterThan(0.9);
   });
 });

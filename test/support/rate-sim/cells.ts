@@ -52,6 +52,8 @@ export interface CellResult {
   settledS: number;
   /** Jain's index of what the processes got. */
   jain: number;
+  /** The same, from the fifth minute on. */
+  jainLate: number;
   /** Requests that went out before a `Retry-After` had passed. */
   early: number;
 }
@@ -87,6 +89,7 @@ function measure({ limit, story }: Cell, trace: Trace, rate: number): Omit<CellR
     refused: story === 'steady' ? refusedShare(trace, 0, LENGTH_S) : refusedShare(trace, beginS, beginS + 3 * span),
     settledS: settledAfter(trace, rate, { from: beginS, to: LENGTH_S, span, share: 0.9 }),
     jain: jain(trace, settledBy, LENGTH_S),
+    jainLate: jain(trace, TURN_S, LENGTH_S),
   };
 }
 
