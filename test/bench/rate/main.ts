@@ -1,7 +1,6 @@
 // How well limits are learnt, in virtual time: `npm run bench:rate`. Prints the tables and writes them to
 // docs/performance.md. With `-- --quick` only the limits of 10 and 50 requests per second are looked at, and nothing is written.
 
-import { readFileSync, writeFileSync } from 'node:fs';
 import {
   type Cell,
   type CellResult,
@@ -15,10 +14,9 @@ import { controlledClient } from '../../support/rate-sim/controlled-client.ts';
 import type { SimClient } from '../../support/rate-sim/simulate.ts';
 import { TOLD } from '../../support/rate-sim/told.ts';
 import { BASELINES } from './baselines.ts';
+import { writeBetween } from './document.ts';
 import { comparison, type Run, tableOfLimits } from './tables.ts';
 
-const DOCUMENT = new URL('../../../docs/performance.md', import.meta.url);
-const MARKS = ['<!-- bench:rate begins -->', '<!-- bench:rate ends -->'] as const;
 const isQuick = process.argv.includes('--quick');
 const rates = isQuick ? RATES.filter((rate) => rate < 100) : RATES;
 const limits = Object.keys(LIMITS) as LimitName[];
@@ -52,9 +50,4 @@ const text = [
 ].join('\n\n');
 process.stdout.write(`${text}\n`);
 
-if (!isQuick) {
-  const document = readFileSync(DOCUMENT, 'utf8');
-  const [from, to] = MARKS.map((mark) => document.indexOf(mark));
-  if (from === undefined || to === undefined || from < 0 || to < from) throw new Error('the document has no marks');
-  writeFileSync(DOCUMENT, `${document.slice(0, from + MARKS[0].length)}\n\n${text}\n\n${document.slice(to)}`);
-}
+if (!isQuick) writeBetween('bench:rate', text);

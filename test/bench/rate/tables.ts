@@ -10,7 +10,7 @@ const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) =
 const worst = (numbers: readonly number[], of: 'least' | 'most'): number =>
   of === 'least' ? Math.min(...numbers) : Math.max(...numbers);
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
 }
@@ -40,6 +40,7 @@ const HEAD = [
   '3: use',
   '3: 429s',
   '3: Jain',
+  '3: Jain, 5th minute on',
 ];
 
 function row(name: string, runs: readonly Run[]): string[] {
@@ -56,7 +57,7 @@ function row(name: string, runs: readonly Run[]): string[] {
       'most',
       2,
     );
-  const jains = three.map((one) => one.jain);
+  const jain = (of: readonly number[]): string => `${mean(of).toFixed(3)} / ${worst(of, 'least').toFixed(3)}`;
   return [
     name,
     use(steady),
@@ -68,7 +69,8 @@ function row(name: string, runs: readonly Run[]): string[] {
     use(results(runs, 'outage')),
     use(three),
     refused(three),
-    `${mean(jains).toFixed(3)} / ${worst(jains, 'least').toFixed(3)}`,
+    jain(three.map((one) => one.jain)),
+    jain(three.map((one) => one.jainLate)),
   ];
 }
 
