@@ -24,6 +24,8 @@ export interface Residue {
   isSoon(block: Block): boolean;
   /** How many were in a row. */
   count(): number;
+  /** For how long they have come, in milliseconds. */
+  lastsMs(now: number): number;
   /** This one is taken for residue; it began at `from`. */
   add(from: number): void;
   clear(): void;
@@ -52,6 +54,7 @@ export function createResidue(): Residue {
       return soon;
     },
     count: () => count,
+    lastsMs: (now) => (count === 0 ? 0 : now - first.from),
     add(from) {
       if (count === 0) first = { from, accepted: 0 };
       count += 1;

@@ -83,8 +83,8 @@ const LIMITED = 0.7;
 const IDLE_MS = 5000;
 /** How far a rate may be from the advised one for the advice to be right. */
 const ADVICE_OFF = 0.15;
-/** In a long window: the share of the rate that is held below a second limit, and how many refusals in a row say that it is none. */
-const LONG = { belowSecond: 0.85, rowMax: 40 };
+/** In a long window: the share of the rate that is held below a second limit, and for how many windows refusals in a row say that it is none. */
+const LONG = { belowSecond: 0.85, rowOfCycle: 1.5 };
 
 type Phase = 'opening' | 'ramping' | 'searching' | 'holding' | 'probing' | 'crowded';
 
@@ -218,7 +218,7 @@ export function createRateSearch(): RateSearch {
   /** A short block of a limit with a long window: its end was met, or a second limit. */
   function inLongWindow({ goodput, blockMs }: Block, refusedRate: number, now: number): void {
     const present = goodput(cycleMs);
-    if (phase === 'holding' && !isLeap(low, sure) && residue.count() >= LONG.rowMax) {
+    if (phase === 'holding' && !isLeap(low, sure) && residue.lastsMs(now) > LONG.rowOfCycle * cycleMs) {
       // It has no long window after all.
       cycleMs = 0;
       enterCrowd(refusedRate, now);

@@ -92,7 +92,7 @@ for (const [name, { rate, settings }] of Object.entries(LIMITS)) {
   const { ms, stats } = await measure(settings, count);
   const lost = count - stats.accepted;
   const used = stats.accepted / ((rate * ms) / 1000);
-  rows.push([
+  const row = [
     name,
     String(count),
     (ms / 1000).toFixed(1),
@@ -100,7 +100,9 @@ for (const [name, { rate, settings }] of Object.entries(LIMITS)) {
     ((100 * stats.throttled) / stats.sent).toFixed(2),
     String(lost),
     String(stats.duplicates.length),
-  ]);
+  ];
+  process.stderr.write(`${row.join(', ')}\n`);
+  rows.push(row);
 }
 const text = table(['limit, not told', 'records', 'seconds', 'used, %', '429s, %', 'lost', 'doubled'], rows);
 process.stdout.write(`${text}\n`);
