@@ -1,4 +1,5 @@
 import type { SendResult } from '../domain/ports/target.ts';
+import { advisedRate } from './advised-rate.ts';
 import type { Expectation } from './classify.ts';
 import type { Credentials, KeyState } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
@@ -45,5 +46,6 @@ export async function sendWith(
     signal,
   });
   const latencyMs = performance.now() - begin;
-  return { outcome: judge.outcomeOf(answer, expectation), latencyMs };
+  const advised = answer.kind === 'answer' ? advisedRate(answer.headers) : null;
+  return { outcome: judge.outcomeOf(answer, expectation), latencyMs, advisedRate: advised };
 }

@@ -1,4 +1,4 @@
-import type { DeliveryState } from '../domain/delivery.ts';
+import type { DeliveryState, Operation } from '../domain/delivery.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedDelivery, ClaimedImport, Ledger, Verdict } from '../domain/ports/ledger.ts';
@@ -75,14 +75,14 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const { import: batch, ...write } = claim.delivery;
     retries.sent(clock.ticks());
     const members = batch && { members: batch.members.map(({ naturalKey }) => naturalKey) };
-    const { outcome, latencyMs } = await target.send({ ...write, ...members });
+    const { outcome, latencyMs, advisedRate } = await target.send({ ...write, ...members });
     const forbidden = isScopeDenied(outcome) && (await heardDenial(outcome, { deliveryId, scope, wasTried }));
     // That the API cannot take a delivery which is at fault by itself is no news of the API.
     const isOwn = outcome.kind === 'unavailable' && outcome.sent && breaker.isExcused(deliveryId);
     if (!isOwn && !isScopeDenied(outcome)) gate.observe(outcome, scope);
     emit({ type: 'request', operation: claim.delivery.operation, outcome: outcome.kind, retry: claim.delivery.again });
     const value = { delivery: claim.delivery, outcome, latencyMs, forbidden };
-    return { value, signal: signalOf(outcome, claim.delivery.id) };
+    return { value, signal: signalOf(outcome, claim.delivery.id, advisedRate) };
   }
 
   /**
@@ -214,9 +214,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         return (await ledger.dueOperation(deliveryId)) !== null;
       };
       const deniedAt = gate.isTried(scope) ? null : (await ledger.denialsOf(deliveryId)).at;
+      const urgent = isByHand(operation);
       const go = (out: () => void) => {
         asked = gate.questions(scope).asked;
-        return pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted });
+        return pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted, urgent });
       };
       const sent = await canary.run(scope, go, deniedAt);
       if (sent === null) return { result: abort.aborted || !mayGo() ? 'held' : 'gone' };
@@ -230,6 +231,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 function isScopeDenied(outcome: Outcome): boolean {
   return outcome.kind === 'denied' && outcome.by === 'scope';
 }
+/**
+ * Publishing and withdrawing, since somebody may be waiting for it. Where the policy does it by itself, it goes before the
+ * bulk as well: there is never more of it than of what was delivered before.
+ */
+const isByHand = (operation: Operation): boolean =>
+  operation === 'passport.publish' || operation === 'passport.unpublish';
 
 function notBefore(turnAt: number, verdict: Verdict): Verdict {
   return verdict.kind === 'retry' ? { ...verdict, dueAt: Math.max(verdict.dueAt, turnAt) } : verdict;

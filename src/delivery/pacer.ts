@@ -1,13 +1,14 @@
-import pLimit, { type LimitFunction } from 'p-limit';
 import type { Clock } from '../lib/clock.ts';
 import type { Breaker } from './breaker.ts';
-import type { RateController } from './rate-controller.ts';
+import type { RateController, RateSignal } from './rate-controller.ts';
 import { rateSignalOf, type Signal } from './signal.ts';
+import { createWaitingLine, type Waiting } from './waiting-line.ts';
 
 /**
- * Lets requests through as rate controller and breaker admit them, with a bounded number under way. While the breaker is
- * open, each canary begins with a question that writes nothing: as long as that fails, no delivery goes out to fail with
- * it. Where the API is not well, deliveries that have not failed go before those that have and may be at fault.
+ * Lets requests through as rate controller and breaker admit them, with a bounded number under way. They wait in line, the
+ * urgent ones before the others, and only the first is asked about. While the breaker is open, each canary begins with a
+ * question that writes nothing: as long as that fails, no delivery goes out to fail with it. Where the API is not well,
+ * deliveries that have not failed go before those that have and may be at fault.
  */
 export interface Pacer {
   /**
@@ -17,7 +18,7 @@ export interface Pacer {
    */
   run<T>(
     send: () => Promise<{ value: T; signal: Signal }>,
-    options: { delivery: number; abort: AbortSignal; wanted: () => Promise<boolean> },
+    options: { delivery: number; abort: AbortSignal; wanted: () => Promise<boolean>; urgent?: boolean },
   ): Promise<T | null>;
   /**
    * Whether the API is there as far as is known, and has answered something at or after `since` where one is given. Asks
@@ -33,24 +34,45 @@ export interface PacerOptions {
   breaker: Breaker;
   /** Asks the API something that writes nothing, once. */
   ping: (abort: AbortSignal) => Promise<Signal>;
+  /** How many requests may be under way at most, whatever the controller allows. */
   concurrency: number;
   clock: Clock;
 }
 
-type Door = 'fresh' | 'suspect';
-
 /** So many questions fail before a delivery goes out all the same: the question may fail alone. */
 const TRUST_MAX = 10;
+/** While all places are taken the line waits for one to become free, and looks by itself this often. */
+const FULL_POLL_MS = 1000;
+/** What is under way for so long hangs. */
+const HANGS_MS = 1000;
 
 export function createPacer({ controller, breaker, ping, concurrency, clock }: PacerOptions): Pacer {
-  let underWay = 0;
-  let freed = Promise.withResolvers<void>();
-  /** At each one after the other: the first in line asks, and the others need not. */
-  const doors = { fresh: pLimit(1), suspect: pLimit(1) };
+  const line = createWaitingLine();
+  /** Requests, in the order in which they went out. */
+  const underWay = new Set<{ begunAt: number }>();
+  let serving = false;
+  /** Ends the rest of the line, when there is one. */
+  let stir: () => void = () => undefined;
   /** Questions that have failed since a delivery went out, and how many must before one goes all the same. */
   const trust = { failed: 0, needed: TRUST_MAX };
 
-  function admit(): number {
+  /** A request that hangs holds one of all places, and none of the few that the rate needs. */
+  function isFull(): boolean {
+    if (underWay.size >= concurrency) return true;
+    const now = clock.ticks();
+    let hanging = 0;
+    for (const { begunAt } of underWay) {
+      if (now - begunAt < HANGS_MS) break;
+      hanging += 1;
+    }
+    return underWay.size - hanging >= controller.concurrency(now);
+  }
+
+  const mayBeAtFault = ({ delivery }: Waiting): boolean => breaker.isSuspect(delivery);
+  const first = (): Waiting | undefined => line.first(breaker.isWell() ? null : mayBeAtFault);
+
+  /** Milliseconds to wait; 0 admits a request, of both controller and breaker. */
+  function turn(): number {
     const now = clock.ticks();
     const waitMs = breaker.admit(now);
     if (waitMs > 0) return waitMs;
@@ -60,22 +82,47 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     return turnMs;
   }
 
-  function heard(signal: Signal): void {
-    const now = clock.ticks();
+  /** What the end of a request tells the controller. What the API says to a delivery that is at fault by itself holds up no other. */
+  function tell(signal: Signal, now: number): RateSignal {
     breaker.observe(signal, now);
-    // What the API says to a delivery that is at fault by itself holds up no other.
     const subject = signal.kind === 'failed' ? signal.subject : null;
     const isOwn = typeof subject === 'number' && breaker.isExcused(subject);
-    controller.observe(isOwn ? { kind: 'unused' } : rateSignalOf(signal), now);
+    return isOwn ? { kind: 'unused' } : rateSignalOf(signal);
+  }
+
+  /** Runs what was admitted, to its end. */
+  async function underway<T>(work: () => Promise<{ value: T; signal: Signal }>): Promise<T> {
+    const request = { begunAt: clock.ticks() };
+    underWay.add(request);
+    let told: Signal = { kind: 'unused' };
+    try {
+      const { value, signal } = await work();
+      told = signal;
+      return value;
+    } finally {
+      underWay.delete(request);
+      const now = clock.ticks();
+      controller.observe(tell(told, now), now - request.begunAt, now);
+      stir();
+    }
+  }
+
+  /** Runs a delivery that was admitted. */
+  function deliver<T>(send: () => Promise<{ value: T; signal: Signal }>): Promise<T> {
+    const isBlind = trust.needed !== TRUST_MAX;
+    return underway(async () => {
+      const sent = await send();
+      // The question was wrong: the next outage is looked into by a delivery at once.
+      if (isBlind && sent.signal.kind === 'answered') trust.needed = 1;
+      return sent;
+    });
   }
 
   async function asks(abort: AbortSignal): Promise<boolean> {
-    let answer: Signal = { kind: 'unused' };
-    try {
-      answer = await ping(abort);
-    } finally {
-      heard(answer);
-    }
+    const answer = await underway(async () => {
+      const signal = await ping(abort);
+      return { value: signal, signal };
+    });
     if (answer.kind === 'answered') Object.assign(trust, { failed: 0, needed: TRUST_MAX });
     if (answer.kind === 'failed') trust.failed += 1;
     return answer.kind === 'answered';
@@ -91,70 +138,79 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     return true;
   }
 
-  const isAtDoor = ({ activeCount, pendingCount }: LimitFunction): boolean => activeCount + pendingCount > 0;
-
-  function release(): void {
-    underWay -= 1;
-    freed.resolve();
-    freed = Promise.withResolvers();
-  }
-
-  /** Waits at the head of a door, without a place among those under way. Resolves to true with one. */
-  async function admitted(door: Door, abort: AbortSignal, wanted: () => Promise<boolean>): Promise<boolean> {
-    while (!abort.aborted && (await wanted())) {
-      if (underWay >= concurrency) {
-        await freed.promise;
-        continue;
-      }
-      const stepsBack = door === 'suspect' && !breaker.isWell() && isAtDoor(doors.fresh);
-      const waitMs = stepsBack ? STEP_BACK_MS : admit();
-      if (waitMs > 0) await clock.sleep(waitMs, abort);
-      else if (await mayGo(abort)) return true;
-    }
-    return false;
-  }
-
-  /** With a place taken; gives it back where nothing goes out. */
-  async function mayGo(abort: AbortSignal): Promise<boolean> {
-    underWay += 1;
-    let goes = false;
+  async function rest(ms: number, abort: AbortSignal): Promise<void> {
+    const timer = new AbortController();
+    const wake = (): void => timer.abort();
+    stir = wake;
+    abort.addEventListener('abort', wake, { once: true });
     try {
-      goes = breaker.openSince() === null || (await asks(abort)) || isWorthATry();
-      return goes;
+      if (!abort.aborted) await clock.sleep(ms, timer.signal);
     } finally {
-      if (!goes) release();
+      abort.removeEventListener('abort', wake);
+      stir = () => undefined;
     }
+  }
+
+  /** What becomes of the one whose turn it is: null while it has to stay. */
+  async function decide({ abort, wanted, admit, leave, fail }: Waiting): Promise<(() => void) | null> {
+    try {
+      if (abort.aborted || !(await wanted())) return leave;
+      if (isFull()) {
+        await rest(FULL_POLL_MS, abort);
+        return null;
+      }
+      const waitMs = turn();
+      // Whole milliseconds, as timers have them: a clock need not move for the fraction of one.
+      if (waitMs > 0) await rest(Math.ceil(waitMs), abort);
+      else if (breaker.openSince() === null || (await asks(abort)) || isWorthATry()) return admit;
+      return null;
+    } catch (error) {
+      return () => fail(error);
+    }
+  }
+
+  /** One at a time is asked about: the first in line asks, and the others need not. Never rejects. */
+  async function serve(): Promise<void> {
+    if (serving) return;
+    serving = true;
+    for (let one = first(); one !== undefined; one = first()) {
+      const fate = await decide(one);
+      if (fate === null) continue;
+      line.remove(one);
+      fate();
+    }
+    serving = false;
   }
 
   return {
-    heard,
+    run: (send, { delivery, abort, wanted, urgent = false }) =>
+      new Promise((resolve, reject) => {
+        line.add({
+          delivery,
+          urgent,
+          abort,
+          wanted,
+          admit: () => void deliver(send).then(resolve, reject),
+          leave: () => resolve(null),
+          fail: reject,
+        });
+        if (urgent) stir();
+        void serve();
+      }),
 
-    async run(send, { delivery, abort, wanted }) {
-      const door: Door = breaker.isSuspect(delivery) ? 'suspect' : 'fresh';
-      if (!(await doors[door](() => admitted(door, abort, wanted)))) return null;
-      const isBlind = trust.needed !== TRUST_MAX;
-      let told: Signal = { kind: 'unused' };
-      try {
-        const { value, signal } = await send();
-        told = signal;
-        return value;
-      } finally {
-        heard(told);
-        // The question was wrong: the next outage is looked into by a delivery at once.
-        if (isBlind && told.kind === 'answered') trust.needed = 1;
-        release();
-      }
+    heard(signal) {
+      const now = clock.ticks();
+      // It asked the controller for no turn; that others are to wait it tells all the same.
+      const told = tell(signal, now);
+      if (told.kind === 'throttled') controller.observe(told, 0, now);
     },
 
     async answers(since, abort) {
       if (breaker.isWell() && (since === null || breaker.hasAnsweredSince(since))) return true;
-      if (admit() > 0 || !(await asks(abort))) return false;
+      if (turn() > 0 || !(await asks(abort))) return false;
       // It was admitted to find out, and nothing else follows from here.
       breaker.observe({ kind: 'unused' }, clock.ticks());
       return true;
     },
   };
 }
-
-/** How often one that steps back for others looks whether they are gone. */
-const STEP_BACK_MS = 250;

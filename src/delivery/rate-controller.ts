@@ -1,10 +1,26 @@
-import { type BackoffLimits, fullJitterMs } from '../lib/backoff.ts';
+// How fast requests go out. An API's limit is real and unknown, so it is learnt from what the API refuses.
+//
+//            429, or a 503 that names a time               the canary came back
+//   open ─────────────────────────────────────► stopped ─────────────────────────► open
+//
+// Open, requests go out evenly at the rate of the search (rate-search.ts), or freely while no limit was met. A refusal
+// stops them all: as long as the API asks for, to the millisecond, and where it does not say for as long as a block lately
+// took, doubling. Then one request, the canary, finds out whether it is over. What the refusal proves is judged when the
+// block has ended, since its length tells what kind of limit it is.
+//
+// Requests that were under way when the first of them was refused are no further evidence; they are told by when they were
+// sent. A stated limit (RateLimit-Policy, draft-ietf-httpapi-ratelimit-headers) is where the search begins, and no more: a
+// wrong one costs a few refusals or a few seconds. A configured ceiling is never exceeded.
+
+import { createConcurrency } from './concurrency.ts';
+import { createGoodput } from './goodput.ts';
+import { createRateSearch } from './rate-search.ts';
 
 /** What a finished request tells about the API's capacity. */
 export type RateSignal =
-  | { kind: 'ok' }
+  | { kind: 'ok'; advisedRate?: number | null }
   /** A 429, or a 503 that says for how long. */
-  | { kind: 'throttled'; retryAfterMs: number | null }
+  | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number | null }
   /** Nothing: the request was admitted and then not sent, or it failed. */
   | { kind: 'unused' };
 
@@ -12,51 +28,194 @@ export type RateSignal =
 export interface RateController {
   /** Milliseconds to wait before asking again; 0 admits the request. */
   admit(now: number): number;
-  observe(signal: RateSignal, now: number): void;
-}
-
-const BACKOFF: BackoffLimits = { baseMs: 1000, capMs: 60_000 };
-
-/**
- * Admits requests evenly at a ceiling, where there is one, and stops all of them for as long as a 429 asks for, or for a
- * full-jitter backoff where it does not say. After a stop a single request goes out first; the others follow once it has
- * come back well.
- *
- * @param maxRate requests per second, or null for no ceiling
- * @param random numbers in [0, 1)
- */
-export function createRateController(maxRate: number | null, random: () => number): RateController {
-  const intervalMs = maxRate === null ? 0 : 1000 / maxRate;
-  let nextSlotAt = Number.NEGATIVE_INFINITY;
-  let closedUntil = Number.NEGATIVE_INFINITY;
-  let refusals = 0;
-  let canaryOut = false;
-
-  return {
-    admit(now) {
-      if (now < closedUntil) return closedUntil - now;
-      if (refusals > 0 && canaryOut) return CANARY_POLL_MS;
-      if (now < nextSlotAt) return nextSlotAt - now;
-      nextSlotAt = Math.max(nextSlotAt, now - intervalMs) + intervalMs;
-      canaryOut = refusals > 0;
-      return 0;
-    },
-    observe(signal, now) {
-      if (signal.kind === 'ok') {
-        refusals = 0;
-        canaryOut = false;
-        return;
-      }
-      const first = now >= closedUntil;
-      canaryOut = false;
-      if (signal.kind === 'unused') return;
-      // Answers to requests that were under way when the first refusal came are no further evidence.
-      if (first) refusals += 1;
-      const waitMs = signal.retryAfterMs ?? Math.max(200, fullJitterMs(refusals, BACKOFF, random()));
-      closedUntil = first || signal.retryAfterMs !== null ? Math.max(closedUntil, now + waitMs) : closedUntil;
-    },
-  };
+  /** How many requests may be under way. */
+  concurrency(now: number): number;
+  /** @param latencyMs since the request was admitted */
+  observe(signal: RateSignal, latencyMs: number, now: number): void;
 }
 
 /** How often a request that waits for the canary asks again. */
 const CANARY_POLL_MS = 25;
+/** Requests that are late may be followed by the next ones that much sooner: timers and the event loop are not exact. */
+const LATE_MAX_MS = 50;
+/**
+ * Waits where the API does not say for how long: about as long as a request takes its turn, or as blocks lately took, and
+ * then in steps. Most windows are of a second, and have ended when a few canaries were refused. The first long window is
+ * looked after more often, since all who share it begin anew when it ends.
+ */
+const BACKOFF = {
+  unknownMs: 100,
+  turnMs: { min: 20, max: 500 },
+  ofBlock: 0.6,
+  blockMsMax: 1000,
+  factor: 2,
+  quick: { canaries: 2, msMax: 250 },
+  thenMsMin: 700,
+  msMax: { first: 3000, known: 8000 },
+};
+/** After a pause of this length, or of so many requests, what was accepted before it says nothing of the present. */
+const PAUSE = { ms: 3000, requests: 5 };
+/** A stated rate that changes is believed when so many answers in a row agree. */
+const AGREEING = 3;
+
+/** A stop of all requests. */
+interface Stop {
+  /** When the first refusal came. */
+  at: number;
+  /** How long requests had gone out by then, and how many of them were accepted. */
+  openMs: number;
+  accepted: number;
+  /** The next wait, where the API does not name one. */
+  backoffMs: number;
+  /** The longest time that was asked for, and how many canaries were refused. */
+  askedMs: number;
+  refused: number;
+  canaryOut: boolean;
+  /** A canary was lost. */
+  disturbed: boolean;
+}
+
+/**
+ * What goes on for so long has a long window, where so much was asked for or so many canaries were refused: one or two may
+ * have been for the sake of others who share the limit.
+ */
+const LONG = { ms: 3000, canaries: 8, canariesKnown: 2 };
+/** Taken for the length of a block that is not known. */
+const SHORT_MS = 1000;
+
+/**
+ * @param maxRate requests per second, or null for no ceiling
+ * @param random numbers in [0, 1), so that many processes do not knock together
+ */
+export function createRateController(maxRate: number | null, random: () => number): RateController {
+  const search = createRateSearch();
+  const concurrency = createConcurrency();
+  const goodput = createGoodput();
+  let nextSlotAt = Number.NEGATIVE_INFINITY;
+  /** Null while requests go out. */
+  let stop: Stop | null = null;
+  let closedUntil = Number.NEGATIVE_INFINITY;
+  let openedAt = Number.NaN;
+  let accepted = 0;
+  let lastBlockMs = 0;
+  let heardAt = 0;
+  let advice = { rate: 0, agreed: 0, taken: 0 };
+
+  const paceAt = (now: number): number => Math.min(search.rate(now), maxRate ?? Number.POSITIVE_INFINITY);
+
+  function firstBackoffMs(now: number): number {
+    const rate = search.rate(now);
+    const { min, max } = BACKOFF.turnMs;
+    const turnMs = Number.isFinite(rate) ? Math.min(max, Math.max(min, 1000 / rate)) : BACKOFF.unknownMs;
+    return Math.max(turnMs, Math.min(BACKOFF.blockMsMax, BACKOFF.ofBlock * lastBlockMs));
+  }
+
+  function nextBackoffMs({ backoffMs, refused }: Stop): number {
+    const { quick, thenMsMin, msMax, factor } = BACKOFF;
+    const longer = backoffMs * factor;
+    if (refused <= quick.canaries) return Math.max(backoffMs, Math.min(quick.msMax, longer));
+    const most = search.hasLongWindow() ? msMax.known : msMax.first;
+    return Math.max(backoffMs, Math.min(most, Math.max(thenMsMin, longer)));
+  }
+
+  function refuse(retryAfterMs: number | null, sentAt: number, now: number): void {
+    heardAt = now;
+    const asked = retryAfterMs !== null && retryAfterMs > 0 ? retryAfterMs : null;
+    const isResidue = sentAt < (stop === null ? openedAt : stop.at);
+    if (isResidue) {
+      if (asked !== null) closedUntil = Math.max(closedUntil, now + asked);
+      return;
+    }
+    if (stop === null) {
+      const openMs = Math.max(1, now - openedAt);
+      const unsent = { askedMs: 0, refused: 0, canaryOut: false, disturbed: false };
+      stop = { at: now, openMs, accepted, backoffMs: firstBackoffMs(now), ...unsent };
+    } else {
+      stop.canaryOut = false;
+      stop.refused += 1;
+      stop.backoffMs = nextBackoffMs(stop);
+    }
+    stop.askedMs = Math.max(stop.askedMs, asked ?? 0);
+    closedUntil = Math.max(closedUntil, now + (asked ?? stop.backoffMs * (0.8 + 0.4 * random())));
+  }
+
+  function reopen(over: Stop, now: number): void {
+    // What went on for longer because the API was away tells nothing of its limit.
+    const blockMs = over.disturbed ? Math.min(now - over.at, lastBlockMs || SHORT_MS) : now - over.at;
+    lastBlockMs = lastBlockMs === 0 ? blockMs : (lastBlockMs + blockMs) / 2;
+    const { openMs } = over;
+    const canaries = search.hasLongWindow() ? LONG.canariesKnown : LONG.canaries;
+    const isLong = blockMs >= LONG.ms && (over.askedMs >= LONG.ms || over.refused >= canaries);
+    const known = { isLong, peak: concurrency.peak(), goodput: (ms: number) => goodput.over(ms, now) };
+    search.reopened({ openMs, accepted: over.accepted, blockMs, ...known }, now);
+    stop = null;
+    openedAt = now;
+    accepted = 0;
+    concurrency.restart();
+    const rate = paceAt(now);
+    // The canary took what there was; several processes shall not go on in step.
+    if (Number.isFinite(rate)) nextSlotAt = now + ((0.75 + 0.5 * random()) * 1000) / rate;
+  }
+
+  function accept(sentAt: number, latencyMs: number, now: number): void {
+    const pauseMs = Math.max(PAUSE.ms, (1000 * PAUSE.requests) / search.rate(now));
+    if (stop === null && now - heardAt > pauseMs) {
+      goodput.forget(now);
+      search.paused(now);
+    }
+    heardAt = now;
+    goodput.accepted(now);
+    concurrency.answered(latencyMs, now);
+    accepted += 1;
+    search.accepted(sentAt, now, stop === null);
+    if (stop !== null && sentAt >= stop.at) reopen(stop, now);
+  }
+
+  function advise(rate: number, now: number): void {
+    advice = { ...advice, rate, agreed: rate === advice.rate ? advice.agreed + 1 : 1 };
+    const isNews = advice.taken === 0 || Math.abs(rate / advice.taken - 1) > 0.01;
+    if (!isNews || (advice.taken !== 0 && advice.agreed < AGREEING)) return;
+    advice.taken = rate;
+    search.advised(rate, now);
+  }
+
+  return {
+    admit(now) {
+      if (Number.isNaN(openedAt)) {
+        openedAt = now;
+        heardAt = now;
+        goodput.forget(now);
+      }
+      if (now < closedUntil) return closedUntil - now;
+      if (stop !== null) {
+        if (stop.canaryOut) return CANARY_POLL_MS;
+        stop.canaryOut = true;
+        return 0;
+      }
+      if (now < nextSlotAt) return nextSlotAt - now;
+      const intervalMs = 1000 / paceAt(now);
+      nextSlotAt = Math.max(nextSlotAt, now - LATE_MAX_MS) + intervalMs;
+      return 0;
+    },
+
+    concurrency: (now) => concurrency.bound(search.rate(now)),
+
+    observe(signal, latencyMs, now) {
+      const sentAt = now - latencyMs;
+      switch (signal.kind) {
+        case 'unused':
+          if (stop !== null && sentAt >= stop.at) {
+            stop.canaryOut = false;
+            stop.disturbed = true;
+          }
+          return;
+        case 'throttled':
+          refuse(signal.retryAfterMs, sentAt, now);
+          break;
+        case 'ok':
+          accept(sentAt, latencyMs, now);
+      }
+      if (signal.advisedRate !== undefined && signal.advisedRate !== null) advise(signal.advisedRate, now);
+    },
+  };
+}

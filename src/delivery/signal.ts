@@ -3,10 +3,10 @@ import type { RateSignal } from './rate-controller.ts';
 
 /** What the end of a request tells of the API. */
 export type Signal =
-  /** It gave an answer that means something, a refusal included. */
-  | { kind: 'answered'; by: 'read' | 'write' }
+  /** It gave an answer that means something, a refusal included. `advisedRate` is the limit that it states, per second. */
+  | { kind: 'answered'; by: 'read' | 'write'; advisedRate?: number }
   /** It is there and asks to be asked less. */
-  | { kind: 'throttled'; retryAfterMs: number | null }
+  | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number }
   /**
    * Never sent, 503, no answer, or a server error. `subject` is what may be at fault by itself: the delivery, by its id, or
    * the list that was read, by its name; null where the failure says nothing of what was sent. With `away` the API says by
@@ -16,12 +16,16 @@ export type Signal =
   /** The request was admitted and then not sent. */
   | { kind: 'unused' };
 
-/** @param subject the id of the delivery that was sent, or the name of the list that was read; null for a mere question */
-export function signalOf(outcome: Outcome, subject: number | string | null): Signal {
-  const answered: Signal = { kind: 'answered', by: typeof subject === 'number' ? 'write' : 'read' };
+/**
+ * @param subject the id of the delivery that was sent, or the name of the list that was read; null for a mere question
+ * @param advisedRate the limit that the answer states, in requests per second
+ */
+export function signalOf(outcome: Outcome, subject: number | string | null, advisedRate: number | null = null): Signal {
+  const advice = advisedRate === null ? {} : { advisedRate };
+  const answered: Signal = { kind: 'answered', by: typeof subject === 'number' ? 'write' : 'read', ...advice };
   switch (outcome.kind) {
     case 'throttled':
-      return { kind: 'throttled', retryAfterMs: outcome.retryAfterMs };
+      return { kind: 'throttled', retryAfterMs: outcome.retryAfterMs, ...advice };
     case 'unavailable': {
       const { sent, retryAfterMs } = outcome;
       if (!sent || typeof subject !== 'number') return { kind: 'failed', subject: null, retryAfterMs };
@@ -47,7 +51,7 @@ const AWAY_PAUSE_MAX_MS = 60_000;
 export function rateSignalOf(signal: Signal): RateSignal {
   switch (signal.kind) {
     case 'answered':
-      return { kind: 'ok' };
+      return signal.advisedRate === undefined ? { kind: 'ok' } : { kind: 'ok', advisedRate: signal.advisedRate };
     case 'throttled':
       return signal;
     case 'failed':

@@ -55,7 +55,8 @@ describe('requests that hang', () => {
     world = await createVirtualWorld({});
     world.failing = () => ({ outcome: HANGS, tookMs: 30_000 });
     await world.stage(names('hangs', 400));
-    await pass(world, 5000);
+    // Before the first answer a few go out each second.
+    await pass(world, 15_000);
     const sent = world.requests.length;
     expect(sent).toBe(32);
     const stopped = world.engine.stop();

@@ -1,13 +1,12 @@
 import { expect, it } from 'vitest';
 import { createBreaker } from '../../src/delivery/breaker.ts';
 import { createPacer } from '../../src/delivery/pacer.ts';
-import { createRateController } from '../../src/delivery/rate-controller.ts';
+import { createRateController, type RateSignal } from '../../src/delivery/rate-controller.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 it('keeps no request waiting its turn that nobody wants any more, and spends no turn on it', async () => {
   const clock = createManualClock();
   const controller = createRateController(1, () => 0);
-  const unasked = () => Promise.reject(new Error('Nobody is to ask.'));
   const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping: unasked, concurrency: 8, clock });
   const { signal: abort } = new AbortController();
   let claimed = false;
@@ -17,7 +16,6 @@ it('keeps no request waiting its turn that nobody wants any more, and spends no 
     claimed = true;
     return { value: name, signal: { kind: 'answered' as const, by: 'write' as const } };
   };
-  // After a rest two may go out at once.
   const always = async () => true;
   await pacer.run(send('before'), { delivery: 1, abort, wanted: always });
   claimed = false;
@@ -27,9 +25,106 @@ it('keeps no request waiting its turn that nobody wants any more, and spends no 
   const other = pacer.run(send('other'), { delivery: 1, abort, wanted: always });
   await clock.sleepers(1);
   clock.advance(1000);
+  await clock.sleepers(1);
+  clock.advance(1000);
   expect(await Promise.all(together)).toEqual(['a', null, null, null]);
   expect(await other).toBe('other');
   expect(sent).toEqual(['before', 'a', 'other']);
+});
+
+it('lets an urgent request go before those that wait already', async () => {
+  const clock = createManualClock();
+  const controller = createRateController(1, () => 0);
+  const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping: unasked, concurrency: 8, clock });
+  const { signal: abort } = new AbortController();
+  const sent: string[] = [];
+  const run = (name: string, urgent = false) =>
+    pacer.run(
+      async () => {
+        sent.push(name);
+        return { value: name, signal: { kind: 'answered' as const, by: 'write' as const } };
+      },
+      { delivery: 1, abort, wanted: async () => true, urgent },
+    );
+  await run('first');
+  const bulk = [run('bulk 1'), run('bulk 2')];
+  await clock.sleepers(1);
+  const urgent = run('urgent', true);
+  for (let second = 0; second < 3; second += 1) {
+    await clock.sleepers(1);
+    clock.advance(1000);
+    await settled();
+  }
+  await Promise.all([...bulk, urgent]);
+  expect(sent).toEqual(['first', 'urgent', 'bulk 1', 'bulk 2']);
+});
+
+it('has no more requests under way than the controller allows, and goes on when one comes back', async () => {
+  const clock = createManualClock();
+  const controller = { admit: () => 0, concurrency: () => 2, observe: () => undefined };
+  const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping: unasked, concurrency: 8, clock });
+  const { signal: abort } = new AbortController();
+  const back: (() => void)[] = [];
+  let done = 0;
+  for (let request = 0; request < 5; request += 1) {
+    const answer = new Promise<void>((resolve) => back.push(resolve));
+    const sending = pacer.run(
+      async () => {
+        await answer;
+        return { value: null, signal: { kind: 'answered' as const, by: 'write' as const } };
+      },
+      { delivery: 1, abort, wanted: async () => true },
+    );
+    void sending.then(() => (done += 1));
+  }
+  await settled();
+  for (const one of back.slice(2)) one();
+  await settled();
+  expect(done).toBe(0);
+  back[0]?.();
+  await settled();
+  expect(done).toBe(4);
+});
+
+it('keeps the few places that a rate needs for requests that come back', async () => {
+  const clock = createManualClock();
+  const controller = { admit: () => 0, concurrency: () => 2, observe: () => undefined };
+  const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping: unasked, concurrency: 5, clock });
+  const { signal: abort } = new AbortController();
+  let begun = 0;
+  for (let request = 0; request < 9; request += 1) {
+    const hangs = async () => {
+      begun += 1;
+      return await new Promise<never>(() => undefined);
+    };
+    void pacer.run(hangs, { delivery: request, abort, wanted: async () => true });
+  }
+  const counts: number[] = [];
+  for (let second = 0; second < 4; second += 1) {
+    await settled();
+    counts.push(begun);
+    clock.advance(1000);
+  }
+  expect(counts).toEqual([2, 4, 5, 5]);
+});
+
+it('tells the controller how long a request was under way', async () => {
+  const clock = createManualClock();
+  const heard: number[] = [];
+  const controller = {
+    admit: () => 0,
+    concurrency: () => 2,
+    observe: (_signal: RateSignal, latencyMs: number) => void heard.push(latencyMs),
+  };
+  const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping: unasked, concurrency: 8, clock });
+  await pacer.run(
+    async () => {
+      clock.advance(40);
+      return { value: null, signal: { kind: 'answered' as const, by: 'write' as const } };
+    },
+    { delivery: 1, abort: new AbortController().signal, wanted: async () => true },
+  );
+  expect(heard).toEqual([40]);
 });
 
 it('lets deliveries that have not failed go before those that have while the API is not well', async () => {
@@ -57,7 +152,7 @@ it('lets deliveries that have not failed go before those that have while the API
   while (sent.length < 4) {
     await clock.sleepers(1);
     clock.advance(250);
-    await new Promise((resolve) => setImmediate(resolve));
+    await settled();
   }
   await Promise.all(all);
   expect(sent).toEqual([100, 101, 1, 2]);
@@ -76,3 +171,5 @@ it('holds up the others for a 503 with a time, and not where that is about one d
   pacer.heard(away);
   expect(controller.admit(clock.ticks())).toBe(0);
 });
+const unasked = () => Promise.reject(new Error('Nobody is to ask.'));
+const settled = () => new Promise((resolve) => setImmediate(resolve));

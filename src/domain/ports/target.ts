@@ -97,6 +97,8 @@ export interface Target {
 export interface SendResult {
   outcome: Outcome;
   latencyMs: number;
+  /** The limit that the answer states, in requests per second; null or left out where it states none. */
+  advisedRate?: number | null;
 }
 
 export type Listing = { complete: true } | { complete: false; outcome: Outcome };

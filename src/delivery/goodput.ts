@@ -1,0 +1,48 @@
+/** How many requests were accepted of late, as a rate. Pure: times are ticks of a clock. */
+export interface Goodput {
+  accepted(now: number): void;
+  /** What was before says nothing of what is to come: nothing went out for a while. */
+  forget(now: number): void;
+  /** Accepted requests per second over the last `ms` milliseconds, or over what is known of them. */
+  over(ms: number, now: number): number;
+}
+
+const SLOT_MS = 1000;
+const SLOTS = 128;
+
+export function createGoodput(): Goodput {
+  const counts = new Uint32Array(SLOTS);
+  let slot = 0;
+  let since = 0;
+
+  const at = (index: number): number => ((index % SLOTS) + SLOTS) % SLOTS;
+
+  function follow(now: number): void {
+    const present = Math.floor(now / SLOT_MS);
+    if (present - slot >= SLOTS) slot = present - SLOTS;
+    while (slot < present) {
+      slot += 1;
+      counts[at(slot)] = 0;
+    }
+  }
+
+  return {
+    accepted(now) {
+      follow(now);
+      const index = at(slot);
+      counts[index] = (counts[index] ?? 0) + 1;
+    },
+    forget(now) {
+      counts.fill(0);
+      slot = Math.floor(now / SLOT_MS);
+      since = now;
+    },
+    over(ms, now) {
+      follow(now);
+      const periodMs = Math.max(1, Math.min(ms, (SLOTS - 2) * SLOT_MS, now - since));
+      let sum = 0;
+      for (let back = 0; back < Math.ceil(periodMs / SLOT_MS); back += 1) sum += counts[at(slot - back)] ?? 0;
+      return (1000 * sum) / periodMs;
+    },
+  };
+}

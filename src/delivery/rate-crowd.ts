@@ -1,0 +1,93 @@
+// How a limit is shared with others who are not known.
+//
+// A rate that was held and is refused without having been raised was refused for the sake of somebody else, or of jitter.
+// Each such refusal is a strike, each rest without one takes a strike back. With three of them others are assumed. From
+// then on the rate rises steadily and gives up a share of itself when refused (Chiu and Jain, 1989): of two who do so the
+// greater is refused more often and gives up more, while the smaller gains at least as much for its size. So shares become
+// equal within minutes, whatever they were. The gain grows more slowly than the rate, since refusals would otherwise become
+// rarer as rates grow, and equality later.
+//
+// After some turns a rate is held again, to see whether the others are gone.
+
+/** Pure: times are ticks of a clock, rates are requests per second. */
+export interface Crowd {
+  /** A rate was refused that had been taken before. */
+  strike(weight?: number): void;
+  /** A rate was held for a whole rest. */
+  calm(): void;
+  strikes(): number;
+  /** There have been so many strikes that others are there. */
+  isSeen(): boolean;
+  /** Goes in among the others after this rate was refused. */
+  enter(refusedRate: number, now: number): void;
+  rate(now: number): number;
+  /** Nothing went out for so long, and nothing is gained by that. */
+  rested(ms: number): void;
+  /** Nobody has refused what is far above the last refusal: the limit is a higher one, or the others are gone. */
+  hasOutgrown(now: number): boolean;
+  /** What was refused is taken for the rest of what others have sent: it goes on from that rate. */
+  goOn(refusedRate: number, now: number): void;
+  /** Gives up a share. @returns the rate to hold, where it is time to see whether the others are gone; else null */
+  giveUp(refusedRate: number, now: number): number | null;
+}
+
+const STRIKES = 3;
+/** The share that is given up. */
+const BACK = 0.15;
+/** Requests per second that are gained in a second, times the rate to this power; small rates gain as much as one per second. */
+const GAIN = { perSecond: 0.02, power: 0.75 };
+const OUTGROWN = 1.5;
+/** How many refusals it stays for: at first, and where the others were still there each time. */
+const TURNS = { first: 16, max: 64 };
+
+export function createCrowd(): Crowd {
+  let strikes = 0;
+  let from = { rate: 0, at: 0 };
+  let refused = 0;
+  let turns = 0;
+  let turnsMax = TURNS.first;
+
+  const rateAt = (now: number): number =>
+    from.rate + (GAIN.perSecond * Math.max(1, from.rate) ** GAIN.power * (now - from.at)) / 1000;
+
+  function goOn(rate: number, now: number): void {
+    from = { rate, at: now };
+  }
+
+  return {
+    strike(weight = 1) {
+      strikes += weight;
+    },
+    calm() {
+      strikes = Math.max(0, strikes - 1);
+      if (strikes === 0) turnsMax = TURNS.first;
+    },
+    strikes: () => strikes,
+    isSeen: () => strikes >= STRIKES,
+    enter(refusedRate, now) {
+      strikes = STRIKES;
+      turns = 0;
+      refused = refusedRate;
+      goOn(refusedRate * (1 - BACK), now);
+    },
+    rate: rateAt,
+    rested(ms) {
+      from.at += ms;
+    },
+    hasOutgrown(now) {
+      if (rateAt(now) <= OUTGROWN * refused) return false;
+      strikes = 0;
+      return true;
+    },
+    goOn,
+    giveUp(refusedRate, now) {
+      refused = refusedRate;
+      turns += 1;
+      goOn(refusedRate * (1 - BACK), now);
+      if (turns < turnsMax) return null;
+      strikes = STRIKES - 1;
+      turnsMax = Math.min(TURNS.max, turnsMax * 2);
+      return from.rate;
+    },
+  };
+}

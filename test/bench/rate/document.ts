@@ -1,0 +1,12 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+
+const DOCUMENT = new URL('../../../docs/performance.md', import.meta.url);
+
+/** Replaces what docs/performance.md has between the marks of this name. */
+export function writeBetween(name: string, text: string): void {
+  const marks = [`<!-- ${name} begins -->`, `<!-- ${name} ends -->`] as const;
+  const document = readFileSync(DOCUMENT, 'utf8');
+  const [from, to] = [document.indexOf(marks[0]), document.indexOf(marks[1])];
+  if (from < 0 || to < from) throw new Error(`the document has no marks for ${name}`);
+  writeFileSync(DOCUMENT, `${document.slice(0, from + marks[0].length)}\n\n${text}\n\n${document.slice(to)}`);
+}

@@ -1,0 +1,109 @@
+// How well limits are learnt for real: `npm run bench:rate-sandbox`. A sync with everything that belongs to it, against the
+// sandbox in a process of its own, over HTTP, with limits that it does not tell of. Prints a table and writes it to
+// docs/performance.md.
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { API_KEY, type Job } from '../push/contender.ts';
+import { writeBetween } from './document.ts';
+import { table } from './tables.ts';
+
+const LATENCY_MS = 20;
+const ROOT = join(import.meta.dirname, '../../..');
+/** So much work there is. */
+const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 90);
+
+/** By name: the limit, per second, and what the sandbox is told of it. */
+const LIMITS: Record<string, { rate: number; settings: string[] }> = {
+  'token bucket 200/s, burst 50': {
+    rate: 200,
+    settings: ['rateLimit={kind: token-bucket, ratePerSecond: 200, burst: 50, per: key, retryAfter: none}'],
+  },
+  'fixed window 50/s': {
+    rate: 50,
+    settings: ['rateLimit={kind: fixed-window, limit: 50, windowMs: 1000, per: key, retryAfter: none}'],
+  },
+};
+
+interface Stats {
+  requests: Record<string, Record<string, number>>;
+  throttled: number;
+  duplicates: unknown[];
+}
+
+const run = promisify(execFile);
+
+async function startSandbox(settings: readonly string[]) {
+  const sets = settings.flatMap((one) => ['--set', one]);
+  const fault = ['--fault', `*:latency=${LATENCY_MS}`];
+  const args = ['src/main.ts', 'sandbox', '--port', '0', '--control-port', '0', '--json', ...fault, ...sets];
+  const child: ChildProcess = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+  if (!child.stdout) throw new Error('the sandbox has no output');
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  const { baseUrl, controlUrl } = JSON.parse(line) as { baseUrl: string; controlUrl: string };
+  const answer = await fetch(`${controlUrl}/organizations`);
+  const { organizations } = (await answer.json()) as { organizations: { name: string }[] };
+  const key = { organization: organizations[0]?.name, name: 'bench', scopes: ['read', 'write'], key: API_KEY };
+  const headers = { 'content-type': 'application/json' };
+  const made = await fetch(`${controlUrl}/keys`, { method: 'POST', headers, body: JSON.stringify(key) });
+  if (!made.ok) throw new Error(await made.text());
+  return { child, baseUrl, controlUrl };
+}
+
+async function statsOf(controlUrl: string): Promise<Stats & { accepted: number; sent: number }> {
+  const stats = (await (await fetch(`${controlUrl}/stats`)).json()) as Stats;
+  const counts = Object.entries(stats.requests).flatMap(([name, endings]) =>
+    Object.entries(endings).map(([ending, count]) => ({ name, ending, count })),
+  );
+  const accepted = counts.filter(({ name, ending }) => name === 'product.create' && ending === '201');
+  const sum = (of: typeof counts): number => of.reduce((total, { count }) => total + count, 0);
+  return { ...stats, accepted: sum(accepted), sent: sum(counts) };
+}
+
+async function measure(
+  settings: readonly string[],
+  count: number,
+): Promise<{ ms: number; stats: Awaited<ReturnType<typeof statsOf>> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-bench-'));
+  const sandbox = await startSandbox(settings);
+  try {
+    const csv = join(folder, 'products.csv');
+    const lines = Array.from({ length: count }, (_, at) => `SKU-${at + 1},"Bucket, steel, ${at % 20} l",DE`);
+    writeFileSync(csv, `SKU,NAME,COUNTRY\n${lines.join('\n')}\n`);
+    const job: Job = { baseUrl: sandbox.baseUrl, csv, folder, connections: 0, redisUrl: '' };
+    const { stdout } = await run(process.execPath, [join(ROOT, 'test/bench/push/dpp-sync.ts'), JSON.stringify(job)]);
+    const { ms } = JSON.parse(stdout) as { ms: number };
+    return { ms, stats: await statsOf(sandbox.controlUrl) };
+  } finally {
+    sandbox.child.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const percent = (share: number): string => (100 * share).toFixed(1);
+const rows: string[][] = [];
+for (const [name, { rate, settings }] of Object.entries(LIMITS)) {
+  const count = rate * SECONDS;
+  const { ms, stats } = await measure(settings, count);
+  const lost = count - stats.accepted;
+  const used = stats.accepted / ((rate * ms) / 1000);
+  const row = [
+    name,
+    String(count),
+    (ms / 1000).toFixed(1),
+    percent(used),
+    ((100 * stats.throttled) / stats.sent).toFixed(2),
+    String(lost),
+    String(stats.duplicates.length),
+  ];
+  process.stderr.write(`${row.join(', ')}\n`);
+  rows.push(row);
+}
+const text = table(['limit, not told', 'records', 'seconds', 'used, %', '429s, %', 'lost', 'doubled'], rows);
+process.stdout.write(`${text}\n`);
+writeBetween('bench:rate-sandbox', text);

@@ -1,0 +1,110 @@
+import { type Cell, type CellResult, type LimitName, patienceOf } from '../../support/rate-sim/cells.ts';
+
+export interface Run {
+  cell: Cell;
+  result: CellResult;
+}
+
+const percent = (share: number, digits = 1): string => (share * 100).toFixed(digits);
+const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+const worst = (numbers: readonly number[], of: 'least' | 'most'): number =>
+  of === 'least' ? Math.min(...numbers) : Math.max(...numbers);
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
+}
+
+const results = (runs: readonly Run[], story: Cell['story'], processes = 1): CellResult[] =>
+  runs.filter(({ cell }) => cell.story === story && cell.processes === processes).map(({ result }) => result);
+
+/** Mean and worst cell, in percent. */
+function both(numbers: readonly number[], of: 'least' | 'most', digits = 1): string {
+  return numbers.length === 0 ? '' : `${percent(mean(numbers), digits)} / ${percent(worst(numbers, of), digits)}`;
+}
+
+function settledIn(runs: readonly Run[], story: Cell['story']): string {
+  const of = runs.filter(({ cell }) => cell.story === story && cell.processes === 1);
+  const inTime = of.filter(({ cell, result }) => result.settledS <= patienceOf(cell.limit, 20));
+  return `${inTime.length} of ${of.length}`;
+}
+
+const HEAD = [
+  'use',
+  '429s',
+  'settled',
+  '÷5: settled',
+  '÷5: 429s',
+  '×10: use',
+  'outage: use',
+  '3: use',
+  '3: 429s',
+  '3: Jain',
+  '3: Jain, 5th minute on',
+];
+
+function row(name: string, runs: readonly Run[]): string[] {
+  const steady = results(runs, 'steady');
+  const three = results(runs, 'steady', 3);
+  const use = (of: readonly CellResult[]): string =>
+    both(
+      of.map((one) => one.use),
+      'least',
+    );
+  const refused = (of: readonly CellResult[]): string =>
+    both(
+      of.map((one) => one.refused),
+      'most',
+      2,
+    );
+  const jain = (of: readonly number[]): string => `${mean(of).toFixed(3)} / ${worst(of, 'least').toFixed(3)}`;
+  return [
+    name,
+    use(steady),
+    refused(steady),
+    settledIn(runs, 'steady'),
+    settledIn(runs, '÷5'),
+    refused(results(runs, '÷5')),
+    use(results(runs, '×10')),
+    use(results(runs, 'outage')),
+    use(three),
+    refused(three),
+    jain(three.map((one) => one.jain)),
+    jain(three.map((one) => one.jainLate)),
+  ];
+}
+
+/** One row for each client, over the same cells. */
+export function comparison(clients: readonly { name: string; runs: readonly Run[] }[]): string {
+  const rows = clients.map(({ name, runs }) => row(name, runs));
+  return table(['client, at 10 and 50/s', ...HEAD], rows);
+}
+
+/** One row for each limit of a rate, one for each rate, and what no cell may do. */
+export function tableOfLimits(runs: readonly Run[]): string[] {
+  const rates = [...new Set(runs.map(({ cell }) => cell.rate))];
+  const limits = [...new Set(runs.map(({ cell }) => cell.limit))] satisfies LimitName[];
+  const told = [...new Set(runs.map(({ cell }) => cell.told))];
+  const at = (rate: number): Run[] => runs.filter(({ cell }) => cell.rate === rate);
+  const rows = rates.flatMap((rate) => [
+    ...limits.map((limit) =>
+      row(
+        `${limit}, ${rate}/s`,
+        at(rate).filter(({ cell }) => cell.limit === limit),
+      ),
+    ),
+    row(`**all, ${rate}/s**`, at(rate)),
+  ]);
+  const byTold = told.map((one) =>
+    row(
+      one,
+      runs.filter(({ cell }) => cell.told === one),
+    ),
+  );
+  const early = runs.reduce((sum, { result }) => sum + result.early, 0);
+  return [
+    table(['limit', ...HEAD], [...rows, row('**all**', runs)]),
+    table(['what the answers tell', ...HEAD], byTold),
+    `${runs.length} cells; requests before a \`Retry-After\` had passed: ${early}.`,
+  ];
+}

@@ -1,0 +1,37 @@
+import { advisedRate } from '../../../src/api/advised-rate.ts';
+import { retryAfterMs } from '../../../src/api/retry-after.ts';
+import { createBreaker } from '../../../src/delivery/breaker.ts';
+import { createRateController } from '../../../src/delivery/rate-controller.ts';
+import { rateSignalOf, type Signal } from '../../../src/delivery/signal.ts';
+import type { SimAnswer, SimClient } from './simulate.ts';
+
+/** The rate controller behind the breaker, as the pacer puts them together. */
+export function controlledClient(random: () => number, maxRate: number | null = null): SimClient {
+  const controller = createRateController(maxRate, random);
+  const breaker = createBreaker(random);
+  let next = 0;
+
+  function signalOf({ status, headers }: SimAnswer): Signal {
+    if (status === null) return { kind: 'failed', subject: (next += 1), retryAfterMs: null };
+    const rate = advisedRate(headers);
+    const advice = rate === null ? {} : { advisedRate: rate };
+    if (status === 200) return { kind: 'answered', by: 'write', ...advice };
+    return { kind: 'throttled', retryAfterMs: retryAfterMs(headers, 0), ...advice };
+  }
+
+  return {
+    admit(now) {
+      const waitMs = breaker.admit(now);
+      if (waitMs > 0) return waitMs;
+      const turnMs = controller.admit(now);
+      if (turnMs > 0) breaker.observe({ kind: 'unused' }, now);
+      return turnMs;
+    },
+    concurrency: (now) => controller.concurrency(now),
+    observe(answer, sentAt, now) {
+      const signal = signalOf(answer);
+      breaker.observe(signal, now);
+      controller.observe(rateSignalOf(signal), now - sentAt, now);
+    },
+  };
+}

@@ -1,0 +1,114 @@
+/** A server's word on one request. */
+export interface Verdict {
+  allowed: boolean;
+  /** How long until another request would be let in; 0 for one that was. */
+  waitMs: number;
+}
+
+/** A limit that requests are held to. `now` is in milliseconds and does not go backwards. */
+export interface Limiter {
+  admit(now: number): Verdict;
+  /** The limit is multiplied from now on; what was used up of it stays so. */
+  scale(factor: number): void;
+  /** As RateLimit fields state it. */
+  quota(): { requests: number; windowMs: number };
+}
+
+const ALLOWED: Verdict = { allowed: true, waitMs: 0 };
+
+/** Counts anew with every whole multiple of the window, at an offset that no client knows. */
+export function fixedWindow(ratePerSecond: number, windowMs: number, offsetMs: number): Limiter {
+  let limit = countOf(ratePerSecond, windowMs);
+  let window = Number.NEGATIVE_INFINITY;
+  let used = 0;
+  return {
+    admit(now) {
+      const present = Math.floor((now + offsetMs) / windowMs);
+      if (present !== window) {
+        window = present;
+        used = 0;
+      }
+      if (used < limit) {
+        used += 1;
+        return ALLOWED;
+      }
+      return { allowed: false, waitMs: (window + 1) * windowMs - offsetMs - now };
+    },
+    scale(factor) {
+      limit = Math.max(1, Math.round(limit * factor));
+    },
+    quota: () => ({ requests: limit, windowMs }),
+  };
+}
+
+/** In no window, wherever it begins, more than the limit: a log, as Django REST Framework's throttles keep one. */
+export function slidingWindow(ratePerSecond: number, windowMs: number, { countsRefused = false } = {}): Limiter {
+  let limit = countOf(ratePerSecond, windowMs);
+  let log: number[] = [];
+  let oldest = 0;
+  return {
+    admit(now) {
+      while (oldest < log.length && (log[oldest] ?? 0) <= now - windowMs) oldest += 1;
+      if (oldest > 1024 && oldest * 2 > log.length) {
+        log = log.slice(oldest);
+        oldest = 0;
+      }
+      const count = log.length - oldest;
+      const allowed = count < limit;
+      if (allowed || countsRefused) log.push(now);
+      if (allowed) return ALLOWED;
+      return { allowed: false, waitMs: (log[log.length - limit] ?? now) + windowMs - now };
+    },
+    scale(factor) {
+      limit = Math.max(1, Math.round(limit * factor));
+    },
+    quota: () => ({ requests: limit, windowMs }),
+  };
+}
+
+/** The generic cell rate algorithm (ITU-T I.371), which is a token bucket. The burst is given in seconds of the rate, and is two requests at least. */
+export function gcra(ratePerSecond: number, burstSeconds: number): Limiter {
+  let rate = ratePerSecond;
+  let fullAt = Number.NEGATIVE_INFINITY;
+  const burst = (): number => Math.max(2, rate * burstSeconds);
+  return {
+    admit(now) {
+      const intervalMs = 1000 / rate;
+      const allowedAt = fullAt - (burst() - 1) * intervalMs;
+      if (now < allowedAt) return { allowed: false, waitMs: allowedAt - now };
+      fullAt = Math.max(fullAt, now) + intervalMs;
+      return ALLOWED;
+    },
+    scale(factor) {
+      // A bucket that shrinks is at most empty; its tokens are the same share of it.
+      rate *= factor;
+    },
+    quota: () => ({ requests: Math.floor(burst()), windowMs: (burst() * 1000) / rate }),
+  };
+}
+
+/** Every one of them has to let a request in; the first that does not, says so. */
+export function stacked(limiters: readonly Limiter[]): Limiter {
+  return {
+    admit(now) {
+      for (const limiter of limiters) {
+        const verdict = limiter.admit(now);
+        if (!verdict.allowed) return verdict;
+      }
+      return ALLOWED;
+    },
+    scale(factor) {
+      for (const limiter of limiters) limiter.scale(factor);
+    },
+    quota() {
+      const quotas = limiters.map((limiter) => limiter.quota());
+      return quotas.reduce((least, one) =>
+        one.requests / one.windowMs < least.requests / least.windowMs ? one : least,
+      );
+    },
+  };
+}
+
+function countOf(ratePerSecond: number, windowMs: number): number {
+  return Math.max(1, Math.round((ratePerSecond * windowMs) / 1000));
+}

@@ -1,0 +1,40 @@
+import type { Trace } from './simulate.ts';
+
+/** Requests of all clients together, from one second to another. */
+function total(counts: readonly Uint32Array[], from: number, to: number): number {
+  let sum = 0;
+  for (const one of counts) for (let second = from; second < to; second += 1) sum += one[second] ?? 0;
+  return sum;
+}
+
+/** The share of the limit that was used, given as requests per second. */
+export function use({ accepted }: Trace, limit: number, from: number, to: number): number {
+  return total(accepted, from, to) / (limit * (to - from));
+}
+
+/** The share of requests that were refused. */
+export function refusedShare({ accepted, refused }: Trace, from: number, to: number): number {
+  const bad = total(refused, from, to);
+  const all = bad + total(accepted, from, to);
+  return all === 0 ? 0 : bad / all;
+}
+
+/** Seconds from `from` until the use over the `span` that follows is this share at least; infinite where it never is. */
+export function settledAfter(
+  trace: Trace,
+  limit: number,
+  { from, to, span, share }: { from: number; to: number; span: number; share: number },
+): number {
+  for (let second = from; second + span <= to; second += 1) {
+    if (use(trace, limit, second, second + span) >= share) return second - from;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** Jain's index of what each client got: 1 where all got the same (Jain, Chiu and Hawe, 1984). */
+export function jain({ accepted }: Trace, from: number, to: number): number {
+  const shares = accepted.map((one) => total([one], from, to));
+  const sum = shares.reduce((a, b) => a + b, 0);
+  const squares = shares.reduce((a, b) => a + b * b, 0);
+  return squares === 0 ? 1 : (sum * sum) / (shares.length * squares);
+}
