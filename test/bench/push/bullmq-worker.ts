@@ -3,7 +3,7 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Pool } from 'undici';
-import { bodyOf, compete, HEADERS, type Row, rowsOf } from './contender.ts';
+import { bodyOf, compete, HEADERS, type Row, rowsOf } from '../support/contender.ts';
 
 const BULK = 1000;
 

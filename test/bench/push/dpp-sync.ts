@@ -10,7 +10,7 @@ import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logging.ts';
 import { createSecretStore } from '../../../src/lib/secrets.ts';
-import { API_KEY, compete } from './contender.ts';
+import { API_KEY, compete } from '../support/contender.ts';
 
 const PROFILES = join(import.meta.dirname, '../../../config/profiles');
 

@@ -1,7 +1,7 @@
 // The least that does the job: no state, no retry, as many requests at once as there are connections.
 
 import { Pool } from 'undici';
-import { bodyOf, compete, HEADERS, rowsOf } from './contender.ts';
+import { bodyOf, compete, HEADERS, rowsOf } from '../support/contender.ts';
 
 await compete(async ({ baseUrl, csv, connections }) => {
   const pool = new Pool(baseUrl, { connections, pipelining: 1 });

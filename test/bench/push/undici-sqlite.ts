@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Pool } from 'undici';
-import { bodyOf, compete, HEADERS, rowsOf } from './contender.ts';
+import { bodyOf, compete, HEADERS, rowsOf } from '../support/contender.ts';
 
 await compete(async ({ baseUrl, csv, connections, folder }) => {
   const pool = new Pool(baseUrl, { connections, pipelining: 1 });

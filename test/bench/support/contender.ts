@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
 
-/** What every contender of `npm run bench:push` is given, as JSON in its first argument. */
+/** What a contender of a benchmark is given, as JSON in its first argument. */
 export interface Job {
   /** Of the server, without a slash at its end. */
   baseUrl: string;
@@ -11,7 +11,17 @@ export interface Job {
   folder: string;
   /** How many requests may be under way. */
   connections: number;
+  /** Empty where there is none. */
   redisUrl: string;
+}
+
+/** What it tells of it. */
+export interface Result {
+  /** From the first read to the last answer. */
+  ms: number;
+  peakMb: number;
+  /** The memory at its highest in each quarter of that time. */
+  quartersMb: number[];
 }
 
 export interface Row {
@@ -33,13 +43,23 @@ export function bodyOf({ SKU, NAME, COUNTRY }: Row): string {
   return JSON.stringify({ sku: SKU, name: NAME, status: 'DRAFT', country_of_origin: COUNTRY });
 }
 
-/** Does the job and prints how long it took, from the first read to the last answer, and the memory at its highest. */
+const SAMPLE_MS = 100;
+
+/** Does the job and prints its result. */
 export async function compete(work: (job: Job) => Promise<() => Promise<void>>): Promise<void> {
   const job = JSON.parse(process.argv[2] ?? '{}') as Job;
   const run = await work(job);
+  const samples: number[] = [];
+  const sample = (): void => void samples.push(process.memoryUsage.rss() / 2 ** 20);
+  const sampling = setInterval(sample, SAMPLE_MS);
   const begun = performance.now();
   await run();
   const ms = performance.now() - begun;
-  process.stdout.write(`${JSON.stringify({ ms, peakMb: process.resourceUsage().maxRSS / 1024 })}\n`);
+  clearInterval(sampling);
+  sample();
+  const quarter = Math.ceil(samples.length / 4);
+  const quartersMb = [0, 1, 2, 3].map((at) => Math.max(...samples.slice(at * quarter, (at + 1) * quarter), 0));
+  const result: Result = { ms, peakMb: process.resourceUsage().maxRSS / 1024, quartersMb };
+  process.stdout.write(`${JSON.stringify(result)}\n`);
   process.exit(0);
 }

@@ -1,0 +1,117 @@
+// What a night costs in which nothing has changed, and the first load before it: `npm run bench:noop`. Each count of records
+// is loaded once, with a Redis and a platform that takes everything, and then synced again unchanged, in turns with a bare
+// CSV parser over the same file. Memory is the highest resident size; the load's is told by quarters of its time.
+
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { holdAgainstBudget } from './support/budget.ts';
+import type { Result } from './support/contender.ts';
+import { compete, median, startRedis, startServer, writeCsv } from './support/measure.ts';
+
+const COUNTS = (process.env['BENCH_COUNTS'] ?? '10000,100000,1000000').split(',').map(Number);
+const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
+/** The load of few records is over soon, and its start weighs much: the first is repeated. */
+const LOADS_OF_FIRST = 3;
+
+interface Measured {
+  count: number;
+  load: Result;
+  redisMb: number;
+  ledgerBytes: number;
+  unchanged: Result[];
+  parser: Result[];
+}
+
+async function redisPeakMb(url: string): Promise<number> {
+  const redis = new Redis(url);
+  const text = await redis.info('memory');
+  redis.disconnect();
+  return Number(/used_memory_peak:(\d+)/.exec(text)?.[1]) / 2 ** 20;
+}
+
+async function measure(count: number): Promise<Measured> {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-bench-'));
+  const csv = join(folder, 'export.csv');
+  writeCsv(csv, count);
+  const server = await startServer(0);
+  const redis = await startRedis(folder);
+  try {
+    const job = { baseUrl: server.baseUrl, csv, folder, connections: 32, redisUrl: redis.url };
+    const load = await compete('push/dpp-sync.ts', job);
+    const { writes } = await server.taken();
+    if (writes !== count) throw new Error(`${writes} of ${count} records arrived`);
+    const redisMb = await redisPeakMb(redis.url);
+    const ledgerBytes = statSync(join(folder, 'ledger.db')).size;
+    const unchanged: Result[] = [];
+    const parser: Result[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      unchanged.push(await compete('push/dpp-sync.ts', job));
+      parser.push(await compete('noop/csv-parser.ts', job));
+    }
+    const { requests } = await server.taken();
+    if (requests > 0) throw new Error(`${requests} requests were made for nothing`);
+    return { count, load, redisMb, ledgerBytes, unchanged, parser };
+  } finally {
+    server.stop();
+    redis.child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const medianMs = (results: readonly Result[]): number => median(results.map(({ ms }) => ms));
+const perSecond = (count: number, ms: number): string => `${Math.round(count / (ms / 1000))}/s`;
+const mb = (value: number): string => `${Math.round(value)} MB`;
+
+function print(columns: readonly string[], rows: readonly string[][]): void {
+  const widths = columns.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
+  for (const row of [columns, ...rows]) {
+    process.stdout.write(`${row.map((cell, at) => cell.padStart(widths[at] ?? 0)).join('  ')}\n`);
+  }
+}
+
+const measured: Measured[] = [];
+for (const count of COUNTS) {
+  const loads: Measured[] = [];
+  for (let time = 0; time < (count === COUNTS[0] ? LOADS_OF_FIRST : 1); time += 1) loads.push(await measure(count));
+  const typical = loads.toSorted((a, b) => a.load.ms - b.load.ms)[Math.floor(loads.length / 2)];
+  if (typical) measured.push(typical);
+}
+
+process.stdout.write('\nFirst load, on Redis\n');
+print(
+  ['records', 'rate', 'each', 'memory by quarters', 'Redis', 'ledger', 'a record'],
+  measured.map(({ count, load, redisMb, ledgerBytes }) => [
+    String(count),
+    perSecond(count, load.ms),
+    `${Math.round((load.ms * 1000) / count)} µs`,
+    load.quartersMb.map(Math.round).join(' '),
+    mb(redisMb),
+    mb(ledgerBytes / 2 ** 20),
+    `${Math.round(ledgerBytes / count)} B`,
+  ]),
+);
+process.stdout.write('\nNothing has changed\n');
+print(
+  ['records', 'dpp-sync', 'memory', 'csv-parse', 'memory'],
+  measured.map(({ count, unchanged, parser }) => [
+    String(count),
+    perSecond(count, medianMs(unchanged)),
+    mb(Math.max(...unchanged.map(({ peakMb }) => peakMb))),
+    perSecond(count, medianMs(parser)),
+    mb(Math.max(...parser.map(({ peakMb }) => peakMb))),
+  ]),
+);
+
+const ratios: Record<string, number> = {};
+for (const { count, unchanged, parser } of measured) {
+  ratios[`${count} unchanged: dpp-sync / csv-parse`] = medianMs(parser) / medianMs(unchanged);
+}
+const [first] = measured;
+const last = measured.at(-1);
+if (first && last && first !== last) {
+  const cost = ({ load, count }: Measured): number => load.ms / count;
+  ratios[`a record of ${first.count} / a record of ${last.count}`] = cost(first) / cost(last);
+}
+holdAgainstBudget('noop', ratios);

@@ -1,0 +1,64 @@
+import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Job, Result } from './contender.ts';
+
+const run = promisify(execFile);
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** A Redis that keeps what it is told, as one in production has to. */
+export async function startRedis(folder: string): Promise<{ url: string; child: ChildProcess }> {
+  const port = await freePort();
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes', '--save', ''];
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const chunk of child.stdout) if (String(chunk).includes('Ready to accept')) break;
+  return { url: `redis://127.0.0.1:${port}`, child };
+}
+
+/** A platform that takes everything. */
+export interface AnsweringServer {
+  baseUrl: string;
+  /** How many writes and how many requests in all it has taken since it was asked last. */
+  taken(): Promise<{ writes: number; requests: number }>;
+  stop(): void;
+}
+
+export async function startServer(latencyMs: number): Promise<AnsweringServer> {
+  const child = fork(join(import.meta.dirname, 'answering-server-process.ts'), [String(latencyMs)], { silent: true });
+  if (!child.stdout) throw new Error('the server has no output');
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return {
+    baseUrl: line.toString().trim(),
+    async taken() {
+      child.send('taken');
+      const [taken] = (await once(child, 'message')) as [{ writes: number; requests: number }];
+      return taken;
+    },
+    stop: () => void child.kill(),
+  };
+}
+
+/** Has a contender, which is a script of `test/bench`, do the job. */
+export async function compete(script: string, job: Job): Promise<Result> {
+  const { stdout } = await run(process.execPath, [join(import.meta.dirname, '..', script), JSON.stringify(job)]);
+  return JSON.parse(stdout) as Result;
+}
+
+export function writeCsv(file: string, count: number): void {
+  const lines = Array.from({ length: count }, (_, at) => `SKU-${at + 1},"Bucket, steel, ${at % 20} l",DE`);
+  writeFileSync(file, `SKU,NAME,COUNTRY\n${lines.join('\n')}\n`);
+}
+
+export const median = (values: number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
