@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { API_KEY, type Job } from '../push/contender.ts';
+import { API_KEY, type Job } from '../support/contender.ts';
 import { writeBetween } from './document.ts';
 import { table } from './tables.ts';
 
