@@ -85,7 +85,7 @@ async function beginAnew(data: string): Promise<void> {
   const lock = lockOf(ledger);
   try {
     for (const database of [ledger, join(data, 'sandbox.db')]) {
-      for (const suffix of ['', '-wal', '-shm']) await rm(`${database}${suffix}`, { force: true });
+      for (const suffix of ['', '-wal', '-shm', '.mark']) await rm(`${database}${suffix}`, { force: true });
     }
   } finally {
     lock.release();
