@@ -190,9 +190,10 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
         const { key, known } = identify(record, streamId, seen);
         if (known && isSettled(known) && known.hash === record.hash) {
           seen.add(known.id);
-          // The place of an unchanged row is only kept true where people look at it.
+          // The place of an unchanged row is only kept true where people look at it, or may come to.
           const place = JSON.stringify(record.place);
-          if (known.state === 'quarantined' && known.place !== place) sql.moveRecord.run(place, known.id);
+          const isShown = known.state === 'quarantined' || known.state === 'pending';
+          if (isShown && known.place !== place) sql.moveRecord.run(place, known.id);
           continue;
         }
         seen.add(stageRecord(record, key, known, into));
