@@ -50,10 +50,12 @@ export async function awayFault(runtime: Asked, patience: Patience): Promise<Fau
  * @param before what has been so since before this time, of the wall clock
  */
 export async function leftAwayFault(
-  { gate, ledger, config }: Pick<Runtime, 'gate' | 'ledger' | 'config'>,
+  { gate, ledger, config, unreadable }: Pick<Runtime, 'gate' | 'ledger' | 'config' | 'unreadable'>,
   before: number,
 ): Promise<Fault | null> {
-  const held = heldBy(gate.refused().keys(), config.profile);
+  // What waits for a list that cannot be read has nothing to wait for here.
+  const isUnreadable = unreadable() !== null;
+  const held = heldBy([...gate.refused().keys(), ...(isUnreadable ? (['read'] as const) : [])], config.profile);
   const left = await ledger.leftAway({ before, held });
   if (left === null) return null;
   const { kind, key, reason, dueAt } = left.first;

@@ -34,7 +34,8 @@ export function createReadings(options: {
   const budget = createReadBudget();
   const failing = new Map<Readable, Unreadable>();
   return {
-    waitMs: (what) => budget.admit(what, clock.ticks()),
+    // Whole milliseconds, as the ledger has them.
+    waitMs: (what) => Math.ceil(budget.admit(what, clock.ticks())),
 
     heard(what, listing, begunAt) {
       const outcome: Outcome = listing.complete ? { kind: 'accepted', remoteId: null } : listing.outcome;

@@ -89,6 +89,13 @@ describe('intake', () => {
     expect(fixture.ledger.views.item('product', '2')).toMatchObject({ name: 'new' });
   });
 
+  it('keeps true where a row stands that is read again before it was mapped', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1', {}, 3)] });
+    await pullRows(fixture.ledger, { rows: [row('1', {}, 50)] });
+    const [pending] = await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 1 });
+    expect(pending?.place).toMatchObject({ line: 50 });
+  });
+
   it('keeps equal rows of a stream without a key apart, however many there are', async () => {
     const rows = Array.from({ length: 50 }, () => row('same'));
     const { runId } = await sync(rows, () => ({ status: 'excluded' }));

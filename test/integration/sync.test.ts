@@ -421,6 +421,21 @@ describe('when the API does not want', () => {
   });
 });
 
+it('ends where one item cannot be taken and another one waits for a list that cannot be read', {
+  ...covers(['api-down', 'server-error', 'answer-lost'], 'I5'),
+  timeout: 60_000,
+}, async () => {
+  await given();
+  world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, match: 'SKU-P1' });
+  world.sandbox.faults.add({ operation: 'material.create', kind: 'reset-after', count: 1 });
+  world.sandbox.faults.add({ operation: 'material.list', kind: 'status', status: 500 });
+  const report = await world.sync({ waitMs: 2000 });
+  expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
+  world.sandbox.faults.clear();
+  await world.sync();
+  expect(contents()).toEqual(ALL);
+});
+
 it('ends with 3, naming what the platform cannot take, where it takes all else', covers('api-down', 'I5'), async () => {
   await given();
   world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, match: 'SKU-P1' });
