@@ -240,6 +240,8 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
       for (const record of records) {
         const { key, known } = identify(record, streamId, seen);
         if (known && isSettled(known) && known.hash === record.hash) {
+          ids.add(known.id);
+          // The place of an unchanged row is only kept true where people look at it, or may come to.
           const isShown = known.state === 'quarantined' || known.state === 'pending';
           if (isShown) sql.moveRecord.run({ place: JSON.stringify(record.place), id: known.id });
           continue;
