@@ -144,12 +144,14 @@ export function createBreaker(random: () => number): Breaker {
   }
 
   function excuse(): void {
+    if (unanswered.size === 0) return;
     for (const subject of unanswered) if (typeof subject === 'number') excused.add(subject);
     unanswered.clear();
     forgetOldest(excused);
   }
 
   function strike(): void {
+    if (suspects.size === 0) return;
     for (const delivery of suspects) strikes.set(delivery, (strikes.get(delivery) ?? 0) + 1);
     forgetOldest(strikes);
     suspects.clear();

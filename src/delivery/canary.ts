@@ -65,16 +65,18 @@ export function createCanary({ gate, clock }: { gate: TargetGate; clock: Clock }
     }
   }
 
+  async function inTurn<T>(scope: Scope, work: (out: () => void) => Promise<T>, deniedAt: number | null): Promise<T> {
+    if (deniedAt !== null) await stepBack(scope, deniedAt);
+    let late = false;
+    let leader = leading.get(scope);
+    while (leader !== undefined && isUntried(scope) && !late) {
+      late = await leader;
+      leader = leading.get(scope);
+    }
+    return late || !isUntried(scope) ? work(() => undefined) : lead(scope, work);
+  }
+
   return {
-    async run(scope, work, deniedAt = null) {
-      if (deniedAt !== null && isUntried(scope)) await stepBack(scope, deniedAt);
-      let late = false;
-      let leader = leading.get(scope);
-      while (leader !== undefined && isUntried(scope) && !late) {
-        late = await leader;
-        leader = leading.get(scope);
-      }
-      return late || !isUntried(scope) ? work(() => undefined) : lead(scope, work);
-    },
+    run: (scope, work, deniedAt = null) => (isUntried(scope) ? inTurn(scope, work, deniedAt) : work(() => undefined)),
   };
 }

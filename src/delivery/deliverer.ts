@@ -1,7 +1,7 @@
 import type { DeliveryState, Operation } from '../domain/delivery.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { ClaimedDelivery, ClaimedImport, Ledger, Verdict } from '../domain/ports/ledger.ts';
+import type { ClaimedDelivery, ClaimedImport, DueDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
@@ -38,7 +38,7 @@ export interface DelivererOptions {
 export type Attempt = { result: 'settled'; state: DeliveryState } | { result: 'gone' } | { result: 'held' };
 
 export interface Deliverer {
-  attempt(deliveryId: number, abort: AbortSignal): Promise<Attempt>;
+  attempt(delivery: Pick<DueDelivery, 'id' | 'operation'>, abort: AbortSignal): Promise<Attempt>;
   /** Why outcomes cannot be stored at the moment, or null. */
   trouble(): Fault | null;
 }
@@ -197,9 +197,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   return {
     trouble: () => trouble,
-    async attempt(deliveryId, abort) {
-      const operation = await ledger.dueOperation(deliveryId);
-      if (operation === null) return { result: 'gone' };
+    async attempt({ id: deliveryId, operation }, abort) {
       const scope = scopeOfWrite(operation);
       let lookedAt = clock.ticks();
       // Of many doorbells for one import the first claims it, and of many for a scope the first may find it refused: the
@@ -207,11 +205,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       // waits when the scope comes into question has to wait for the answer to that as well.
       let asked = gate.questions(scope).asked;
       const mayGo = (): boolean => gate.allows(scope) && gate.questions(scope).asked === asked;
-      const wanted = async (): Promise<boolean> => {
+      const wanted = (): boolean | Promise<boolean> => {
         if (!mayGo()) return false;
         if (operation !== 'product.import' && clock.ticks() - lookedAt < LOOK_AGAIN_MS) return true;
         lookedAt = clock.ticks();
-        return (await ledger.dueOperation(deliveryId)) !== null;
+        return ledger.isDue(deliveryId);
       };
       const deniedAt = gate.isTried(scope) ? null : (await ledger.denialsOf(deliveryId)).at;
       const urgent = isByHand(operation);

@@ -102,8 +102,10 @@ export function createEngine(options: EngineOptions): Engine {
 
   /** One attempt, to its end; never rejects. */
   async function attempt(deliveryId: number): Promise<void> {
+    const operation = feeder.heard(deliveryId);
+    if (operation === null) return;
     try {
-      const { result } = await deliverer.attempt(deliveryId, abort.signal);
+      const { result } = await deliverer.attempt({ id: deliveryId, operation }, abort.signal);
       if (result !== 'held') unclaimed = null;
     } catch (error) {
       await stumbled(deliveryId, error);
@@ -113,7 +115,6 @@ export function createEngine(options: EngineOptions): Engine {
   const inHand = createInHand({
     countMax: IN_HAND_MAX,
     attempt,
-    onBegin: (id) => feeder.heard(id),
     onEnd(id) {
       feeder.done([id]);
       ended += 1;

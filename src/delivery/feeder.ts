@@ -1,3 +1,4 @@
+import type { Operation } from '../domain/delivery.ts';
 import type { DueDelivery, Held, Ledger } from '../domain/ports/ledger.ts';
 import type { Doorbell, Queues } from '../domain/ports/queues.ts';
 
@@ -15,8 +16,11 @@ const ROOM_MIN = 500;
 export interface Feeder {
   /** Rings for due deliveries until the queue is full or nothing is left. Gives the number of deliveries it rang for. */
   fill(): Promise<number>;
-  /** The doorbell of this delivery was heard, and an attempt is under way. */
-  heard(deliveryId: number): void;
+  /**
+   * The doorbell of this delivery was heard, and an attempt is under way. Gives what it is to do; null where nothing was rung
+   * for it that is still awaited: it is rung for anew where it is due.
+   */
+  heard(deliveryId: number): Operation | null;
   /** The attempt is over, or there is none after all: it is rung for again where it is still due. */
   done(deliveryIds: readonly number[]): void;
   /** Deliveries that have a doorbell in the queue, or an attempt under way. */
@@ -34,7 +38,7 @@ export function createFeeder(options: {
   held: () => Held;
 }): Feeder {
   const { ledger, queues, held } = options;
-  const rung = new Set<number>();
+  const rung = new Map<number, Operation>();
   const inHand = new Set<number>();
   const outstanding = (): number => rung.size + inHand.size;
   let afterId = 0;
@@ -42,7 +46,7 @@ export function createFeeder(options: {
   async function ringFor(due: readonly DueDelivery[]): Promise<void> {
     const bells: Doorbell[] = [];
     for (let at = 0; at < due.length; at += BELL_SIZE) bells.push(deliverBell(due.slice(at, at + BELL_SIZE)));
-    for (const { id } of due) rung.add(id);
+    for (const { id, operation } of due) rung.set(id, operation);
     try {
       await queues.ring('deliver', bells);
     } catch (error) {
@@ -70,8 +74,10 @@ export function createFeeder(options: {
       return count;
     },
     heard(deliveryId) {
+      const operation = rung.get(deliveryId) ?? null;
       rung.delete(deliveryId);
       inHand.add(deliveryId);
+      return operation;
     },
     done(deliveryIds) {
       for (const id of deliveryIds) {

@@ -19,12 +19,10 @@ export function createInHand(options: {
   countMax: number;
   /** Never rejects. */
   attempt: (deliveryId: number) => Promise<void>;
-  /** Called for each as its turn comes, also where it is in hand already. */
-  onBegin: (deliveryId: number) => void;
   /** Called for each once it is in hand no more. */
   onEnd: (deliveryId: number) => void;
 }): InHand {
-  const { countMax, attempt, onBegin, onEnd } = options;
+  const { countMax, attempt, onEnd } = options;
   const running = new Map<number, Promise<void>>();
   let room = Promise.withResolvers<void>();
 
@@ -46,7 +44,6 @@ export function createInHand(options: {
       for (const id of deliveryIds) {
         while (running.size >= countMax && !abort.aborted) await room.promise;
         if (abort.aborted) break;
-        onBegin(id);
         if (running.has(id)) continue;
         running.set(id, run(id));
         begun += 1;

@@ -18,7 +18,7 @@ export interface Pacer {
    */
   run<T>(
     send: () => Promise<{ value: T; signal: Signal }>,
-    options: { delivery: number; abort: AbortSignal; wanted: () => Promise<boolean>; urgent?: boolean },
+    options: { delivery: number; abort: AbortSignal; wanted: () => boolean | Promise<boolean>; urgent?: boolean },
   ): Promise<T | null>;
   /**
    * Whether the API is there as far as is known, and has answered something at or after `since` where one is given. Asks
@@ -53,6 +53,7 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
   let serving = false;
   /** Ends the rest of the line, when there is one. */
   let stir: () => void = () => undefined;
+  let polling = false;
   /** Questions that have failed since a delivery went out, and how many must before one goes all the same. */
   const trust = { failed: 0, needed: TRUST_MAX };
 
@@ -138,6 +139,22 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     return true;
   }
 
+  /** Resolves when the line is stirred: a place may be free, or an urgent one has come. */
+  function stirred(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    stir = resolve;
+    return promise;
+  }
+
+  /** Looks by itself as well: what hangs gives its place back without a word. One timer serves many requests. */
+  async function poll(abort: AbortSignal): Promise<void> {
+    if (polling) return;
+    polling = true;
+    await clock.sleep(FULL_POLL_MS, abort);
+    polling = false;
+    stir();
+  }
+
   async function rest(ms: number, abort: AbortSignal): Promise<void> {
     const timer = new AbortController();
     const wake = (): void => timer.abort();
@@ -151,12 +168,18 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     }
   }
 
+  type Fate = () => void;
+
   /** What becomes of the one whose turn it is: null while it has to stay. */
-  async function decide({ abort, wanted, admit, leave, fail }: Waiting): Promise<(() => void) | null> {
+  async function decide(
+    { abort, admit, leave, fail }: Waiting,
+    wanted: boolean | Promise<boolean>,
+  ): Promise<Fate | null> {
     try {
-      if (abort.aborted || !(await wanted())) return leave;
+      if (!(await wanted)) return leave;
       if (isFull()) {
-        await rest(FULL_POLL_MS, abort);
+        void poll(abort);
+        await stirred();
         return null;
       }
       const waitMs = turn();
@@ -169,15 +192,24 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     }
   }
 
+  /** The same, at once for what has to wait for nothing. */
+  function fateOf(one: Waiting): Fate | Promise<Fate | null> {
+    if (one.abort.aborted) return one.leave;
+    const wanted = one.wanted();
+    const goesAtOnce = wanted === true && !isFull() && breaker.openSince() === null && turn() === 0;
+    return goesAtOnce ? one.admit : decide(one, wanted);
+  }
+
   /** One at a time is asked about: the first in line asks, and the others need not. Never rejects. */
   async function serve(): Promise<void> {
     if (serving) return;
     serving = true;
     for (let one = first(); one !== undefined; one = first()) {
-      const fate = await decide(one);
-      if (fate === null) continue;
+      const fate = fateOf(one);
+      const settled = fate instanceof Promise ? await fate : fate;
+      if (settled === null) continue;
       line.remove(one);
-      fate();
+      settled();
     }
     serving = false;
   }

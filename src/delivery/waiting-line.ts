@@ -3,7 +3,8 @@ export interface Waiting {
   delivery: number;
   urgent: boolean;
   abort: AbortSignal;
-  wanted: () => Promise<boolean>;
+  /** Throws nothing; a promise may be rejected. */
+  wanted: () => boolean | Promise<boolean>;
   admit: () => void;
   leave: () => void;
   fail: (error: unknown) => void;

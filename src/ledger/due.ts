@@ -7,7 +7,7 @@ export interface Due {
   list(request: { afterId: number; limit: number; held?: Held }): DueDelivery[];
   nextAt(request?: { after?: number; held?: Held }): number | null;
   leftAway(request: { before: number; held?: Held }): LeftAway | null;
-  operationOf(deliveryId: number): Operation | null;
+  isDue(deliveryId: number): boolean;
   denialsOf(deliveryId: number): Denials;
   countHeld(held: Held): { due: number; inDoubt: number };
 }
@@ -62,9 +62,7 @@ export function createDue({ db, clock }: LedgerContext): Due {
        FROM deliveries d JOIN items i ON i.id = d.item_id
        WHERE ${IS_SCHEDULED} AND ${IS_LEFT_AWAY} ORDER BY d.reason ->> '$.since', d.id LIMIT 1`,
     ),
-    operation: db.prepare<[number], { operation: Operation }>(
-      "SELECT operation FROM deliveries WHERE id = ? AND state = 'due'",
-    ),
+    isDue: db.prepare<[number], { id: number }>("SELECT id FROM deliveries WHERE id = ? AND state = 'due'"),
     denials: db.prepare<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
       `SELECT iif(d.reason ->> '$.code' = 'denied_scope', d.settled_at, NULL) AS at,
          ifnull((SELECT p.operation = d.operation AND p.reason ->> '$.code' = 'forbidden' FROM deliveries p
@@ -106,7 +104,7 @@ export function createDue({ db, clock }: LedgerContext): Due {
       return first ? { count: away, first: { ...first, reason: parseJson<Reason>(first.reason) } } : null;
     },
 
-    operationOf: (deliveryId) => sql.operation.get(deliveryId)?.operation ?? null,
+    isDue: (deliveryId) => sql.isDue.get(deliveryId) !== undefined,
 
     denialsOf(deliveryId) {
       const { at, isAskedAgain } = sql.denials.get(deliveryId) ?? { at: null, isAskedAgain: 0 };

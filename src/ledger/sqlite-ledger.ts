@@ -187,7 +187,7 @@ function compose(
     dueDeliveries: (request) => timely(() => due.list(request)),
     nextDueAt: (request) => timely(() => due.nextAt(request)),
     leftAway: (request) => timely(() => due.leftAway(request)),
-    dueOperation: async (deliveryId) => reading(() => due.operationOf(deliveryId)),
+    isDue: async (deliveryId) => reading(() => due.isDue(deliveryId)),
     denialsOf: async (deliveryId) => reading(() => due.denialsOf(deliveryId)),
     countHeld: async (held) => reading(() => due.countHeld(held)),
     claim: (deliveryId) => commit.run(() => claims.claim(deliveryId)),

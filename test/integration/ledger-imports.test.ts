@@ -80,7 +80,7 @@ it('claims all that goes out in one request at once, with its bytes and key', as
     { key: '3', naturalKey: 'SKU-3', remoteId: 103 },
   ]);
   for (const id of ids) {
-    expect(await fixture.ledger.dueOperation(id)).toBeNull();
+    expect(await fixture.ledger.isDue(id)).toBe(false);
     expect(await fixture.ledger.claim(id)).toEqual({ status: 'gone' });
   }
 });

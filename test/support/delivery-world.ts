@@ -134,7 +134,7 @@ export async function createDeliveryWorld(options: {
     async drain() {
       for (;;) {
         const due = await parts.ledger.dueDeliveries({ afterId: 0, limit: 1000 });
-        await Promise.all(due.map(({ id }) => parts.deliverer.attempt(id, never)));
+        await Promise.all(due.map((one) => parts.deliverer.attempt(one, never)));
         const looked = await parts.doubts.resolve(never);
         if (due.length > 0 || looked > 0) continue;
         const next = await parts.ledger.nextDueAt();

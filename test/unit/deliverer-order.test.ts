@@ -5,24 +5,26 @@ import { createPacer } from '../../src/delivery/pacer.ts';
 import { createRateController } from '../../src/delivery/rate-controller.ts';
 import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
 import { createTargetGate } from '../../src/delivery/target-gate.ts';
-import type { Operation } from '../../src/domain/delivery.ts';
+import type { DueDelivery } from '../../src/domain/ports/ledger.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { createManualClock } from '../support/manual-clock.ts';
+
+type Due = Pick<DueDelivery, 'id' | 'operation'>;
 
 it('lets what somebody waits for go before the bulk: publishing and withdrawing', async () => {
   const clock = createManualClock();
   const gate = createTargetGate(clock);
   for (const scope of ['write', 'publish'] as const) gate.observe({ kind: 'accepted', remoteId: null }, scope);
-  const operations = new Map<number, Operation>([
-    [1, 'product.create'],
-    [2, 'bom_item.create'],
-    [3, 'product.create'],
-    [4, 'passport.publish'],
-    [5, 'passport.unpublish'],
-  ]);
+  const [first, ...others]: [Due, ...Due[]] = [
+    { id: 1, operation: 'product.create' },
+    { id: 2, operation: 'bom_item.create' },
+    { id: 3, operation: 'product.create' },
+    { id: 4, operation: 'passport.publish' },
+    { id: 5, operation: 'passport.unpublish' },
+  ];
   const claimed: number[] = [];
   const ledger = {
-    dueOperation: async (id: number) => operations.get(id) ?? null,
+    isDue: async () => true,
     async claim(id: number) {
       claimed.push(id);
       return { status: 'gone' };
@@ -49,9 +51,9 @@ it('lets what somebody waits for go before the bulk: publishing and withdrawing'
   });
   const { signal } = new AbortController();
   const settled = () => new Promise((resolve) => setImmediate(resolve));
-  const attempts = [deliverer.attempt(1, signal)];
+  const attempts = [deliverer.attempt(first, signal)];
   await settled();
-  for (const id of [2, 3, 4, 5]) attempts.push(deliverer.attempt(id, signal));
+  for (const due of others) attempts.push(deliverer.attempt(due, signal));
   for (let second = 0; second < 4; second += 1) {
     await clock.sleepers(1);
     clock.advance(1000);

@@ -357,8 +357,8 @@ export interface Ledger {
    * else is scheduled that is not held.
    */
   leftAway(request: { before: number; held?: Held }): Promise<LeftAway | null>;
-  /** What a delivery that could be claimed at the moment does; null for others, like most after a claim of several at once. */
-  dueOperation(deliveryId: number): Promise<Operation | null>;
+  /** Whether a delivery could be claimed at the moment, unlike most others after a claim of several at once. */
+  isDue(deliveryId: number): Promise<boolean>;
   /** What the API has said of a delivery's scope before. */
   denialsOf(deliveryId: number): Promise<Denials>;
   /** How much is held. */
