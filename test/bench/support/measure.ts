@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -49,9 +49,14 @@ export async function startServer(latencyMs: number): Promise<AnsweringServer> {
   };
 }
 
-/** Has a contender, which is a script of `test/bench`, do the job. */
+/** How the launcher asks for dpp-sync to be run. */
+const LAUNCHER = readFileSync(join(import.meta.dirname, '../../../src/launcher.mjs'), 'utf8');
+const FLAGS = /^#!.* node (.*)$/m.exec(LAUNCHER)?.[1]?.split(' ') ?? [];
+
+/** Has a contender, which is a script of `test/bench`, do the job. All are run alike. */
 export async function compete(script: string, job: Job): Promise<Result> {
-  const { stdout } = await run(process.execPath, [join(import.meta.dirname, '..', script), JSON.stringify(job)]);
+  const contender = join(import.meta.dirname, '..', script);
+  const { stdout } = await run(process.execPath, [...FLAGS, contender, JSON.stringify(job)]);
   return JSON.parse(stdout) as Result;
 }
 
