@@ -126,6 +126,12 @@ it(
   },
 );
 
+it('sends an import again where such a listing cannot tell, since it may be written twice', async () => {
+  const { verdicts } = await settled('unclear', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
+  expect(new Set(verdicts.map((verdict) => 'absent' in verdict && verdict.absent))).toEqual(new Set([false]));
+  expect(kinds(verdicts)).toEqual(['resend']);
+});
+
 it('sends one again in half a minute while the API fails at every write', covers('server-error', 'I5'), async () => {
   const { clock, verdicts, resolve } = given('server_error', [], { failsAtWrites: true });
   const looks: number[] = [];
