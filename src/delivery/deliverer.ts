@@ -219,7 +219,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         asked = gate.questions(scope).asked;
         return pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted, urgent });
       };
-      const sent = await canary.run(scope, go, deniedAt);
+      const sent = await canary.run(scope, go, { abort, deniedAt });
       if (sent === null) return { result: abort.aborted || !mayGo() ? 'held' : 'gone' };
       if ('result' in sent) return sent;
       const batch = sent.delivery.import;
