@@ -62,6 +62,15 @@ describe('the target gate', () => {
     expect(allowed()).toEqual(['read', 'write']);
   });
 
+  it('forgets with the key that was mended how many were refused a scope in a row', () => {
+    for (const scope of ['write', 'publish'] as const) gate.question(scope);
+    gate.reopen();
+    expect((['write', 'publish'] as const).map(gate.questions)).toEqual([
+      { asked: 1, inARow: 0 },
+      { asked: 1, inARow: 0 },
+    ]);
+  });
+
   it('stays closed when the answer to an earlier request comes late', () => {
     gate.observe(denied('scope', 403), 'publish');
     gate.observe(ACCEPTED, 'publish');
