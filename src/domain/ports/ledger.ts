@@ -141,7 +141,10 @@ export interface ClaimedDelivery extends DueDelivery, EncodedWrite {
   uncertain: boolean;
   /** Since when the API has said that it is at work on this very request; null where that was not its last answer. */
   busySince: number | null;
-  /** Since when the API has not been able to take this delivery; null where that was not what came of it last. */
+  /**
+   * Since when the API has not been able to take this delivery; null where something else came of it last, but for waits that
+   * it asked for.
+   */
   awaySince: number | null;
   /** For a `product.import` alone: all that goes out in the same request, itself included. */
   import?: ClaimedImport;
