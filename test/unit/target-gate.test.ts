@@ -65,7 +65,7 @@ describe('the target gate', () => {
   it('forgets with the key that was mended how many were refused a scope in a row', () => {
     for (const scope of ['write', 'publish'] as const) gate.question(scope);
     gate.reopen();
-    expect((['write', 'publish'] as const).map(gate.questions)).toEqual([
+    expect((['write', 'publish'] as const).map((scope) => gate.questions(scope))).toEqual([
       { asked: 1, inARow: 0 },
       { asked: 1, inARow: 0 },
     ]);
