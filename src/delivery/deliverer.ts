@@ -1,9 +1,11 @@
 import type { DeliveryState, Operation } from '../domain/delivery.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { ClaimedDelivery, ClaimedImport, Ledger, Verdict } from '../domain/ports/ledger.ts';
+import type { ClaimedDelivery, ClaimedImport } from '../domain/ports/claim.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Target } from '../domain/ports/target.ts';
+import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Scope, scopeOfWrite } from '../domain/scope.ts';
 import type { Clock } from '../lib/clock.ts';

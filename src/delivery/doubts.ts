@@ -1,7 +1,9 @@
-import type { DoubtfulDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
+import type { DoubtfulDelivery } from '../domain/ports/doubt.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { ListableKind, Target } from '../domain/ports/target.ts';
+import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Breaker } from './breaker.ts';

@@ -7,8 +7,10 @@
 
 import type { Reason } from '../domain/delivery.ts';
 import type { MemberOutcome, Outcome, OutcomeDetail } from '../domain/outcome.ts';
-import type { ClaimedImport, DoubtfulDelivery, ImportMember, SentProduct, Verdict } from '../domain/ports/ledger.ts';
+import type { ClaimedImport, ImportMember } from '../domain/ports/claim.ts';
+import type { DoubtfulDelivery, SentProduct } from '../domain/ports/doubt.ts';
 import type { RemoteItem } from '../domain/ports/target.ts';
+import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { JsonValue } from '../lib/json.ts';

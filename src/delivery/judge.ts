@@ -1,6 +1,6 @@
 import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
 import type { Doubt, Outcome, OutcomeDetail } from '../domain/outcome.ts';
-import type { Verdict } from '../domain/ports/ledger.ts';
+import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { fullJitterMs } from '../lib/backoff.ts';
 import { readInitConflict } from './init-conflict.ts';

@@ -1,6 +1,6 @@
 import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
 import type { RefRole, SubjectKind } from '../domain/item.ts';
-import type { DueDelivery } from '../domain/ports/ledger.ts';
+import type { DueDelivery } from '../domain/ports/due.ts';
 import { parseJsonOrNull } from './context.ts';
 
 /** A delivery with what it is about, as a statement over `DELIVERY_COLUMNS` gives it. */

@@ -4,7 +4,7 @@ import { judgeImport } from '../../src/delivery/judge-import.ts';
 import { type PersonsWord, personsVerdict } from '../../src/delivery/persons-word.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import type { Verdict } from '../../src/domain/ports/ledger.ts';
+import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { restoreLedger } from '../../src/ledger/restore.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';

@@ -1,7 +1,7 @@
 import { statSync, symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
-import type { Held } from '../../src/domain/ports/ledger.ts';
+import type { Held } from '../../src/domain/ports/due.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/database.ts';
 import { openLedgerViews } from '../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';

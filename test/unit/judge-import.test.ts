@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judgeImport, judgeReadBack, UNCLEAR } from '../../src/delivery/judge-import.ts';
 import type { MemberOutcome, Outcome } from '../../src/domain/outcome.ts';
-import type { DoubtfulDelivery, SentProduct } from '../../src/domain/ports/ledger.ts';
+import type { DoubtfulDelivery, SentProduct } from '../../src/domain/ports/doubt.ts';
 import type { RemoteItem } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
