@@ -3,7 +3,7 @@ import { isIdText } from '../api/decode.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { NamedDoubt } from '../domain/ports/ledger.ts';
+import type { NamedDoubt } from '../domain/ports/doubt.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { outcomeFault } from './outcome-fault.ts';

@@ -3,7 +3,7 @@ import type { Runtime } from '../daemon/runtime.ts';
 import { exitCodeOf, type SyncReport, sync } from '../daemon/sync.ts';
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
-import { REPLAY_STATES, type ReplayState } from '../domain/ports/ledger.ts';
+import { REPLAY_STATES, type ReplayState } from '../domain/ports/replay.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { assertSources, collect, seconds } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';

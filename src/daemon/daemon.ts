@@ -1,4 +1,4 @@
-import type { RunTrigger } from '../domain/ports/ledger.ts';
+import type { RunTrigger } from '../domain/ports/intake.ts';
 import type { RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueName } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';

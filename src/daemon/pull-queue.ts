@@ -1,4 +1,4 @@
-import type { RunTrigger } from '../domain/ports/ledger.ts';
+import type { RunTrigger } from '../domain/ports/intake.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';

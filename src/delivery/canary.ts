@@ -9,12 +9,19 @@ import type { TargetGate } from './target-gate.ts';
 export interface Canary {
   /**
    * Runs `work` once the scope was tried, or as the one that tries it. `work` calls `out` when its request goes out.
-   * Whether the scope was refused meanwhile is for `work` to look at.
-   *
-   * @param deniedAt when the API last refused the scope to this delivery: it may be at fault by itself, so one that was not
-   *   refused tries the scope before it does, and of those that were the one whose turn is longest ago; null for none
+   * Whether the scope was refused or the work was stopped meanwhile is for `work` to look at.
    */
-  run<T>(scope: Scope, work: (out: () => void) => Promise<T>, deniedAt?: number | null): Promise<T>;
+  run<T>(scope: Scope, work: (out: () => void) => Promise<T>, options: TrialOptions): Promise<T>;
+}
+
+export interface TrialOptions {
+  /** Ends the wait for others that may try the scope. */
+  abort: AbortSignal;
+  /**
+   * When the API last refused the scope to this delivery: it may be at fault by itself, so one that was not refused tries
+   * the scope before it does, and of those that were the one whose turn is longest ago; null for none.
+   */
+  deniedAt: number | null;
 }
 
 /** A request that takes longer keeps nobody waiting: it may be at fault by itself. */
@@ -47,26 +54,30 @@ export function createCanary({ gate, clock }: { gate: TargetGate; clock: Clock }
   /** Those that were refused and step back, by scope: when each was refused. */
   const back = new Map<Scope, Set<{ deniedAt: number }>>();
 
-  async function stepBack(scope: Scope, deniedAt: number): Promise<void> {
+  async function stepBack(scope: Scope, deniedAt: number, abort: AbortSignal): Promise<void> {
     const own = { deniedAt };
     const others = back.get(scope) ?? new Set();
     back.set(scope, others.add(own));
     const begunAt = clock.ticks();
     const isFirst = (): boolean => [...others].every((one) => one === own || one.deniedAt >= deniedAt);
     try {
-      while (isUntried(scope)) {
+      while (isUntried(scope) && !abort.aborted) {
         const waitedMs = clock.ticks() - begunAt;
         const isItsTurn = waitedMs >= STEP_BACK_MS && !leading.has(scope) && isFirst();
         if (isItsTurn || waitedMs >= STEP_BACK_MAX_MS) break;
-        await clock.sleep(LOOK_MS);
+        await clock.sleep(LOOK_MS, abort);
       }
     } finally {
       others.delete(own);
     }
   }
 
-  async function inTurn<T>(scope: Scope, work: (out: () => void) => Promise<T>, deniedAt: number | null): Promise<T> {
-    if (deniedAt !== null) await stepBack(scope, deniedAt);
+  async function inTurn<T>(
+    scope: Scope,
+    work: (out: () => void) => Promise<T>,
+    { abort, deniedAt }: TrialOptions,
+  ): Promise<T> {
+    if (deniedAt !== null) await stepBack(scope, deniedAt, abort);
     let late = false;
     let leader = leading.get(scope);
     while (leader !== undefined && isUntried(scope) && !late) {
@@ -77,6 +88,6 @@ export function createCanary({ gate, clock }: { gate: TargetGate; clock: Clock }
   }
 
   return {
-    run: (scope, work, deniedAt = null) => (isUntried(scope) ? inTurn(scope, work, deniedAt) : work(() => undefined)),
+    run: (scope, work, options) => (isUntried(scope) ? inTurn(scope, work, options) : work(() => undefined)),
   };
 }

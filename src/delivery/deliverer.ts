@@ -1,9 +1,12 @@
 import type { DeliveryState, Operation } from '../domain/delivery.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { ClaimedDelivery, ClaimedImport, DueDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
+import type { ClaimedDelivery, ClaimedImport } from '../domain/ports/claim.ts';
+import type { DueDelivery } from '../domain/ports/due.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Target } from '../domain/ports/target.ts';
+import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Scope, scopeOfWrite } from '../domain/scope.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -217,7 +220,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         asked = gate.questions(scope).asked;
         return pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted, urgent });
       };
-      const sent = await canary.run(scope, go, deniedAt);
+      const sent = await canary.run(scope, go, { abort, deniedAt });
       if (sent === null) return { result: abort.aborted || !mayGo() ? 'held' : 'gone' };
       if ('result' in sent) return sent;
       const batch = sent.delivery.import;

@@ -1,7 +1,9 @@
-import type { DoubtfulDelivery, Ledger, Verdict } from '../domain/ports/ledger.ts';
+import type { DoubtfulDelivery } from '../domain/ports/doubt.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { ListableKind, Target } from '../domain/ports/target.ts';
+import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Breaker } from './breaker.ts';
@@ -138,13 +140,15 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   }
 
   /** @param cut the list, where it could not be read to its end: it proves what it shows, and no absence */
-  function readBackVerdict(delivery: DoubtfulDelivery, { found, unclear }: Sighting, cut: Readable | null): Verdict {
+  function readBackVerdict(delivery: DoubtfulDelivery, sighting: Sighting, cut: Readable | null): Verdict {
     const { reason, operation, sent } = delivery;
+    const { found, unclear } = sighting;
+    if (sent !== null && cut === null) {
+      return inTurn(judgeReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
+    }
+    // I6: a create that may be there, although it is not shown, would make the item a second time.
     if (unclear !== null && found.length === 0 && cut === null) {
       return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
-    }
-    if (sent !== null && cut === null) {
-      return inTurn(judgeReadBack({ ...delivery, sent }, found, resendContext(delivery)));
     }
     const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
     const existed = reason.code === 'exists';

@@ -1,5 +1,6 @@
 import { isLedgerFault } from '../domain/faults.ts';
-import type { Held, Ledger } from '../domain/ports/ledger.ts';
+import type { Held } from '../domain/ports/due.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';

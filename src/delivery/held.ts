@@ -1,5 +1,5 @@
 import { OPERATIONS } from '../domain/delivery.ts';
-import type { Held } from '../domain/ports/ledger.ts';
+import type { Held } from '../domain/ports/due.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Scope, writesThatTake } from '../domain/scope.ts';
 import { doubtPolicy } from './judge.ts';

@@ -7,12 +7,16 @@
 
 import type { Reason } from '../domain/delivery.ts';
 import type { MemberOutcome, Outcome, OutcomeDetail } from '../domain/outcome.ts';
-import type { ClaimedImport, DoubtfulDelivery, ImportMember, SentProduct, Verdict } from '../domain/ports/ledger.ts';
+import type { ClaimedImport, ImportMember } from '../domain/ports/claim.ts';
+import type { DoubtfulDelivery, SentProduct } from '../domain/ports/doubt.ts';
 import type { RemoteItem } from '../domain/ports/target.ts';
+import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { JsonValue } from '../lib/json.ts';
+import { unprovenReason } from './doubt-reasons.ts';
 import { backoffMs, judge, judgeResend, type ResendContext, reasonOf, resendDelayMs } from './judge.ts';
+import type { Sighting } from './sightings.ts';
 
 /** The code of a doubt that the list of products has to settle: the answer did not say what became of the product. */
 export const UNCLEAR = 'unclear';
@@ -180,16 +184,21 @@ function notUpserted(known: JsonValue, other: JsonValue): Reason {
  *
  * Only fields that the listing shows are compared. That they are equal proves the write where one of them was to change,
  * or where all that was sent is shown; a field that differs disproves it, and so does a product that is not there. Sending
- * it again is safe then: an import that updates may be written twice.
+ * it again is safe then: an import that updates may be written twice. So it is where the listing neither shows the product nor
+ * rules it out, but then nothing is proven, and what it wrote may be there.
  *
- * @param found the products that are listed under its natural key
+ * @param sighting what is listed under its natural key
  */
 export function judgeReadBack(
   delivery: DoubtfulDelivery & { sent: SentProduct },
-  found: readonly RemoteItem[],
+  { found, unclear }: Sighting,
   context: ResendContext,
 ): Verdict {
   const { sent, reason } = delivery;
+  if (unclear !== null && found.length === 0) {
+    if (context.profile.productUpdate === 'import') return judgeResend(context, withWords(reason, unclear), false);
+    return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
+  }
   const own = found.find(({ remoteId }) => sent.remoteId === null || sameId(remoteId, sent.remoteId));
   const standing = own === undefined ? 'differs' : compare(sent, own);
   if (standing === 'equal') {

@@ -1,6 +1,6 @@
 import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
 import type { Doubt, Outcome, OutcomeDetail } from '../domain/outcome.ts';
-import type { Verdict } from '../domain/ports/ledger.ts';
+import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { fullJitterMs } from '../lib/backoff.ts';
 import { readInitConflict } from './init-conflict.ts';
@@ -94,7 +94,7 @@ export interface AttemptContext extends JudgeContext {
   uncertain: boolean;
   /** Since when the API has said that it is at work on it; null where that was not its last answer. */
   busySince: number | null;
-  /** Since when the API has not been able to take it; null where that was not its last answer. */
+  /** Since when the API has not been able to take it; null where something else came of it last, but for waits it asked for. */
   awaySince: number | null;
   /** Whether the API is well and has taken others since then. */
   takesOthers: boolean;
@@ -111,8 +111,16 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
     case 'exists':
       return { kind: 'doubt', nextLookAt: now, spend: false, reason: reasonOf('exists', outcome.detail) };
     // None of these three says anything about the delivery itself, so none of them uses an attempt.
-    case 'throttled':
-      return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(outcome.kind, outcome.detail) };
+    case 'throttled': {
+      // Nor does it end the time for which the API could not take it: what is poison would never come to its limit else.
+      const since = context.awaySince === null ? {} : { since: context.awaySince };
+      return {
+        kind: 'retry',
+        dueAt: now,
+        spend: false,
+        reason: { ...reasonOf('throttled', outcome.detail), ...since },
+      };
+    }
     case 'denied':
       if (context.forbidden) return judgeForbidden(outcome.detail, context);
       return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(`denied_${outcome.by}`, outcome.detail) };

@@ -1,6 +1,6 @@
 import type { Operation, Reason } from '../domain/delivery.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { DoubtfulDelivery } from '../domain/ports/ledger.ts';
+import type { DoubtfulDelivery } from '../domain/ports/doubt.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 
 /** What the list of publications says of a passport; `unclear` where it does not tell whose publications it lists. */

@@ -1,6 +1,7 @@
 import type { Operation } from '../domain/delivery.ts';
-import type { NamedDoubt, Verdict } from '../domain/ports/ledger.ts';
+import type { NamedDoubt } from '../domain/ports/doubt.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
+import type { Verdict } from '../domain/ports/verdict.ts';
 import type { JsonValue } from '../lib/json.ts';
 
 /** What a person says of a delivery in doubt, after a look at the platform. */

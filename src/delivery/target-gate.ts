@@ -57,9 +57,13 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
   const questions = new Map<Scope, { asked: number; inARow: number }>();
   const questionsOf = (scope: Scope) => questions.get(scope) ?? { asked: 0, inARow: 0 };
 
+  function beginAnew(scope: Scope): void {
+    questions.set(scope, { ...questionsOf(scope), inARow: 0 });
+  }
+
   function taken(scope: Scope): void {
     tried.add(scope);
-    questions.set(scope, { ...questionsOf(scope), inARow: 0 });
+    beginAnew(scope);
   }
 
   function close({ by, detail }: Outcome & { kind: 'denied' }, scope: Scope): void {
@@ -102,11 +106,12 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
     reopen() {
       state = { open: true };
       tried.clear();
+      for (const scope of questions.keys()) beginAnew(scope);
     },
     reopenScope(scope) {
       refused.delete(scope);
       tried.delete(scope);
-      questions.set(scope, { ...questionsOf(scope), inARow: 0 });
+      beginAnew(scope);
     },
   };
 }

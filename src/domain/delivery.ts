@@ -195,6 +195,9 @@ export interface Reason {
   status?: number;
   /** Problems by field, in the API's words. */
   fields?: Record<string, string>;
-  /** Since when this has been the answer, where that matters; milliseconds since the Unix epoch. */
+  /**
+   * Since when this has been the answer, where that matters, and of `throttled` since when it was `unavailable` before;
+   * milliseconds since the Unix epoch.
+   */
   since?: number;
 }

@@ -1,6 +1,6 @@
 import { type Operation, transition } from '../domain/delivery.ts';
 import { hasRefs, type RefRole } from '../domain/item.ts';
-import type { Claim, Encode } from '../domain/ports/ledger.ts';
+import type { Claim, Encode } from '../domain/ports/claim.ts';
 import type { Write } from '../domain/ports/target.ts';
 import { changedFields } from '../domain/reconcile.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';

@@ -1,6 +1,6 @@
 import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
 import type { RefRole, SubjectKind } from '../domain/item.ts';
-import type { DueDelivery } from '../domain/ports/ledger.ts';
+import type { DueDelivery } from '../domain/ports/due.ts';
 import { parseJsonOrNull } from './context.ts';
 
 /** A delivery with what it is about, as a statement over `DELIVERY_COLUMNS` gives it. */
@@ -54,8 +54,12 @@ export function dueDelivery(row: DeliveryRow): DueDelivery {
   return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source };
 }
 
-/** Since when this has been what came of a delivery; null where something else came of it last. */
-export function sinceOf({ reason }: Pick<DeliveryRow, 'reason'>, code: Reason['code']): number | null {
+/**
+ * Since when this has been what came of a delivery; null where something else came of it last. That it was to wait for the
+ * API's limit says nothing of it: such a reason keeps since when it was `unavailable`.
+ */
+export function sinceOf({ reason }: Pick<DeliveryRow, 'reason'>, code: 'unavailable' | 'in_flight'): number | null {
   const last = parseJsonOrNull<Reason>(reason);
-  return last?.code === code ? (last.since ?? null) : null;
+  const isOfIt = last?.code === code || (last?.code === 'throttled' && code === 'unavailable');
+  return isOfIt ? (last.since ?? null) : null;
 }

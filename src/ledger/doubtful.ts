@@ -1,6 +1,7 @@
 import { type Reason, transition } from '../domain/delivery.ts';
 import { type NaturalKey, naturalKeyOf } from '../domain/natural-key.ts';
-import type { DoubtfulDelivery, Held } from '../domain/ports/ledger.ts';
+import type { DoubtfulDelivery } from '../domain/ports/doubt.ts';
+import type { Held } from '../domain/ports/due.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
 import { DELIVERY_COLUMNS, type DeliveryRow, dueDelivery, type RefRow, SELECT_REFS } from './delivery-row.ts';

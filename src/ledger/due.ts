@@ -1,5 +1,5 @@
 import { OPERATIONS, type Operation, type Reason } from '../domain/delivery.ts';
-import type { Denials, DueDelivery, Held, LeftAway } from '../domain/ports/ledger.ts';
+import type { Denials, DueDelivery, Held, LeftAway } from '../domain/ports/due.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 
 /** What can go on by itself, now or later. Each function is one read. */

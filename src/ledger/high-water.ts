@@ -114,7 +114,7 @@ export function assertNotGone(file: string): void {
     `The ledger ${file} is gone or empty, and the mark beside it says that there was one.`,
     {
       path: 'ledger',
-      suggestion: `Put it back, or run \`dpp-sync ledger restore BACKUP\`. To begin anew all the same, which creates everything once more that the API does not refuse, remove ${file}.mark.`,
+      suggestion: `Put it back, or run \`dpp-sync ledger restore BACKUP\`. To begin anew all the same, which creates everything once more that the API does not refuse, remove ${markOf(file)}.`,
     },
   );
 }

@@ -8,7 +8,7 @@
 
 import { type DeliveryState, idempotencyKey, transition } from '../domain/delivery.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
-import type { Claim, ClaimedDelivery, EncodeImport, ImportMember } from '../domain/ports/ledger.ts';
+import type { Claim, ClaimedDelivery, EncodeImport, ImportMember } from '../domain/ports/claim.ts';
 import { wholePayload } from '../domain/reconcile.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';

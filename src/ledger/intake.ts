@@ -6,7 +6,7 @@ import type {
   SeenRecords,
   StartedRun,
   StreamEnd,
-} from '../domain/ports/ledger.ts';
+} from '../domain/ports/intake.ts';
 import { type IncomingRecord, recordKey } from '../domain/record.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJsonOrNull } from './context.ts';

@@ -1,4 +1,4 @@
-import type { MissingGuard } from '../domain/ports/ledger.ts';
+import type { MissingGuard } from '../domain/ports/intake.ts';
 
 /**
  * Why a complete read is taken for a broken export, so that nothing is marked as missing; null where it is not.

@@ -1,5 +1,5 @@
 import type { DeliveryEvent } from '../domain/delivery.ts';
-import type { Verdict } from '../domain/ports/ledger.ts';
+import type { Verdict } from '../domain/ports/verdict.ts';
 
 interface Move {
   event: DeliveryEvent;

@@ -1,7 +1,7 @@
 import type { Operation, Reason } from '../domain/delivery.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
-import type { NamedDoubt } from '../domain/ports/ledger.ts';
+import type { NamedDoubt } from '../domain/ports/doubt.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';

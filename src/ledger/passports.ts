@@ -7,7 +7,7 @@ import {
   revisedDesire,
   wantedByPolicy,
 } from '../domain/passport.ts';
-import type { PassportReplay, ReplaySelection } from '../domain/ports/ledger.ts';
+import type { PassportReplay, ReplaySelection } from '../domain/ports/replay.ts';
 import { createCompleteness, type JudgedProduct } from './completeness.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
 import { isStuck } from './delivery-states.ts';

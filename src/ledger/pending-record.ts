@@ -1,5 +1,5 @@
 import type { Issue } from '../domain/issue.ts';
-import type { PendingRecord } from '../domain/ports/ledger.ts';
+import type { PendingRecord } from '../domain/ports/intake.ts';
 import type { Place } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';

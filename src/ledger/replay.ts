@@ -1,5 +1,6 @@
 import { transition } from '../domain/delivery.ts';
-import type { MappedRecord, ReplayCandidate, ReplayOutcome, ReplaySelection } from '../domain/ports/ledger.ts';
+import type { MappedRecord } from '../domain/ports/intake.ts';
+import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../domain/ports/replay.ts';
 import type { LedgerContext } from './context.ts';
 import { isStuck } from './delivery-states.ts';
 import type { Imports } from './imports.ts';

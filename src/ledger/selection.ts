@@ -1,4 +1,4 @@
-import type { ReplaySelection } from '../domain/ports/ledger.ts';
+import type { ReplaySelection } from '../domain/ports/replay.ts';
 
 /** A selection as the statements take it: lists as JSON. */
 export interface SelectionParameters {

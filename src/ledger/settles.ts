@@ -1,6 +1,6 @@
 import { type Operation, transition } from '../domain/delivery.ts';
 import { hasRefs, type SubjectKind } from '../domain/item.ts';
-import type { ImportSettlement, Settled, Settlement, Verdict } from '../domain/ports/ledger.ts';
+import type { ImportSettlement, Settled, Settlement, Verdict } from '../domain/ports/verdict.ts';
 import type { LedgerContext } from './context.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { fault } from '../domain/faults.ts';
 import type { PassportRules } from '../domain/passport.ts';
-import type { Encode, EncodeImport, Ledger, PageToStage } from '../domain/ports/ledger.ts';
+import type { Encode, EncodeImport } from '../domain/ports/claim.ts';
+import type { PageToStage } from '../domain/ports/intake.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';

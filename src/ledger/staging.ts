@@ -2,7 +2,7 @@ import type { Issue } from '../domain/issue.ts';
 import { contentOf, type ItemContent } from '../domain/item.ts';
 import { type HeldProducts, type MappedItem, productsOf } from '../domain/mapping.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
-import type { MappedRecord, StageSummary } from '../domain/ports/ledger.ts';
+import type { MappedRecord, StageSummary } from '../domain/ports/intake.ts';
 import { formatPlace, type Place } from '../domain/record.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 import type { ItemRow } from './item-row.ts';

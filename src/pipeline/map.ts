@@ -1,5 +1,6 @@
 import type { Mapper } from '../domain/mapping.ts';
-import type { Ledger, MappedRecord, PendingRecord } from '../domain/ports/ledger.ts';
+import type { MappedRecord, PendingRecord } from '../domain/ports/intake.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 
 /** How many records are mapped between two looks at the event loop, and staged in one transaction. */

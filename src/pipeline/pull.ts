@@ -1,5 +1,6 @@
 import type { Issue } from '../domain/issue.ts';
-import type { Ledger, MissingGuard, RunTrigger } from '../domain/ports/ledger.ts';
+import type { MissingGuard, RunTrigger } from '../domain/ports/intake.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Page, SourceReader, SourceRow, SourceStream } from '../domain/ports/source.ts';
 import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields } from '../domain/record.ts';

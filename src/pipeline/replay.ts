@@ -1,5 +1,6 @@
 import type { Mapper } from '../domain/mapping.ts';
-import type { Ledger, ReplayOutcome, ReplaySelection } from '../domain/ports/ledger.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
+import type { ReplayOutcome, ReplaySelection } from '../domain/ports/replay.ts';
 import { mapRecord } from './map.ts';
 
 const BATCH = 250;

@@ -128,6 +128,7 @@ const statesOf = ({ sandbox }: Pick<RunningSandbox, 'sandbox'>) => {
   return { organizations, keys };
 };
 
+// The document belongs to whoever gave it and lies beside the repository, not in it: a clone by itself does without.
 const documentTest = existsSync(DOCUMENT) ? test : test.skip;
 
 documentTest('the endpoint table is the document’s, row by row (needs ../shared/passport-api.md)', () => {

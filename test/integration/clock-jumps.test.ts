@@ -6,7 +6,7 @@ import { createPacer } from '../../src/delivery/pacer.ts';
 import { createRateController } from '../../src/delivery/rate-controller.ts';
 import type { Signal } from '../../src/delivery/signal.ts';
 import { fault } from '../../src/domain/faults.ts';
-import type { Verdict } from '../../src/domain/ports/ledger.ts';
+import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { createFollowClock } from '../../src/ledger/follow-clock.ts';
 import { readMark } from '../../src/ledger/high-water.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';

@@ -2,14 +2,12 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Profile } from '../../src/domain/profile.ts';
-import { openLedgerViews, openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { openLedgerViews, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { runHere } from '../support/cli-here.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { NO_PASSPORTS, plainEncode, plainEncodeImport, row, TARGET, text } from '../support/ledger.ts';
+import { NO_PASSPORTS, openLedger, row, text } from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
@@ -32,17 +30,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const open = (): SqliteLedger =>
-    openSqliteLedger({
-      file,
-      target: TARGET,
-      profile: Profile.parse({}),
-      passportRules: NO_PASSPORTS,
-      encode: plainEncode,
-      encodeImport: plainEncodeImport,
-      clock: systemClock,
-      command: 'test',
-    });
+  const open = (): SqliteLedger => openLedger(file);
   const rowsOfPage = (page: number) =>
     Array.from({ length: 20 }, (_, at) => row(`${page}-${at}`, { filling: 'x'.repeat(500) }));
 

@@ -1,10 +1,21 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Profile } from '../../src/domain/profile.ts';
 import { backUpLedger } from '../../src/ledger/backup.ts';
+import { assertNotGone } from '../../src/ledger/high-water.ts';
 import { putInPlace } from '../../src/ledger/put-in-place.ts';
 import { restoreLedger } from '../../src/ledger/restore.ts';
 import { SOUND_CHECKS } from '../../src/ledger/sound-checks.ts';
@@ -245,6 +256,15 @@ describe('a ledger that was put back', () => {
     rmSync(mark);
     expect(await reopens()).toBe('opened');
     expect(existsSync(mark)).toBe(true);
+  });
+
+  it('is missed where it is empty, and its mark is named where that is, by whatever link it is reached', async () => {
+    await fixture.ledger.close();
+    writeFileSync(fixture.file, '');
+    symlinkSync(fixture.file, beside('link.db'));
+    const suggestion = expect.stringContaining(`remove ${realpathSync(fixture.file)}.mark.`);
+    const missed = expect.objectContaining({ code: 'ledger.restored', suggestion });
+    expect(() => assertNotGone(beside('link.db'))).toThrow(missed);
   });
 
   it('has the former one kept, and outgrows it, when it is restored', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { ClaimedDelivery, Verdict } from '../../src/domain/ports/ledger.ts';
+import type { ClaimedDelivery } from '../../src/domain/ports/claim.ts';
+import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/database.ts';
 import {
   createLedgerFixture,

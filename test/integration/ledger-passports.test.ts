@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
-import type { ClaimedDelivery, Verdict } from '../../src/domain/ports/ledger.ts';
+import type { ClaimedDelivery } from '../../src/domain/ports/claim.ts';
+import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import {
   bomItem,

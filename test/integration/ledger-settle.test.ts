@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { judge } from '../../src/delivery/judge.ts';
+import { judgeImport } from '../../src/delivery/judge-import.ts';
 import { type PersonsWord, personsVerdict } from '../../src/delivery/persons-word.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
-import type { Verdict } from '../../src/domain/ports/ledger.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { restoreLedger } from '../../src/ledger/restore.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
@@ -289,3 +292,50 @@ async function settleFirstTwo(): Promise<void> {
     await fixture.ledger.settle({ deliveryId: id, verdict: DONE });
   }
 }
+
+describe('since when the API could not take a delivery', () => {
+  const AWAY: Outcome = {
+    kind: 'unavailable',
+    sent: true,
+    retryAfterMs: null,
+    detail: { status: 503, message: 'Away.' },
+  };
+  const SLOWLY: Outcome = { kind: 'throttled', retryAfterMs: null, detail: { status: 429, message: 'Slowly.' } };
+  const REFUSED: Outcome = { kind: 'denied', by: 'key', detail: { status: 401, message: 'Who?' } };
+
+  /** Has the one that is due answered so, and gives since when it could not be taken before. */
+  async function answered(outcome: Outcome): Promise<number | null> {
+    const { ledger, clock } = fixture;
+    clock.advance(600_000);
+    const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const claim = await ledger.claim(due?.id ?? 0);
+    if (claim.status !== 'claimed') throw new Error('Nothing could be claimed.');
+    const { id: deliveryId, import: batch, ...delivery } = claim.delivery;
+    const judging = { profile: Profile.parse({}), now: clock.now(), random: 0.5, takesOthers: false, forbidden: false };
+    const verdict = batch
+      ? judgeImport(outcome, { ...batch, again: delivery.again }, judging).verdicts[0]
+      : judge(outcome, { ...delivery, ...judging });
+    if (verdict === undefined) throw new Error('Nothing was judged.');
+    await ledger.settleImport({ settlements: [{ deliveryId, verdict }], keep: false, groupMax: null });
+    return batch?.members[0]?.awaySince ?? delivery.awaySince;
+  }
+
+  it.each(['create', 'import'])(
+    'is kept while it only has to wait, of an %s',
+    covers('throttled', 'I5'),
+    async (what) => {
+      await stage({ A: items(product('A')) });
+      if (what === 'an import') {
+        await deliverAll(fixture.ledger);
+        await stage({ A: items(product('A', 'Changed')) });
+      }
+      const since = fixture.clock.now() + 600_000;
+      const told: (number | null)[] = [];
+      for (const outcome of [AWAY, SLOWLY, AWAY, SLOWLY, SLOWLY, AWAY]) told.push(await answered(outcome));
+      expect(told).toEqual([null, since, since, since, since, since]);
+      // Anything else that comes of it begins anew.
+      await answered(REFUSED);
+      expect(await answered(AWAY)).toBe(null);
+    },
+  );
+});

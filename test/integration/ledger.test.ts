@@ -1,10 +1,9 @@
 import { statSync, symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
-import type { Held } from '../../src/domain/ports/ledger.ts';
-import { Profile } from '../../src/domain/profile.ts';
+import type { Held } from '../../src/domain/ports/due.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/database.ts';
-import { openLedgerViews, openSqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { openLedgerViews } from '../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import {
@@ -16,12 +15,11 @@ import {
   mapRows,
   material,
   NO_PASSPORTS,
+  openLedger,
   plainEncode,
-  plainEncodeImport,
   product,
   pullRows,
   row,
-  TARGET,
   text,
 } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
@@ -690,17 +688,7 @@ describe('deliveries', () => {
 });
 
 describe('the file', () => {
-  const open = (target = TARGET) =>
-    openSqliteLedger({
-      file: fixture.file,
-      target,
-      profile: Profile.parse({}),
-      passportRules: NO_PASSPORTS,
-      encode: plainEncode,
-      encodeImport: plainEncodeImport,
-      clock: fixture.clock,
-      command: 'sync',
-    });
+  const open = (options: { target?: string } = {}) => openLedger(fixture.file, { clock: fixture.clock, ...options });
 
   it('has one writer, and names it to a second one', () => {
     expect(() => open()).toThrow(/in use by "dpp-sync test" \(process \d+, since 2027-01-15/);
@@ -709,21 +697,12 @@ describe('the file', () => {
   it('has one lock by whatever link it is reached', () => {
     const link = `${fixture.file}.link`;
     symlinkSync(fixture.file, link);
-    const options = {
-      target: TARGET,
-      profile: Profile.parse({}),
-      passportRules: NO_PASSPORTS,
-      encode: plainEncode,
-      encodeImport: plainEncodeImport,
-      clock: fixture.clock,
-      command: 'sync',
-    };
-    expect(() => openSqliteLedger({ ...options, file: link })).toThrow(/in use by/);
+    expect(() => openLedger(link)).toThrow(/in use by/);
   });
 
   it('is bound to its target', async () => {
     await fixture.ledger.close();
-    expect(() => open('https://elsewhere.example.com')).toThrow(/belongs to http:\/\/127\.0\.0\.1:9/);
+    expect(() => open({ target: 'https://elsewhere.example.com' })).toThrow(/belongs to http:\/\/127\.0\.0\.1:9/);
     fixture.ledger = open();
   });
 

@@ -4,8 +4,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { runDaemon } from '../../src/daemon/run-daemon.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
-import { Profile } from '../../src/domain/profile.ts';
-import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import {
@@ -13,13 +11,10 @@ import {
   deliverAll,
   items,
   mapRows,
-  NO_PASSPORTS,
-  plainEncode,
-  plainEncodeImport,
+  openLedger,
   product,
   pullRows,
   row,
-  TARGET,
 } from '../support/ledger.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
 import { covers } from '../support/reliability.ts';
@@ -40,16 +35,7 @@ describe('a ledger whose lock file is removed under its writer', () => {
     await ledger.claim(deliveryId);
     expect(ledger.lost()).toBe(null);
     rmSync(`${file}.lock`);
-    const second = openSqliteLedger({
-      file,
-      target: TARGET,
-      profile: Profile.parse({}),
-      passportRules: NO_PASSPORTS,
-      encode: plainEncode,
-      encodeImport: plainEncodeImport,
-      clock,
-      command: 'second',
-    });
+    const second = openLedger(file, { clock, command: 'second' });
     expect(await second.recover(0)).toEqual({ voided: 1 });
     const verdict = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'answer' } as const;
     await expect(ledger.settle({ deliveryId, verdict })).rejects.toMatchObject(LOST);

@@ -5,11 +5,13 @@ import type { z } from 'zod';
 import type { Item } from '../../src/domain/item.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { PassportRules } from '../../src/domain/passport.ts';
-import type { Encode, EncodeImport, Verdict } from '../../src/domain/ports/ledger.ts';
+import type { Encode, EncodeImport } from '../../src/domain/ports/claim.ts';
+import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { type IncomingRecord, serializeFields } from '../../src/domain/record.ts';
-import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 
@@ -27,6 +29,21 @@ export const plainEncodeImport: EncodeImport = (members) => ({
   body: JSON.stringify(members),
   memberCount: members.length,
 });
+
+/** Opens a ledger for writing, with the default profile where no other is given. */
+export function openLedger(file: string, options: Partial<SqliteLedgerOptions> = {}): SqliteLedger {
+  return openSqliteLedger({
+    file,
+    target: TARGET,
+    profile: Profile.parse({}),
+    passportRules: NO_PASSPORTS,
+    encode: plainEncode,
+    encodeImport: plainEncodeImport,
+    clock: systemClock,
+    command: 'test',
+    ...options,
+  });
+}
 
 export interface LedgerFixture {
   ledger: SqliteLedger;
@@ -60,9 +77,7 @@ export function createLedgerFixture(
   const folder = mkdtempSync(join(tmpdir(), 'dpp-ledger-'));
   const file = join(folder, 'ledger.db');
   const clock = createManualClock(Date.UTC(2027, 0, 15, 2, 30));
-  const encodeImport = plainEncodeImport;
-  const open = () =>
-    openSqliteLedger({ file, target: TARGET, profile, passportRules, encode, encodeImport, clock, command: 'test' });
+  const open = () => openLedger(file, { profile, passportRules, encode, clock });
   const fixture: LedgerFixture = {
     ledger: open(),
     clock,

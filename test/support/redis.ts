@@ -6,10 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
-import { describe, test } from 'vitest';
+import { describeWhere } from './describe-where.ts';
 
-const MISSING =
-  'needs Redis: install it with `apt-get install redis-server`, or let Docker run; DPP_SYNC_TEST_REQUIRE_REDIS=1 makes this a failure';
 const READY_WITHIN_MS = 20_000;
 const CONTAINER_IMAGE = 'redis:7-alpine';
 
@@ -19,20 +17,12 @@ export const redisAvailable = redisSource !== undefined;
 /** Whether it is a program of this machine, which other programs can run and trace. */
 export const redisTraceable = redisSource === 'binary';
 
-/**
- * A `describe` that is skipped, saying how to get Redis, where there is none, and that fails there when
- * DPP_SYNC_TEST_REQUIRE_REDIS is 1.
- */
-export function describeRedis(name: string, body: () => void): void {
-  if (redisAvailable) describe(name, body);
-  else if (process.env['DPP_SYNC_TEST_REQUIRE_REDIS'] === '1') {
-    describe(name, () => {
-      test('has a Redis', () => {
-        throw new Error(`This suite ${MISSING}.`);
-      });
-    });
-  } else describe.skip(`${name} (${MISSING})`, body);
-}
+/** A `describe` that is skipped where there is no Redis. */
+export const describeRedis = describeWhere({
+  isThere: redisAvailable,
+  what: 'Redis: install it with `apt-get install redis-server`, or let Docker run',
+  requiredBy: 'DPP_SYNC_TEST_REQUIRE_REDIS',
+});
 
 export interface RedisOptions {
   appendonly?: boolean;

@@ -2,18 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from 'vitest';
+import { describeWhere } from './describe-where.ts';
 
-const MISSING = 'needs leave to mount a small tmpfs: run the tests as root on Linux';
-
-/** Whether a small disk can be had here, found once per test file. */
-const mountable = canMount();
-
-/** A `describe` that is skipped, saying what it lacks, where nothing may be mounted. */
-export function describeSmallDisk(name: string, body: () => void): void {
-  if (mountable) describe(name, body);
-  else describe.skip(`${name} (${MISSING})`, body);
-}
+/** A `describe` that is skipped where nothing may be mounted, which is found out once per test file. */
+export const describeSmallDisk = describeWhere({
+  isThere: canMount(),
+  what: 'leave to mount a small tmpfs: run the tests as root on Linux',
+});
 
 /** A disk of a few megabytes. */
 export interface SmallDisk {

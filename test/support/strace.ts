@@ -1,26 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { describe, test } from 'vitest';
-
-const NEEDED =
-  'needs strace, and the right to trace: install it with `apt-get install strace`; DPP_SYNC_TEST_REQUIRE_STRACE=1 makes this a failure';
+import { describeWhere } from './describe-where.ts';
 
 /** Whether a process can be run under strace here, and its system calls tampered with. */
 export const straceAvailable: boolean = canInject();
 
-/**
- * A `describe` that is skipped, saying how to get strace, where there is none, and that fails there when
- * DPP_SYNC_TEST_REQUIRE_STRACE is 1.
- */
-export function describeStrace(name: string, body: () => void): void {
-  if (straceAvailable) describe(name, body);
-  else if (process.env['DPP_SYNC_TEST_REQUIRE_STRACE'] === '1') {
-    describe(name, () => {
-      test('has strace', () => {
-        throw new Error(`This suite ${NEEDED}.`);
-      });
-    });
-  } else describe.skip(`${name} (${NEEDED})`, body);
-}
+/** A `describe` that is skipped where nothing can be traced. */
+export const describeStrace = describeWhere({
+  isThere: straceAvailable,
+  what: 'strace, and the right to trace: install it with `apt-get install strace`',
+  requiredBy: 'DPP_SYNC_TEST_REQUIRE_STRACE',
+});
 
 /** What changes a file or makes a change last. Calls of each are counted apart, from 1. */
 export const DISK_CALLS = ['pwrite64', 'write', 'fsync', 'fdatasync', 'ftruncate', 'unlink', 'mkdir'] as const;

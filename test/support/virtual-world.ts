@@ -15,7 +15,7 @@ import { createRateController } from '../../src/delivery/rate-controller.ts';
 import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
 import { createTargetGate } from '../../src/delivery/target-gate.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import type { Encode } from '../../src/domain/ports/ledger.ts';
+import type { Encode } from '../../src/domain/ports/claim.ts';
 import type { SentWrite, Target } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';

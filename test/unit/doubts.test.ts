@@ -3,8 +3,9 @@ import { createDoubts } from '../../src/delivery/doubts.ts';
 import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
 import { createTargetGate } from '../../src/delivery/target-gate.ts';
 import type { Reason } from '../../src/domain/delivery.ts';
-import type { DoubtfulDelivery, Verdict } from '../../src/domain/ports/ledger.ts';
+import type { DoubtfulDelivery } from '../../src/domain/ports/doubt.ts';
 import type { RemoteItem } from '../../src/domain/ports/target.ts';
+import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { covers } from '../support/reliability.ts';
@@ -125,6 +126,12 @@ it(
     });
   },
 );
+
+it('sends an import again where such a listing cannot tell, since it may be written twice', async () => {
+  const { verdicts } = await settled('unclear', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
+  expect(new Set(verdicts.map((verdict) => 'absent' in verdict && verdict.absent))).toEqual(new Set([false]));
+  expect(kinds(verdicts)).toEqual(['resend']);
+});
 
 it('sends one again in half a minute while the API fails at every write', covers('server-error', 'I5'), async () => {
   const { clock, verdicts, resolve } = given('server_error', [], { failsAtWrites: true });

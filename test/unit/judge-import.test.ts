@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judgeImport, judgeReadBack, UNCLEAR } from '../../src/delivery/judge-import.ts';
 import type { MemberOutcome, Outcome } from '../../src/domain/outcome.ts';
-import type { DoubtfulDelivery, SentProduct } from '../../src/domain/ports/ledger.ts';
+import type { DoubtfulDelivery, SentProduct } from '../../src/domain/ports/doubt.ts';
 import type { RemoteItem } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
@@ -155,10 +155,12 @@ describe('an answer to an import', () => {
 describe('the list of products', () => {
   const sent: SentProduct = { payload: { sku: 'A', name: 'New', gtin: null }, changed: ['name'], remoteId: 1 };
   const listed = (remoteId: JsonValue, fields: JsonObject): RemoteItem => ({ remoteId, naturalKey: 'A', fields });
+  const HIDES = 'It hides the SKU.';
   const readBack = (
     found: RemoteItem[],
     change: Partial<DoubtfulDelivery & { sent: SentProduct }> = {},
     judging = context,
+    unclear: string | null = null,
   ) => {
     const delivery = {
       id: 1,
@@ -178,7 +180,8 @@ describe('the list of products', () => {
       reason: { code: UNCLEAR, message: 'Nothing was said.' },
       ...change,
     };
-    return judgeReadBack(delivery, found, {
+    const sighting = { found, unclear };
+    return judgeReadBack(delivery, sighting, {
       ...judging,
       operation: 'product.import',
       attempts: delivery.attempts,
@@ -225,5 +228,20 @@ describe('the list of products', () => {
   it('lets nothing go out again where the profile says that an import does not update', () => {
     const none = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
     expect(readBack([], {}, none)).toMatchObject({ kind: 'parked', reason: { code: UNCLEAR } });
+    const person = {
+      kind: 'doubt',
+      nextLookAt: null,
+      reason: { message: expect.stringMatching(/It hides the SKU\. .*settle/) },
+    };
+    expect(readBack([], {}, none, HIDES)).toMatchObject(person);
+  });
+
+  it('has an import written again that it neither shows nor rules out, and proves nothing by that', () => {
+    const message = 'Nothing was said. It hides the SKU.';
+    expect(readBack([], {}, context, HIDES)).toMatchObject({ kind: 'resend', absent: false, reason: { message } });
+    // What one of them wrote may be there: what follows takes nothing of it for granted.
+    const spent = { kind: 'parked', open: true, reason: { code: 'exhausted' } };
+    expect(readBack([], { attempts: 8 }, context, HIDES)).toMatchObject(spent);
+    expect(readBack([listed(1, { sku: 'A', name: 'New' })], {}, context, HIDES).kind).toBe('delivered');
   });
 });

@@ -62,6 +62,15 @@ describe('the target gate', () => {
     expect(allowed()).toEqual(['read', 'write']);
   });
 
+  it('forgets with the key that was mended how many were refused a scope in a row', () => {
+    for (const scope of ['write', 'publish'] as const) gate.question(scope);
+    gate.reopen();
+    expect((['write', 'publish'] as const).map((scope) => gate.questions(scope))).toEqual([
+      { asked: 1, inARow: 0 },
+      { asked: 1, inARow: 0 },
+    ]);
+  });
+
   it('stays closed when the answer to an earlier request comes late', () => {
     gate.observe(denied('scope', 403), 'publish');
     gate.observe(ACCEPTED, 'publish');
@@ -100,6 +109,9 @@ describe('the target gate', () => {
 });
 
 describe('the canary', () => {
+  const NEVER = new AbortController().signal;
+  const fresh = { abort: NEVER, deniedAt: null };
+
   /** Requests that went out and have no answer yet. */
   let air: ((outcome: Outcome) => void)[];
   let results: string[];
@@ -107,15 +119,19 @@ describe('the canary', () => {
   function send(count: number, scope: Scope = 'publish'): Promise<unknown> {
     return Promise.all(
       Array.from({ length: count }, () =>
-        canary.run(scope, async (out) => {
-          if (!gate.allows(scope)) return results.push('held');
-          out();
-          const { promise, resolve } = Promise.withResolvers<Outcome>();
-          air.push(resolve);
-          const outcome = await promise;
-          gate.observe(outcome, scope);
-          return results.push(outcome.kind);
-        }),
+        canary.run(
+          scope,
+          async (out) => {
+            if (!gate.allows(scope)) return results.push('held');
+            out();
+            const { promise, resolve } = Promise.withResolvers<Outcome>();
+            air.push(resolve);
+            const outcome = await promise;
+            gate.observe(outcome, scope);
+            return results.push(outcome.kind);
+          },
+          fresh,
+        ),
       ),
     );
   }
@@ -197,7 +213,7 @@ describe('the canary', () => {
           order.push(name);
           gate.observe(denied('scope', 403), 'write');
         },
-        deniedAt,
+        { abort: NEVER, deniedAt },
       );
     const tried = async (...runs: [string, number | null][]): Promise<string[]> => {
       gate.reopenScope('write');
@@ -215,9 +231,22 @@ describe('the canary', () => {
     expect(await tried(['alone', 9])).toEqual(['alone']);
   });
 
+  it('waits for no other once the work is stopped', async () => {
+    const stopping = new AbortController();
+    const went: string[] = [];
+    const waiting = canary.run('write', async () => went.push('on'), { abort: stopping.signal, deniedAt: 7 });
+    await settled();
+    expect(went).toEqual([]);
+    stopping.abort();
+    // No time passes.
+    await settled();
+    expect(went).toEqual(['on']);
+    await waiting;
+  });
+
   it('hands an error to the one that met it alone', async () => {
-    const failing = canary.run('write', () => Promise.reject(new Error('The disk is full.')));
-    const next = canary.run('write', () => Promise.resolve('went on'));
+    const failing = canary.run('write', () => Promise.reject(new Error('The disk is full.')), fresh);
+    const next = canary.run('write', () => Promise.resolve('went on'), fresh);
     await expect(failing).rejects.toThrow('The disk is full.');
     expect(await next).toBe('went on');
   });

@@ -6,7 +6,7 @@ import type { Issue } from '../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../item.ts';
 import type { PassportDesire, PassportStatus } from '../passport.ts';
 import type { Place } from '../record.ts';
-import type { RunResult, RunTrigger } from './ledger.ts';
+import type { RunResult, RunTrigger } from './intake.ts';
 
 /** The state of an item: that of its open delivery, or `delivered`. */
 export type ItemState = Exclude<DeliveryState, 'superseded'>;

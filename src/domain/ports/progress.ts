@@ -1,7 +1,7 @@
 import type { DeliveryState, Operation, Reason } from '../delivery.ts';
 import type { SubjectKind } from '../item.ts';
 import type { Scope } from '../scope.ts';
-import type { RunResult } from './ledger.ts';
+import type { RunResult } from './intake.ts';
 
 /** What the engine tells while it works, for progress bars, metrics and logs. Nothing depends on it being heard. */
 export type ProgressEvent =

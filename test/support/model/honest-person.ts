@@ -1,5 +1,5 @@
 import { kindToBind, type PersonsWord, personsVerdict } from '../../../src/delivery/persons-word.ts';
-import type { NamedDoubt } from '../../../src/domain/ports/ledger.ts';
+import type { NamedDoubt } from '../../../src/domain/ports/doubt.ts';
 import { type ItemState, readItems, remoteOf, showsPayload } from './check.ts';
 import type { Milestones } from './milestones.ts';
 import type { ModelApi } from './model-api.ts';

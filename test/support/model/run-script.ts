@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PassportRules } from '../../../src/domain/passport.ts';
-import type { ReplaySelection, ReplayState } from '../../../src/domain/ports/ledger.ts';
+import type { ReplaySelection, ReplayState } from '../../../src/domain/ports/replay.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { backUpLedger } from '../../../src/ledger/backup.ts';
 import { readMark } from '../../../src/ledger/high-water.ts';

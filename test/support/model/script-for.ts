@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Operation } from '../../../src/domain/delivery.ts';
-import type { ReplayState } from '../../../src/domain/ports/ledger.ts';
+import type { ReplayState } from '../../../src/domain/ports/replay.ts';
 import type { Death } from './fence.ts';
 import type { BellFault } from './lossy-queues.ts';
 import type { ApiFault } from './model-api.ts';

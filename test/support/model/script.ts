@@ -1,4 +1,4 @@
-import type { ReplayState } from '../../../src/domain/ports/ledger.ts';
+import type { ReplayState } from '../../../src/domain/ports/replay.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings.ts';
 import type { Death } from './fence.ts';
 import type { PersonsWay } from './honest-person.ts';

@@ -1,0 +1,36 @@
+// What the ledger has to send, and what stays while the API refuses what it takes.
+
+import type { Operation, Reason } from '../delivery.ts';
+import type { SubjectKind } from '../item.ts';
+
+/** A delivery as the feeder rings for it. */
+export interface DueDelivery {
+  id: number;
+  kind: SubjectKind;
+  key: string;
+  operation: Operation;
+  source: string;
+}
+
+/** What stays as it is, however long it is due, while the API refuses what it takes. */
+export interface Held {
+  /** Deliveries of these operations. */
+  operations: readonly Operation[];
+  /** Doubts that only reading could settle: those of these operations, and those with these reasons. */
+  doubts: { operations: readonly Operation[]; reasons: readonly string[] };
+}
+
+/** How the API has refused a scope to a delivery before. */
+export interface Denials {
+  /** When it did so last, where that was its last answer; else null. */
+  at: number | null;
+  /** Whether it is asked again for what was found to be refused to this item alone. */
+  isAskedAgain: boolean;
+}
+
+/** Deliveries that the API does not take, although it answers. */
+export interface LeftAway {
+  count: number;
+  /** The one that has waited for longest. */
+  first: DueDelivery & { reason: Reason; dueAt: number };
+}

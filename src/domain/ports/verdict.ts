@@ -1,0 +1,57 @@
+// What the ledger is told of what became of a delivery.
+
+import type { JsonValue } from '../../lib/json.ts';
+import type { Reason } from '../delivery.ts';
+
+/** What becomes of a delivery after an attempt, a read-back or a person's word. */
+export type Verdict =
+  /**
+   * The write took effect. With `contentKnown: false` only the item's presence is known (a create met one that was there
+   * before): it is bound, and its content is written as an update.
+   */
+  | { kind: 'delivered'; remoteId: JsonValue; contentKnown: boolean; by: 'answer' | 'read_back' | 'person' }
+  /**
+   * The same revision goes out again at `dueAt`; `spend` says whether it uses an attempt. With `uncertain` an earlier send
+   * of it turns out to have arrived, so that it has to be followed to its end.
+   */
+  | { kind: 'retry'; dueAt: number; spend: boolean; uncertain?: true; reason: Reason }
+  /** `nextLookAt` is when a read-back may begin; null when nothing but a person can tell. */
+  | { kind: 'doubt'; nextLookAt: number | null; spend: boolean; reason: Reason }
+  /**
+   * `absent` says that the write is proven not to have taken effect; otherwise sending it again is only safe. `refund`
+   * gives back the attempt that the doubt has cost: the API was away for all.
+   */
+  | { kind: 'resend'; dueAt: number; absent: boolean; refund?: boolean; reason: Reason }
+  /** `recheckAt` is when it is asked again by itself; left out for what no time can change. */
+  | { kind: 'blocked'; recheckAt?: number; reason: Reason }
+  /** `absent` says that the write is proven not to have taken effect, whatever was open before. */
+  | { kind: 'rejected'; reason: Reason; absent?: true }
+  /** With `open` an attempt may have taken effect, and a new revision may take its place all the same. */
+  | { kind: 'parked'; reason: Reason; open?: true };
+
+export interface Settlement {
+  deliveryId: number;
+  verdict: Verdict;
+  /** What the clock showed when the verdict was reached. It may be set before the verdict is stored, and waits go by this. */
+  judgedAt?: number;
+}
+
+/** What becomes of all members of an import, in one transaction: none of them may move on without the others. */
+export interface ImportSettlement {
+  settlements: readonly Settlement[];
+  /**
+   * Whether the import stays what it is, to go out again with the same bytes and key once its members are due. Only while
+   * nobody knows whether it arrived; otherwise its members find new company at their next claim.
+   */
+  keep: boolean;
+  /** How many may share an import with each of these members from now on; null for as many as before. */
+  groupMax: number | null;
+}
+
+export interface Settled {
+  deliveryId: number;
+  /** Deliveries that became due: the follower, and those that waited for this item. */
+  released: number;
+  /** False when the delivery had moved on and the verdict changed nothing. */
+  applied: boolean;
+}
