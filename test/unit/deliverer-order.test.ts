@@ -5,7 +5,7 @@ import { createPacer } from '../../src/delivery/pacer.ts';
 import { createRateController } from '../../src/delivery/rate-controller.ts';
 import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
 import { createTargetGate } from '../../src/delivery/target-gate.ts';
-import type { DueDelivery } from '../../src/domain/ports/ledger.ts';
+import type { DueDelivery } from '../../src/domain/ports/due.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
