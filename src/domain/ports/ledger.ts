@@ -2,7 +2,7 @@
 // stand behind it. What a method promises, it has made durable when its promise resolves.
 
 import type { JsonValue } from '../../lib/json.ts';
-import type { Operation, Reason } from '../delivery.ts';
+import type { Reason } from '../delivery.ts';
 import type { PassportAnswer } from '../passport.ts';
 import type { Claim } from './claim.ts';
 import type { DoubtfulDelivery, NamedDoubt } from './doubt.ts';
