@@ -13,8 +13,8 @@ import {
 import { controlledClient } from '../../support/rate-sim/controlled-client.ts';
 import type { SimClient } from '../../support/rate-sim/simulate.ts';
 import { TOLD } from '../../support/rate-sim/told.ts';
+import { writeBetween } from '../support/document.ts';
 import { BASELINES } from './baselines.ts';
-import { writeBetween } from './document.ts';
 import { comparison, type Run, tableOfLimits } from './tables.ts';
 
 const isQuick = process.argv.includes('--quick');

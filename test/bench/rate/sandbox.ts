@@ -10,8 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { API_KEY, type Job } from '../support/contender.ts';
-import { writeBetween } from './document.ts';
-import { table } from './tables.ts';
+import { table, writeBetween } from '../support/document.ts';
 
 const LATENCY_MS = 20;
 const ROOT = join(import.meta.dirname, '../../..');

@@ -1,4 +1,5 @@
 import { type Cell, type CellResult, type LimitName, patienceOf } from '../../support/rate-sim/cells.ts';
+import { table } from '../support/document.ts';
 
 export interface Run {
   cell: Cell;
@@ -9,11 +10,6 @@ const percent = (share: number, digits = 1): string => (share * 100).toFixed(dig
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 const worst = (numbers: readonly number[], of: 'least' | 'most'): number =>
   of === 'least' ? Math.min(...numbers) : Math.max(...numbers);
-
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
-}
 
 const results = (runs: readonly Run[], story: Cell['story'], processes = 1): CellResult[] =>
   runs.filter(({ cell }) => cell.story === story && cell.processes === processes).map(({ result }) => result);

@@ -1,5 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
+/** A table as Markdown has it. Columns but the first are of numbers. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
+}
+
 const DOCUMENT = new URL('../../../docs/performance.md', import.meta.url);
 
 /** Replaces what docs/performance.md has between the marks of this name. */
