@@ -1,4 +1,4 @@
-import type { PageToStage, SeenRecords } from '../domain/ports/ledger.ts';
+import type { PageToStage } from '../domain/ports/ledger.ts';
 import { type IncomingRecord, recordKey } from '../domain/record.ts';
 import type { Sqlite } from './database.ts';
 
