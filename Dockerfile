@@ -37,5 +37,6 @@ ENV DPP_SYNC_HEALTH_URL=http://127.0.0.1:4280/healthz
 HEALTHCHECK --interval=30s --timeout=6s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(process.env.DPP_SYNC_HEALTH_URL).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # The process handles its signals itself and starts no others, so it needs no init before it.
-ENTRYPOINT ["node", "src/launcher.mjs"]
+# What a sync throws away is collected from a nursery of 32 MB; by itself V8 lets that grow to 128.
+ENTRYPOINT ["node", "--max-semi-space-size=16", "src/launcher.mjs"]
 CMD ["start", "-c", "/config/dpp-sync.yaml"]

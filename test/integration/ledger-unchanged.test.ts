@@ -11,6 +11,7 @@ import {
   items,
   type LedgerFixture,
   mapRows,
+  material,
   product,
   pullRows,
   row,
@@ -160,6 +161,13 @@ describe('the counts of items', () => {
     await pullRows(fixture.ledger, { rows: [...rows('1', '2', '3'), row('4')] });
     await mapRows(fixture.ledger, asProduct);
     expect(counts()).toEqual({ delivered: 3, due: 1 });
+  });
+
+  it('tell the kinds apart', async () => {
+    await stored(rows('1', '2', '3'), ({ id }) => items(id === '2' ? material('2') : product(text(id))));
+    await deliverAll(fixture.ledger);
+    const { product: products, material: materials } = fixture.ledger.views.itemCounts();
+    expect({ products, materials }).toEqual({ products: { delivered: 2 }, materials: { delivered: 1 } });
   });
 
   it('tell the sources apart', async () => {

@@ -49,9 +49,10 @@ export async function startServer(latencyMs: number): Promise<AnsweringServer> {
   };
 }
 
-/** Has a contender, which is a script of `test/bench`, do the job. */
+/** Has a contender, which is a script of `test/bench`, do the job, with the options of Node that the benchmark has itself. */
 export async function compete(script: string, job: Job): Promise<Result> {
-  const { stdout } = await run(process.execPath, [join(import.meta.dirname, '..', script), JSON.stringify(job)]);
+  const file = join(import.meta.dirname, '..', script);
+  const { stdout } = await run(process.execPath, [...process.execArgv, file, JSON.stringify(job)]);
   return JSON.parse(stdout) as Result;
 }
 
