@@ -56,7 +56,7 @@ function configure(db: Sqlite): void {
   db.pragma('synchronous = FULL');
   db.pragma('foreign_keys = ON');
   db.pragma('temp_store = MEMORY');
-  db.pragma('cache_size = -32000');
+  db.pragma('cache_size = -16000');
   // Pages that are written often are moved from the log into the database once in 16 MB of log rather than four times.
   db.pragma('wal_autocheckpoint = 4000');
   // A reader that never ends could keep the log from being truncated; this bounds what stays behind on the disk.

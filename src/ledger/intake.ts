@@ -11,6 +11,7 @@ import { type IncomingRecord, recordKey } from '../domain/record.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJsonOrNull } from './context.ts';
 import { guardAgainst } from './missing-guard.ts';
+import { createPassOver } from './pass-over.ts';
 import { type PendingRow, pendingRecord } from './pending-record.ts';
 import type { Restored } from './restored.ts';
 import { createRunAccounts } from './run-accounts.ts';
@@ -31,7 +32,7 @@ export interface Intake {
    * The ids of a page's records where none of them is new, changed, or on its way through the mapping; null otherwise. A
    * read: nothing is written, and nothing counted.
    */
-  passOver(page: PageToStage): Iterable<number> | null;
+  passOver(page: PageToStage): readonly number[] | null;
   /** Leaves `seen` as it is: the page's records, which it gives by id, belong there once they are durable. */
   stagePage(page: PageToStage): { changed: number; ids: Iterable<number> };
   endStream(end: StreamEnd): { missing: number; guarded: string | null };
@@ -41,6 +42,7 @@ export interface Intake {
 
 export function createIntake({ db, clock }: LedgerContext, restored: Restored): Intake {
   const accounts = createRunAccounts(db);
+  const passOver = createPassOver(db);
   const sql = {
     interruptRuns: db.prepare<[number, string]>(
       "UPDATE runs SET ended_at = ?, result = 'interrupted' WHERE source = ? AND result IS NULL",
@@ -63,13 +65,6 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
       `SELECT id, hash, state, missing_since IS NOT NULL AS missing, run_id AS runId FROM records
        WHERE stream_id = ? AND key = ?`,
     ),
-    // Of a record in quarantine the place is kept true, so that it is never passed over.
-    unchanged: db
-      .prepare<[number, string, string], number>(
-        `SELECT id FROM records WHERE stream_id = +? AND key = +? AND hash = +?
-         AND (state = 'mapped' OR state = 'excluded') AND missing_since IS NULL`,
-      )
-      .pluck(),
     insertRecord: db.prepare<[number, string, string, string, string, string, string | null, number]>(
       `INSERT INTO records (stream_id, key, hash, raw, place, version, state, source_issues, run_id)
        VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)`,
@@ -217,19 +212,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
       return { runId, cursors };
     },
 
-    passOver({ source, stream, records, seen }) {
-      const { id: streamId } = streamOf(source, stream);
-      const ids = new Set<number>();
-      const isPassed = (record: IncomingRecord): boolean => {
-        const id = sql.unchanged.get(streamId, recordKey(record.identity, 1), record.hash);
-        // A row that is repeated is told from the first one by what was seen before.
-        if (id === undefined || ids.has(id) || seen.has(id)) return false;
-        ids.add(id);
-        return true;
-      };
-      // One transaction, so that the file is locked for reading once.
-      return db.transaction(() => (records.every(isPassed) ? ids : null))();
-    },
+    passOver: ({ source, stream, records, seen }) => passOver({ streamId: streamOf(source, stream).id, records, seen }),
 
     stagePage({ runId, source, stream, records, seen: seenBefore, hold, cursor, uncounted = 0 }) {
       const { id: streamId } = streamOf(source, stream);

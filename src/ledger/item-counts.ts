@@ -1,19 +1,33 @@
-import type { ItemKind } from '../domain/item.ts';
+import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
 import type { ItemCounts, ItemState, LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Sqlite } from './database.ts';
 import { isOpen } from './delivery-states.ts';
+import { createItemTotals } from './item-totals.ts';
 
-/** Counts items by kind and state; passports are told by where they stand instead. */
+/**
+ * Counts items by kind and state; passports are told by where they stand instead. Nearly all items of a ledger are
+ * delivered most of the time: those are what is left of the total without the ones that have an open delivery.
+ */
 export function createItemCounts(db: Sqlite): LedgerViews['itemCounts'] {
-  const counted = db.prepare<[{ sources: string }], { kind: ItemKind; state: ItemState; n: number }>(
-    `SELECT i.kind, coalesce(d.state, 'delivered') AS state, count(*) AS n FROM items i
-     LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')}
-     WHERE i.kind <> 'passport' AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
+  const totals = createItemTotals(db);
+  const open = db.prepare<[{ sources: string }], { kind: ItemKind; state: ItemState; n: number }>(
+    `SELECT i.kind, d.state, count(*) AS n FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
+     WHERE ${isOpen('d')} AND i.kind <> 'passport'
+       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
      GROUP BY 1, 2`,
   );
-  return (sources) => {
+  // One transaction, so that both speak of the same moment.
+  return db.transaction((sources: readonly string[] = []) => {
     const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
-    for (const { kind, state, n } of counted.all({ sources: JSON.stringify(sources ?? []) })) counts[kind][state] = n;
+    const delivered = totals(sources);
+    for (const { kind, state, n } of open.all({ sources: JSON.stringify(sources) })) {
+      counts[kind][state] = n;
+      delivered[kind] = (delivered[kind] ?? 0) - n;
+    }
+    for (const kind of ITEM_KINDS) {
+      const n = delivered[kind] ?? 0;
+      if (n > 0) counts[kind].delivered = n;
+    }
     return counts;
-  };
+  });
 }

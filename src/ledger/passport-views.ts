@@ -5,6 +5,7 @@ import { createCompleteness, type JudgedProduct } from './completeness.ts';
 import { parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
 import { isOpen } from './delivery-states.ts';
+import { createItemTotals } from './item-totals.ts';
 
 const HOLDS_MAX = 10;
 
@@ -37,6 +38,7 @@ export function createPassportViews(
   rules: PassportRules,
 ): Pick<LedgerViews, 'passport' | 'passportCounts'> {
   const completeness = createCompleteness(db, rules);
+  const totals = createItemTotals(db);
   const wanted = wantedByPolicy(rules);
   const sql = {
     passport: db.prepare<[{ name: string; wanted: PassportStatus | null }], PassportRow>(
@@ -47,7 +49,6 @@ export function createPassportViews(
     counts: db.prepare<[{ sources: string; wanted: PassportStatus | null }], { state: PassportState; n: number }>(
       `SELECT ${STATE} AS state, count(*) AS n ${wanted === null ? FROM_PASSPORTS : FROM} WHERE ${IS_PRODUCT} GROUP BY 1`,
     ),
-    products: db.prepare<[{ sources: string }], number>(`SELECT count(*) FROM items p WHERE ${IS_PRODUCT}`).pluck(),
   };
 
   return {
@@ -64,16 +65,16 @@ export function createPassportViews(
       };
     },
 
-    passportCounts(sources) {
+    // One transaction, so that all of it speaks of the same moment.
+    passportCounts: db.transaction((sources: readonly string[] = []) => {
       const counts: PassportCounts = {};
-      const listed = JSON.stringify(sources ?? []);
-      const rows = sql.counts.all({ sources: listed, wanted });
+      const rows = sql.counts.all({ sources: JSON.stringify(sources), wanted });
       for (const { state, n } of rows) counts[state] = n;
       // Where none is wanted by itself, products without one were not looked at: that is where nearly all of them stand.
-      const others = wanted === null ? (sql.products.get({ sources: listed }) ?? 0) - sum(rows) : 0;
+      const others = wanted === null ? (totals(sources).product ?? 0) - sum(rows) : 0;
       if (others > 0) counts.none = (counts.none ?? 0) + others;
       return counts;
-    },
+    }),
   };
 }
 

@@ -74,13 +74,14 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     stuck: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE ${isStuck('d')}
        AND ${NEEDS_PERSON} ORDER BY d.id DESC LIMIT ?`),
     delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE d.id = ?`),
+    // What waits is little beside all the refs, so it comes first.
     waitingFor: db.prepare<[number], WaitingGroup>(
       `SELECT refs.kind, refs.key,
          CASE WHEN i.id IS NULL THEN NULL ELSE coalesce(o.state, 'delivered') END AS state, count(*) AS count
-       FROM deliveries d JOIN refs ON refs.item_id = d.item_id
+       FROM deliveries d CROSS JOIN refs ON refs.item_id = d.item_id
        LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
        LEFT JOIN deliveries o ON o.item_id = i.id AND ${isOpen('o')}
-       WHERE d.state = 'waiting' AND i.remote_id IS NULL GROUP BY 1, 2 ORDER BY count DESC, refs.key LIMIT ?`,
+       WHERE ${isOpen('d')} AND d.state = 'waiting' AND i.remote_id IS NULL GROUP BY 1, 2 ORDER BY count DESC, refs.key LIMIT ?`,
     ),
     bomEdges: db.prepare<[], { parent: string; component: string }>(
       `SELECT p.key AS parent, c.key AS component FROM refs p JOIN refs c ON c.item_id = p.item_id AND c.role = 'component'

@@ -14,6 +14,8 @@ const COUNTS = (process.env['BENCH_COUNTS'] ?? '10000,100000,1000000').split(','
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
 /** The load of few records is over soon, and its start weighs much: the first is repeated. */
 const LOADS_OF_FIRST = 3;
+/** What may be held at most, whatever the count. */
+const MEMORY_MB = { load: 350, unchanged: 250, redis: 100 };
 
 interface Measured {
   count: number;
@@ -61,6 +63,7 @@ async function measure(count: number): Promise<Measured> {
 }
 
 const medianMs = (results: readonly Result[]): number => median(results.map(({ ms }) => ms));
+const peakMb = (results: readonly Result[]): number => Math.max(...results.map((result) => result.peakMb));
 const perSecond = (count: number, ms: number): string => `${Math.round(count / (ms / 1000))}/s`;
 const mb = (value: number): string => `${Math.round(value)} MB`;
 
@@ -98,15 +101,18 @@ print(
   measured.map(({ count, unchanged, parser }) => [
     String(count),
     perSecond(count, medianMs(unchanged)),
-    mb(Math.max(...unchanged.map(({ peakMb }) => peakMb))),
+    mb(peakMb(unchanged)),
     perSecond(count, medianMs(parser)),
-    mb(Math.max(...parser.map(({ peakMb }) => peakMb))),
+    mb(peakMb(parser)),
   ]),
 );
 
 const ratios: Record<string, number> = {};
-for (const { count, unchanged, parser } of measured) {
+for (const { count, load, redisMb, unchanged, parser } of measured) {
   ratios[`${count} unchanged: dpp-sync / csv-parse`] = medianMs(parser) / medianMs(unchanged);
+  ratios[`${count} unchanged: ${MEMORY_MB.unchanged} MB / memory`] = MEMORY_MB.unchanged / peakMb(unchanged);
+  ratios[`${count} loaded: ${MEMORY_MB.load} MB / memory`] = MEMORY_MB.load / load.peakMb;
+  ratios[`${count} loaded: ${MEMORY_MB.redis} MB / Redis`] = MEMORY_MB.redis / redisMb;
 }
 const [first] = measured;
 const last = measured.at(-1);

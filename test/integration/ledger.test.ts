@@ -239,6 +239,25 @@ describe('intake', () => {
     db?.close();
   });
 
+  it('keeps the last part of a long history, each time that it was pruned', async () => {
+    const change = (revision: number) => sync([row('1', { name: `name ${revision}` }), row('2')]);
+    const history = () => {
+      const db = openDatabaseReadOnly(fixture.file);
+      const kept = db
+        ?.prepare("SELECT d.revision FROM deliveries d JOIN items i ON i.id = d.item_id WHERE i.key = '1'")
+        .pluck();
+      const revisions = (kept?.all() ?? []) as number[];
+      db?.close();
+      return { from: Math.min(...revisions), to: Math.max(...revisions), count: revisions.length };
+    };
+    for (let revision = 1; revision <= 22; revision += 1) await change(revision);
+    await fixture.ledger.prune();
+    expect(history()).toEqual({ from: 3, to: 22, count: 20 });
+    for (let revision = 23; revision <= 24; revision += 1) await change(revision);
+    await fixture.ledger.prune();
+    expect(history()).toEqual({ from: 5, to: 24, count: 20 });
+  });
+
   it('ignores a mapping result for a version of the record that is gone', async () => {
     await pullRows(fixture.ledger, { rows: [row('1')] });
     const [old] = await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 1 });

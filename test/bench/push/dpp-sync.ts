@@ -8,11 +8,15 @@ import { loadConfig } from '../../../src/config/load-config.ts';
 import { openRuntime } from '../../../src/daemon/runtime.ts';
 import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { keepHeapLean } from '../../../src/lib/lean-heap.ts';
 import { createLogger } from '../../../src/lib/logging.ts';
 import { createSecretStore } from '../../../src/lib/secrets.ts';
 import { API_KEY, compete } from '../support/contender.ts';
 
 const PROFILES = join(import.meta.dirname, '../../../config/profiles');
+
+// As the bin does.
+keepHeapLean();
 
 await compete(async ({ baseUrl, csv, folder, redisUrl }) => {
   const file = join(folder, 'dpp-sync.yaml');

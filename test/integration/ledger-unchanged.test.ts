@@ -1,0 +1,190 @@
+// Pages of an unchanged export are compared with what the ledger stored in their order, and each of them is found to be as
+// it is all the same when that order does not hold.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { MapResult } from '../../src/domain/mapping.ts';
+import { createBitmap } from '../../src/lib/bitmap.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
+import {
+  createLedgerFixture,
+  deliverAll,
+  items,
+  type LedgerFixture,
+  mapRows,
+  material,
+  product,
+  pullRows,
+  row,
+  text,
+} from '../support/ledger.ts';
+
+type Row = ReturnType<typeof row>;
+
+let fixture: LedgerFixture;
+beforeEach(() => {
+  fixture = createLedgerFixture();
+});
+afterEach(() => fixture.remove());
+
+const asProduct = ({ id }: JsonObject): MapResult => items(product(text(id)));
+
+/** Stores and maps the rows, and gives a function that stages further pages of a later run, two rows each. */
+async function stored(rows: Row[], map = asProduct) {
+  const { ledger } = fixture;
+  await pullRows(ledger, { rows });
+  await mapRows(ledger, map);
+  return laterRun();
+}
+
+async function laterRun() {
+  const { ledger } = fixture;
+  const streams = [{ name: 'default', snapshot: true }];
+  const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
+  const seen = createBitmap();
+  const of = { runId, source: 'erp', stream: 'default', seen, hold: false, uncounted: 0 };
+  return { seen, stage: (...records: Row[]) => ledger.stagePage({ ...of, records }) };
+}
+
+const PASSED = { changed: 0, counted: false };
+const rows = (...ids: string[]): Row[] => ids.map((id) => row(id));
+
+describe('an unchanged page', () => {
+  it('is passed over after the one before it, and its records are seen', async () => {
+    const { stage, seen } = await stored(rows('1', '2', '3', '4', '5', '6'));
+    expect(await stage(...rows('1', '2'))).toEqual(PASSED);
+    expect(await stage(...rows('3', '4'))).toEqual(PASSED);
+    expect(await stage(...rows('5', '6'))).toEqual(PASSED);
+    expect(seen.size()).toBe(6);
+  });
+
+  it('is passed over in any order of its rows and pages', async () => {
+    const { stage, seen } = await stored(rows('1', '2', '3', '4', '5', '6'));
+    expect(await stage(...rows('1', '2'))).toEqual(PASSED);
+    expect(await stage(...rows('6', '3'))).toEqual(PASSED);
+    expect(await stage(...rows('5', '4'))).toEqual(PASSED);
+    expect(seen.size()).toBe(6);
+  });
+
+  it('is passed over where rows between its own are gone, which are not seen', async () => {
+    const all = ['1', '2', '3', '4', '5', '6', '7', '8'];
+    await stored(rows(...all));
+    await pullRows(fixture.ledger, { rows: rows('1', '2', '3', '5', '7', '8') });
+    const { stage, seen } = await laterRun();
+    for (const page of [rows('1', '2'), rows('3', '5'), rows('7', '8')]) expect(await stage(...page)).toEqual(PASSED);
+    expect([1, 2, 3, 4, 5, 6, 7, 8].filter((id) => seen.has(id))).toEqual([1, 2, 3, 5, 7, 8]);
+  });
+
+  it('is passed over where records of another stream were stored between its own', async () => {
+    const { ledger } = fixture;
+    const first = rows('1', '2', '3');
+    await pullRows(ledger, { rows: first });
+    await pullRows(ledger, { stream: 'other', rows: rows('x', 'y') });
+    const { stage, seen } = await stored([...first, ...rows('4')]);
+    expect(await stage(...rows('1', '2'))).toEqual(PASSED);
+    expect(await stage(...rows('3', '4'))).toEqual(PASSED);
+    expect(seen.size()).toBe(4);
+  });
+});
+
+describe('what follows an unchanged page', () => {
+  it('is stored where the content of one row is another', async () => {
+    const { stage } = await stored(rows('1', '2', '3', '4'));
+    await stage(...rows('1', '2'));
+    expect(await stage(row('3'), row('4', { name: 'new' }))).toEqual({ changed: 1, counted: true });
+  });
+
+  it('is stored where a row with the same content has another key', async () => {
+    const { stage } = await stored(rows('1', '2', '3', '4'));
+    await stage(...rows('1', '2'));
+    expect(await stage(row('3'), { ...row('4'), identity: '5' })).toEqual({ changed: 1, counted: true });
+  });
+
+  it('is stored where one of its records was missing', async () => {
+    await stored(rows('1', '2', '3', '4'));
+    await pullRows(fixture.ledger, { rows: rows('1', '2', '3') });
+    const { stage } = await laterRun();
+    await stage(...rows('1', '2'));
+    expect(await stage(...rows('3', '4'))).toEqual({ changed: 1, counted: true });
+  });
+
+  it('is stored where one of its records is in quarantine, whose place is kept true', async () => {
+    const issues = [{ code: 'x', message: 'wrong' }];
+    const { stage } = await stored(rows('1', '2', '3', '4'), ({ id }) =>
+      id === '4' ? { status: 'quarantined', issues, holds: [] } : items(product(text(id))),
+    );
+    await stage(...rows('1', '2'));
+    expect(await stage(row('3'), { ...row('4'), place: { line: 77 } })).toEqual({ changed: 0, counted: true });
+    const [quarantined] = fixture.ledger.views.quarantined({ afterId: 0, limit: 1 });
+    expect(quarantined?.place).toEqual({ line: 77 });
+  });
+
+  it('is stored where another stream has its rows', async () => {
+    await pullRows(fixture.ledger, { rows: rows('1', '2') });
+    await pullRows(fixture.ledger, { stream: 'other', rows: rows('3', '4') });
+    await mapRows(fixture.ledger, () => ({ status: 'excluded' }));
+    const { stage } = await laterRun();
+    expect(await stage(...rows('1', '2'))).toEqual(PASSED);
+    expect(await stage(...rows('3', '4'))).toEqual({ changed: 2, counted: true });
+  });
+
+  it('is stored as further rows where the same rows come again', async () => {
+    const { stage } = await stored(rows('1', '2', '3', '4'));
+    await stage(...rows('3', '4'));
+    await stage(...rows('1', '2'));
+    expect(await stage(...rows('3', '4'))).toEqual({ changed: 2, counted: true });
+  });
+
+  it('is told from it where keys hold what stands between two keys', async () => {
+    const [one, two] = [row('3'), row('4')];
+    const [odd, plain] = [
+      { ...one, identity: `3\u001e${two.hash}4` },
+      { ...two, identity: '5' },
+    ];
+    const { stage } = await stored([...rows('1', '2'), odd, plain]);
+    await stage(...rows('1', '2'));
+    const [other, last] = [
+      { ...one, identity: '3' },
+      { ...two, identity: `4\u001e${two.hash}5` },
+    ];
+    expect(await stage(other, last)).toEqual({ changed: 2, counted: true });
+  });
+});
+
+describe('the counts of items', () => {
+  const counts = (...sources: string[]) => fixture.ledger.views.itemCounts(sources).product;
+
+  it('tell what is delivered from what is not', async () => {
+    await stored(rows('1', '2', '3'));
+    expect(counts()).toEqual({ due: 3 });
+    await deliverAll(fixture.ledger);
+    expect(counts()).toEqual({ delivered: 3 });
+    await pullRows(fixture.ledger, { rows: [...rows('1', '2', '3'), row('4')] });
+    await mapRows(fixture.ledger, asProduct);
+    expect(counts()).toEqual({ delivered: 3, due: 1 });
+  });
+
+  it('tell the kinds apart', async () => {
+    await stored(rows('1', '2', '3'), ({ id }) => items(id === '2' ? material('2') : product(text(id))));
+    await deliverAll(fixture.ledger);
+    const { product: products, material: materials } = fixture.ledger.views.itemCounts();
+    expect({ products, materials }).toEqual({ products: { delivered: 2 }, materials: { delivered: 1 } });
+  });
+
+  it('tell the sources apart', async () => {
+    const { ledger } = fixture;
+    await stored(rows('1', '2'));
+    await deliverAll(ledger);
+    await ledger.startRun({
+      source: 'pim',
+      trigger: 'cli',
+      streams: [{ name: 's', snapshot: true }],
+      mappingRevision: 'r1',
+    });
+    expect(counts()).toEqual({ delivered: 2 });
+    expect(counts('erp')).toEqual({ delivered: 2 });
+    expect(counts('pim')).toEqual({});
+    expect(counts('erp', 'pim')).toEqual({ delivered: 2 });
+    expect(ledger.views.passportCounts(['pim'])).toEqual({});
+    expect(ledger.views.passportCounts(['erp'])).toEqual({ none: 2 });
+  });
+});
