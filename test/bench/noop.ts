@@ -1,6 +1,7 @@
 // What a night costs in which nothing has changed, and the first load before it: `npm run bench:noop`. Each count of records
 // is loaded once, with a Redis and a platform that takes everything, and then synced again unchanged, in turns with a bare
-// CSV parser over the same file. Memory is the highest resident size; the load's is told by quarters of its time.
+// CSV parser over the same file. Memory is the highest resident size; the load's is told by quarters of its time. The tables
+// go to docs/performance.md, unless the environment asks for other counts.
 
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,9 +9,12 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { holdAgainstBudget } from './support/budget.ts';
 import type { Result } from './support/contender.ts';
+import { table, writeBetween } from './support/document.ts';
+import { machine } from './support/machine.ts';
 import { compete, median, startRedis, startServer, writeCsv } from './support/measure.ts';
 
-const COUNTS = (process.env['BENCH_COUNTS'] ?? '10000,100000,1000000').split(',').map(Number);
+const ASKED = process.env['BENCH_COUNTS'];
+const COUNTS = (ASKED ?? '10000,100000,1000000').split(',').map(Number);
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
 /** The load of few records is over soon, and its start weighs much: the first is repeated. */
 const LOADS_OF_FIRST = 3;
@@ -64,15 +68,8 @@ async function measure(count: number): Promise<Measured> {
 
 const medianMs = (results: readonly Result[]): number => median(results.map(({ ms }) => ms));
 const peakMb = (results: readonly Result[]): number => Math.max(...results.map((result) => result.peakMb));
-const perSecond = (count: number, ms: number): string => `${Math.round(count / (ms / 1000))}/s`;
-const mb = (value: number): string => `${Math.round(value)} MB`;
-
-function print(columns: readonly string[], rows: readonly string[][]): void {
-  const widths = columns.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
-  for (const row of [columns, ...rows]) {
-    process.stdout.write(`${row.map((cell, at) => cell.padStart(widths[at] ?? 0)).join('  ')}\n`);
-  }
-}
+const perSecond = (count: number, ms: number): string => String(Math.round(count / (ms / 1000)));
+const mb = (value: number): string => String(Math.round(value));
 
 const measured: Measured[] = [];
 for (const count of COUNTS) {
@@ -82,30 +79,32 @@ for (const count of COUNTS) {
   if (typical) measured.push(typical);
 }
 
-process.stdout.write('\nFirst load, on Redis\n');
-print(
-  ['records', 'rate', 'each', 'memory by quarters', 'Redis', 'ledger', 'a record'],
-  measured.map(({ count, load, redisMb, ledgerBytes }) => [
-    String(count),
-    perSecond(count, load.ms),
-    `${Math.round((load.ms * 1000) / count)} µs`,
-    load.quartersMb.map(Math.round).join(' '),
-    mb(redisMb),
-    mb(ledgerBytes / 2 ** 20),
-    `${Math.round(ledgerBytes / count)} B`,
-  ]),
-);
-process.stdout.write('\nNothing has changed\n');
-print(
-  ['records', 'dpp-sync', 'memory', 'csv-parse', 'memory'],
-  measured.map(({ count, unchanged, parser }) => [
-    String(count),
-    perSecond(count, medianMs(unchanged)),
-    mb(peakMb(unchanged)),
-    perSecond(count, medianMs(parser)),
-    mb(peakMb(parser)),
-  ]),
-);
+const text = [
+  table(
+    ['first load', 'records/s', 'each, µs', 'memory by quarters, MB', 'Redis, MB', 'ledger, MB', 'a record, bytes'],
+    measured.map(({ count, load, redisMb, ledgerBytes }) => [
+      String(count),
+      perSecond(count, load.ms),
+      String(Math.round((load.ms * 1000) / count)),
+      load.quartersMb.map(Math.round).join(', '),
+      mb(redisMb),
+      mb(ledgerBytes / 2 ** 20),
+      String(Math.round(ledgerBytes / count)),
+    ]),
+  ),
+  table(
+    ['unchanged', 'dpp-sync, records/s', 'peak, MB', 'csv-parse, records/s', 'peak, MB'],
+    measured.map(({ count, unchanged, parser }) => [
+      String(count),
+      perSecond(count, medianMs(unchanged)),
+      mb(peakMb(unchanged)),
+      perSecond(count, medianMs(parser)),
+      mb(peakMb(parser)),
+    ]),
+  ),
+].join('\n\n');
+process.stdout.write(`${text}\n`);
+if (ASKED === undefined) writeBetween('bench:noop', `${machine()}.\n\n${text}`);
 
 const ratios: Record<string, number> = {};
 for (const { count, load, redisMb, unchanged, parser } of measured) {
