@@ -1,6 +1,7 @@
 import {
   copyFileSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -9,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -258,13 +259,16 @@ describe('a ledger that was put back', () => {
     expect(existsSync(mark)).toBe(true);
   });
 
-  it('is missed where it is empty, and its mark is named where that is, by whatever link it is reached', async () => {
+  it('is missed where it is empty or gone, and its mark is named where that is, by whatever link it is reached', async () => {
     await fixture.ledger.close();
     writeFileSync(fixture.file, '');
-    symlinkSync(fixture.file, beside('link.db'));
+    mkdirSync(beside('linked'));
+    symlinkSync(join('..', basename(fixture.file)), beside('linked/link.db'));
     const suggestion = expect.stringContaining(`remove ${realpathSync(fixture.file)}.mark.`);
     const missed = expect.objectContaining({ code: 'ledger.restored', suggestion });
-    expect(() => assertNotGone(beside('link.db'))).toThrow(missed);
+    expect(() => assertNotGone(beside('linked/link.db'))).toThrow(missed);
+    rmSync(fixture.file);
+    expect(() => assertNotGone(beside('linked/link.db'))).toThrow(missed);
   });
 
   it('has the former one kept, and outgrows it, when it is restored', async () => {
