@@ -88,7 +88,7 @@ const SHORT_MS = 1000;
  * @param random numbers in [0, 1), so that many processes do not knock together
  */
 export function createRateController(maxRate: number | null, random: () => number): RateController {
-  const search = createRateSearch();
+  const search = createRateSearch(random);
   const concurrency = createConcurrency();
   const goodput = createGoodput();
   let nextSlotAt = Number.NEGATIVE_INFINITY;

@@ -36,16 +36,19 @@ const STRIKES = 3;
 const BACK = 0.15;
 /** Requests per second that are gained in a second, times the rate to this power; small rates gain as much as one per second. */
 const GAIN = { perSecond: 0.02, power: 0.75 };
-const OUTGROWN = 1.5;
-/** How many refusals it stays for: at first, and where the others were still there each time. */
-const TURNS = { first: 16, max: 64 };
+const OUTGROWN = 1.25;
+/**
+ * Refusals in a row that agree, up to this ratio, tell of a limit that stands still: so many of them at first, and where others
+ * were still there each time. Below the least of them is held.
+ */
+const STILL = { ratio: 1.06, first: 4, max: 32, held: 0.96 };
 
 export function createCrowd(): Crowd {
   let strikes = 0;
   let from = { rate: 0, at: 0 };
   let refused = 0;
-  let turns = 0;
-  let turnsMax = TURNS.first;
+  let agreed = { least: 0, most: 0, count: 0 };
+  let needed = STILL.first;
 
   const rateAt = (now: number): number =>
     from.rate + (GAIN.perSecond * Math.max(1, from.rate) ** GAIN.power * (now - from.at)) / 1000;
@@ -54,20 +57,25 @@ export function createCrowd(): Crowd {
     from = { rate, at: now };
   }
 
+  function agree(rate: number): void {
+    const [least, most] = [Math.min(agreed.least, rate), Math.max(agreed.most, rate)];
+    agreed = most > STILL.ratio * least ? { least: rate, most: rate, count: 1 } : { least, most, count: agreed.count + 1 };
+  }
+
   return {
     strike(weight = 1) {
       strikes += weight;
     },
     calm() {
       strikes = Math.max(0, strikes - 1);
-      if (strikes === 0) turnsMax = TURNS.first;
+      if (strikes === 0) needed = STILL.first;
     },
     strikes: () => strikes,
     isSeen: () => strikes >= STRIKES,
     enter(refusedRate, now) {
       strikes = STRIKES;
-      turns = 0;
       refused = refusedRate;
+      agreed = { least: refusedRate, most: refusedRate, count: 1 };
       goOn(refusedRate * (1 - BACK), now);
     },
     rate: rateAt,
@@ -82,12 +90,12 @@ export function createCrowd(): Crowd {
     goOn,
     giveUp(refusedRate, now) {
       refused = refusedRate;
-      turns += 1;
       goOn(refusedRate * (1 - BACK), now);
-      if (turns < turnsMax) return null;
+      agree(refusedRate);
+      if (agreed.count < needed) return null;
       strikes = STRIKES - 1;
-      turnsMax = Math.min(TURNS.max, turnsMax * 2);
-      return from.rate;
+      needed = Math.min(STILL.max, needed * 2);
+      return agreed.least * STILL.held;
     },
   };
 }

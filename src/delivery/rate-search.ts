@@ -69,6 +69,12 @@ const FOUND = 1.06;
 const AFTER_REFUSAL = 0.25;
 const AFTER_TRIAL = 0.4;
 
+/** The lower end is not below this share of the refused rate: others may have taken what there was. */
+const FALL = 0.25;
+
+/** Rests differ by this share: those who share a limit and were stopped together shall not probe together. */
+const REST_SPREAD = 0.5;
+
 /** The share of the proven rate that is held. */
 const HOLD_AT = 0.985;
 /** Where a probe has gained something, and it is refused later, that counts for half a strike. */
@@ -88,7 +94,7 @@ const LONG = { belowSecond: 0.85, rowOfCycle: 1.5 };
 
 type Phase = 'opening' | 'ramping' | 'searching' | 'holding' | 'probing' | 'crowded';
 
-export function createRateSearch(): RateSearch {
+export function createRateSearch(random: () => number): RateSearch {
   const cycle = createRateCycle();
   const residue = createResidue();
   const crowd = createCrowd();
@@ -109,6 +115,7 @@ export function createRateSearch(): RateSearch {
   let costMs = 0;
   /** The window, where it is a long one; 0 where it is not. */
   let cycleMs = 0;
+  let restFactor = 1;
   let slips = 0;
   let tries = 0;
   let rampFrom = 0;
@@ -140,6 +147,7 @@ export function createRateSearch(): RateSearch {
 
   function hold(now: number): void {
     step = cycleMs > 0 ? STEP.firstLong : STEP.first;
+    restFactor = 1 + REST_SPREAD * (random() - 0.5);
     begin('holding', low * HOLD_AT, now);
   }
 
@@ -167,7 +175,7 @@ export function createRateSearch(): RateSearch {
   function lengthMs(): number {
     const isAdvised = adviceHolds && advice !== null && Math.abs(rate / advice - 1) < ADVICE_OFF;
     const tried = { rate, costMs, cycleMs, isAdvised, isWhole: phase === 'probing' && isWholeStep(step) };
-    return phase === 'holding' ? holdMs(tried) : trialMs(tried);
+    return phase === 'holding' ? holdMs(tried) * restFactor : trialMs(tried);
   }
 
   /** The rate on trial was taken for as long as it had to be. */
@@ -272,7 +280,7 @@ export function createRateSearch(): RateSearch {
       enterCrowd(refusedRate, now);
       return;
     }
-    low = Math.max(RATE_MIN / 2, proven, Math.min(acceptedIn(block), high * 0.97));
+    low = Math.max(RATE_MIN / 2, proven, FALL * high, Math.min(acceptedIn(block), high * 0.97));
     seek(AFTER_REFUSAL, now);
   }
 
@@ -348,10 +356,10 @@ export function createRateSearch(): RateSearch {
       drop(refusedRate, now);
       return;
     }
-    const isOver = crowd.giveUp(refusedRate, now);
-    low = crowd.rate(now);
+    const still = crowd.giveUp(refusedRate, now);
+    low = still ?? crowd.rate(now);
     sure = low;
-    if (isOver === null) return;
+    if (still === null) return;
     slips = 0;
     hold(now);
   }
