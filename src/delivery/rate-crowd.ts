@@ -9,6 +9,9 @@
 //
 // After some turns a rate is held again, to see whether the others are gone.
 
+import type { Block } from './rate-block.ts';
+import { acceptedIn } from './rate-worth.ts';
+
 /** Pure: times are ticks of a clock, rates are requests per second. */
 export interface Crowd {
   /** A rate was refused that had been taken before. */
@@ -23,43 +26,54 @@ export interface Crowd {
   rate(now: number): number;
   /** Nothing went out for so long, and nothing is gained by that. */
   rested(ms: number): void;
-  /** Nobody has refused what is far above the last refusal: the limit is a higher one, or the others are gone. */
-  hasOutgrown(now: number): boolean;
   /** What was refused is taken for the rest of what others have sent: it goes on from that rate. */
   goOn(refusedRate: number, now: number): void;
   /** Gives up a share. @returns the rate to hold, where it is time to see whether the others are gone; else null */
-  giveUp(refusedRate: number, now: number): number | null;
+  giveUp(refusedRate: number, block: Block, now: number): number | null;
 }
 
 const STRIKES = 3;
 /** The share that is given up. */
 const BACK = 0.15;
 /** Requests per second that are gained in a second, times the rate to this power; small rates gain as much as one per second. */
-const GAIN = { perSecond: 0.02, power: 0.75 };
-const OUTGROWN = 1.25;
+const GAIN = { first: 0.04, power: 0.5, less: 0.7, more: 1.5 };
+const TURN_MS = 15_000;
+/** Whoever is not refused for a turn has room: the rate grows e-fold in this time. */
+const FREE_MS = 12_000;
 /**
  * Refusals in a row that agree, up to this ratio, tell of a limit that stands still: so many of them at first, and where others
  * were still there each time. Below the least of them is held.
  */
-const STILL = { ratio: 1.06, first: 4, max: 32, held: 0.96 };
+const STILL = { ratio: 1.04, openMs: 5000, first: 4, max: 32, held: 0.96 };
+
+const NONE = { least: Number.POSITIVE_INFINITY, most: 0, refused: Number.POSITIVE_INFINITY, count: 0 };
 
 export function createCrowd(): Crowd {
   let strikes = 0;
   let from = { rate: 0, at: 0 };
-  let refused = 0;
-  let agreed = { least: 0, most: 0, count: 0 };
+  let agreed = NONE;
   let needed = STILL.first;
 
-  const rateAt = (now: number): number =>
-    from.rate + (GAIN.perSecond * Math.max(1, from.rate) ** GAIN.power * (now - from.at)) / 1000;
+  let gain = GAIN.first;
+
+  const turnsAt = (now: number): number => (now - from.at) / TURN_MS;
+
+  function rateAt(now: number): number {
+    const ms = now - from.at;
+    const risen = from.rate + gain * Math.max(1, from.rate) ** GAIN.power * (Math.min(ms, TURN_MS) / 1000);
+    return risen * Math.exp(Math.max(0, ms - TURN_MS) / FREE_MS);
+  }
 
   function goOn(rate: number, now: number): void {
     from = { rate, at: now };
   }
 
-  function agree(rate: number): void {
+  function agree(rate: number, refused: number): void {
     const [least, most] = [Math.min(agreed.least, rate), Math.max(agreed.most, rate)];
-    agreed = most > STILL.ratio * least ? { least: rate, most: rate, count: 1 } : { least, most, count: agreed.count + 1 };
+    agreed =
+      most > STILL.ratio * least
+        ? { least: rate, most: rate, refused, count: 1 }
+        : { least, most, refused: Math.min(agreed.refused, refused), count: agreed.count + 1 };
   }
 
   return {
@@ -74,28 +88,22 @@ export function createCrowd(): Crowd {
     isSeen: () => strikes >= STRIKES,
     enter(refusedRate, now) {
       strikes = STRIKES;
-      refused = refusedRate;
-      agreed = { least: refusedRate, most: refusedRate, count: 1 };
+      agreed = NONE;
       goOn(refusedRate * (1 - BACK), now);
     },
     rate: rateAt,
     rested(ms) {
       from.at += ms;
     },
-    hasOutgrown(now) {
-      if (rateAt(now) <= OUTGROWN * refused) return false;
-      strikes = 0;
-      return true;
-    },
     goOn,
-    giveUp(refusedRate, now) {
-      refused = refusedRate;
+    giveUp(refusedRate, block, now) {
+      gain *= Math.max(GAIN.less, Math.min(GAIN.more, turnsAt(now)));
       goOn(refusedRate * (1 - BACK), now);
-      agree(refusedRate);
+      if (block.openMs > STILL.openMs) agree(acceptedIn(block), refusedRate);
       if (agreed.count < needed) return null;
       strikes = STRIKES - 1;
       needed = Math.min(STILL.max, needed * 2);
-      return agreed.least * STILL.held;
+      return agreed.refused * STILL.held;
     },
   };
 }

@@ -147,7 +147,7 @@ export function createRateSearch(random: () => number): RateSearch {
 
   function hold(now: number): void {
     step = cycleMs > 0 ? STEP.firstLong : STEP.first;
-    restFactor = 1 + REST_SPREAD * (random() - 0.5);
+    restFactor = cycleMs > 0 ? 1 : 1 + REST_SPREAD * (random() - 0.5);
     begin('holding', low * HOLD_AT, now);
   }
 
@@ -322,7 +322,7 @@ export function createRateSearch(random: () => number): RateSearch {
   function slip(refusedRate: number, now: number): void {
     residue.clear();
     const givesBack = isGain(low, sure) && crowd.strikes() < 1;
-    crowd.strike(givesBack ? GAIN_STRIKE : 1);
+    crowd.strike(givesBack || sure === 0 ? GAIN_STRIKE : 1);
     if (crowd.isSeen()) {
       enterCrowd(refusedRate, now);
       return;
@@ -356,7 +356,7 @@ export function createRateSearch(random: () => number): RateSearch {
       drop(refusedRate, now);
       return;
     }
-    const still = crowd.giveUp(refusedRate, now);
+    const still = crowd.giveUp(refusedRate, block, now);
     low = still ?? crowd.rate(now);
     sure = low;
     if (still === null) return;
@@ -372,11 +372,6 @@ export function createRateSearch(random: () => number): RateSearch {
       taken(now);
       cycle.accepted(sentAt);
       residue.accepted(now, isOpen);
-      if (phase === 'crowded' && crowd.hasOutgrown(now)) {
-        low = crowd.rate(now);
-        sure = low;
-        probe(low, STEP.first, now);
-      }
       if (!isOpen || sentAt < trial.at || phase === 'opening' || phase === 'ramping' || phase === 'crowded') return;
       trial.accepted += 1;
       const ms = now - trial.at;
