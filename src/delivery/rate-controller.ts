@@ -45,8 +45,9 @@ const LATE_MAX_MS = 50;
  */
 const BACKOFF = {
   unknownMs: 100,
-  turnMs: { min: 20, max: 500 },
-  ofBlock: 0.6,
+  turns: 3,
+  turnMs: { min: 20, max: 600 },
+  ofBlock: 0.8,
   blockMsMax: 1000,
   factor: 2,
   quick: { canaries: 2, msMax: 250 },
@@ -106,7 +107,7 @@ export function createRateController(maxRate: number | null, random: () => numbe
   function firstBackoffMs(now: number): number {
     const rate = search.rate(now);
     const { min, max } = BACKOFF.turnMs;
-    const turnMs = Number.isFinite(rate) ? Math.min(max, Math.max(min, 1000 / rate)) : BACKOFF.unknownMs;
+    const turnMs = Number.isFinite(rate) ? Math.min(max, Math.max(min, (1000 * BACKOFF.turns) / rate)) : BACKOFF.unknownMs;
     return Math.max(turnMs, Math.min(BACKOFF.blockMsMax, BACKOFF.ofBlock * lastBlockMs));
   }
 

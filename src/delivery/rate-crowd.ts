@@ -19,6 +19,8 @@ export interface Crowd {
   /** A rate was held for a whole rest. */
   calm(): void;
   strikes(): number;
+  /** The limit is another one than what the strikes were about. */
+  forget(): void;
   /** There have been so many strikes that others are there. */
   isSeen(): boolean;
   /** Goes in among the others after this rate was refused. */
@@ -36,7 +38,7 @@ const STRIKES = 3;
 /** The share that is given up. */
 const BACK = 0.15;
 /** Requests per second that are gained in a second, times the rate to this power; small rates gain as much as one per second. */
-const GAIN = { first: 0.04, power: 0.5, less: 0.7, more: 1.5 };
+const GAIN = { first: 0.04, power: 0.5, less: 0.5, more: 3 };
 const TURN_MS = 15_000;
 /** Whoever is not refused for a turn has room: the rate grows e-fold in this time. */
 const FREE_MS = 12_000;
@@ -85,6 +87,10 @@ export function createCrowd(): Crowd {
       if (strikes === 0) needed = STILL.first;
     },
     strikes: () => strikes,
+    forget() {
+      strikes = 0;
+      needed = STILL.first;
+    },
     isSeen: () => strikes >= STRIKES,
     enter(refusedRate, now) {
       strikes = STRIKES;
@@ -97,7 +103,7 @@ export function createCrowd(): Crowd {
     },
     goOn,
     giveUp(refusedRate, block, now) {
-      gain *= Math.max(GAIN.less, Math.min(GAIN.more, turnsAt(now)));
+      gain *= Math.max(GAIN.less, Math.min(GAIN.more, turnsAt(now) ** 2));
       goOn(refusedRate * (1 - BACK), now);
       if (block.openMs > STILL.openMs) agree(acceptedIn(block), refusedRate);
       if (agreed.count < needed) return null;

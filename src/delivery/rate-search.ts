@@ -90,7 +90,10 @@ const IDLE_MS = 5000;
 /** How far a rate may be from the advised one for the advice to be right. */
 const ADVICE_OFF = 0.15;
 /** In a long window: the share of the rate that is held below a second limit, and for how many windows refusals in a row say that it is none. */
-const LONG = { belowSecond: 0.85, rowOfCycle: 1.5 };
+const LONG = { belowSecond: 0.85, rowOfCycle: 1.5, refilled: 0.9 };
+
+/** The time in which what goes out while a window refills grows e-fold: no faster than the ramp which filled it. */
+const REFILL_MS = 6000;
 
 type Phase = 'opening' | 'ramping' | 'searching' | 'holding' | 'probing' | 'crowded';
 
@@ -119,6 +122,8 @@ export function createRateSearch(random: () => number): RateSearch {
   let slips = 0;
   let tries = 0;
   let rampFrom = 0;
+  /** Since when a window that slides gives back what it took, as slowly as it took it. */
+  let refill: { rate: number; at: number } | null = null;
   /** When a request was accepted last. */
   let takenAt = 0;
   let advice: number | null = null;
@@ -126,6 +131,7 @@ export function createRateSearch(random: () => number): RateSearch {
   let adviceHolds = false;
 
   function rateAt(now: number): number {
+    if (refill !== null) return Math.min(rate, refill.rate * Math.exp((now - refill.at) / REFILL_MS));
     if (phase !== 'ramping' && phase !== 'crowded') return rate;
     // What rises with time does so only as long as it is used.
     const at = Math.min(now, takenAt + IDLE_MS);
@@ -141,6 +147,7 @@ export function createRateSearch(random: () => number): RateSearch {
 
   function begin(next: Phase, at: number, now: number): void {
     phase = next;
+    refill = null;
     rate = Math.max(cycleMs > 0 ? RATE_MIN_LONG : RATE_MIN, at);
     trial = { at: now, accepted: 0 };
   }
@@ -224,7 +231,8 @@ export function createRateSearch(random: () => number): RateSearch {
   }
 
   /** A short block of a limit with a long window: its end was met, or a second limit. */
-  function inLongWindow({ goodput, blockMs }: Block, refusedRate: number, now: number): void {
+  function inLongWindow(block: Block, refusedRate: number, now: number): void {
+    const { goodput, blockMs } = block;
     const present = goodput(cycleMs);
     if (phase === 'holding' && !isLeap(low, sure) && residue.lastsMs(now) > LONG.rowOfCycle * cycleMs) {
       // It has no long window after all.
@@ -232,11 +240,14 @@ export function createRateSearch(random: () => number): RateSearch {
       enterCrowd(refusedRate, now);
       return;
     }
+    const isAgain = residue.count() > 0;
+    const isRefilling = refusedRate < LONG.refilled * low;
     const passed = step === STEP.max ? refusedRate / (1 + step) : 0;
     if (phase === 'probing') low = Math.max(low, present, passed);
-    else low = atEndOfWindow(low, sure, present, residue.count() === 0);
+    else if (!isRefilling) low = atEndOfWindow(low, sure, present, !isAgain);
     residue.add(now - blockMs);
     hold(now);
+    if (isAgain || isRefilling) refill = { rate: Math.max(1, acceptedIn(block)), at: now };
   }
 
   function afterShort(block: Block, refusedRate: number, now: number): void {
@@ -322,7 +333,7 @@ export function createRateSearch(random: () => number): RateSearch {
   function slip(refusedRate: number, now: number): void {
     residue.clear();
     const givesBack = isGain(low, sure) && crowd.strikes() < 1;
-    crowd.strike(givesBack || sure === 0 ? GAIN_STRIKE : 1);
+    crowd.strike(givesBack ? GAIN_STRIKE : 1);
     if (crowd.isSeen()) {
       enterCrowd(refusedRate, now);
       return;
@@ -341,6 +352,7 @@ export function createRateSearch(random: () => number): RateSearch {
     ({ low, high } = rangeAfterDrop(refusedRate, residue.rate(now)));
     isHighGuessed = true;
     residue.clear();
+    crowd.forget();
     seek(AFTER_REFUSAL, now);
   }
 
