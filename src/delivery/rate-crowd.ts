@@ -38,7 +38,7 @@ const STRIKES = 3;
 /** The share that is given up. */
 const BACK = 0.15;
 /** Requests per second that are gained in a second, times the rate to this power; small rates gain as much as one per second. */
-const GAIN = { first: 0.04, power: 0.5, less: 0.5, more: 3 };
+const GAIN = { first: 0.06, power: 0.5, less: 0.5, more: 3 };
 const TURN_MS = 15_000;
 /** Whoever is not refused for a turn has room: the rate grows e-fold in this time. */
 const FREE_MS = 12_000;

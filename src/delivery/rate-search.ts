@@ -79,6 +79,7 @@ const REST_SPREAD = 0.5;
 const HOLD_AT = 0.985;
 /** Where a probe has gained something, and it is refused later, that counts for half a strike. */
 const GAIN_STRIKE = 0.5;
+const UNSURE_STRIKE = 0.75;
 /** Among others so many refusals in a row are no sign of a limit that has dropped. */
 const ROW_MAX = 3;
 /** Whoever is refused before so many requests has learnt nothing of the limit, and opens again. */
@@ -247,7 +248,7 @@ export function createRateSearch(random: () => number): RateSearch {
     else if (!isRefilling) low = atEndOfWindow(low, sure, present, !isAgain);
     residue.add(now - blockMs);
     hold(now);
-    if (isAgain || isRefilling) refill = { rate: Math.max(1, acceptedIn(block)), at: now };
+    if ((isAgain || isRefilling) && !isLeap(low, sure)) refill = { rate: Math.max(1, acceptedIn(block)), at: now };
   }
 
   function afterShort(block: Block, refusedRate: number, now: number): void {
@@ -333,7 +334,7 @@ export function createRateSearch(random: () => number): RateSearch {
   function slip(refusedRate: number, now: number): void {
     residue.clear();
     const givesBack = isGain(low, sure) && crowd.strikes() < 1;
-    crowd.strike(givesBack ? GAIN_STRIKE : 1);
+    crowd.strike(givesBack ? GAIN_STRIKE : sure === 0 ? UNSURE_STRIKE : 1);
     if (crowd.isSeen()) {
       enterCrowd(refusedRate, now);
       return;
