@@ -3,11 +3,13 @@
 // A rate that was held and is refused without having been raised was refused for the sake of somebody else, or of jitter.
 // Each such refusal is a strike, each rest without one takes a strike back. With three of them others are assumed. From
 // then on the rate rises steadily and gives up a share of itself when refused (Chiu and Jain, 1989): of two who do so the
-// greater is refused more often and gives up more, while the smaller gains at least as much for its size. So shares become
-// equal within minutes, whatever they were. The gain grows more slowly than the rate, since refusals would otherwise become
-// rarer as rates grow, and equality later.
+// greater is refused more often and gives up more, while the smaller gains at least as much for its size. The gain is such
+// that a refusal comes about once in a turn, at any rate: who is refused less often gains more, which is fair as well, since
+// the refusals that a server gives fall on each as often as it asks. Who is not refused for a whole turn has room, and rises
+// faster and faster: the others are gone, or the limit was raised.
 //
-// After some turns a rate is held again, to see whether the others are gone.
+// Who is alone is seen from the turns: from refusal to refusal the same is accepted, since the limit stands still. Then a rate
+// is held again. Where that was wrong, more turns have to agree the next time.
 
 import type { Block } from './rate-block.ts';
 import { acceptedIn } from './rate-worth.ts';
@@ -30,24 +32,28 @@ export interface Crowd {
   rested(ms: number): void;
   /** What was refused is taken for the rest of what others have sent: it goes on from that rate. */
   goOn(refusedRate: number, now: number): void;
-  /** Gives up a share. @returns the rate to hold, where it is time to see whether the others are gone; else null */
+  /** Gives up a share. @returns the rate to hold, where nobody else is seen any more; else null */
   giveUp(refusedRate: number, block: Block, now: number): number | null;
 }
 
 const STRIKES = 3;
 /** The share that is given up. */
 const BACK = 0.15;
-/** Requests per second that are gained in a second, times the rate to this power; small rates gain as much as one per second. */
+/**
+ * Requests per second that are gained in a second at first, times the rate to this power; small rates gain as much as one per
+ * second. After each turn it is corrected by the square of how long that was, within these factors.
+ */
 const GAIN = { first: 0.06, power: 0.5, less: 0.5, more: 3 };
 const TURN_MS = 15_000;
-/** Whoever is not refused for a turn has room: the rate grows e-fold in this time. */
+/** Whoever is not refused for a turn grows e-fold in this time. */
 const FREE_MS = 12_000;
 /**
- * Refusals in a row that agree, up to this ratio, tell of a limit that stands still: so many of them at first, and where others
- * were still there each time. Below the least of them is held.
+ * So many turns in a row, at first and at most, tell of a limit that stands still, where what they have brought differs by no
+ * more than this ratio. Shorter ones tell nothing. This share of the least rate that was refused is held.
  */
 const STILL = { ratio: 1.04, openMs: 5000, first: 4, max: 32, held: 0.96 };
 
+/** What the turns have in common that were alike. */
 const NONE = { least: Number.POSITIVE_INFINITY, most: 0, refused: Number.POSITIVE_INFINITY, count: 0 };
 
 export function createCrowd(): Crowd {
@@ -55,7 +61,6 @@ export function createCrowd(): Crowd {
   let from = { rate: 0, at: 0 };
   let agreed = NONE;
   let needed = STILL.first;
-
   let gain = GAIN.first;
 
   const turnsAt = (now: number): number => (now - from.at) / TURN_MS;

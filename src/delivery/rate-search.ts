@@ -6,8 +6,8 @@
 //                            │     refused twice │ │  └────── refused ───────┤
 //                            ├───────────────────┘ │                         │
 //                            └─────────────────────┼─────────────────────────┘ far above what was held
-//                                 refused again    │ now and then
-//                               and again: crowded ┘
+//                                 refused again    │ when the same is taken
+//                               and again: crowded ┘ from refusal to refusal
 //
 // Opening: nothing is known, and nothing is paced. Searching: a rate between one that was taken and one that was refused is
 // on trial, nearer to the lower one, since to be refused costs more than to be slow. Where none is proven, what was
@@ -17,9 +17,7 @@
 // shares have to become equal (rate-crowd.ts).
 //
 // A bucket refuses for the time of one request, a window of a second for less than that; what refuses for longer has a long
-// window. There a rate is tried for a whole window, and what was accepted in a whole cycle is held. After the first long
-// block everyone that shares the limit climbs in the same way from the same small rate, and as the block has ended for all
-// of them at once they come to equal shares.
+// window (rate-long.ts). Here it is judged what a refusal proves; the moves that follow are in rate-course.ts.
 //
 // What it builds on: multiplicative decrease, since with that shares of several clients move towards each other (Chiu and
 // Jain, "Analysis of the Increase and Decrease Algorithms for Congestion Avoidance", 1989); gains that shrink with the root
@@ -285,8 +283,9 @@ export function createRateSearch(random: () => number): RateSearch {
       } else if (phase === 'opening') known.low = Math.max(RATE_MIN, next);
       else return;
       known.high = Number.POSITIVE_INFINITY;
-      known.sure = before === null ? 0 : known.low;
+      known.sure = 0;
       known.proven = 0;
+      crowd.forget();
       adviceHolds = false;
       course.expect(known.low, before === null ? STEP.advised : STEP.first, now);
     },
