@@ -254,7 +254,7 @@ export function createRateSearch(random: () => number): RateSearch {
   }
 
   return {
-    rate: course.rate,
+    rate: (now) => course.rate(now),
     hasLongWindow: () => known.cycleMs > 0,
 
     accepted(sentAt, now, isOpen) {
