@@ -22,7 +22,7 @@ function shares(rates: readonly number[], refusals: number): number[] {
   });
   const debts = rates.map(() => 0);
   let now = 0;
-  for (let refusal = 0; refusal < refusals; ) {
+  for (let refusal = 0; refusal < refusals && now < 10_000_000; ) {
     now += 100;
     const present = crowds.map((crowd) => crowd.rate(now));
     const sum = present.reduce((total, one) => total + one, 0);
