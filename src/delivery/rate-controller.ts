@@ -39,14 +39,15 @@ const CANARY_POLL_MS = 25;
 /** Requests that are late may be followed by the next ones that much sooner: timers and the event loop are not exact. */
 const LATE_MAX_MS = 50;
 /**
- * Waits where the API does not say for how long: about as long as a request takes its turn, or as blocks lately took, and
+ * Waits where the API does not say for how long: about as long as a few requests take their turn, or as blocks lately took, and
  * then in steps. Most windows are of a second, and have ended when a few canaries were refused. The first long window is
  * looked after more often, since all who share it begin anew when it ends.
  */
 const BACKOFF = {
   unknownMs: 100,
-  turnMs: { min: 20, max: 500 },
-  ofBlock: 0.6,
+  turns: 3,
+  turnMs: { min: 20, max: 600 },
+  ofBlock: 0.8,
   blockMsMax: 1000,
   factor: 2,
   quick: { canaries: 2, msMax: 250 },
@@ -88,7 +89,7 @@ const SHORT_MS = 1000;
  * @param random numbers in [0, 1), so that many processes do not knock together
  */
 export function createRateController(maxRate: number | null, random: () => number): RateController {
-  const search = createRateSearch();
+  const search = createRateSearch(random);
   const concurrency = createConcurrency();
   const goodput = createGoodput();
   let nextSlotAt = Number.NEGATIVE_INFINITY;
@@ -106,7 +107,9 @@ export function createRateController(maxRate: number | null, random: () => numbe
   function firstBackoffMs(now: number): number {
     const rate = search.rate(now);
     const { min, max } = BACKOFF.turnMs;
-    const turnMs = Number.isFinite(rate) ? Math.min(max, Math.max(min, 1000 / rate)) : BACKOFF.unknownMs;
+    const turnMs = Number.isFinite(rate)
+      ? Math.min(max, Math.max(min, (1000 * BACKOFF.turns) / rate))
+      : BACKOFF.unknownMs;
     return Math.max(turnMs, Math.min(BACKOFF.blockMsMax, BACKOFF.ofBlock * lastBlockMs));
   }
 

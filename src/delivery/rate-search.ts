@@ -6,8 +6,8 @@
 //                            │     refused twice │ │  └────── refused ───────┤
 //                            ├───────────────────┘ │                         │
 //                            └─────────────────────┼─────────────────────────┘ far above what was held
-//                                 refused again    │ now and then
-//                               and again: crowded ┘
+//                                 refused again    │ when the same is taken
+//                               and again: crowded ┘ from refusal to refusal
 //
 // Opening: nothing is known, and nothing is paced. Searching: a rate between one that was taken and one that was refused is
 // on trial, nearer to the lower one, since to be refused costs more than to be slow. Where none is proven, what was
@@ -17,9 +17,7 @@
 // shares have to become equal (rate-crowd.ts).
 //
 // A bucket refuses for the time of one request, a window of a second for less than that; what refuses for longer has a long
-// window. There a rate is tried for a whole window, and what was accepted in a whole cycle is held. After the first long
-// block everyone that shares the limit climbs in the same way from the same small rate, and as the block has ended for all
-// of them at once they come to equal shares.
+// window (rate-long.ts). Here it is judged what a refusal proves; the moves that follow are in rate-course.ts.
 //
 // What it builds on: multiplicative decrease, since with that shares of several clients move towards each other (Chiu and
 // Jain, "Analysis of the Increase and Decrease Algorithms for Congestion Avoidance", 1989); gains that shrink with the root
@@ -27,22 +25,11 @@
 // and growth that accelerates beyond it (CUBIC, RFC 9438).
 
 import { type Block, createResidue } from './rate-block.ts';
+import { createCourse, type Known } from './rate-course.ts';
 import { createCrowd } from './rate-crowd.ts';
-import { createRateCycle, rampRate } from './rate-cycle.ts';
-import { holdMs, isWholeStep, nextStep, STEP, trialMs } from './rate-trial.ts';
-import {
-  acceptedIn,
-  afterLongBlock,
-  atEndOfWindow,
-  firstRange,
-  gained,
-  hasDropped,
-  isGain,
-  isLeap,
-  RATE_MIN,
-  rangeAfterDrop,
-  slipped,
-} from './rate-worth.ts';
+import { createLongWindow } from './rate-long.ts';
+import { isWholeStep, nextStep, STEP } from './rate-trial.ts';
+import { acceptedIn, firstRange, gained, hasDropped, isGain, RATE_MIN, rangeAfterDrop, slipped } from './rate-worth.ts';
 
 /** Pure: times are ticks of a clock, rates are requests per second. */
 export interface RateSearch {
@@ -60,137 +47,74 @@ export interface RateSearch {
   advised(rate: number, now: number): void;
 }
 
-/** Of a long window, where it was measured. */
-const RATE_MIN_LONG = 1 / 60;
-
-/** The interval between proven and refused is narrow enough. */
-const FOUND = 1.06;
 /** Of the way from the proven rate to the refused one, on a logarithmic scale. */
 const AFTER_REFUSAL = 0.25;
 const AFTER_TRIAL = 0.4;
-
-/** The share of the proven rate that is held. */
-const HOLD_AT = 0.985;
-/** Where a probe has gained something, and it is refused later, that counts for half a strike. */
-const GAIN_STRIKE = 0.5;
+/** The lower end is not below this share of the refused rate: others may have taken what there was. */
+const FALL = 0.25;
+/** What a refusal counts for that has another explanation: a probe had gained something, or nothing was held for a whole rest as yet. */
+const STRIKE = { gained: 0.5, unsure: 0.75 };
 /** Among others so many refusals in a row are no sign of a limit that has dropped. */
 const ROW_MAX = 3;
 /** Whoever is refused before so many requests has learnt nothing of the limit, and opens again. */
 const OPENING = { requests: 6, triesMax: 3, ms: 10_000 };
-/** Below this share of it, what was requested was not limited by the rate. */
-const LIMITED = 0.7;
-/** Whoever hears nothing for so long sends nothing, or less than it may. */
-const IDLE_MS = 5000;
 /** How far a rate may be from the advised one for the advice to be right. */
 const ADVICE_OFF = 0.15;
-/** In a long window: the share of the rate that is held below a second limit, and for how many windows refusals in a row say that it is none. */
-const LONG = { belowSecond: 0.85, rowOfCycle: 1.5 };
+/** The share of the rate that is held below a second limit. */
+const BELOW_SECOND = 0.85;
 
-type Phase = 'opening' | 'ramping' | 'searching' | 'holding' | 'probing' | 'crowded';
-
-export function createRateSearch(): RateSearch {
-  const cycle = createRateCycle();
+export function createRateSearch(random: () => number): RateSearch {
+  const known: Known = {
+    low: 0,
+    high: Number.POSITIVE_INFINITY,
+    isHighGuessed: false,
+    proven: 0,
+    sure: 0,
+    costMs: 0,
+    cycleMs: 0,
+  };
   const residue = createResidue();
   const crowd = createCrowd();
-  let phase: Phase = 'opening';
-  let rate = Number.POSITIVE_INFINITY;
-  /** The rate that is held, or the lower end of the search. */
-  let low = 0;
-  let high = Number.POSITIVE_INFINITY;
-  /** Nothing was refused at the upper end as yet. */
-  let isHighGuessed = false;
-  /** The lower end where it passed a trial; 0 where it was inferred. */
-  let proven = 0;
-  /** The rate that was held for a whole rest. */
-  let sure = 0;
-  let trial = { at: 0, accepted: 0 };
-  let step: number = STEP.first;
-  /** What a refusal costs, in milliseconds; 0 before there was one. */
-  let costMs = 0;
-  /** The window, where it is a long one; 0 where it is not. */
-  let cycleMs = 0;
+  const course = createCourse(known, crowd, random);
+  const long = createLongWindow(known, course, residue);
   let slips = 0;
   let tries = 0;
-  let rampFrom = 0;
-  /** When a request was accepted last. */
-  let takenAt = 0;
   let advice: number | null = null;
   /** A rate near the advised one was held, and one beyond it was refused. */
   let adviceHolds = false;
 
-  function rateAt(now: number): number {
-    if (phase !== 'ramping' && phase !== 'crowded') return rate;
-    // What rises with time does so only as long as it is used.
-    const at = Math.min(now, takenAt + IDLE_MS);
-    return phase === 'ramping' ? rampRate(at - rampFrom) : Math.max(RATE_MIN, crowd.rate(at));
-  }
-
-  function taken(now: number): void {
-    const idleMs = Math.max(0, now - takenAt - IDLE_MS);
-    takenAt = now;
-    rampFrom += idleMs;
-    crowd.rested(idleMs);
-  }
-
-  function begin(next: Phase, at: number, now: number): void {
-    phase = next;
-    rate = Math.max(cycleMs > 0 ? RATE_MIN_LONG : RATE_MIN, at);
-    trial = { at: now, accepted: 0 };
-  }
-
-  function hold(now: number): void {
-    step = cycleMs > 0 ? STEP.firstLong : STEP.first;
-    begin('holding', low * HOLD_AT, now);
-  }
-
-  function probe(from: number, by: number, now: number): void {
-    step = by;
-    begin('probing', from * (1 + by), now);
-  }
-
-  function seek(part: number, now: number): void {
-    if (high / low >= FOUND) begin('searching', low ** (1 - part) * high ** part, now);
-    else if (isHighGuessed) {
-      isHighGuessed = false;
-      sure = low;
-      probe(low, STEP.advised, now);
-    } else hold(now);
-  }
-
   function enterCrowd(refusedRate: number, now: number): void {
-    crowd.enter(refusedRate, now);
     residue.clear();
-    begin('crowded', refusedRate, now);
+    course.enterCrowd(refusedRate, now);
   }
 
-  /** How long the rate on trial stays so. */
-  function lengthMs(): number {
-    const isAdvised = adviceHolds && advice !== null && Math.abs(rate / advice - 1) < ADVICE_OFF;
-    const tried = { rate, costMs, cycleMs, isAdvised, isWhole: phase === 'probing' && isWholeStep(step) };
-    return phase === 'holding' ? holdMs(tried) : trialMs(tried);
+  function isAdvised(rate: number): boolean {
+    return adviceHolds && advice !== null && Math.abs(rate / advice - 1) < ADVICE_OFF;
   }
 
   /** The rate on trial was taken for as long as it had to be. */
   function pass(now: number): void {
-    switch (phase) {
+    const rate = course.rate(now);
+    const isLong = known.cycleMs > 0;
+    switch (course.phase()) {
       case 'searching':
-        low = rate;
-        proven = rate;
-        seek(AFTER_TRIAL, now);
+        known.low = rate;
+        known.proven = rate;
+        course.seek(AFTER_TRIAL, now);
         break;
       case 'holding':
         slips = 0;
         crowd.calm();
-        sure = low;
-        high = Number.POSITIVE_INFINITY;
-        probe(low, step, now);
+        known.sure = known.low;
+        known.high = Number.POSITIVE_INFINITY;
+        course.probe(known.low, course.step(), now);
         break;
       case 'probing':
-        if (cycleMs === 0 || isWholeStep(step)) {
-          low = rate;
-          proven = rate;
+        if (!isLong || isWholeStep(course.step())) {
+          known.low = rate;
+          known.proven = rate;
         }
-        probe(rate, nextStep(step, cycleMs > 0), now);
+        course.probe(rate, nextStep(course.step(), isLong), now);
         break;
       case 'opening':
       case 'ramping':
@@ -199,42 +123,13 @@ export function createRateSearch(): RateSearch {
     }
   }
 
-  function afterLong(block: Block, refusedRate: number, now: number): void {
-    const isFirst = cycleMs === 0;
-    const seen = cycle.end(block, now);
-    cycleMs = seen.cycleMs;
-    if (isFirst) {
-      phase = 'ramping';
-      rampFrom = now;
-      return;
-    }
-    if (phase === 'ramping' && block.accepted === 0) return;
-    const held = phase === 'holding' || phase === 'probing' ? Math.min(low, refusedRate) : 0;
-    low = afterLongBlock(held, seen.rate, phase === 'probing');
-    sure = low;
-    hold(now);
-  }
-
-  /** A short block of a limit with a long window: its end was met, or a second limit. */
-  function inLongWindow({ goodput, blockMs }: Block, refusedRate: number, now: number): void {
-    const present = goodput(cycleMs);
-    if (phase === 'holding' && !isLeap(low, sure) && residue.lastsMs(now) > LONG.rowOfCycle * cycleMs) {
-      // It has no long window after all.
-      cycleMs = 0;
-      enterCrowd(refusedRate, now);
-      return;
-    }
-    const passed = step === STEP.max ? refusedRate / (1 + step) : 0;
-    if (phase === 'probing') low = Math.max(low, present, passed);
-    else low = atEndOfWindow(low, sure, present, residue.count() === 0);
-    residue.add(now - blockMs);
-    hold(now);
-  }
-
   function afterShort(block: Block, refusedRate: number, now: number): void {
-    costMs = costMs === 0 ? block.blockMs : (costMs + block.blockMs) / 2;
-    if (cycleMs > 0 && phase !== 'ramping') inLongWindow(block, refusedRate, now);
-    else if (phase === 'opening' || phase === 'ramping') opened(block, refusedRate, now);
+    const { costMs, cycleMs } = known;
+    known.costMs = costMs === 0 ? block.blockMs : (costMs + block.blockMs) / 2;
+    const phase = course.phase();
+    if (cycleMs > 0 && phase !== 'ramping') {
+      if (!long.afterShort(block, refusedRate, now)) enterCrowd(refusedRate, now);
+    } else if (phase === 'opening' || phase === 'ramping') opened(block, refusedRate, now);
     else if (phase === 'searching') searched(block, refusedRate, now);
     else if (phase === 'probing') probed(block, refusedRate, now);
     else if (phase === 'holding') held(block, refusedRate, now);
@@ -246,94 +141,96 @@ export function createRateSearch(): RateSearch {
     if (isEarly && tries < OPENING.triesMax) tries += 1;
     else if (isEarly) {
       // A handful at once is too much for it: nothing is known but what it has taken so far.
-      cycleMs = 0;
-      low = Math.max(RATE_MIN, block.goodput(OPENING.ms));
-      probe(low, STEP.max, now);
-    } else if (phase === 'ramping') {
+      known.cycleMs = 0;
+      known.low = Math.max(RATE_MIN, block.goodput(OPENING.ms));
+      course.probe(known.low, STEP.max, now);
+    } else if (course.phase() === 'ramping') {
       // There is a second limit. All who share it have met it at this rate.
-      low = refusedRate * LONG.belowSecond;
-      sure = low;
-      hold(now);
+      known.low = refusedRate * BELOW_SECOND;
+      known.sure = known.low;
+      course.hold(now);
     } else {
-      ({ low, high } = firstRange(block));
-      seek(AFTER_REFUSAL, now);
+      Object.assign(known, firstRange(block));
+      course.seek(AFTER_REFUSAL, now);
     }
   }
 
   function searched(block: Block, refusedRate: number, now: number): void {
     const soon = residue.isSoon(block);
-    high = Math.min(refusedRate, high);
-    isHighGuessed = false;
-    if (proven >= high * 0.98 || (soon && proven > high * 0.9)) {
-      proven = 0;
+    known.high = Math.min(refusedRate, known.high);
+    known.isHighGuessed = false;
+    if (known.proven >= known.high * 0.98 || (soon && known.proven > known.high * 0.9)) {
+      known.proven = 0;
       crowd.strike();
     }
     if (crowd.isSeen()) {
       enterCrowd(refusedRate, now);
       return;
     }
-    low = Math.max(RATE_MIN / 2, proven, Math.min(acceptedIn(block), high * 0.97));
-    seek(AFTER_REFUSAL, now);
+    known.low = Math.max(RATE_MIN / 2, known.proven, FALL * known.high, Math.min(acceptedIn(block), known.high * 0.97));
+    course.seek(AFTER_REFUSAL, now);
   }
 
   function probed(block: Block, refusedRate: number, now: number): void {
     const soon = residue.isSoon(block);
-    if (sure === 0 && soon && residue.count() < OPENING.triesMax) {
+    if (known.sure === 0 && soon && residue.count() < OPENING.triesMax) {
       // It began with the advice, and what went out before that may be in the way.
       residue.add(now - block.blockMs);
-      begin('probing', rate, now);
+      course.again(now);
       return;
     }
-    high = refusedRate;
-    if (sure === 0) {
-      low = Math.max(RATE_MIN / 2, proven, Math.min(acceptedIn(block), high * 0.9));
-      seek(AFTER_REFUSAL, now);
+    known.high = refusedRate;
+    if (known.sure === 0) {
+      known.low = Math.max(RATE_MIN / 2, known.proven, Math.min(acceptedIn(block), known.high * 0.9));
+      course.seek(AFTER_REFUSAL, now);
       return;
     }
     adviceHolds = true;
+    const step = course.step();
     if (step > STEP.news) {
-      low /= 1 + step / STEP.factor;
-      proven = low;
-      seek(AFTER_REFUSAL, now);
+      known.low /= 1 + step / STEP.factor;
+      known.proven = known.low;
+      course.seek(AFTER_REFUSAL, now);
       return;
     }
-    low = gained(low, sure);
-    hold(now);
+    known.low = gained(known.low, known.sure);
+    course.hold(now);
   }
 
   function held(block: Block, refusedRate: number, now: number): void {
     const soon = residue.isSoon(block);
     if (soon && residue.count() === 0) {
       residue.add(now - block.blockMs);
-      begin('holding', rate, now);
+      course.again(now);
     } else if (soon && hasDropped(refusedRate, residue.rate(now))) drop(refusedRate, now);
     else slip(refusedRate, now);
   }
 
-  /** Refused at a rate that was held: it was too high by a little, or others are there. */
+  /** Refused at a rate that was held: it was too known.high by a little, or others are there. */
   function slip(refusedRate: number, now: number): void {
     residue.clear();
-    const givesBack = isGain(low, sure) && crowd.strikes() < 1;
-    crowd.strike(givesBack ? GAIN_STRIKE : 1);
+    const givesBack = isGain(known.low, known.sure) && crowd.strikes() < 1;
+    crowd.strike(givesBack ? STRIKE.gained : known.sure === 0 ? STRIKE.unsure : 1);
     if (crowd.isSeen()) {
       enterCrowd(refusedRate, now);
       return;
     }
-    if (givesBack) low = sure;
+    if (givesBack) known.low = known.sure;
     else {
-      low = slipped(low, slips);
+      known.low = slipped(known.low, slips);
       slips += 1;
     }
-    hold(now);
+    course.hold(now);
   }
 
   /** Refused again and again, far below what was held: the limit is another one. */
   function drop(refusedRate: number, now: number): void {
-    proven = 0;
-    ({ low, high } = rangeAfterDrop(refusedRate, residue.rate(now)));
-    isHighGuessed = true;
+    known.proven = 0;
+    Object.assign(known, rangeAfterDrop(refusedRate, residue.rate(now)));
+    known.isHighGuessed = true;
     residue.clear();
-    seek(AFTER_REFUSAL, now);
+    crowd.forget();
+    course.seek(AFTER_REFUSAL, now);
   }
 
   function amongOthers(block: Block, refusedRate: number, now: number): void {
@@ -348,60 +245,49 @@ export function createRateSearch(): RateSearch {
       drop(refusedRate, now);
       return;
     }
-    const isOver = crowd.giveUp(refusedRate, now);
-    low = crowd.rate(now);
-    sure = low;
-    if (isOver === null) return;
+    const still = crowd.giveUp(refusedRate, block, now);
+    known.low = still ?? crowd.rate(now);
+    known.sure = known.low;
+    if (still === null) return;
     slips = 0;
-    hold(now);
+    course.hold(now);
   }
 
   return {
-    rate: rateAt,
-    hasLongWindow: () => cycleMs > 0,
+    rate: (now) => course.rate(now),
+    hasLongWindow: () => known.cycleMs > 0,
 
     accepted(sentAt, now, isOpen) {
-      taken(now);
-      cycle.accepted(sentAt);
+      course.used(now);
+      long.accepted(sentAt);
       residue.accepted(now, isOpen);
-      if (phase === 'crowded' && crowd.hasOutgrown(now)) {
-        low = crowd.rate(now);
-        sure = low;
-        probe(low, STEP.first, now);
-      }
-      if (!isOpen || sentAt < trial.at || phase === 'opening' || phase === 'ramping' || phase === 'crowded') return;
-      trial.accepted += 1;
-      const ms = now - trial.at;
-      if (ms < lengthMs()) return;
-      if (trial.accepted < (LIMITED * rate * ms) / 1000) trial = { at: now, accepted: 0 };
-      else pass(now);
+      if (isOpen && course.tried(sentAt, isAdvised(course.rate(now)), now)) pass(now);
     },
 
-    paused(now) {
-      cycle.restart(now);
-    },
+    paused: (now) => long.paused(now),
 
     reopened(block, now) {
-      const refusedRate = rateAt(now - block.blockMs);
+      const refusedRate = course.rate(now - block.blockMs);
       residue.reopened(now);
-      if (block.isLong) afterLong(block, refusedRate, now);
+      if (block.isLong) long.afterLong(block, refusedRate, now);
       else afterShort(block, refusedRate, now);
     },
 
     advised(next, now) {
       const before = advice;
+      const phase = course.phase();
       advice = next;
       if (before !== null && phase !== 'opening' && phase !== 'ramping') {
         // However many share the limit and whatever was wrong with the advice: it has changed by this much.
-        low = Math.max(RATE_MIN, (phase === 'crowded' ? crowd.rate(now) : low) * (next / before));
-      } else if (phase === 'opening') low = Math.max(RATE_MIN, next);
+        known.low = Math.max(RATE_MIN, (phase === 'crowded' ? crowd.rate(now) : known.low) * (next / before));
+      } else if (phase === 'opening') known.low = Math.max(RATE_MIN, next);
       else return;
-      high = Number.POSITIVE_INFINITY;
-      step = before === null ? STEP.advised : STEP.first;
-      sure = before === null ? 0 : low;
-      proven = 0;
+      known.high = Number.POSITIVE_INFINITY;
+      known.sure = 0;
+      known.proven = 0;
+      crowd.forget();
       adviceHolds = false;
-      begin('probing', low, now);
+      course.expect(known.low, before === null ? STEP.advised : STEP.first, now);
     },
   };
 }

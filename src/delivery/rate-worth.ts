@@ -5,7 +5,7 @@ import type { Block } from './rate-block.ts';
 export const RATE_MIN = 0.2;
 
 /** What is gained by a probe that is refused at once: a share that shrinks with the root of the rate. */
-const GAIN = { perRoot: 0.05, max: 0.1, undone: 1.15 };
+const GAIN = { perRoot: 0.03, max: 0.1, undone: 1.15 };
 const SLIP = { first: 0.02, max: 0.15 };
 /** Less than this share of the rate was taken lately: the limit is far lower. */
 const DROPPED = { below: 0.3, least: 0.1, margin: 0.85, most: 0.8 };

@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import type { Block } from '../../src/delivery/rate-block.ts';
 import { createCrowd } from '../../src/delivery/rate-crowd.ts';
+
+/** A block after so long, in which so many were accepted in each second. */
+const block = (openMs: number, rate: number): Block => ({
+  openMs,
+  accepted: (openMs * rate) / 1000,
+  blockMs: 0,
+  isLong: false,
+  peak: rate,
+  goodput: () => rate,
+});
 
 /** Shares of a limit after so many refusals; each strikes whoever sends most, or the next one as often as its share says. */
 function shares(rates: readonly number[], refusals: number): number[] {
@@ -11,7 +22,7 @@ function shares(rates: readonly number[], refusals: number): number[] {
   });
   const debts = rates.map(() => 0);
   let now = 0;
-  for (let refusal = 0; refusal < refusals; ) {
+  for (let refusal = 0; refusal < refusals && now < 10_000_000; ) {
     now += 100;
     const present = crowds.map((crowd) => crowd.rate(now));
     const sum = present.reduce((total, one) => total + one, 0);
@@ -20,7 +31,7 @@ function shares(rates: readonly number[], refusals: number): number[] {
     for (const [index, one] of present.entries()) debts[index] = (debts[index] ?? 0) + one / sum;
     const hit = debts.indexOf(Math.max(...debts));
     debts[hit] = (debts[hit] ?? 0) - 1;
-    crowds[hit]?.giveUp(present[hit] ?? 0, now);
+    crowds[hit]?.giveUp(present[hit] ?? 0, block(100, 1), now);
   }
   return crowds.map((crowd) => crowd.rate(now));
 }
@@ -43,24 +54,36 @@ describe('among others', () => {
     expect(crowd.isSeen()).toBe(true);
   });
 
-  it('gains nothing by a rest, and has outgrown its last refusal once nobody refuses half as much again', () => {
+  it('gains nothing by a rest, and rises faster and faster where nobody refuses', () => {
     const crowd = createCrowd();
     crowd.enter(100, 0);
     expect(crowd.rate(0)).toBe(85);
     crowd.rested(60_000);
     expect(crowd.rate(60_000)).toBe(85);
-    expect(crowd.hasOutgrown(100_000)).toBe(false);
-    expect(crowd.hasOutgrown(300_000)).toBe(true);
+    const rates = [60, 75, 90, 105].map((second) => crowd.rate(second * 1000));
+    const gains = rates.slice(1).map((rate, index) => rate - (rates[index] ?? 0));
+    expect(gains).toEqual(gains.toSorted((a, b) => a - b));
+    expect(crowd.rate(105_000)).toBeGreaterThan(850);
   });
 
-  it('looks after some refusals whether the others are gone, and more rarely where they were not', () => {
+  it('is over when turns in a row have brought the same, and takes longer to be so where others were there after all', () => {
     const crowd = createCrowd();
     const turns = (): number => {
       crowd.enter(10, 0);
-      let count = 1;
-      while (crowd.giveUp(10, count) === null) count += 1;
-      return count;
+      for (let count = 1; count <= 100; count += 1) {
+        if (crowd.giveUp(10, block(15_000, 9.3), count * 15_000) !== null) return count;
+      }
+      return Number.POSITIVE_INFINITY;
     };
-    expect([turns(), turns(), turns(), turns()]).toEqual([16, 32, 64, 64]);
+    expect([turns(), turns(), turns(), turns(), turns()]).toEqual([4, 8, 16, 32, 32]);
+  });
+
+  it('goes on where turns differ in what they bring', () => {
+    const crowd = createCrowd();
+    crowd.enter(10, 0);
+    const over = Array.from({ length: 50 }, (_, turn) =>
+      crowd.giveUp(10, block(15_000, turn % 3 === 0 ? 7 : 9), turn * 15_000),
+    );
+    expect(over.every((one) => one === null)).toBe(true);
   });
 });

@@ -1,0 +1,69 @@
+// What refusals prove where the limit has a window of many seconds: what was accepted in a whole cycle is held. After the
+// first long block everyone that shares the limit climbs in the same way from the same small rate, and as the block has ended
+// for all of them at once they come to equal shares. A window that slides then gives back what it took in the shape of that
+// climb, so that whoever is refused again at once comes up no faster.
+
+import type { Block, Residue } from './rate-block.ts';
+import type { Course, Known } from './rate-course.ts';
+import { createRateCycle } from './rate-cycle.ts';
+import { STEP } from './rate-trial.ts';
+import { acceptedIn, afterLongBlock, atEndOfWindow, isLeap } from './rate-worth.ts';
+
+/** Pure: times are ticks of a clock, rates are requests per second. */
+export interface LongWindow {
+  accepted(sentAt: number): void;
+  /** Nothing was heard for a while, and not because of a block. */
+  paused(now: number): void;
+  afterLong(block: Block, refusedRate: number, now: number): void;
+  /** A short block: the end of the window was met, or a second limit. @returns false where it has no long window after all */
+  afterShort(block: Block, refusedRate: number, now: number): boolean;
+}
+
+/** For how many windows refusals in a row say that there is none. */
+const ROW_OF_CYCLE = 1.5;
+/** A rate below this share of the one that is held was refused while the window refills. */
+const REFILLED = 0.9;
+
+export function createLongWindow(known: Known, course: Course, residue: Residue): LongWindow {
+  const cycle = createRateCycle();
+  return {
+    accepted: (sentAt) => cycle.accepted(sentAt),
+    paused: (now) => cycle.restart(now),
+
+    afterLong(block, refusedRate, now) {
+      const isFirst = known.cycleMs === 0;
+      const phase = course.phase();
+      const seen = cycle.end(block, now);
+      known.cycleMs = seen.cycleMs;
+      if (isFirst) {
+        course.ramp(now);
+        return;
+      }
+      if (phase === 'ramping' && block.accepted === 0) return;
+      const held = phase === 'holding' || phase === 'probing' ? Math.min(known.low, refusedRate) : 0;
+      known.low = afterLongBlock(held, seen.rate, phase === 'probing');
+      known.sure = known.low;
+      course.hold(now);
+    },
+
+    afterShort(block, refusedRate, now) {
+      const { low, sure, cycleMs } = known;
+      const present = block.goodput(cycleMs);
+      const phase = course.phase();
+      if (phase === 'holding' && !isLeap(low, sure) && residue.lastsMs(now) > ROW_OF_CYCLE * cycleMs) {
+        known.cycleMs = 0;
+        return false;
+      }
+      const isAgain = residue.count() > 0;
+      const isRefilling = refusedRate < REFILLED * low;
+      const step = course.step();
+      const passed = step === STEP.max ? refusedRate / (1 + step) : 0;
+      if (phase === 'probing') known.low = Math.max(low, present, passed);
+      else if (!isRefilling) known.low = atEndOfWindow(low, sure, present, !isAgain);
+      residue.add(now - block.blockMs);
+      if ((isAgain || isRefilling) && !isLeap(known.low, sure)) course.refill(Math.max(1, acceptedIn(block)), now);
+      else course.hold(now);
+      return true;
+    },
+  };
+}
