@@ -20,7 +20,8 @@ export interface Concurrency {
   restart(): void;
 }
 
-const MAX = 256;
+/** As many connections as are opened. */
+const MAX = 64;
 const MIN = 4;
 const ROOM = 2.5;
 const SLICE_MS = 50;
