@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { createCourse, type Known } from '../../src/delivery/rate-course.ts';
+import { createCrowd } from '../../src/delivery/rate-crowd.ts';
+
+const KNOWN: Known = {
+  low: 100,
+  high: 110,
+  isHighGuessed: false,
+  proven: 100,
+  sure: 100,
+  costMs: 1000,
+  cycleMs: 0,
+};
+
+/** When a rate of 100 per second that is held has been held for as long as it has to be, in milliseconds. */
+function restMs(random: () => number): number {
+  const course = createCourse({ ...KNOWN }, createCrowd(), random);
+  course.hold(0);
+  for (let now = 10; now < 600_000; now += 10) {
+    course.used(now);
+    if (course.tried(now, false, now)) return now;
+  }
+  return Number.NaN;
+}
+
+describe('the course of the search for a rate', () => {
+  it('has each rest in a short window last another time, so that those who were stopped together do not probe together', () => {
+    const [short, middle, long] = [0, 0.5, 1].map((number) => restMs(() => number));
+    expect(short).toBeLessThan(0.8 * (middle ?? 0));
+    expect(long).toBeGreaterThan(1.2 * (middle ?? 0));
+  });
+
+  it('comes back to the rate that is held no faster than a window gives back what was sent as it filled', () => {
+    const course = createCourse({ ...KNOWN, cycleMs: 60_000 }, createCrowd(), () => 0.5);
+    course.refill(10, 0);
+    expect(course.phase()).toBe('holding');
+    expect(course.rate(0)).toBeCloseTo(10);
+    expect(course.rate(6000)).toBeCloseTo(10 * Math.E);
+    const held = course.rate(600_000);
+    expect(held).toBeGreaterThan(95);
+    expect(held).toBeLessThanOrEqual(100);
+  });
+
+  it('holds a refilling window at what it came to only until it goes on', () => {
+    const course = createCourse({ ...KNOWN, cycleMs: 60_000 }, createCrowd(), () => 0.5);
+    course.refill(10, 0);
+    course.probe(100, 0.1, 1000);
+    expect(course.rate(1000)).toBeCloseTo(110);
+  });
+});
