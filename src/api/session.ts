@@ -71,7 +71,7 @@ export interface Question {
   signal: AbortSignal | undefined;
 }
 
-const CONNECTIONS = 64;
+const CONNECTIONS = 256;
 /** Answers to single writes are small; listings have the profile's own bound. */
 const WRITE_ANSWER_BYTES_MAX = 1_048_576;
 

@@ -49,6 +49,8 @@ export interface RuntimeOptions {
   version: string;
   /** For tests, which cannot wait half a minute for a worker to count as dead. */
   queueTiming?: StallTiming | undefined;
+  /** How many requests may be under way at once, to compare with others that have as many. */
+  requestsMax?: number | undefined;
   /** Numbers in [0, 1). */
   random?: () => number;
 }
@@ -96,7 +98,7 @@ export interface Runtime {
 }
 
 /** How many doorbells are heard at once, and how many requests are under way at once. */
-const CONCURRENCY = { bells: 8, requests: 64 };
+const CONCURRENCY = { bells: 8, requests: 256 };
 
 /**
  * Opens ledger, queue and API client for one process. Nothing is sent and no queue is opened before there is work.
@@ -104,7 +106,8 @@ const CONCURRENCY = { bells: 8, requests: 64 };
  * @throws Fault when the ledger is held, the config's mappings are wrong, or the queue is out of reach
  */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { config, command, secrets, clock, log, version, queueTiming, random = Math.random } = options;
+  const { config, command, secrets, clock, log, version, queueTiming } = options;
+  const { requestsMax = CONCURRENCY.requests, random = Math.random } = options;
   const { profile } = config;
   const bus = createEventBus();
   const { emit } = bus;
@@ -139,7 +142,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const breaker = createBreaker(random);
     const retries = createRetryBudget();
     const ping = createPing({ target, gate, emit });
-    const pacer = createPacer({ controller, breaker, ping, concurrency: CONCURRENCY.requests, clock });
+    const pacer = createPacer({ controller, breaker, ping, concurrency: requestsMax, clock });
     const held = () => heldBy(gate.refused().keys(), profile);
     const feeder = createFeeder({ ledger, queues, held });
     const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit };

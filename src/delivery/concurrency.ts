@@ -20,8 +20,8 @@ export interface Concurrency {
   restart(): void;
 }
 
-/** As many connections as are opened. */
-const MAX = 64;
+/** As many connections as are opened at most. */
+const MAX = 256;
 const MIN = 4;
 const ROOM = 2.5;
 const SLICE_MS = 50;

@@ -11,7 +11,7 @@ import { table, writeBetween } from './support/document.ts';
 import { machine } from './support/machine.ts';
 import { compete, median, startRedis, startServer, writeCsv } from './support/measure.ts';
 
-/** As many as dpp-sync opens at most. */
+/** The same for all; dpp-sync by itself opens as many as latency needs, and 256 at most. */
 const CONNECTIONS = 64;
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const ASKED = { counts: process.env['BENCH_COUNTS'], latencies: process.env['BENCH_LATENCIES'] };

@@ -18,7 +18,7 @@ const PROFILES = join(import.meta.dirname, '../../../config/profiles');
 // As the bin does.
 keepHeapLean();
 
-await compete(async ({ baseUrl, csv, folder, redisUrl }) => {
+await compete(async ({ baseUrl, csv, folder, connections, redisUrl }) => {
   const file = join(folder, 'dpp-sync.yaml');
   const source = {
     id: 'erp',
@@ -48,6 +48,8 @@ await compete(async ({ baseUrl, csv, folder, redisUrl }) => {
     clock: systemClock,
     log,
     version: '0.0.0',
+    // None where there is a limit to be learnt.
+    requestsMax: connections === 0 ? undefined : connections,
   };
   const runtime = await openRuntime(options);
   // To open the embedded queue takes seconds, whatever is to be done; a first doorbell would open it.
