@@ -65,7 +65,8 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
     waiting = waiting.slice(GROUP_MAX);
     underWay = store(group).finally(() => {
       underWay = null;
-      if (waiting.length > 0) schedule();
+      // Whoever closes stores the rest itself: a group beside that would be on its way when the files are closed.
+      if (waiting.length > 0 && !closed) schedule();
     });
   }
 

@@ -124,6 +124,25 @@ describe('the group commit', () => {
     await commit.close();
   });
 
+  it('has nothing on its way any more once it is closed', async () => {
+    const { commit, syncs, marks, write, stored } = slowDisk();
+    const writes = [write('under way')];
+    await turn();
+    writes.push(write('waiting'));
+    const closed = commit.close();
+    syncs[0]?.resolve();
+    await turn();
+    syncs[1]?.resolve();
+    await closed;
+    await Promise.all(writes);
+    await turn();
+    expect({ stored: stored(), syncs: syncs.length, marks }).toEqual({
+      stored: ['under way', 'waiting'],
+      syncs: 2,
+      marks: [1, 2],
+    });
+  });
+
   it('undoes a write that throws and stores those beside it', async () => {
     const { commit, syncs, write, stored } = slowDisk();
     const beside = [write('before'), write('after')];
