@@ -1,4 +1,4 @@
-import type { DeliveryState, Operation } from '../domain/delivery.ts';
+import { type DeliveryState, URGENT_OPERATIONS } from '../domain/delivery.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedDelivery, ClaimedImport } from '../domain/ports/claim.ts';
@@ -215,7 +215,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         return ledger.isDue(deliveryId);
       };
       const deniedAt = gate.isTried(scope) ? null : (await ledger.denialsOf(deliveryId)).at;
-      const urgent = isByHand(operation);
+      const urgent = URGENT_OPERATIONS.includes(operation);
       const go = (out: () => void) => {
         asked = gate.questions(scope).asked;
         return pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted, urgent });
@@ -232,12 +232,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 function isScopeDenied(outcome: Outcome): boolean {
   return outcome.kind === 'denied' && outcome.by === 'scope';
 }
-/**
- * Publishing and withdrawing, since somebody may be waiting for it. Where the policy does it by itself, it goes before the
- * bulk as well: there is never more of it than of what was delivered before.
- */
-const isByHand = (operation: Operation): boolean =>
-  operation === 'passport.publish' || operation === 'passport.unpublish';
 
 function notBefore(turnAt: number, verdict: Verdict): Verdict {
   return verdict.kind === 'retry' ? { ...verdict, dueAt: Math.max(verdict.dueAt, turnAt) } : verdict;

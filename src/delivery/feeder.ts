@@ -1,4 +1,4 @@
-import type { Operation } from '../domain/delivery.ts';
+import { type Operation, URGENT_OPERATIONS } from '../domain/delivery.ts';
 import type { DueDelivery, Held } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Doorbell, Queues } from '../domain/ports/queues.ts';
@@ -10,6 +10,9 @@ const BELL_SIZE = 100;
 /** The queue is topped up once it has room for so many, so that doorbells are full while there is much to do. */
 const ROOM_MIN = 500;
 
+/** So many urgent deliveries are under way at once without a doorbell. */
+const URGENT_MAX = 64;
+
 /**
  * Keeps the `deliver` queue topped up from the ledger. What it knows of the queue it keeps in memory only: after a restart
  * it rings everything anew, and a doorbell that comes twice finds nothing to claim.
@@ -17,6 +20,11 @@ const ROOM_MIN = 500;
 export interface Feeder {
   /** Rings for due deliveries until the queue is full or nothing is left. Gives the number of deliveries it rang for. */
   fill(): Promise<number>;
+  /**
+   * Urgent deliveries that are due, to be attempted at once: a doorbell would be heard after all that were rung before, which
+   * may be thousands at a few per second.
+   */
+  urgent(): Promise<number[]>;
   /**
    * The doorbell of this delivery was heard, and an attempt is under way. Gives what it is to do; null where nothing was rung
    * for it that is still awaited: it is rung for anew where it is due.
@@ -41,6 +49,7 @@ export function createFeeder(options: {
   const { ledger, queues, held } = options;
   const rung = new Map<number, Operation>();
   const inHand = new Set<number>();
+  const urgent = new Set<number>();
   const outstanding = (): number => rung.size + inHand.size;
   let afterId = 0;
 
@@ -74,6 +83,18 @@ export function createFeeder(options: {
       }
       return count;
     },
+    async urgent() {
+      const room = URGENT_MAX - urgent.size;
+      if (room <= 0) return [];
+      const asked = { afterId: 0, limit: 2 * URGENT_MAX, held: held(), operations: URGENT_OPERATIONS };
+      const due = await ledger.dueDeliveries(asked);
+      const fresh = due.filter(({ id }) => !inHand.has(id)).slice(0, room);
+      for (const { id, operation } of fresh) {
+        rung.set(id, operation);
+        urgent.add(id);
+      }
+      return fresh.map(({ id }) => id);
+    },
     heard(deliveryId) {
       const operation = rung.get(deliveryId) ?? null;
       rung.delete(deliveryId);
@@ -84,6 +105,7 @@ export function createFeeder(options: {
       for (const id of deliveryIds) {
         rung.delete(id);
         inHand.delete(id);
+        urgent.delete(id);
       }
     },
     outstanding,

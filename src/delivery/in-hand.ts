@@ -10,6 +10,8 @@ export interface InHand {
    * @returns how many were begun
    */
   take(deliveryIds: readonly number[], abort: AbortSignal): Promise<number>;
+  /** Begins an attempt at once, whether or not there is room, unless it is in hand already. */
+  begin(deliveryId: number): void;
   count(): number;
   /** Resolves once none is left. */
   ended(): Promise<void>;
@@ -38,14 +40,21 @@ export function createInHand(options: {
     }
   }
 
+  function begin(id: number): void {
+    running.set(id, run(id));
+  }
+
   return {
+    begin(id) {
+      if (!running.has(id)) begin(id);
+    },
     async take(deliveryIds, abort) {
       let begun = 0;
       for (const id of deliveryIds) {
         while (running.size >= countMax && !abort.aborted) await room.promise;
         if (abort.aborted) break;
         if (running.has(id)) continue;
-        running.set(id, run(id));
+        begin(id);
         begun += 1;
       }
       return begun;

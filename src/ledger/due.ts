@@ -1,10 +1,11 @@
 import { OPERATIONS, type Operation, type Reason } from '../domain/delivery.ts';
 import type { Denials, DueDelivery, Held, LeftAway } from '../domain/ports/due.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 
 /** What can go on by itself, now or later. Each function is one read. */
 export interface Due {
-  list(request: { afterId: number; limit: number; held?: Held }): DueDelivery[];
+  list(request: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[];
   nextAt(request?: { after?: number; held?: Held }): number | null;
   leftAway(request: { before: number; held?: Held }): LeftAway | null;
   isDue(deliveryId: number): boolean;
@@ -86,9 +87,10 @@ export function createDue({ db, clock }: LedgerContext): Due {
   });
 
   return {
-    list({ afterId, limit, held = NOTHING_HELD }) {
+    list({ afterId, limit, held = NOTHING_HELD, operations = OPERATIONS }) {
       const now = clock.now();
-      const found = free(held).flatMap((operation) => sql.due.all(operation, afterId, now, limit));
+      const asked = free(held).filter((operation) => operations.includes(operation));
+      const found = asked.flatMap((operation) => sql.due.all(operation, afterId, now, limit));
       return found.toSorted((a, b) => a.id - b.id).slice(0, limit);
     },
 

@@ -44,7 +44,10 @@ function toldIn(event: DiskEvent): Told[] {
     .map((line) => JSON.parse(line) as Told);
 }
 
-/** Which of the verdicts a ledger does not know, and what SQLite says of the file. */
+/**
+ * Which of the verdicts a ledger does not know, and what SQLite says of the file. Of each item the last one counts, and what was
+ * to be sent again may be on its way.
+ */
 function lookInto(file: string, told: readonly Told[]): { integrity: unknown; lost: Told[] } {
   if (!existsSync(file)) return { integrity: 'ok', lost: [...told] };
   const db = new Database(file);
@@ -54,11 +57,12 @@ function lookInto(file: string, told: readonly Told[]): { integrity: unknown; lo
     const find = db
       .prepare<[string, string, string, string], number>(
         `SELECT 1 FROM deliveries d JOIN items i ON i.id = d.item_id
-         WHERE i.kind = ? AND i.key = ? AND d.operation = ? AND d.state = ?`,
+         WHERE i.kind = ? AND i.key = ? AND d.operation = ? AND iif(d.state = 'sending', 'due', d.state) = ?`,
       )
       .pluck();
+    const last = new Map(told.map((one) => [`${one.kind} ${one.key} ${one.operation}`, one]));
     const isLost = ({ kind, key, operation, state }: Told) => find.get(kind, key, operation, state) === undefined;
-    return { integrity, lost: told.filter(isLost) };
+    return { integrity, lost: [...last.values()].filter(isLost) };
   } finally {
     db.close();
   }
