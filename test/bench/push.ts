@@ -102,7 +102,6 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-holdAgainstBudget('push', ratios);
-if (ASKED.counts === undefined && ASKED.latencies === undefined) {
-  writeBetween('bench:push', [`${machine()}.`, ...texts].join('\n\n'));
-}
+const isWhole = ASKED.counts === undefined && ASKED.latencies === undefined;
+holdAgainstBudget('push', ratios, { isWhole });
+if (isWhole) writeBetween('bench:push', [`${machine()}.`, ...texts].join('\n\n'));
