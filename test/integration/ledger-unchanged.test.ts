@@ -212,7 +212,7 @@ describe('pages at random', () => {
     };
     /** A row as it was, now and then at another place or with another content. */
     const drawn = (id: string): Row => {
-      if (upTo(40) === 0) lines.set(id, upTo(24));
+      if (upTo(10) === 0) lines.set(id, upTo(24));
       return row(id, upTo(100) === 0 ? { name: upTo(1000) } : {}, lines.get(id));
     };
     /** The rows in their order, now and then without one of them, or any rows, perhaps repeated. */
@@ -232,7 +232,7 @@ describe('pages at random', () => {
       await mapRows(ledger, map);
     }
     let passed = 0;
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < 30; round += 1) {
       const [run, other] = [await laterRun(), await laterRun(stagingAll)];
       for (let at = 0; at < ids.length; at += 4) {
         const records = page(at);
