@@ -11,7 +11,7 @@ import { type IncomingRecord, recordKey } from '../domain/record.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJsonOrNull } from './context.ts';
 import { guardAgainst } from './missing-guard.ts';
-import { createPassOver } from './pass-over.ts';
+import { createPassOver, type PassOver } from './pass-over.ts';
 import { type PendingRow, pendingRecord } from './pending-record.ts';
 import type { Restored } from './restored.ts';
 import { createRunAccounts } from './run-accounts.ts';
@@ -28,11 +28,7 @@ interface KnownRecord {
 /** The way of records into the ledger. Each function is the body of one transaction. */
 export interface Intake {
   startRun(start: RunStart): StartedRun;
-  /**
-   * The ids of a page's records where none of them is new, changed, or on its way through the mapping; null otherwise. A
-   * read: nothing is written, and nothing counted.
-   */
-  passOver(page: PageToStage): readonly number[] | null;
+  passOver(page: PageToStage): ReturnType<PassOver>;
   /** Leaves `seen` as it is: the page's records, which it gives by id, belong there once they are durable. */
   stagePage(page: PageToStage): { changed: number; ids: Iterable<number> };
   endStream(end: StreamEnd): { missing: number; guarded: string | null };

@@ -8,16 +8,16 @@ export interface PageToPassOver extends Pick<PageToStage, 'records' | 'seen'> {
 }
 
 /**
- * The ids of a page's records where none of them is new, changed, or on its way through the mapping; null otherwise. A read:
- * nothing is written, and nothing counted.
+ * The ids of a page's records where none of them is new, changed, or on its way through the mapping, and none in quarantine
+ * has moved; null otherwise. A read: nothing is written, and nothing counted.
  */
 export type PassOver = (page: PageToPassOver) => readonly number[] | null;
 
 /** Stands between two records of a text. It cannot be typed into an ERP field; a key that has it is looked up by itself. */
 const BETWEEN = '\u001e';
 
-// Of a record in quarantine the place is kept true, so that it is never passed over.
-const IS_SETTLED = "(state = 'mapped' OR state = 'excluded')";
+/** The record has been through the mapping: it is neither pending nor stale. */
+const IS_THROUGH = "(state = 'mapped' OR state = 'excluded' OR state = 'quarantined')";
 
 interface Stretch {
   n: number;
@@ -26,17 +26,26 @@ interface Stretch {
   text: string;
 }
 
+/** A place is JSON, as it is stored. */
+interface Placed {
+  id: number;
+  place: string;
+}
+
 /**
  * A source mostly gives its rows in the order in which the ledger stored them. So the records after those of the last page
  * that was passed over are read at once, as one text, and compared with the page; that takes a fifth of what it takes to look
  * for each row. Where they differ in anything, each row is looked for.
+ *
+ * The place of a record in quarantine is kept true, since people look at it there. So the places of those records, and of no
+ * others, are compared as well: a page in which one of them has moved is not passed over.
  */
 export function createPassOver(db: Sqlite): PassOver {
   const sql = {
     // The window bounds the walk where many records of other streams, or missing ones, follow.
     stretch: db.prepare<[number, number, number, number], Stretch>(
       `SELECT count(*) AS n, min(id) AS firstId, max(id) AS lastId,
-         group_concat(iif(${IS_SETTLED}, hash, '') || key, '${BETWEEN}') AS text
+         group_concat(iif(${IS_THROUGH}, hash, '') || key, '${BETWEEN}') AS text
        FROM (SELECT id, state, hash, key FROM records
              WHERE id > +? AND id <= +? AND +stream_id = +? AND missing_since IS NULL ORDER BY id LIMIT +?)`,
     ),
@@ -46,12 +55,14 @@ export function createPassOver(db: Sqlite): PassOver {
          WHERE id >= +? AND id <= +? AND +stream_id = +? AND missing_since IS NULL ORDER BY id`,
       )
       .pluck(),
-    unchanged: db
-      .prepare<[number, string, string], number>(
-        `SELECT id FROM records WHERE stream_id = +? AND key = +? AND hash = +?
-         AND ${IS_SETTLED} AND missing_since IS NULL`,
-      )
-      .pluck(),
+    quarantinedInStretch: db.prepare<[number, number, number], Placed>(
+      `SELECT id, place FROM records
+       WHERE stream_id = +? AND state = 'quarantined' AND id >= +? AND id <= +? AND missing_since IS NULL ORDER BY id`,
+    ),
+    unchanged: db.prepare<[number, string, string], { id: number; placeToKeep: string | null }>(
+      `SELECT id, iif(state = 'quarantined', place, NULL) AS placeToKeep FROM records
+       WHERE stream_id = +? AND key = +? AND hash = +? AND ${IS_THROUGH} AND missing_since IS NULL`,
+    ),
   };
   /** By stream, the last record of the page that was passed over last. A hint and no more: what follows it is compared. */
   const lastIds = new Map<number, number>();
@@ -65,17 +76,18 @@ export function createPassOver(db: Sqlite): PassOver {
     const ids = isGapless
       ? Array.from({ length: n }, (_, at) => firstId + at)
       : sql.idsOfStretch.all(firstId, lastId, streamId);
-    return ids.some((id) => seen.has(id)) ? null : ids;
+    if (ids.some((id) => seen.has(id))) return null;
+    return areInPlace(sql.quarantinedInStretch.all(streamId, firstId, lastId), records, ids) ? ids : null;
   }
 
   function oneByOne({ streamId, records, seen }: PageToPassOver): readonly number[] | null {
     const ids = new Set<number>();
-    const isPassed = ({ identity, hash }: IncomingRecord): boolean => {
-      const id = sql.unchanged.get(streamId, recordKey(identity, 1), hash);
+    const isPassed = ({ identity, hash, place }: IncomingRecord): boolean => {
+      const stored = sql.unchanged.get(streamId, recordKey(identity, 1), hash);
       // A row that is repeated is told from the first one by what was seen before.
-      if (id === undefined || ids.has(id) || seen.has(id)) return false;
-      ids.add(id);
-      return true;
+      if (!stored || ids.has(stored.id) || seen.has(stored.id)) return false;
+      ids.add(stored.id);
+      return stored.placeToKeep === null || stored.placeToKeep === JSON.stringify(place);
     };
     return records.every(isPassed) ? [...ids] : null;
   }
@@ -88,6 +100,15 @@ export function createPassOver(db: Sqlite): PassOver {
     if (lastId === undefined) lastIds.delete(page.streamId);
     else lastIds.set(page.streamId, lastId);
     return ids;
+  });
+}
+
+/** Whether each of the stored records has the place of the row that it is. Both they and the ids of the rows ascend. */
+function areInPlace(stored: readonly Placed[], rows: readonly IncomingRecord[], ids: readonly number[]): boolean {
+  let at = 0;
+  return stored.every(({ id, place }) => {
+    at = ids.indexOf(id, at);
+    return JSON.stringify(rows[at]?.place) === place;
   });
 }
 
