@@ -6,7 +6,7 @@
 // Open, requests go out evenly at the rate of the search (rate-search.ts), or freely while no limit was met. A refusal
 // stops them all: as long as the API asks for, to the millisecond, and where it does not say for as long as a block lately
 // took, doubling. Then one request, the canary, finds out whether it is over. What the refusal proves is judged when the
-// block has ended, since its length tells what kind of limit it is.
+// block has ended, since its length tells what kind of limit it is. A 503 proves nothing, however long it lasts.
 //
 // Requests that were under way when the first of them was refused are no further evidence; they are told by when they were
 // sent. A stated limit (RateLimit-Policy, draft-ietf-httpapi-ratelimit-headers) is where the search begins, and no more: a
@@ -19,7 +19,7 @@ import { createRateSearch } from './rate-search.ts';
 /** What a finished request tells about the API's capacity. */
 export type RateSignal =
   | { kind: 'ok'; advisedRate?: number | null }
-  /** A 429, or a 503 that says for how long. With `away` it was no word of the limit: it stops requests, and teaches nothing. */
+  /** A 429, or with `away` a 503 that says for how long: that stops requests and is no word of the limit. */
   | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number | null; away?: true }
   /** Nothing: the request was admitted and then not sent, or it failed. */
   | { kind: 'unused' };
@@ -152,21 +152,21 @@ export function createRateController(maxRate: number | null, random: () => numbe
     heardAt = now;
     const asked = retryAfterMs !== null && retryAfterMs > 0 ? retryAfterMs : null;
     const isResidue = sentAt < (stop === null ? openedAt : stop.at);
+    if (stop !== null && away) stop.disturbed = true;
     if (isResidue) {
       if (asked !== null) closedUntil = Math.max(closedUntil, now + asked);
       return;
     }
     if (stop === null) {
       const openMs = Math.max(1, now - openedAt);
-      const unsent = { refused: 0, byLimit: 0, askedMs: 0, canaryOut: false, disturbed: false };
+      const unsent = { refused: 0, byLimit: 0, askedMs: 0, canaryOut: false, disturbed: away === true };
       stop = { at: now, openMs, accepted, backoffMs: firstBackoffMs(now), ...unsent };
     } else {
       stop.canaryOut = false;
       stop.refused += 1;
       stop.backoffMs = nextBackoffMs(stop);
     }
-    if (away) stop.disturbed = true;
-    else {
+    if (!away) {
       stop.byLimit += 1;
       stop.askedMs = Math.max(stop.askedMs, asked ?? 0);
     }

@@ -33,7 +33,10 @@ export interface Course {
   rate(now: number): number;
   /** A block is over, in which no rate could be used. */
   resume(now: number): void;
-  /** A request was accepted while they go out: a rate that rises with time does so only as long as it is used, and comes to five times the use at most. */
+  /**
+   * A request was accepted while they go out: a rate that rises with time does so only as long as it is used, and comes to five
+   * times the use at most.
+   */
   used(now: number): void;
   /**
    * One that was sent then was accepted, and requests go out freely.

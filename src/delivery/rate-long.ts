@@ -29,7 +29,7 @@ export function createLongWindow(known: Known, course: Course, residue: Residue)
   /** Since when every refusal has come while the window refilled; null where the last one did not. */
   let refillingSince: number | null = null;
 
-  /** A window that is there has refilled after its length: who is refused below what it held for longer than that met another limit. */
+  /** A window that is there has refilled after its length: whoever is refused below that for longer has met another limit. */
   function refillsForEver(isRefilling: boolean, now: number): boolean {
     refillingSince = isRefilling ? (refillingSince ?? now) : null;
     return refillingSince !== null && now - refillingSince > ROW_OF_CYCLE * known.cycleMs;

@@ -47,7 +47,7 @@ export function signalOf(outcome: Outcome, subject: number | string | null, advi
 /** A server that names an hour may mean one delivery: after a minute another one finds out. */
 const AWAY_PAUSE_MAX_MS = 60_000;
 
-/** The part of a signal that is about the rate: a server that is away is left alone where it names a time, which is no word of its limit. */
+/** The part of a signal that is about the rate: a server that is away is left alone for the time that it names. */
 export function rateSignalOf(signal: Signal): RateSignal {
   switch (signal.kind) {
     case 'answered':
