@@ -193,12 +193,30 @@ describe('the rate controller', () => {
     expect(accepted() / 20).toBeGreaterThan(44);
   });
 
-  it('learns as well where a refusal is heard before the first turn is asked for', () => {
+  it('does not take what an API asked for that went away amid a stop for what a refusal costs', () => {
+    const away = rateSignalOf({ kind: 'failed', subject: null, retryAfterMs: 20_000 });
+    const waits = [refused(20_000), away].map((amid) => {
+      const controller = createRateController(null, steady);
+      drive(controller, 0, 30_000, perSecond(50));
+      controller.observe(refused(null), 1, 30_100);
+      controller.observe(amid, LATENCY_MS, 30_101);
+      drive(controller, 30_102, 60_000, perSecond(50));
+      controller.observe(refused(null), 1, 60_100);
+      return controller.closedForMs(60_100);
+    });
+    expect(waits[0]).toBe(1000);
+    expect(waits[1]).toBeLessThan(900);
+  });
+
+  it('learns as well where answers are heard before the first turn is asked for', () => {
     const controller = createRateController(null, steady);
-    for (let at = 0; at < 5; at += 1) controller.observe(refused(null), 0, 1000 + at);
+    for (let at = 0; at < 1000; at += 100) controller.observe(OK, 0, at);
+    controller.observe(refused(null), 0, 1000);
     expect(controller.admit(1010)).toBeGreaterThan(0);
-    const sent = drive(controller, 1010, 41_000, perSecond(50));
-    expect(sent.filter((at) => at > 21_000).length / 20).toBeGreaterThan(42);
+    const { answer, accepted, all } = counted(perSecond(50));
+    drive(controller, 1010, 41_000, answer);
+    expect(1 - accepted() / all()).toBeLessThan(0.02);
+    expect(drive(controller, 41_000, 61_000, perSecond(50)).length / 20).toBeGreaterThan(42);
   });
 
   it('tells for how long it is closed, and takes no turn for that', () => {

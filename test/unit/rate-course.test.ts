@@ -57,6 +57,19 @@ describe('the course of the search for a rate', () => {
     expect(after((rate) => rate, 45)).toBeGreaterThan(500);
   });
 
+  it('is not set back by a block, in which nothing could be used', () => {
+    const course = createCourse({ ...KNOWN }, createCrowd(), () => 0.5);
+    course.enterCrowd(100, 0);
+    const use = (from: number, to: number): void => {
+      for (let now = from; now < to; now += 10) course.used(now);
+    };
+    use(0, 7000);
+    course.resume(11_000);
+    const risen = course.rate(11_000);
+    use(11_000, 12_000);
+    expect(course.rate(12_000)).toBeGreaterThan(risen);
+  });
+
   it('holds a refilling window at what it came to only until it goes on', () => {
     const course = createCourse({ ...KNOWN, cycleMs: 60_000 }, createCrowd(), () => 0.5);
     course.refill(10, 0);
