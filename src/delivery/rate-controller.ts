@@ -6,7 +6,7 @@
 // Open, requests go out evenly at the rate of the search (rate-search.ts), or freely while no limit was met. A refusal
 // stops them all: as long as the API asks for, to the millisecond, and where it does not say for as long as a block lately
 // took, doubling. Then one request, the canary, finds out whether it is over. What the refusal proves is judged when the
-// block has ended, since its length tells what kind of limit it is.
+// block has ended, since its length tells what kind of limit it is. A 503 proves nothing, however long it lasts.
 //
 // Requests that were under way when the first of them was refused are no further evidence; they are told by when they were
 // sent. A stated limit (RateLimit-Policy, draft-ietf-httpapi-ratelimit-headers) is where the search begins, and no more: a
@@ -19,15 +19,22 @@ import { createRateSearch } from './rate-search.ts';
 /** What a finished request tells about the API's capacity. */
 export type RateSignal =
   | { kind: 'ok'; advisedRate?: number | null }
-  /** A 429, or a 503 that says for how long. */
-  | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number | null }
+  /** A 429, or with `away` a 503 that says for how long: that stops requests and is no word of the limit. */
+  | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number | null; away?: true }
   /** Nothing: the request was admitted and then not sent, or it failed. */
   | { kind: 'unused' };
+
+type Throttled = Extract<RateSignal, { kind: 'throttled' }>;
 
 /** Decides when the next request may go out. Pure: time comes in as `ticks` of a clock, a wait goes out, nothing sleeps. */
 export interface RateController {
   /** Milliseconds to wait before asking again; 0 admits the request. */
   admit(now: number): number;
+  /**
+   * Milliseconds for which nothing goes out since the API asked to be asked less; 0 while it is open, or where a canary may go
+   * out. Takes no turn.
+   */
+  closedForMs(now: number): number;
   /** How many requests may be under way. */
   concurrency(now: number): number;
   /** @param latencyMs since the request was admitted */
@@ -56,8 +63,11 @@ const BACKOFF = {
 };
 /** After a pause of this length, or of so many requests, what was accepted before it says nothing of the present. */
 const PAUSE = { ms: 3000, requests: 5 };
-/** A stated rate that changes is believed when so many answers in a row agree. */
-const AGREEING = 3;
+/**
+ * A stated rate that changes is believed when so many answers in a row agree. One that has changed so often, each time within
+ * such a span of the last, tells of parts of the API and not of the whole: it is believed again when it stood still for as long.
+ */
+const BELIEVED = { agreeing: 3, changes: 3, spanMs: 60_000 };
 
 /** A stop of all requests. */
 interface Stop {
@@ -68,11 +78,13 @@ interface Stop {
   accepted: number;
   /** The next wait, where the API does not name one. */
   backoffMs: number;
-  /** The longest time that was asked for, and how many canaries were refused. */
-  askedMs: number;
+  /** How many canaries were refused. */
   refused: number;
+  /** The limit's word: how many refusals were its own, and the longest time that it asked for. */
+  byLimit: number;
+  askedMs: number;
   canaryOut: boolean;
-  /** A canary was lost. */
+  /** A canary was lost, or the API was away. */
   disturbed: boolean;
 }
 
@@ -84,6 +96,9 @@ const LONG = { ms: 3000, canaries: 8, canariesKnown: 2 };
 /** Taken for the length of a block that is not known. */
 const SHORT_MS = 1000;
 
+const slotAfter = (slotAt: number, rate: number, now: number): number =>
+  Math.max(slotAt, now - LATE_MAX_MS) + 1000 / rate;
+
 /**
  * @param maxRate requests per second, or null for no ceiling
  * @param random numbers in [0, 1), so that many processes do not knock together
@@ -93,6 +108,8 @@ export function createRateController(maxRate: number | null, random: () => numbe
   const concurrency = createConcurrency();
   const goodput = createGoodput();
   let nextSlotAt = Number.NEGATIVE_INFINITY;
+  /** The ceiling has slots of its own, which canaries take as well and no stop moves. */
+  let ceilingSlotAt = Number.NEGATIVE_INFINITY;
   /** Null while requests go out. */
   let stop: Stop | null = null;
   let closedUntil = Number.NEGATIVE_INFINITY;
@@ -100,12 +117,14 @@ export function createRateController(maxRate: number | null, random: () => numbe
   let accepted = 0;
   let lastBlockMs = 0;
   let heardAt = 0;
-  let advice = { rate: 0, agreed: 0, taken: 0 };
+  let advice = { rate: 0, agreed: 0, since: 0 };
+  /** The advice that was believed, and how many changes in a row came soon after the last. */
+  let believed = { rate: 0, at: 0, changes: 0 };
 
   const paceAt = (now: number): number => Math.min(search.rate(now), maxRate ?? Number.POSITIVE_INFINITY);
 
   function firstBackoffMs(now: number): number {
-    const rate = search.rate(now);
+    const rate = paceAt(now);
     const { min, max } = BACKOFF.turnMs;
     const turnMs = Number.isFinite(rate)
       ? Math.min(max, Math.max(min, (1000 * BACKOFF.turns) / rate))
@@ -121,36 +140,53 @@ export function createRateController(maxRate: number | null, random: () => numbe
     return Math.max(backoffMs, Math.min(most, Math.max(thenMsMin, longer)));
   }
 
-  function refuse(retryAfterMs: number | null, sentAt: number, now: number): void {
+  /** Whatever is heard first, of a turn or of a request that took none, opens. */
+  function begin(at: number): void {
+    if (!Number.isNaN(openedAt)) return;
+    openedAt = at;
+    heardAt = at;
+    goodput.forget(at);
+  }
+
+  function refuse({ retryAfterMs, away }: Throttled, sentAt: number, now: number): void {
     heardAt = now;
     const asked = retryAfterMs !== null && retryAfterMs > 0 ? retryAfterMs : null;
     const isResidue = sentAt < (stop === null ? openedAt : stop.at);
+    if (stop !== null && away) stop.disturbed = true;
     if (isResidue) {
       if (asked !== null) closedUntil = Math.max(closedUntil, now + asked);
       return;
     }
     if (stop === null) {
       const openMs = Math.max(1, now - openedAt);
-      const unsent = { askedMs: 0, refused: 0, canaryOut: false, disturbed: false };
+      const unsent = { refused: 0, byLimit: 0, askedMs: 0, canaryOut: false, disturbed: away === true };
       stop = { at: now, openMs, accepted, backoffMs: firstBackoffMs(now), ...unsent };
     } else {
       stop.canaryOut = false;
       stop.refused += 1;
       stop.backoffMs = nextBackoffMs(stop);
     }
-    stop.askedMs = Math.max(stop.askedMs, asked ?? 0);
+    if (!away) {
+      stop.byLimit += 1;
+      stop.askedMs = Math.max(stop.askedMs, asked ?? 0);
+    }
     closedUntil = Math.max(closedUntil, now + (asked ?? stop.backoffMs * (0.8 + 0.4 * random())));
   }
 
-  function reopen(over: Stop, now: number): void {
+  function judge(over: Stop, now: number): void {
     // What went on for longer because the API was away tells nothing of its limit.
     const blockMs = over.disturbed ? Math.min(now - over.at, lastBlockMs || SHORT_MS) : now - over.at;
     lastBlockMs = lastBlockMs === 0 ? blockMs : (lastBlockMs + blockMs) / 2;
     const { openMs } = over;
     const canaries = search.hasLongWindow() ? LONG.canariesKnown : LONG.canaries;
-    const isLong = blockMs >= LONG.ms && (over.askedMs >= LONG.ms || over.refused >= canaries);
+    const isLong = blockMs >= LONG.ms && (over.askedMs >= LONG.ms || over.byLimit > canaries);
     const known = { isLong, peak: concurrency.peak(), goodput: (ms: number) => goodput.over(ms, now) };
     search.reopened({ openMs, accepted: over.accepted, blockMs, ...known }, now);
+  }
+
+  function reopen(over: Stop, now: number): void {
+    if (over.byLimit > 0) judge(over, now);
+    else pause(now);
     stop = null;
     openedAt = now;
     accepted = 0;
@@ -160,12 +196,14 @@ export function createRateController(maxRate: number | null, random: () => numbe
     if (Number.isFinite(rate)) nextSlotAt = now + ((0.75 + 0.5 * random()) * 1000) / rate;
   }
 
+  function pause(now: number): void {
+    goodput.forget(now);
+    search.paused(now);
+  }
+
   function accept(sentAt: number, latencyMs: number, now: number): void {
     const pauseMs = Math.max(PAUSE.ms, (1000 * PAUSE.requests) / search.rate(now));
-    if (stop === null && now - heardAt > pauseMs) {
-      goodput.forget(now);
-      search.paused(now);
-    }
+    if (stop === null && now - heardAt > pauseMs) pause(now);
     heardAt = now;
     goodput.accepted(now);
     concurrency.answered(latencyMs, now);
@@ -175,36 +213,44 @@ export function createRateController(maxRate: number | null, random: () => numbe
   }
 
   function advise(rate: number, now: number): void {
-    advice = { ...advice, rate, agreed: rate === advice.rate ? advice.agreed + 1 : 1 };
-    const isNews = advice.taken === 0 || Math.abs(rate / advice.taken - 1) > 0.01;
-    if (!isNews || (advice.taken !== 0 && advice.agreed < AGREEING)) return;
-    advice.taken = rate;
+    const { agreeing, changes, spanMs } = BELIEVED;
+    if (rate === advice.rate) advice.agreed += 1;
+    else advice = { rate, agreed: 1, since: now };
+    if (now - advice.since >= spanMs) believed.changes = 0;
+    if (believed.rate !== 0) {
+      const isNews = Math.abs(rate / believed.rate - 1) > 0.01;
+      if (!isNews || advice.agreed < agreeing || believed.changes >= changes) return;
+      believed.changes = now - believed.at < spanMs ? believed.changes + 1 : 0;
+    }
+    believed = { ...believed, rate, at: now };
     search.advised(rate, now);
+  }
+
+  function closedForMs(now: number): number {
+    if (now < closedUntil) return closedUntil - now;
+    return stop?.canaryOut ? CANARY_POLL_MS : 0;
   }
 
   return {
     admit(now) {
-      if (Number.isNaN(openedAt)) {
-        openedAt = now;
-        heardAt = now;
-        goodput.forget(now);
-      }
-      if (now < closedUntil) return closedUntil - now;
-      if (stop !== null) {
-        if (stop.canaryOut) return CANARY_POLL_MS;
-        stop.canaryOut = true;
-        return 0;
-      }
-      if (now < nextSlotAt) return nextSlotAt - now;
-      const intervalMs = 1000 / paceAt(now);
-      nextSlotAt = Math.max(nextSlotAt, now - LATE_MAX_MS) + intervalMs;
+      begin(now);
+      const closedMs = closedForMs(now);
+      if (closedMs > 0) return closedMs;
+      const slotAt = stop === null ? Math.max(nextSlotAt, ceilingSlotAt) : ceilingSlotAt;
+      if (now < slotAt) return slotAt - now;
+      if (stop === null) nextSlotAt = slotAfter(nextSlotAt, search.rate(now), now);
+      else stop.canaryOut = true;
+      if (maxRate !== null) ceilingSlotAt = slotAfter(ceilingSlotAt, maxRate, now);
       return 0;
     },
+
+    closedForMs,
 
     concurrency: (now) => concurrency.bound(search.rate(now)),
 
     observe(signal, latencyMs, now) {
       const sentAt = now - latencyMs;
+      begin(sentAt);
       switch (signal.kind) {
         case 'unused':
           if (stop !== null && sentAt >= stop.at) {
@@ -213,7 +259,7 @@ export function createRateController(maxRate: number | null, random: () => numbe
           }
           return;
         case 'throttled':
-          refuse(signal.retryAfterMs, sentAt, now);
+          refuse(signal, sentAt, now);
           break;
         case 'ok':
           accept(sentAt, latencyMs, now);

@@ -31,7 +31,12 @@ export interface Course {
   step(): number;
   /** The rate that is paced at now; infinite while nothing is known. */
   rate(now: number): number;
-  /** A request was accepted: what rises with time does so only as long as it is used. */
+  /** A block is over, in which no rate could be used. */
+  resume(now: number): void;
+  /**
+   * A request was accepted while they go out: a rate that rises with time does so only as long as it is used, and comes to five
+   * times the use at most.
+   */
   used(now: number): void;
   /**
    * One that was sent then was accepted, and requests go out freely.
@@ -65,8 +70,8 @@ const HOLD_AT = 0.985;
 const REST_SPREAD = 0.5;
 /** Below this share of it, what was requested was not limited by the rate. */
 const LIMITED = 0.7;
-/** Whoever hears nothing for so long sends nothing, or less than it may. */
-const IDLE_MS = 5000;
+/** A rate that rises is looked at in such spans, and stands still over those in which less than this share of it was used. */
+const RISE = { spanMs: 5000, used: 0.5 };
 /** While a window refills, what goes out grows e-fold in this time: no faster than the ramp which filled it. */
 const REFILL_MS = 6000;
 
@@ -79,8 +84,8 @@ export function createCourse(known: Known, crowd: Crowd, random: () => number): 
   let restFactor = 1;
   let rampFrom = 0;
   let refilling: { from: number; at: number } | null = null;
-  /** When a request was accepted last. */
-  let usedAt = 0;
+  /** What was accepted of a rate that rises, in the present span. */
+  let span = { from: 0, accepted: 0 };
 
   function begin(next: Phase, at: number, now: number): void {
     phase = next;
@@ -108,6 +113,9 @@ export function createCourse(known: Known, crowd: Crowd, random: () => number): 
     return phase === 'holding' ? holdMs(tried) * restFactor : trialMs(tried);
   }
 
+  const risenAt = (at: number): number =>
+    phase === 'ramping' ? rampRate(at - rampFrom) : Math.max(RATE_MIN, crowd.rate(at));
+
   return {
     phase: () => phase,
     step: () => step,
@@ -115,15 +123,23 @@ export function createCourse(known: Known, crowd: Crowd, random: () => number): 
     rate(now) {
       if (refilling !== null) return Math.min(rate, refilling.from * Math.exp((now - refilling.at) / REFILL_MS));
       if (phase !== 'ramping' && phase !== 'crowded') return rate;
-      const at = Math.min(now, usedAt + IDLE_MS);
-      return phase === 'ramping' ? rampRate(at - rampFrom) : Math.max(RATE_MIN, crowd.rate(at));
+      return risenAt(Math.min(now, span.from + RISE.spanMs));
+    },
+
+    resume(now) {
+      span = { from: now, accepted: 0 };
     },
 
     used(now) {
-      const idleMs = Math.max(0, now - usedAt - IDLE_MS);
-      usedAt = now;
-      rampFrom += idleMs;
-      crowd.rested(idleMs);
+      if (phase !== 'ramping' && phase !== 'crowded') return;
+      span.accepted += 1;
+      const ms = now - span.from;
+      if (ms < RISE.spanMs) return;
+      if (span.accepted < (RISE.used * risenAt(span.from + RISE.spanMs) * ms) / 1000) {
+        rampFrom = Math.min(now, rampFrom + ms);
+        crowd.rested(ms, now);
+      }
+      span = { from: now, accepted: 0 };
     },
 
     tried(sentAt, isAdvised, now) {

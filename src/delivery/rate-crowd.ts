@@ -28,8 +28,8 @@ export interface Crowd {
   /** Goes in among the others after this rate was refused. */
   enter(refusedRate: number, now: number): void;
   rate(now: number): number;
-  /** Nothing went out for so long, and nothing is gained by that. */
-  rested(ms: number): void;
+  /** The rate was not used for so long, and nothing is gained by that. */
+  rested(ms: number, now: number): void;
   /** What was refused is taken for the rest of what others have sent: it goes on from that rate. */
   goOn(refusedRate: number, now: number): void;
   /** Gives up a share. @returns the rate to hold, where nobody else is seen any more; else null */
@@ -103,8 +103,8 @@ export function createCrowd(): Crowd {
       goOn(refusedRate * (1 - BACK), now);
     },
     rate: rateAt,
-    rested(ms) {
-      from.at += ms;
+    rested(ms, now) {
+      from.at = Math.min(now, from.at + ms);
     },
     goOn,
     giveUp(refusedRate, block, now) {

@@ -26,20 +26,29 @@ const REFILLED = 0.9;
 
 export function createLongWindow(known: Known, course: Course, residue: Residue): LongWindow {
   const cycle = createRateCycle();
+  /** Since when every refusal has come while the window refilled; null where the last one did not. */
+  let refillingSince: number | null = null;
+
+  /** A window that is there has refilled after its length: whoever is refused below that for longer has met another limit. */
+  function refillsForEver(isRefilling: boolean, now: number): boolean {
+    refillingSince = isRefilling ? (refillingSince ?? now) : null;
+    return refillingSince !== null && now - refillingSince > ROW_OF_CYCLE * known.cycleMs;
+  }
+
   return {
     accepted: (sentAt) => cycle.accepted(sentAt),
     paused: (now) => cycle.restart(now),
 
     afterLong(block, refusedRate, now) {
+      refillingSince = null;
       const isFirst = known.cycleMs === 0;
       const phase = course.phase();
       const seen = cycle.end(block, now);
       known.cycleMs = seen.cycleMs;
-      if (isFirst) {
+      if (isFirst || (phase === 'ramping' && block.accepted === 0)) {
         course.ramp(now);
         return;
       }
-      if (phase === 'ramping' && block.accepted === 0) return;
       const held = phase === 'holding' || phase === 'probing' ? Math.min(known.low, refusedRate) : 0;
       known.low = afterLongBlock(held, seen.rate, phase === 'probing');
       known.sure = known.low;
@@ -50,12 +59,14 @@ export function createLongWindow(known: Known, course: Course, residue: Residue)
       const { low, sure, cycleMs } = known;
       const present = block.goodput(cycleMs);
       const phase = course.phase();
-      if (phase === 'holding' && !isLeap(low, sure) && residue.lastsMs(now) > ROW_OF_CYCLE * cycleMs) {
+      const isRefilling = refusedRate < REFILLED * low;
+      const isRow = phase === 'holding' && !isLeap(low, sure) && residue.lastsMs(now) > ROW_OF_CYCLE * cycleMs;
+      if (refillsForEver(isRefilling, now) || isRow) {
+        refillingSince = null;
         known.cycleMs = 0;
         return false;
       }
       const isAgain = residue.count() > 0;
-      const isRefilling = refusedRate < REFILLED * low;
       const step = course.step();
       const passed = step === STEP.max ? refusedRate / (1 + step) : 0;
       if (phase === 'probing') known.low = Math.max(low, present, passed);

@@ -206,7 +206,7 @@ export function createRateSearch(random: () => number): RateSearch {
     else slip(refusedRate, now);
   }
 
-  /** Refused at a rate that was held: it was too known.high by a little, or others are there. */
+  /** Refused at a rate that was held: it was too high by a little, or others are there. */
   function slip(refusedRate: number, now: number): void {
     residue.clear();
     const givesBack = isGain(known.low, known.sure) && crowd.strikes() < 1;
@@ -258,7 +258,7 @@ export function createRateSearch(random: () => number): RateSearch {
     hasLongWindow: () => known.cycleMs > 0,
 
     accepted(sentAt, now, isOpen) {
-      course.used(now);
+      if (isOpen) course.used(now);
       long.accepted(sentAt);
       residue.accepted(now, isOpen);
       if (isOpen && course.tried(sentAt, isAdvised(course.rate(now)), now)) pass(now);
@@ -271,6 +271,7 @@ export function createRateSearch(random: () => number): RateSearch {
       residue.reopened(now);
       if (block.isLong) long.afterLong(block, refusedRate, now);
       else afterShort(block, refusedRate, now);
+      course.resume(now);
     },
 
     advised(next, now) {

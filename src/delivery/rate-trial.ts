@@ -35,7 +35,7 @@ export function trialMs({ rate, cycleMs, isWhole }: Tried): number {
 
 /**
  * The rest between two probes, in milliseconds: so many requests, and so many times what a refusal costs, that neither
- * refusals nor the stops after them weigh much. The upper bound is what finds a limit that was raised in half a minute.
+ * refusals nor the stops after them weigh much. The upper bound is what finds a limit that was raised in about half a minute.
  */
 export function holdMs({ rate, costMs, cycleMs, isAdvised }: Tried): number {
   const factor = isAdvised ? ADVISED : 1;

@@ -47,7 +47,7 @@ export function signalOf(outcome: Outcome, subject: number | string | null, advi
 /** A server that names an hour may mean one delivery: after a minute another one finds out. */
 const AWAY_PAUSE_MAX_MS = 60_000;
 
-/** The part of a signal that is about the rate: a server that is away tells its capacity only where it names a time. */
+/** The part of a signal that is about the rate: a server that is away is left alone for the time that it names. */
 export function rateSignalOf(signal: Signal): RateSignal {
   switch (signal.kind) {
     case 'answered':
@@ -57,7 +57,7 @@ export function rateSignalOf(signal: Signal): RateSignal {
     case 'failed':
       return signal.retryAfterMs === null
         ? { kind: 'unused' }
-        : { kind: 'throttled', retryAfterMs: Math.min(signal.retryAfterMs, AWAY_PAUSE_MAX_MS) };
+        : { kind: 'throttled', retryAfterMs: Math.min(signal.retryAfterMs, AWAY_PAUSE_MAX_MS), away: true };
     case 'unused':
       return signal;
   }

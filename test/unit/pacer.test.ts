@@ -61,7 +61,7 @@ it('lets an urgent request go before those that wait already', async () => {
 
 it('has no more requests under way than the controller allows, and goes on when one comes back', async () => {
   const clock = createManualClock();
-  const controller = { admit: () => 0, concurrency: () => 2, observe: () => undefined };
+  const controller = { admit: () => 0, closedForMs: () => 0, concurrency: () => 2, observe: () => undefined };
   const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping: unasked, concurrency: 8, clock });
   const { signal: abort } = new AbortController();
   const back: (() => void)[] = [];
@@ -88,7 +88,7 @@ it('has no more requests under way than the controller allows, and goes on when 
 
 it('keeps the few places that a rate needs for requests that come back', async () => {
   const clock = createManualClock();
-  const controller = { admit: () => 0, concurrency: () => 2, observe: () => undefined };
+  const controller = { admit: () => 0, closedForMs: () => 0, concurrency: () => 2, observe: () => undefined };
   const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping: unasked, concurrency: 5, clock });
   const { signal: abort } = new AbortController();
   let begun = 0;
@@ -113,6 +113,7 @@ it('tells the controller how long a request was under way', async () => {
   const heard: number[] = [];
   const controller = {
     admit: () => 0,
+    closedForMs: () => 0,
     concurrency: () => 2,
     observe: (_signal: RateSignal, latencyMs: number) => void heard.push(latencyMs),
   };

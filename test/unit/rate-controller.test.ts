@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRateController, type RateController } from '../../src/delivery/rate-controller.ts';
+import { rateSignalOf } from '../../src/delivery/signal.ts';
 
 const LATENCY_MS = 20;
 
@@ -26,7 +27,7 @@ const refused = (retryAfterMs: number | null): Answer => ({ kind: 'throttled', r
 const steady = () => 0.5;
 
 /** Takes so many in each second. */
-function perSecond(limit: number): (at: number) => Answer {
+function perSecond(limit: number, retryAfterMs: number | null = null): (at: number) => Answer {
   let second = -1;
   let used = 0;
   return (at) => {
@@ -35,7 +36,27 @@ function perSecond(limit: number): (at: number) => Answer {
       used = 0;
     }
     used += 1;
-    return used <= limit ? OK : refused(null);
+    return used <= limit ? OK : refused(retryAfterMs);
+  };
+}
+
+/** Counts the answers of a server. */
+function counted(answer: (at: number) => Answer): {
+  answer: (at: number) => Answer;
+  accepted: () => number;
+  all: () => number;
+} {
+  let accepted = 0;
+  let all = 0;
+  return {
+    accepted: () => accepted,
+    all: () => all,
+    answer(at) {
+      const one = answer(at);
+      all += 1;
+      if (one.kind === 'ok') accepted += 1;
+      return one;
+    },
   };
 }
 
@@ -51,6 +72,16 @@ describe('the rate controller', () => {
     const sent = drive(controller, 0, 10_000, () => OK);
     expect(sent.length).toBeLessThanOrEqual(201);
     expect(sent.length).toBeGreaterThan(195);
+  });
+
+  it.each([1, 0.1])('keeps to a ceiling of %d a second while it is refused and when it is open again', (maxRate) => {
+    for (const answer of [() => refused(null), (at: number) => (at % 3000 < 1500 ? OK : refused(null))]) {
+      const sent = drive(createRateController(maxRate, steady), 0, 60_000, answer);
+      const gaps = sent.slice(1).map((at, index) => at - (sent[index] ?? 0));
+      expect(Math.min(...gaps)).toBeGreaterThan(1000 / maxRate - 60);
+      expect(sent.length).toBeGreaterThan(6);
+      expect(sent.filter((at) => at > 0).length).toBeLessThanOrEqual(60 * maxRate);
+    }
   });
 
   it('sends nothing before a Retry-After has passed, then one request, and the others when that has come back', () => {
@@ -113,6 +144,92 @@ describe('the rate controller', () => {
     expect(drive(controller, 1000, 2000, stating(10)).length).toBeLessThan(40);
     controller.observe({ kind: 'ok', advisedRate: 1000 }, LATENCY_MS, 2001);
     expect(drive(controller, 2002, 3000, () => OK).length).toBeLessThan(20);
+  });
+
+  it('does not follow stated rates that come in turns, and believes one again that has stood still for a minute', () => {
+    const controller = createRateController(null, steady);
+    const server = perSecond(50);
+    const inTurns = (at: number): Answer => {
+      const answer = server(at);
+      return answer.kind === 'ok' ? { ...answer, advisedRate: at % 2000 < 1000 ? 10 : 100 } : answer;
+    };
+    drive(controller, 0, 60_000, inTurns);
+    const { answer, accepted } = counted(inTurns);
+    drive(controller, 60_000, 120_000, answer);
+    expect(accepted() / 60).toBeGreaterThan(45);
+
+    const still = (at: number): Answer => {
+      const one = server(at);
+      return one.kind === 'ok' ? { ...one, advisedRate: 20 } : one;
+    };
+    expect(drive(controller, 120_000, 179_000, still).length / 59).toBeGreaterThan(42);
+    expect(drive(controller, 181_000, 182_000, still).length).toBeLessThan(35);
+  });
+
+  it('learns a limit that was lowered after it was shut for longer than a short window lasts', () => {
+    const controller = createRateController(null, steady);
+    drive(controller, 0, 60_000, perSecond(50, 1000));
+    drive(controller, 60_000, 70_000, (at) => refused(70_000 - at));
+    drive(controller, 70_000, 120_000, perSecond(50, 1000));
+    drive(controller, 120_000, 480_000, perSecond(10, 1000));
+    const { answer, accepted, all } = counted(perSecond(10, 1000));
+    drive(controller, 480_000, 780_000, answer);
+    expect(accepted() / 300).toBeGreaterThan(9);
+    expect(1 - accepted() / all()).toBeLessThan(0.01);
+  });
+
+  it('waits for an API that is away for as long as it says, and takes nothing of that for its limit', () => {
+    const controller = createRateController(null, steady);
+    const away = rateSignalOf({ kind: 'failed', subject: null, retryAfterMs: 10_000 });
+    let from = 0;
+    for (let time = 0; time < 3; time += 1) {
+      drive(controller, from, from + 30_000, perSecond(50));
+      const asked = drive(controller, from + 30_000, from + 60_000, () => away).filter((at) => at > from + 30_100);
+      expect(asked.length).toBeLessThanOrEqual(3);
+      from += 60_000;
+    }
+    const { answer, accepted } = counted(perSecond(50));
+    drive(controller, from + 10_000, from + 30_000, answer);
+    expect(accepted() / 20).toBeGreaterThan(44);
+  });
+
+  it('does not take what an API asked for that went away amid a stop for what a refusal costs', () => {
+    const away = rateSignalOf({ kind: 'failed', subject: null, retryAfterMs: 20_000 });
+    const waits = [refused(20_000), away].map((amid) => {
+      const controller = createRateController(null, steady);
+      drive(controller, 0, 30_000, perSecond(50));
+      controller.observe(refused(null), 1, 30_100);
+      controller.observe(amid, LATENCY_MS, 30_101);
+      drive(controller, 30_102, 60_000, perSecond(50));
+      controller.observe(refused(null), 1, 60_100);
+      return controller.closedForMs(60_100);
+    });
+    expect(waits[0]).toBe(1000);
+    expect(waits[1]).toBeLessThan(900);
+  });
+
+  it('learns as well where answers are heard before the first turn is asked for', () => {
+    const controller = createRateController(null, steady);
+    for (let at = 0; at < 1000; at += 100) controller.observe(OK, 0, at);
+    controller.observe(refused(null), 0, 1000);
+    expect(controller.admit(1010)).toBeGreaterThan(0);
+    const { answer, accepted, all } = counted(perSecond(50));
+    drive(controller, 1010, 41_000, answer);
+    expect(1 - accepted() / all()).toBeLessThan(0.02);
+    expect(drive(controller, 41_000, 61_000, perSecond(50)).length / 20).toBeGreaterThan(42);
+  });
+
+  it('tells for how long it is closed, and takes no turn for that', () => {
+    const controller = createRateController(null, steady);
+    expect(controller.closedForMs(0)).toBe(0);
+    controller.admit(0);
+    controller.observe(refused(5000), LATENCY_MS, 20);
+    expect(controller.closedForMs(1020)).toBe(4000);
+    expect(controller.closedForMs(5020)).toBe(0);
+    expect(controller.admit(5020)).toBe(0);
+    expect(controller.closedForMs(5021)).toBeGreaterThan(0);
+    controller.observe(OK, LATENCY_MS, 5040);
+    expect(controller.closedForMs(5041)).toBe(0);
   });
 
   it('keeps the rate over an hour in which there was nothing to send', () => {

@@ -41,6 +41,35 @@ describe('the course of the search for a rate', () => {
     expect(held).toBeLessThanOrEqual(100);
   });
 
+  it.each(['ramping', 'crowded'] as const)('rises only as long as it is used while %s', (phase) => {
+    const after = (perSecond: (rate: number) => number, seconds: number): number => {
+      const course = createCourse({ ...KNOWN, cycleMs: 60_000 }, createCrowd(), () => 0.5);
+      if (phase === 'ramping') course.ramp(0);
+      else course.enterCrowd(100, 0);
+      let owed = 0;
+      for (let now = 10; now <= seconds * 1000; now += 10) {
+        for (owed += perSecond(course.rate(now)) / 100; owed >= 1; owed -= 1) course.used(now);
+      }
+      return course.rate(seconds * 1000);
+    };
+    expect(after((rate) => Math.min(rate, 200), 3600)).toBeLessThan(1000);
+    expect(after(() => 0.3, 3600)).toBeLessThan(phase === 'ramping' ? 10 : 100);
+    expect(after((rate) => rate, 45)).toBeGreaterThan(500);
+  });
+
+  it('is not set back by a block, in which nothing could be used', () => {
+    const course = createCourse({ ...KNOWN }, createCrowd(), () => 0.5);
+    course.enterCrowd(100, 0);
+    const use = (from: number, to: number): void => {
+      for (let now = from; now < to; now += 10) course.used(now);
+    };
+    use(0, 7000);
+    course.resume(11_000);
+    const risen = course.rate(11_000);
+    use(11_000, 12_000);
+    expect(course.rate(12_000)).toBeGreaterThan(risen);
+  });
+
   it('holds a refilling window at what it came to only until it goes on', () => {
     const course = createCourse({ ...KNOWN, cycleMs: 60_000 }, createCrowd(), () => 0.5);
     course.refill(10, 0);

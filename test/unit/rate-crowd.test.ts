@@ -58,7 +58,7 @@ describe('among others', () => {
     const crowd = createCrowd();
     crowd.enter(100, 0);
     expect(crowd.rate(0)).toBe(85);
-    crowd.rested(60_000);
+    crowd.rested(60_000, 60_000);
     expect(crowd.rate(60_000)).toBe(85);
     const rates = [60, 75, 90, 105].map((second) => crowd.rate(second * 1000));
     const gains = rates.slice(1).map((rate, index) => rate - (rates[index] ?? 0));
