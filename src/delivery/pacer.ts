@@ -22,7 +22,7 @@ export interface Pacer {
   ): Promise<T | null>;
   /**
    * Whether the API is there as far as is known, and has answered something at or after `since` where one is given. Asks
-   * it, where that is open and a request may go out now; never waits for its turn.
+   * it, where that is open and a request may go out now; never waits for its turn. False while it has asked to wait.
    */
   answers(since: number | null, abort: AbortSignal): Promise<boolean>;
   /** Takes in what a request has told that went out beside: a list that was read. */
@@ -238,6 +238,8 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     },
 
     async answers(since, abort) {
+      // Whoever reads after this does not ask for turns: it has to wait as the others do where the API has asked for that.
+      if (controller.closedForMs(clock.ticks()) > 0) return false;
       if (breaker.isWell() && (since === null || breaker.hasAnsweredSince(since))) return true;
       if (turn() > 0 || !(await asks(abort))) return false;
       // It was admitted to find out, and nothing else follows from here.

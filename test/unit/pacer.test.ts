@@ -59,6 +59,25 @@ it('lets an urgent request go before those that wait already', async () => {
   expect(sent).toEqual(['first', 'urgent', 'bulk 1', 'bulk 2']);
 });
 
+it('says of nothing that it may be read while the API has asked to wait', async () => {
+  const clock = createManualClock();
+  const controller = createRateController(null, () => 0);
+  const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping: unasked, concurrency: 8, clock });
+  const { signal: abort } = new AbortController();
+  expect(await pacer.answers(null, abort)).toBe(true);
+  await pacer.run(
+    async () => ({
+      value: null,
+      signal: { kind: 'throttled' as const, retryAfterMs: 60_000 },
+    }),
+    { delivery: 1, abort, wanted: () => true },
+  );
+  clock.advance(59_000);
+  expect(await pacer.answers(null, abort)).toBe(false);
+  clock.advance(1001);
+  expect(await pacer.answers(null, abort)).toBe(true);
+});
+
 it('has no more requests under way than the controller allows, and goes on when one comes back', async () => {
   const clock = createManualClock();
   const controller = { admit: () => 0, closedForMs: () => 0, concurrency: () => 2, observe: () => undefined };
