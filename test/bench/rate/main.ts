@@ -13,8 +13,10 @@ import {
 import { controlledClient } from '../../support/rate-sim/controlled-client.ts';
 import type { SimClient } from '../../support/rate-sim/simulate.ts';
 import { TOLD } from '../../support/rate-sim/told.ts';
+import { holdAgainstBudget } from '../support/budget.ts';
 import { writeBetween } from '../support/document.ts';
 import { BASELINES } from './baselines.ts';
+import { ratiosOf } from './ratios.ts';
 import { comparison, type Run, tableOfLimits } from './tables.ts';
 
 const isQuick = process.argv.includes('--quick');
@@ -50,4 +52,7 @@ const text = [
 ].join('\n\n');
 process.stdout.write(`${text}\n`);
 
-if (!isQuick) writeBetween('bench:rate', text);
+if (!isQuick) {
+  holdAgainstBudget('rate', ratiosOf(ours), { isWhole: true });
+  writeBetween('bench:rate', text);
+}

@@ -1,0 +1,27 @@
+import type { CellResult } from '../../support/rate-sim/cells.ts';
+import type { Run } from './tables.ts';
+
+const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+
+/** What the budget is about, the higher the better; refusals as how often they would fit into what they may come to. */
+export function ratiosOf(runs: readonly Run[]): Record<string, number> {
+  const of = (story: Run['cell']['story'], processes: number, rate?: number): CellResult[] =>
+    runs
+      .filter(({ cell }) => cell.story === story && cell.processes === processes)
+      .filter(({ cell }) => rate === undefined || cell.rate === rate)
+      .map(({ result }) => result);
+  const use = of('steady', 1).map((result) => result.use);
+  const refused = (story: Run['cell']['story'], rate: number): number =>
+    mean(of(story, 1, rate).map((result) => result.refused));
+  return {
+    'use, mean': mean(use),
+    'use, worst cell': Math.min(...use),
+    '10/s: 1 % / 429s': 0.01 / refused('steady', 10),
+    '50/s: 0.5 % / 429s': 0.005 / refused('steady', 50),
+    '500/s: 0.1 % / 429s': 0.001 / refused('steady', 500),
+    '÷5, 10/s: 5 % / 429s': 0.05 / refused('÷5', 10),
+    '×10: use, mean': mean(of('×10', 1).map((result) => result.use)),
+    '3 processes: Jain, mean': mean(of('steady', 3).map((result) => result.jain)),
+    'never before a Retry-After': runs.every(({ result }) => result.early === 0) ? 1 : 0,
+  };
+}
