@@ -60,7 +60,7 @@ const AGAIN_MS = 1000;
 /** A doorbell that counts as active and that nobody hears for so long was evicted, or taken by a worker that died. */
 const UNHEARD_MS = 5000;
 /** How many attempts are under way at once. Most of them wait for their turn, so that there is always one to take it. */
-const IN_HAND_MAX = 512;
+const IN_HAND_MAX = 320;
 /** The engine looks for more after so many attempts have ended, and once none is left. */
 const LOOK_AFTER = 200;
 const REASON_LENGTH_MAX = 300;

@@ -15,7 +15,7 @@ import { createWorld, type World } from '../support/world.ts';
 
 const SOON = { timeout: 120_000 };
 /** More than can be in hand at once: doorbells of the rest are being heard when the freeze comes. */
-const COUNT = 300;
+const COUNT = 450;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
 
 const HASTY = {
