@@ -5,22 +5,15 @@ import type { Emit } from '../domain/ports/progress.ts';
 import type { ListableKind, Target } from '../domain/ports/target.ts';
 import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, ticksAt } from '../lib/clock.ts';
 import type { Breaker } from './breaker.ts';
-import { absentReason, unprovenReason, unreadableReason } from './doubt-reasons.ts';
+import { doubtPolicy, showsInListing } from './doubt-policy.ts';
+import { unreadableReason } from './doubt-reasons.ts';
+import { createDoubtVerdicts } from './doubt-verdicts.ts';
 import { heldBy, READ_REASONS } from './held.ts';
-import {
-  blockedByGate,
-  doubtPolicy,
-  type JudgeContext,
-  judgeResend,
-  type ResendContext,
-  showsInListing,
-  VERDICT_STATES,
-} from './judge.ts';
-import { judgeReadBack } from './judge-import.ts';
+import { VERDICT_STATES } from './judge.ts';
 import type { Pacer } from './pacer.ts';
-import { hasTakenEffect, readPublications, showsInPublications, unclearReason } from './passport-doubts.ts';
+import { hasTakenEffect, readPublications, showsInPublications } from './passport-doubts.ts';
 import type { Readable } from './read-budget.ts';
 import { createReadings, type Readings } from './readings.ts';
 import type { RetryBudget } from './retry-budget.ts';
@@ -59,36 +52,8 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   const { ledger, target, reader, pacer, breaker, retries, gate, profile, clock, random, emit } = options;
 
   const readings = createReadings({ gate, pacer, clock, emit });
+  const verdicts = createDoubtVerdicts({ readings, breaker, retries, profile, clock, random });
   let triedAt = Number.NEGATIVE_INFINITY;
-
-  /** The ledger has times of the wall clock; what goes on in this process is told by one that nobody sets. */
-  const ticksAt = (at: number): number => clock.ticks() - (clock.now() - at);
-
-  const context = ({ operation, attempts }: DoubtfulDelivery): JudgeContext => ({
-    operation,
-    attempts,
-    profile,
-    now: clock.now(),
-    random: random(),
-  });
-
-  const resendContext = (delivery: DoubtfulDelivery): ResendContext => ({
-    ...context(delivery),
-    dueAt: 0,
-    refund: breaker.wasOut(ticksAt(delivery.since)),
-  });
-
-  /** When the next retry may go out; 0 for now. */
-  function turn(): number {
-    const turnMs = retries.reserve(clock.ticks());
-    return turnMs === 0 ? 0 : clock.now() + turnMs;
-  }
-
-  /** Gives a retry its turn. What has not been sent since the ledger was put back is none. */
-  function inTurn(verdict: Verdict): Verdict {
-    if (verdict.kind !== 'resend' || verdict.reason.code === 'restored') return verdict;
-    return { ...verdict, dueAt: turn() };
-  }
 
   async function settle(delivery: DoubtfulDelivery, verdict: Verdict): Promise<void> {
     const { id, kind, key, operation } = delivery;
@@ -129,7 +94,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     await Promise.all(
       doubts.map((delivery) => {
         const sighting = delivery.sentKey === null ? NOT_SOUGHT : sightings.of(delivery.sentKey);
-        return settle(delivery, readBackVerdict(delivery, sighting, listing.complete ? null : kind));
+        return settle(delivery, verdicts.listed(delivery, sighting, listing.complete ? null : kind));
       }),
     );
   }
@@ -139,38 +104,6 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     return ledger.hasUnbound(kind, naturalKeys).catch(() => true);
   }
 
-  /** @param cut the list, where it could not be read to its end: it proves what it shows, and no absence */
-  function readBackVerdict(delivery: DoubtfulDelivery, sighting: Sighting, cut: Readable | null): Verdict {
-    const { reason, operation, sent } = delivery;
-    const { found, unclear } = sighting;
-    if (sent !== null && cut === null) {
-      return inTurn(judgeReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
-    }
-    // I6: a create that may be there, although it is not shown, would make the item a second time.
-    if (unclear !== null && found.length === 0 && cut === null) {
-      return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
-    }
-    const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
-    const existed = reason.code === 'exists';
-    // What was there before, or was written in the time that a restored ledger lost, may have other content.
-    const contentKnown = !existed && reason.code !== 'restored';
-    if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
-    if (cut !== null) return lookAgain(cut, delivery);
-    if (existed) {
-      const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
-      return { kind: 'rejected', reason: { ...reason, message } };
-    }
-    return absentVerdict(delivery);
-  }
-
-  /** What becomes of a write that is proven to have had no effect. A refusal that came after it stands then. */
-  function absentVerdict(delivery: DoubtfulDelivery): Verdict {
-    const { reason } = delivery;
-    if (reason.code === 'gate') return blockedByGate(reason, context(delivery));
-    if (reason.code === 'refused') return { kind: 'rejected', reason, absent: true };
-    return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
-  }
-
   /** One listing serves all passports: what is public has been published, and what is not has been withdrawn. */
   async function lookForPublications(doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
     const begunAt = clock.ticks();
@@ -178,18 +111,11 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     if (readings.heard('publications', read, begunAt).kind === 'denied') return;
     await Promise.all(
       doubts.map((delivery) => {
-        if (!read.complete) return settle(delivery, lookAgain('publications', delivery));
+        if (!read.complete) return settle(delivery, verdicts.lookedAtAgain(delivery, 'publications'));
         const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
-        return settle(delivery, publicationVerdict(delivery, done));
+        return settle(delivery, verdicts.published(delivery, done));
       }),
     );
-  }
-
-  function publicationVerdict(delivery: DoubtfulDelivery, done: boolean | null): Verdict {
-    const { reason } = delivery;
-    if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
-    if (done === null) return { kind: 'doubt', nextLookAt: null, spend: false, reason: unclearReason(reason) };
-    return absentVerdict(delivery);
   }
 
   /** Where the attempts are spent, a listing may still tell whether one of them took effect. */
@@ -197,24 +123,10 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     return showsInListing(operation) && attempts >= profile.retry.attemptsMax;
   }
 
-  function lookAgain(what: Readable, { reason }: DoubtfulDelivery): Verdict {
-    const nextLookAt = clock.now() + Math.max(1, readings.waitMs(what));
-    return { kind: 'doubt', nextLookAt, spend: false, reason };
-  }
-
   /** An import that may have arrived goes out again as it is: the doubts of all its members are settled at once. */
   async function resendImport(members: readonly DoubtfulDelivery[]): Promise<void> {
-    const judged = members.map((delivery) => ({
-      deliveryId: delivery.id,
-      verdict: judgeResend(resendContext(delivery), delivery.reason, false),
-    }));
-    // They go out together, so that they take one place.
-    const dueAt = judged.some(({ verdict }) => verdict.kind === 'resend') ? turn() : 0;
-    const settlements = judged.map(({ deliveryId, verdict }) => ({
-      deliveryId,
-      verdict: verdict.kind === 'resend' ? { ...verdict, dueAt } : verdict,
-    }));
-    const keep = judged.every(({ verdict }) => verdict.kind === 'resend');
+    const settlements = verdicts.sentTogether(members);
+    const keep = settlements.every(({ verdict }) => verdict.kind === 'resend');
     await ledger.settleImport({ settlements, keep, groupMax: null });
   }
 
@@ -225,12 +137,12 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   async function resend(doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<number> {
     if (doubts.length === 0) return 0;
     const since = doubts.reduce((latest, delivery) => Math.max(latest, delivery.since), 0);
-    if (!(await pacer.answers(ticksAt(since), abort))) return 0;
+    if (!(await pacer.answers(ticksAt(clock, since), abort))) return 0;
     const imports = new Map<number, DoubtfulDelivery[]>();
     const settled: Promise<void>[] = [];
     for (const delivery of doubts) {
       if (delivery.importId === null) {
-        settled.push(settle(delivery, inTurn(judgeResend(resendContext(delivery), delivery.reason, false))));
+        settled.push(settle(delivery, verdicts.sentAgain(delivery)));
         continue;
       }
       const members = imports.get(delivery.importId) ?? [];

@@ -2,7 +2,7 @@ import { OPERATIONS } from '../domain/delivery.ts';
 import type { Held } from '../domain/ports/due.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Scope, writesThatTake } from '../domain/scope.ts';
-import { doubtPolicy } from './judge.ts';
+import { doubtPolicy } from './doubt-policy.ts';
 import { UNCLEAR } from './judge-import.ts';
 
 /** Answers that say that there is something already, or nothing of what became of it: what there is has to be read. */

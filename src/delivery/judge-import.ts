@@ -15,7 +15,8 @@ import type { Profile } from '../domain/profile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { unprovenReason } from './doubt-reasons.ts';
-import { backoffMs, judge, judgeResend, type ResendContext, reasonOf, resendDelayMs } from './judge.ts';
+import { judge, judgeResend, type ResendContext, reasonOf } from './judge.ts';
+import { backoffMs, resendDelayMs } from './judge-waits.ts';
 import type { Sighting } from './sightings.ts';
 
 /** The code of a doubt that the list of products has to settle: the answer did not say what became of the product. */

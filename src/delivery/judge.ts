@@ -1,9 +1,9 @@
 import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
-import type { Doubt, Outcome, OutcomeDetail } from '../domain/outcome.ts';
+import type { Outcome, OutcomeDetail } from '../domain/outcome.ts';
 import type { Verdict } from '../domain/ports/verdict.ts';
-import type { Profile } from '../domain/profile.ts';
-import { fullJitterMs } from '../lib/backoff.ts';
+import { doubtPolicy, isRepeatable, showsInListing } from './doubt-policy.ts';
 import { readInitConflict } from './init-conflict.ts';
+import { type Attempted, readBackDelayMs, resendDelayMs, settlingDelayMs } from './judge-waits.ts';
 import { showsInPublications } from './passport-doubts.ts';
 
 /** The state that a delivery is in after each verdict. */
@@ -17,67 +17,9 @@ export const VERDICT_STATES: Record<Verdict['kind'], DeliveryState> = {
   parked: 'parked',
 };
 
-/** How a doubt about a write can be settled. */
-export type DoubtPolicy =
-  /** The same revision may go out again: its key is honoured, or writing it twice is writing it once. */
-  | 'resend'
-  /** A complete listing tells whether the item is there, or the passport public. */
-  | 'read_back'
-  /** Nothing but a person can tell. */
-  | 'person';
-
-/** The way out of a doubt, by operation, as far as the profile trusts idempotency keys. */
-export function doubtPolicy(operation: Operation, profile: Profile): DoubtPolicy {
-  if (profile.idempotency === 'honoured') return 'resend';
-  switch (operation) {
-    case 'material.update':
-    // A passport that is initialised already answers 409.
-    case 'passport.init':
-      return 'resend';
-    case 'passport.publish':
-      return profile.idempotency === 'publish' ? 'resend' : 'read_back';
-    case 'product.create':
-    case 'material.create':
-    case 'passport.unpublish':
-      return 'read_back';
-    case 'product.import':
-      // Like an update, an import that updates may be written twice; one that does not would make another product.
-      return profile.productUpdate === 'import' ? 'resend' : 'person';
-    case 'product.update':
-    case 'bom_item.create':
-    case 'bom_item.update':
-      return 'person';
-  }
-}
-
-/** How long after a request was lost it may still take effect at the API. */
-function settlingDelayMs(doubt: Doubt, profile: Profile): number {
-  return doubt === 'timeout' ? profile.settlingDelayMs.timeout : profile.settlingDelayMs.reset;
-}
-
-/** How long to wait before a listing can prove that a write is absent whose answer was lost. */
-function readBackDelayMs(doubt: Doubt, context: Pick<JudgeContext, 'attempts' | 'profile' | 'random'>): number {
-  return settlingDelayMs(doubt, context.profile) + Math.max(backoffMs(context), 1);
-}
-
-/**
- * How long to wait before a write is repeated whose answer was lost. I3: where keys are not honoured, what follows the
- * repetition may go out as soon as that is answered, so by then the lost request must no longer be able to land.
- */
-export function resendDelayMs(doubt: Doubt, context: Pick<JudgeContext, 'attempts' | 'profile' | 'random'>): number {
-  const { profile } = context;
-  const settlingMs = profile.idempotency === 'honoured' ? 0 : settlingDelayMs(doubt, profile);
-  return Math.max(backoffMs(context), settlingMs, 1);
-}
-
-export interface JudgeContext {
+export interface JudgeContext extends Attempted {
   operation: Operation;
-  /** Attempts that were spent before this one. */
-  attempts: number;
-  profile: Profile;
   now: number;
-  /** In [0, 1), for the jitter. */
-  random: number;
 }
 
 /** A doubt that was looked at. */
@@ -229,11 +171,6 @@ function judgeGate(detail: OutcomeDetail, context: AttemptContext): Verdict {
   return isDone ? { kind: 'doubt', nextLookAt: now, spend: false, reason } : blockedByGate(reason, context);
 }
 
-/** Creates of what can be listed, and what shows in the list of publications. */
-export function showsInListing(operation: Operation): boolean {
-  return operation === 'product.create' || operation === 'material.create' || showsInPublications(operation);
-}
-
 /**
  * True where an earlier attempt may have taken effect and a listing tells. I6: a refusal of this attempt says nothing of
  * that one, and what follows it would make the item a second time, or leave a passport public that nobody knows of.
@@ -294,21 +231,6 @@ export function judgeResend(context: ResendContext, reason: Reason, absent: bool
   // I3: by the time that it is looked at, what was lost can no longer land behind what follows.
   if (isRepeatable(context)) return { kind: 'parked', reason: spent, open: true };
   return { kind: 'doubt', nextLookAt: null, spend: false, reason: spent };
-}
-
-/** Whether a write under another key does no harm where an earlier one has arrived. */
-function isRepeatable({ operation, profile }: Pick<JudgeContext, 'operation' | 'profile'>): boolean {
-  return operation === 'material.update' || (operation === 'product.import' && profile.productUpdate === 'import');
-}
-
-/** How long to wait before the next attempt. */
-export function backoffMs({
-  attempts,
-  profile,
-  random,
-}: Pick<JudgeContext, 'attempts' | 'profile' | 'random'>): number {
-  const { baseMs, capMs } = profile.retry.backoff;
-  return fullJitterMs(attempts + 1, { baseMs, capMs }, random);
 }
 
 /** An answer as the reason for where a delivery is. */

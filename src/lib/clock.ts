@@ -13,6 +13,11 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** A time of the wall clock, as the ledger has it, on the clock that nobody sets and that this process goes by. */
+export function ticksAt(clock: Pick<Clock, 'now' | 'ticks'>, at: number): number {
+  return clock.ticks() - (clock.now() - at);
+}
+
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),

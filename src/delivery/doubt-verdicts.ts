@@ -1,0 +1,132 @@
+import type { DoubtfulDelivery } from '../domain/ports/doubt.ts';
+import type { Settlement, Verdict } from '../domain/ports/verdict.ts';
+import type { Profile } from '../domain/profile.ts';
+import { type Clock, ticksAt } from '../lib/clock.ts';
+import type { Breaker } from './breaker.ts';
+import { absentReason, unprovenReason } from './doubt-reasons.ts';
+import { blockedByGate, type JudgeContext, judgeResend, type ResendContext } from './judge.ts';
+import { judgeReadBack } from './judge-import.ts';
+import { unclearReason } from './passport-doubts.ts';
+import type { Readable } from './read-budget.ts';
+import type { Readings } from './readings.ts';
+import type { RetryBudget } from './retry-budget.ts';
+import type { Sighting } from './sightings.ts';
+
+/** What becomes of a delivery in doubt. Whatever goes out again has its turn among the retries. */
+export interface DoubtVerdicts {
+  /**
+   * After its list was read.
+   *
+   * @param cut the list, where it could not be read to its end: it proves what it shows, and no absence
+   */
+  listed(delivery: DoubtfulDelivery, sighting: Sighting, cut: Readable | null): Verdict;
+  /** After the publications were read. @param done whether it has taken effect; null where they do not tell */
+  published(delivery: DoubtfulDelivery, done: boolean | null): Verdict;
+  /** Where the list has to be read once more. */
+  lookedAtAgain(delivery: DoubtfulDelivery, what: Readable): Verdict;
+  /** Where it is safe to send it again. */
+  sentAgain(delivery: DoubtfulDelivery): Verdict;
+  /** The same of all members of an import, in their order: they go out together, so that they take one turn. */
+  sentTogether(members: readonly DoubtfulDelivery[]): Settlement[];
+}
+
+export interface DoubtVerdictsOptions {
+  readings: Pick<Readings, 'waitMs'>;
+  breaker: Pick<Breaker, 'wasOut'>;
+  retries: RetryBudget;
+  profile: Profile;
+  clock: Clock;
+  /** Numbers in [0, 1). */
+  random: () => number;
+}
+
+export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdicts {
+  const { readings, breaker, retries, profile, clock, random } = options;
+
+  const context = ({ operation, attempts }: DoubtfulDelivery): JudgeContext => ({
+    operation,
+    attempts,
+    profile,
+    now: clock.now(),
+    random: random(),
+  });
+
+  const resendContext = (delivery: DoubtfulDelivery): ResendContext => ({
+    ...context(delivery),
+    dueAt: 0,
+    refund: breaker.wasOut(ticksAt(clock, delivery.since)),
+  });
+
+  /** When the next retry may go out; 0 for now. */
+  function turn(): number {
+    const turnMs = retries.reserve(clock.ticks());
+    return turnMs === 0 ? 0 : clock.now() + turnMs;
+  }
+
+  /** Gives a retry its turn. What has not been sent since the ledger was put back is none. */
+  function inTurn(verdict: Verdict): Verdict {
+    if (verdict.kind !== 'resend' || verdict.reason.code === 'restored') return verdict;
+    return { ...verdict, dueAt: turn() };
+  }
+
+  function lookedAtAgain({ reason }: DoubtfulDelivery, what: Readable): Verdict {
+    const nextLookAt = clock.now() + Math.max(1, readings.waitMs(what));
+    return { kind: 'doubt', nextLookAt, spend: false, reason };
+  }
+
+  /** Of a write that is proven to have had no effect. A refusal that came after it stands then. */
+  function absent(delivery: DoubtfulDelivery): Verdict {
+    const { reason } = delivery;
+    if (reason.code === 'gate') return blockedByGate(reason, context(delivery));
+    if (reason.code === 'refused') return { kind: 'rejected', reason, absent: true };
+    return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
+  }
+
+  return {
+    listed(delivery, sighting, cut) {
+      const { reason, operation, sent } = delivery;
+      const { found, unclear } = sighting;
+      if (sent !== null && cut === null) {
+        return inTurn(judgeReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
+      }
+      // I6: a create that may be there, although it is not shown, would make the item a second time.
+      if (unclear !== null && found.length === 0 && cut === null) {
+        return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
+      }
+      const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
+      const existed = reason.code === 'exists';
+      // What was there before, or was written in the time that a restored ledger lost, may have other content.
+      const contentKnown = !existed && reason.code !== 'restored';
+      if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
+      if (cut !== null) return lookedAtAgain(delivery, cut);
+      if (existed) {
+        const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
+        return { kind: 'rejected', reason: { ...reason, message } };
+      }
+      return absent(delivery);
+    },
+
+    published(delivery, done) {
+      const { reason } = delivery;
+      if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
+      if (done === null) return { kind: 'doubt', nextLookAt: null, spend: false, reason: unclearReason(reason) };
+      return absent(delivery);
+    },
+
+    lookedAtAgain,
+
+    sentAgain: (delivery) => inTurn(judgeResend(resendContext(delivery), delivery.reason, false)),
+
+    sentTogether(members) {
+      const judged = members.map((delivery) => ({
+        deliveryId: delivery.id,
+        verdict: judgeResend(resendContext(delivery), delivery.reason, false),
+      }));
+      const dueAt = judged.some(({ verdict }) => verdict.kind === 'resend') ? turn() : 0;
+      return judged.map(({ deliveryId, verdict }) => ({
+        deliveryId,
+        verdict: verdict.kind === 'resend' ? { ...verdict, dueAt } : verdict,
+      }));
+    },
+  };
+}
