@@ -1,4 +1,4 @@
-import type { Listing } from '../domain/ports/target.ts';
+import { type Listing, REQUESTS_MAX } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -71,7 +71,6 @@ export interface Question {
   signal: AbortSignal | undefined;
 }
 
-const CONNECTIONS = 256;
 /** Answers to single writes are small; listings have the profile's own bound. */
 const WRITE_ANSWER_BYTES_MAX = 1_048_576;
 
@@ -82,7 +81,7 @@ export function createSession(options: ApiOptions): Session {
   const clean = createCleanText(secrets);
   const judge = createJudge({ clean, now: () => clock.now() });
   const { headersMs, bodyMs, connectMs, totalMs } = profile.timeouts;
-  const connections = options.connections ?? CONNECTIONS;
+  const connections = options.connections ?? REQUESTS_MAX;
   const timeouts = { connectMs, headersMs, bodyMs };
   const transport = options.transport ?? createTransport({ origin: baseUrl.origin, connections, timeouts });
 

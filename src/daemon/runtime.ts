@@ -17,7 +17,7 @@ import { fault } from '../domain/faults.ts';
 import type { RunTrigger } from '../domain/ports/intake.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
-import type { Target } from '../domain/ports/target.ts';
+import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
 import { openSqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
@@ -50,7 +50,7 @@ export interface RuntimeOptions {
   version: string;
   /** For tests, which cannot wait half a minute for a worker to count as dead. */
   queueTiming?: StallTiming | undefined;
-  /** How many requests may be under way at once, to compare with others that have as many. */
+  /** For benchmarks, in which all contenders have as many requests under way at most. */
   requestsMax?: number | undefined;
   /** Numbers in [0, 1). */
   random?: () => number;
@@ -98,8 +98,8 @@ export interface Runtime {
   close(): Promise<void>;
 }
 
-/** How many doorbells are heard at once, and how many requests are under way at once. */
-const CONCURRENCY = { bells: 8, requests: 256 };
+/** How many doorbells are heard at once. */
+const BELLS_MAX = 8;
 
 /**
  * Opens ledger, queue and API client for one process. Nothing is sent and no queue is opened before there is work.
@@ -108,7 +108,7 @@ const CONCURRENCY = { bells: 8, requests: 256 };
  */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, command, secrets, clock, log, version, queueTiming } = options;
-  const { requestsMax = CONCURRENCY.requests, random = Math.random } = options;
+  const { requestsMax = REQUESTS_MAX, random = Math.random } = options;
   const { profile } = config;
   const bus = createEventBus();
   const { emit } = bus;
@@ -178,7 +178,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       failedJobs,
       clock,
       log,
-      concurrency: CONCURRENCY.bells,
+      concurrency: BELLS_MAX,
       scrub: (text) => secrets.scrub(text),
       eachRound,
     });

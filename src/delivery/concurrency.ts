@@ -9,6 +9,8 @@
 // While no limit is known, growth is also bounded by the square root of what was accepted. Whatever is under way when a
 // limit is met is refused, and so this is a share of the whole that shrinks.
 
+import { REQUESTS_MAX } from '../domain/ports/target.ts';
+
 /** Pure: times are ticks of a clock. */
 export interface Concurrency {
   answered(latencyMs: number, now: number): void;
@@ -20,8 +22,6 @@ export interface Concurrency {
   restart(): void;
 }
 
-/** As many connections as are opened at most. */
-const MAX = 256;
 const MIN = 4;
 const ROOM = 2.5;
 const SLICE_MS = 50;
@@ -58,9 +58,9 @@ export function createConcurrency(): Concurrency {
       slice = { from: now, answers: 0 };
     },
     bound(rate) {
-      if (Number.isFinite(rate)) return Math.min(MAX, MIN + Math.ceil(ROOM * inUse(rate, usualMs)));
+      if (Number.isFinite(rate)) return Math.min(REQUESTS_MAX, MIN + Math.ceil(ROOM * inUse(rate, usualMs)));
       const room = 2 * MIN + Math.ceil(ROOM * inUse(highest.rate, lowest.latencyMs));
-      return Math.min(MAX, room, FIRST + Math.floor(GROWTH * Math.sqrt(grown)));
+      return Math.min(REQUESTS_MAX, room, FIRST + Math.floor(GROWTH * Math.sqrt(grown)));
     },
     peak: () => highest.rate,
     restart() {

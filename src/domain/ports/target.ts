@@ -4,6 +4,9 @@ import type { RefRole } from '../item.ts';
 import type { Outcome, OutcomeDetail } from '../outcome.ts';
 import type { Scope } from '../scope.ts';
 
+/** How many requests may be under way at once, and so how many connections are opened at most. */
+export const REQUESTS_MAX = 256;
+
 /** A write in canonical terms, with every ref resolved. */
 export interface Write {
   operation: Operation;
