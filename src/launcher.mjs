@@ -1,6 +1,6 @@
-#!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
-// What a record needs lives for a moment. It gets a nursery of 32 MB from the start, so that little of it is copied about;
-// by itself V8 lets that grow to 128.
+#!/usr/bin/env node
+// Not every `env` can hand options to Node (that of BusyBox cannot), so that the heap's are with whoever starts this file:
+// the scripts of package.json, and the image.
 // Checks the Node version before anything else is imported: on an older Node the native SQLite driver ends the
 // process with a segmentation fault and no message.
 const [major, minor] = process.versions.node.split('.').map(Number);

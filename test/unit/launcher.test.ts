@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cli } from '../support/cli.ts';
 
@@ -7,6 +9,18 @@ const OLD_NODE = {
     "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.11.1'}})",
   )}`,
 };
+
+const read = (file: string): string => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+
+it('is started with the same heap by npm and by the image, and by itself wherever there is an `env`', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const ofScript = (name: string) => scripts[name]?.split(' ').filter((word) => word.startsWith('--'));
+  const ofImage = /^ENTRYPOINT (.*)$/m.exec(read('Dockerfile'))?.[1] ?? '[]';
+  expect(ofScript('dpp-sync')).toHaveLength(2);
+  expect(ofScript('demo')).toEqual(ofScript('dpp-sync'));
+  expect(JSON.parse(ofImage)).toEqual(['node', ...(ofScript('dpp-sync') ?? []), 'src/launcher.mjs']);
+  expect(read('src/launcher.mjs').split('\n')[0]).toBe('#!/usr/bin/env node');
+});
 
 describe('the launcher on an old Node', () => {
   it('says which Node it needs, and ends with 2', async () => {

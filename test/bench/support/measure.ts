@@ -49,9 +49,11 @@ export async function startServer(latencyMs: number): Promise<AnsweringServer> {
   };
 }
 
-/** How the launcher asks for dpp-sync to be run. */
-const LAUNCHER = readFileSync(join(import.meta.dirname, '../../../src/launcher.mjs'), 'utf8');
-const FLAGS = /^#!.* node (.*)$/m.exec(LAUNCHER)?.[1]?.split(' ') ?? [];
+/** The options of Node that `npm run dpp-sync` gives. */
+const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as {
+  scripts: { 'dpp-sync': string };
+};
+const FLAGS = scripts['dpp-sync'].split(' ').filter((word) => word.startsWith('--'));
 
 /** Has a contender, which is a script of `test/bench`, do the job. All are run alike. */
 export async function compete(script: string, job: Job): Promise<Result> {
