@@ -48,7 +48,6 @@ await compete(async ({ baseUrl, csv, folder, connections, redisUrl }) => {
     clock: systemClock,
     log,
     version: '0.0.0',
-    // None where there is a limit to be learnt.
     requestsMax: connections === 0 ? undefined : connections,
   };
   const runtime = await openRuntime(options);
@@ -59,7 +58,8 @@ await compete(async ({ baseUrl, csv, folder, connections, redisUrl }) => {
     const request = { sources: [], waitMs: 60_000, abort: new AbortController().signal };
     const report = await sync(runtime, request, systemClock);
     // Whether rows were to go into quarantine is for the benchmark to say.
-    if (exitCodeOf({ ...report, quarantined: 0 }) !== 0)
+    if (exitCodeOf({ ...report, quarantined: 0 }) !== 0) {
       throw new Error(report.fault?.message ?? JSON.stringify(report.items));
+    }
   };
 });

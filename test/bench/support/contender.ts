@@ -9,7 +9,7 @@ export interface Job {
   csv: string;
   /** A folder of its own for what it keeps. */
   folder: string;
-  /** How many requests may be under way. */
+  /** How many requests may be under way; 0 leaves it to dpp-sync, where nobody is compared with it. */
   connections: number;
   /** Empty where there is none. */
   redisUrl: string;
