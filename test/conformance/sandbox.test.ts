@@ -128,7 +128,8 @@ const statesOf = ({ sandbox }: Pick<RunningSandbox, 'sandbox'>) => {
   return { organizations, keys };
 };
 
-// The document belongs to whoever gave it and lies beside the repository, not in it: a clone by itself does without.
+// Skipped where the document is not there: it belongs to whoever gave it and lies beside the repository, not in it, so that a
+// clone by itself does without. The sandbox is then held against its own table alone, which this test keeps true to the document.
 const documentTest = existsSync(DOCUMENT) ? test : test.skip;
 
 documentTest('the endpoint table is the document’s, row by row (needs ../shared/passport-api.md)', () => {

@@ -14,9 +14,11 @@ export function describeWhere({ isThere, what, requiredBy }: Need): (name: strin
   const words = requiredBy === undefined ? what : `${what}; ${requiredBy}=1 makes this a failure`;
   return (name, body) => {
     if (isThere) describe(name, body);
-    else if (requiredBy === undefined || process.env[requiredBy] !== '1')
+    else if (requiredBy === undefined || process.env[requiredBy] !== '1') {
+      // Not every machine has it, or may have it: there the other tests still say something, and the run's list of what was
+      // left out says what does not hold by it. Where all has to be tested, `requiredBy` turns this into a failure.
       describe.skip(`${name} (needs ${words})`, body);
-    else {
+    } else {
       describe(name, () => {
         test('has what it needs', () => {
           throw new Error(`This suite needs ${words}.`);
