@@ -258,6 +258,31 @@ describe('intake', () => {
     expect(history()).toEqual({ from: 5, to: 24, count: 20 });
   });
 
+  it('keeps the last of what has happened to an item, each time that it was pruned', async () => {
+    const { ledger, clock } = fixture;
+    await pullRows(ledger, { rows: [row('1')] });
+    await mapRows(ledger, asProduct);
+    const failUpTo = async (last: number, from: number) => {
+      for (let at = from; at <= last; at += 1) {
+        const reason = { code: 'reset', message: String(at) };
+        const verdict = { kind: 'retry', dueAt: clock.now(), spend: true, reason } as const;
+        await ledger.settle({ deliveryId: await claimFirst(), verdict });
+      }
+      await ledger.prune();
+    };
+    const told = () => {
+      const db = openDatabaseReadOnly(fixture.file);
+      const messages = (db?.prepare("SELECT detail ->> 'message' FROM events ORDER BY id").pluck().all() ??
+        []) as string[];
+      db?.close();
+      return { from: messages[0], to: messages.at(-1), count: messages.length };
+    };
+    await failUpTo(53, 1);
+    expect(told()).toEqual({ from: '4', to: '53', count: 50 });
+    await failUpTo(55, 54);
+    expect(told()).toEqual({ from: '6', to: '55', count: 50 });
+  });
+
   it('ignores a mapping result for a version of the record that is gone', async () => {
     await pullRows(fixture.ledger, { rows: [row('1')] });
     const [old] = await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 1 });

@@ -11,7 +11,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 
 type Due = Pick<DueDelivery, 'id' | 'operation'>;
 
-it('lets what somebody waits for go before the bulk: publishing and withdrawing', async () => {
+it('lets what somebody waits for go before the bulk: every step of a passport', async () => {
   const clock = createManualClock();
   const gate = createTargetGate(clock);
   for (const scope of ['write', 'publish'] as const) gate.observe({ kind: 'accepted', remoteId: null }, scope);
@@ -21,6 +21,7 @@ it('lets what somebody waits for go before the bulk: publishing and withdrawing'
     { id: 3, operation: 'product.create' },
     { id: 4, operation: 'passport.publish' },
     { id: 5, operation: 'passport.unpublish' },
+    { id: 6, operation: 'passport.init' },
   ];
   const claimed: number[] = [];
   const ledger = {
@@ -54,11 +55,11 @@ it('lets what somebody waits for go before the bulk: publishing and withdrawing'
   const attempts = [deliverer.attempt(first, signal)];
   await settled();
   for (const due of others) attempts.push(deliverer.attempt(due, signal));
-  for (let second = 0; second < 4; second += 1) {
+  for (let second = 0; second < 5; second += 1) {
     await clock.sleepers(1);
     clock.advance(1000);
     await settled();
   }
   await Promise.all(attempts);
-  expect(claimed).toEqual([1, 4, 5, 2, 3]);
+  expect(claimed).toEqual([1, 4, 5, 6, 2, 3]);
 });
