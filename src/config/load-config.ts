@@ -111,7 +111,8 @@ async function readConfigText(file: string): Promise<string> {
     if (code === undefined || code.includes('.')) throw error;
     const reason = code === 'ENOENT' ? 'There is no config file' : `The config file cannot be read (${code})`;
     throw fault('config.missing', `${reason}: ${file}.`, {
-      suggestion: 'Run `dpp-sync init` to write one, or name it with -c FILE.',
+      suggestion:
+        'Name it with -c FILE, or write one: begin with a copy of config/dpp-sync.example.yaml. `dpp-sync demo` does without.',
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
@@ -7,7 +7,8 @@ import { createOutput } from '../../src/cli/output.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 
-const PAGE = readFileSync(join(import.meta.dirname, '../../docs/cli.md'), 'utf8');
+const ROOT = join(import.meta.dirname, '../..');
+const PAGE = readFileSync(join(ROOT, 'docs/cli.md'), 'utf8');
 const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
 const output = createOutput({ ...streams, env: {}, secrets: createSecretStore(), json: false, quiet: false });
 const program = createProgram({ version: '0', stdout: streams.stdout, output, run: () => Promise.resolve() });
@@ -58,4 +59,17 @@ describe('docs/cli.md', () => {
     const missing = program.options.map(({ flags }) => flags).filter((flags) => !PAGE.includes(flags));
     expect(missing).toEqual([]);
   });
+});
+
+it('sends nobody to a command that there is not', () => {
+  const files = globSync(['src/**/*.ts', 'connectors/**/*.{ts,md}', 'docs/**/*.md', '*.md'], { cwd: ROOT });
+  const names = new Set(program.commands.map((command) => command.name()));
+  const named = files.flatMap((file) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/`dpp-sync ([a-z]+)/g)].map(([, name = '']) => ({
+      file,
+      name,
+    })),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter(({ name }) => !names.has(name))).toEqual([]);
 });
