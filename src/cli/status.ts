@@ -9,8 +9,8 @@ import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
-import { formatBytes, formatCount, formatDuration, formatTable, formatTime, printable } from './style.ts';
-import { type Attention, attentionLines, attentionOf, itemLines, passportLines } from './sync-report.ts';
+import { formatBytes, formatCount, formatDuration, formatTable, formatTime, plural, printable } from './style.ts';
+import { type Attention, attentionLines, attentionOf, countOf, itemLines, passportLines } from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:
@@ -75,7 +75,7 @@ async function status(context: CommandContext): Promise<number> {
   const found = opened ?? {
     freeBytes: null,
     items: { product: {}, material: {}, bom_item: {} },
-    attention: { waitingFor: [], stuck: [], quarantined: 0, passports: {} },
+    attention: { waitingFor: [], stuck: [], doubtsUnderWay: 0, quarantined: 0, passports: {} },
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
     queue: { kind: config.queue.kind, counts: null, problem: null },
   };
@@ -157,6 +157,8 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   output.print(`  ${paint('dim', `times are in ${zone}`)}`, '', queueLine(found.queue));
   if (found.freeBytes !== null && found.freeBytes < LITTLE_ROOM_BYTES) output.print(roomLine(found.freeBytes));
+  const underWay = countOf(found.items, ['due', 'sending']) + found.attention.doubtsUnderWay;
+  if (underWay > 0) output.print('', underWayLine(underWay));
   const lines = attentionLines(found.items, found.attention, paint);
   if (lines.length > 0) output.print('', ...lines);
 }
@@ -180,6 +182,11 @@ function roomLine(freeBytes: number): string {
 }
 
 const FULL_BYTES = 64 * 1024;
+
+function underWayLine(count: number): string {
+  const goes = count === 1 ? 'goes out' : 'go out';
+  return `${plural(count, 'item')} ${goes} with the daemon or the sync that is running; where none is, with the next \`dpp-sync sync\`.`;
+}
 
 function resultOf({ result, error, startedAt, endedAt, streams }: RunView): string {
   if (result === 'failed') return `failed: ${error ?? 'no reason was kept'}`;

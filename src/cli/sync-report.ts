@@ -40,7 +40,7 @@ export function syncDocument(report: SyncReport): { ok: boolean } & Record<strin
     items,
     passports,
     requests: { sent, throttled, retried },
-    durationMs,
+    durationMs: Math.round(durationMs),
     warnings,
     ...(fault === null ? {} : { error: errorDocument(failureOf(fault)) }),
   };
@@ -51,6 +51,8 @@ export interface Attention {
   /** What deliveries wait for and what does not come by itself; the most waited for first. */
   waitingFor: WaitingGroup[];
   stuck: StuckDelivery[];
+  /** Items in doubt that need nobody. */
+  doubtsUnderWay: number;
   quarantined: number;
   passports: PassportCounts;
 }
@@ -66,6 +68,7 @@ export function attentionOf(views: LedgerViews, sources: readonly string[]): Att
   return {
     waitingFor: views.waitingFor(GROUPS_MAX).filter(({ state }) => !onTheWay(state)),
     stuck: views.stuck(SHOWN_MAX),
+    doubtsUnderWay: views.doubtsUnderWay(),
     quarantined: views.quarantinedCount(sources),
     passports: views.passportCounts(sources),
   };
@@ -121,7 +124,9 @@ export function attentionLines(items: ItemCounts, attention: Attention, paint: P
     if (attention.waitingFor.length > SHOWN_MAX) lines.push('  … all of them: dpp-sync items --state waiting');
   }
   const { blocked = 0, incomplete = 0 } = attention.passports;
-  const needing = countOf(items, NEEDING);
+  const needingIn = (state: (typeof NEEDING)[number]): number =>
+    countOf(items, [state]) - (state === 'in_doubt' ? attention.doubtsUnderWay : 0);
+  const needing = NEEDING.reduce((sum, state) => sum + needingIn(state), 0);
   if (needing + blocked > 0) {
     const parts = [
       ...(needing > 0 ? [plural(needing, 'item', 'items')] : []),
@@ -135,7 +140,7 @@ export function attentionLines(items: ItemCounts, attention: Attention, paint: P
         `  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(reason.message), 160)}`,
       );
     }
-    const lists = NEEDING.filter((state) => countOf(items, [state]) > 0 || (state === 'blocked' && blocked > 0)).map(
+    const lists = NEEDING.filter((state) => needingIn(state) > 0 || (state === 'blocked' && blocked > 0)).map(
       (state) => `dpp-sync items --state ${state}`,
     );
     lines.push(`  What can be done: dpp-sync show KIND KEY, or for all: ${lists.join(' and ')}`);
@@ -150,7 +155,7 @@ export function attentionLines(items: ItemCounts, attention: Attention, paint: P
     lines.push(
       paint(
         'yellow',
-        `${plural(attention.quarantined, 'record is', 'records are')} quarantined, as they could not be mapped.`,
+        `${plural(attention.quarantined, 'record is', 'records are')} quarantined, as ${attention.quarantined === 1 ? 'it' : 'they'} could not be mapped.`,
       ),
       '  Which and why: dpp-sync quarantine, or as a file for the team of the source: dpp-sync quarantine --out FILE',
     );
@@ -186,7 +191,8 @@ function verdict(report: SyncReport, paint: Paint): string {
   return paint('red', 'Not finished.');
 }
 
-function countOf(items: ItemCounts, states: readonly (keyof ItemCounts[ItemKind])[]): number {
+/** How many items are in these states, of whatever kind. */
+export function countOf(items: ItemCounts, states: readonly (keyof ItemCounts[ItemKind])[]): number {
   return Object.values(items).reduce(
     (sum, counts) => sum + states.reduce((inner, state) => inner + (counts[state] ?? 0), 0),
     0,

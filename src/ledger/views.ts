@@ -73,6 +73,13 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     ),
     stuck: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE ${isStuck('d')}
        AND ${NEEDS_PERSON} ORDER BY d.id DESC LIMIT ?`),
+    // Written like the index of what is scheduled.
+    doubtsUnderWay: db
+      .prepare<[], number>(
+        `SELECT count(*) FROM deliveries d JOIN items i ON i.id = d.item_id
+         WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt' AND i.kind <> 'passport'`,
+      )
+      .pluck(),
     delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE d.id = ?`),
     // What waits is little beside all the refs, so it comes first.
     waitingFor: db.prepare<[number], WaitingGroup>(
@@ -106,6 +113,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     quarantined: ({ source, afterId, limit }) =>
       sql.quarantined.all({ source: source ?? null, afterId, limit }).map(quarantinedRecord),
     stuck: (limit) => sql.stuck.all(limit).map(stuckDelivery),
+    doubtsUnderWay: () => sql.doubtsUnderWay.get() ?? 0,
     delivery(id) {
       const row = sql.delivery.get(id);
       return row ? { ...stuckDelivery(row), needsPerson: row.needsPerson === 1 } : null;

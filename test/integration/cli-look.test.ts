@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { cli } from '../support/cli.ts';
 import { FLAWED_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
+import { items, mapRows, product, pullRows, row, text } from '../support/ledger.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { withLedger } from '../support/world-ledger.ts';
 
 let world: World;
 
@@ -217,4 +219,28 @@ describe('after a sync', () => {
     expect(world.contents().bomItems).toHaveLength(2);
     expect((await run('status')).exitCode).toBe(0);
   });
+});
+
+it('status says of what is to be sent that it goes out, and calls nobody for doubts that are looked up', async () => {
+  const killed = await createWorld({ config: { sources: SMALL_SOURCES }, files: FLAWED_FILES });
+  try {
+    await withLedger(killed, async (ledger) => {
+      await pullRows(ledger, { rows: [row('1'), row('2'), row('3')] });
+      await mapRows(ledger, ({ id }) => items(product(text(id))));
+      const [lost, unknown] = await ledger.dueDeliveries({ afterId: 0, limit: 2 });
+      const inDoubt = async (deliveryId = 0, nextLookAt: number | null = null) => {
+        await ledger.claim(deliveryId);
+        const reason = { code: 'reset', message: 'The connection was lost.' };
+        await ledger.settle({ deliveryId, verdict: { kind: 'doubt', nextLookAt, spend: true, reason } });
+      };
+      await inDoubt(lost?.id, Date.now());
+      await inDoubt(unknown?.id);
+    });
+    const { exitCode, stdout } = await cli(['status', '-c', killed.configFile]);
+    expect(exitCode).toBe(4);
+    expect(stdout).toContain('2 items go out with the daemon or the sync that is running;');
+    expect(stdout).toContain('1 item needs a person:\n  product 2 ');
+  } finally {
+    await killed.remove();
+  }
 });

@@ -71,10 +71,10 @@ describe('text on a terminal', () => {
 });
 
 describe('what needs a person', () => {
-  const told = (product: Record<string, number>) =>
+  const told = (product: Record<string, number>, doubtsUnderWay = 0) =>
     attentionLines(
       { product, material: {}, bom_item: {} },
-      { waitingFor: [], stuck: [], quarantined: 0, passports: {} },
+      { waitingFor: [], stuck: [], doubtsUnderWay, quarantined: 0, passports: {} },
       createPaint(false),
     ).join('\n');
 
@@ -86,6 +86,9 @@ describe('what needs a person', () => {
       /: dpp-sync items --state blocked and dpp-sync items --state rejected$/,
     );
     expect(told({ delivered: 3, waiting: 1, due: 1 })).toBe('');
+    expect(told({ in_doubt: 2 }, 2)).toBe('');
+    expect(told({ rejected: 1, in_doubt: 3 }, 3)).toMatch(/^1 item needs .*\n.*items --state rejected$/);
+    expect(told({ in_doubt: 3 }, 1)).toMatch(/^2 items need .*\n.*items --state in_doubt$/);
   });
 });
 

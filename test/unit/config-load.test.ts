@@ -194,7 +194,11 @@ describe('a config with problems', () => {
     const options = { file, env: {}, connectors: [], profilesDir: '', secrets: createSecretStore() };
     const error = await loadConfig(options).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Fault);
-    expect(error).toMatchObject({ code: 'config.missing', exitCode: 2, suggestion: expect.stringContaining('dpp-sync.example.yaml') });
+    expect(error).toMatchObject({
+      code: 'config.missing',
+      exitCode: 2,
+      suggestion: expect.stringContaining('dpp-sync.example.yaml'),
+    });
     expect(String(error)).toContain(file);
   });
 
