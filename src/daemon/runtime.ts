@@ -50,8 +50,8 @@ export interface RuntimeOptions {
   version: string;
   /** For tests, which cannot wait half a minute for a worker to count as dead. */
   queueTiming?: StallTiming | undefined;
-  /** For benchmarks, in which all contenders have as many requests under way at most. */
-  requestsMax?: number | undefined;
+  /** For benchmarks, in which all contenders have as many connections. */
+  connections?: number | undefined;
   /** Numbers in [0, 1). */
   random?: () => number;
 }
@@ -100,6 +100,8 @@ export interface Runtime {
 
 /** How many doorbells are heard at once. */
 const BELLS_MAX = 8;
+/** Requests under way for each connection: while one is being claimed, its connection need not stand idle. */
+const PLACES = 1.25;
 
 /**
  * Opens ledger, queue and API client for one process. Nothing is sent and no queue is opened before there is work.
@@ -108,7 +110,7 @@ const BELLS_MAX = 8;
  */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, command, secrets, clock, log, version, queueTiming } = options;
-  const { requestsMax = REQUESTS_MAX, random = Math.random } = options;
+  const { connections = REQUESTS_MAX, random = Math.random } = options;
   const { profile } = config;
   const bus = createEventBus();
   const { emit } = bus;
@@ -117,7 +119,16 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   const { baseUrl, apiKey, publishKey, maxRate } = config.target;
   const keys = publishKey === null ? { apiKey } : { apiKey, publishKey };
-  const { target, reader } = createApiClient({ baseUrl, profile, ...keys, secrets, clock, log, version });
+  const { target, reader } = createApiClient({
+    baseUrl,
+    profile,
+    ...keys,
+    secrets,
+    clock,
+    log,
+    version,
+    connections,
+  });
   const encode = target.encode.bind(target);
   const encodeImport = target.encodeImport.bind(target);
   const ledger = openSqliteLedger({
@@ -143,7 +154,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const breaker = createBreaker(random);
     const retries = createRetryBudget();
     const ping = createPing({ target, gate, emit });
-    const pacer = createPacer({ controller, breaker, ping, concurrency: requestsMax, clock });
+    const pacer = createPacer({ controller, breaker, ping, concurrency: Math.ceil(PLACES * connections), clock });
     const held = () => heldBy(gate.refused().keys(), profile);
     const feeder = createFeeder({ ledger, queues, held });
     const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit };

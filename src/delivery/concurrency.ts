@@ -28,7 +28,7 @@ const SLICE_MS = 50;
 const LATENCY_KEPT_MS = 10_000;
 const PEAK_KEPT_MS = 5_000;
 const FIRST = 3;
-const GROWTH = 1;
+const GROWTH = 2;
 /** The weight of the latest answer in the usual latency. */
 const LATEST = 1 / 16;
 /** Taken for the latency before there was an answer. */

@@ -37,6 +37,9 @@ function mayHaveArrived(delivery: OpenDelivery): boolean {
   return IN_FLIGHT_STATES.includes(delivery.state) || delivery.uncertain === 1;
 }
 
+/** With `isNew` it was written just now, with the revision that its first delivery will have. */
+type ReconciledItem = ItemRow & { isNew?: true };
+
 /** Items and the one open delivery that each may have. For use inside a transaction. */
 export type Items = ReturnType<typeof createItems>;
 
@@ -51,13 +54,13 @@ export function createItems(
       `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND natural_key = ?`,
     ),
     byRecord: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`),
-    insert: db.prepare<[string, string, string | null, number, string, number, string, string, number | null]>(
-      `INSERT INTO items (kind, key, natural_key, record_id, source, appeared_at, desired, desired_hash, missing_since)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    // Mapping goes on after a run was read, so the time of staging would tell less than that of the run. And with its first
+    // revision: a new item is written to the API in any case.
+    insert: db.prepare<[string, string, string | null, number, string, string, number, string, string, number | null]>(
+      `INSERT INTO items
+         (kind, key, natural_key, record_id, source, appeared_at, desired, desired_hash, missing_since, revision)
+       VALUES (?, ?, ?, ?, ?, coalesce((SELECT started_at FROM runs WHERE source = +? ORDER BY id DESC LIMIT 1), ?), ?, ?, ?, 1)`,
     ),
-    runStart: db
-      .prepare<[string], number>('SELECT started_at FROM runs WHERE source = +? ORDER BY id DESC LIMIT 1')
-      .pluck(),
     update: db.prepare<[string | null, number, string, string, string, number | null, number]>(
       `UPDATE items SET natural_key = ?, record_id = ?, source = ?, desired = ?, desired_hash = ?, missing_since = ?
        WHERE id = ?`,
@@ -107,12 +110,12 @@ export function createItems(
   }
 
   function insertDelivery(
-    item: ItemRow,
+    item: ReconciledItem,
     { operation, desired, desiredHash }: WantedWrite,
     state: DeliveryState,
     reason: Reason | null,
   ): number {
-    sql.nextRevision.run(item.id);
+    if (!item.isNew) sql.nextRevision.run(item.id);
     const revision = item.revision + 1;
     const key = idempotencyKey({
       epoch,
@@ -138,7 +141,7 @@ export function createItems(
     return item ? reconcileItem(item, sql.openDelivery.get(itemId), again) : null;
   }
 
-  function reconcileItem(item: ItemRow, open: OpenDelivery | undefined, again: boolean): Staged {
+  function reconcileItem(item: ReconciledItem, open: OpenDelivery | undefined, again: boolean): Staged {
     const itemId = item.id;
     // I3: never superseded, only followed; settling it ends here again.
     if (open && mayHaveArrived(open)) return null;
@@ -232,13 +235,12 @@ export function createItems(
         }
         return reconcileItem({ ...known, ...asked }, sql.openDelivery.get(known.id), again);
       }
-      // Mapping goes on after a run was read, so the time of staging would tell less.
-      const appearedAt = sql.runStart.get(source) ?? clock.now();
-      const values = [kind, key, naturalKey, recordId, source, appearedAt, desired, desiredHash, missingSince] as const;
-      const id = Number(sql.insert.run(...values).lastInsertRowid);
+      const owner = [recordId, source, source, clock.now()] as const;
+      const inserted = sql.insert.run(kind, key, naturalKey, ...owner, desired, desiredHash, missingSince);
+      const id = Number(inserted.lastInsertRowid);
       insertRefs(id, refs);
-      const isNew = { baseline: null, baselineHash: null, remoteId: null, revision: 0 };
-      return reconcileItem({ id, kind, key, ...asked, ...isNew }, undefined, again);
+      const unwritten = { baseline: null, baselineHash: null, remoteId: null, revision: 0 };
+      return reconcileItem({ id, kind, key, ...asked, ...unwritten, isNew: true }, undefined, again);
     },
 
     /** Takes back what is staged for an item, unless it may have arrived. */

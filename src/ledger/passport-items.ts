@@ -50,8 +50,12 @@ export function createPassportItems({ db, clock }: Pick<LedgerContext, 'db' | 'c
     ),
   };
 
+  // Where there is none, nothing is stirred by what is delivered.
+  let hasAny = db.prepare("SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1").get() !== undefined;
+
   return {
     desire({ key, naturalKey, source }, desire) {
+      hasAny = true;
       const desired = desireText(desire);
       const row = sql.put.get({ key, naturalKey, source, now: clock.now(), desired, hash: sha256Url(desired) });
       if (!row) throw fault('internal', `The passport of ${key} could not be written.`);
@@ -61,6 +65,7 @@ export function createPassportItems({ db, clock }: Pick<LedgerContext, 'db' | 'c
     stir: (id) => void sql.stir.run(id),
     calm: (id) => void sql.calm.run(id),
     stirBy({ id, kind, key, isNew }) {
+      if (!hasAny) return;
       if (kind === 'product') sql.stirProduct.run(key);
       else if (kind === 'bom_item') sql.stirOfPart.run(id);
       // BOM items come after their material: of a new one no product is complete yet.

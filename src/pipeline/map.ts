@@ -3,8 +3,8 @@ import type { MappedRecord, PendingRecord } from '../domain/ports/intake.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 
-/** How many records are mapped between two looks at the event loop, and staged in one transaction. */
-const BATCH = 250;
+/** How many records are mapped between two looks at the event loop, and staged in one write. Answers wait for no more than that. */
+const BATCH = 100;
 
 export interface MapWorker {
   /**

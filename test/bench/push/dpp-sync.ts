@@ -48,7 +48,7 @@ await compete(async ({ baseUrl, csv, folder, connections, redisUrl }) => {
     clock: systemClock,
     log,
     version: '0.0.0',
-    requestsMax: connections === 0 ? undefined : connections,
+    connections: connections === 0 ? undefined : connections,
   };
   const runtime = await openRuntime(options);
   // To open the embedded queue takes seconds, whatever is to be done; a first doorbell would open it.
