@@ -1,4 +1,4 @@
-import { type DeliveryState, URGENT_OPERATIONS } from '../domain/delivery.ts';
+import type { DeliveryState } from '../domain/delivery.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedDelivery, ClaimedImport } from '../domain/ports/claim.ts';
@@ -9,7 +9,7 @@ import type { Target } from '../domain/ports/target.ts';
 import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Scope, scopeOfWrite } from '../domain/scope.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, ticksAt } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Breaker } from './breaker.ts';
 import { createCanary } from './canary.ts';
@@ -41,7 +41,8 @@ export interface DelivererOptions {
 export type Attempt = { result: 'settled'; state: DeliveryState } | { result: 'gone' } | { result: 'held' };
 
 export interface Deliverer {
-  attempt(delivery: Pick<DueDelivery, 'id' | 'operation'>, abort: AbortSignal): Promise<Attempt>;
+  /** @param delivery an `urgent` one goes before those that wait already */
+  attempt(delivery: Pick<DueDelivery, 'id' | 'operation'> & { urgent?: boolean }, abort: AbortSignal): Promise<Attempt>;
   /** Why outcomes cannot be stored at the moment, or null. */
   trouble(): Fault | null;
 }
@@ -109,7 +110,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** Whether the API takes others while it has not been able to take this, since a time of the wall clock. */
   function takesOthers(since: number | null): boolean {
     if (since === null || !breaker.isWell()) return false;
-    return breaker.hasTakenSince(clock.ticks() - (clock.now() - since));
+    return breaker.hasTakenSince(ticksAt(clock, since));
   }
 
   let trouble: Fault | null = null;
@@ -200,7 +201,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   return {
     trouble: () => trouble,
-    async attempt({ id: deliveryId, operation }, abort) {
+    async attempt({ id: deliveryId, operation, urgent = false }, abort) {
       const scope = scopeOfWrite(operation);
       let lookedAt = clock.ticks();
       // Of many doorbells for one import the first claims it, and of many for a scope the first may find it refused: the
@@ -215,7 +216,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         return ledger.isDue(deliveryId);
       };
       const deniedAt = gate.isTried(scope) ? null : (await ledger.denialsOf(deliveryId)).at;
-      const urgent = URGENT_OPERATIONS.includes(operation);
       const go = (out: () => void) => {
         asked = gate.questions(scope).asked;
         return pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted, urgent });

@@ -103,10 +103,10 @@ export function createEngine(options: EngineOptions): Engine {
 
   /** One attempt, to its end; never rejects. */
   async function attempt(deliveryId: number): Promise<void> {
-    const operation = feeder.heard(deliveryId);
-    if (operation === null) return;
+    const heard = feeder.heard(deliveryId);
+    if (heard === null) return;
     try {
-      const { result } = await deliverer.attempt({ id: deliveryId, operation }, abort.signal);
+      const { result } = await deliverer.attempt({ id: deliveryId, ...heard }, abort.signal);
       if (result !== 'held') unclaimed = null;
     } catch (error) {
       await stumbled(deliveryId, error);
@@ -163,7 +163,7 @@ export function createEngine(options: EngineOptions): Engine {
     if (gate.state().open) {
       // Beside everything else: to read a large catalogue takes its time, and shall keep nothing from being sent.
       resolving ??= resolveDoubts();
-      for (const id of await feeder.urgent()) inHand.begin(id);
+      for (const id of await feeder.byHand()) inHand.begin(id);
       if ((await feeder.fill()) > 0) movedAt = clock.ticks();
     }
     await noticeLostQueue();

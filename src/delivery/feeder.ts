@@ -1,4 +1,4 @@
-import { type Operation, URGENT_OPERATIONS } from '../domain/delivery.ts';
+import type { Operation } from '../domain/delivery.ts';
 import type { DueDelivery, Held } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Doorbell, Queues } from '../domain/ports/queues.ts';
@@ -10,8 +10,15 @@ const BELL_SIZE = 100;
 /** The queue is topped up once it has room for so many, so that doorbells are full while there is much to do. */
 const ROOM_MIN = 500;
 
-/** So many urgent deliveries are under way at once without a doorbell. */
-const URGENT_MAX = 64;
+/** So many that were asked for by hand are under way at once without a doorbell. */
+const BY_HAND_MAX = 64;
+
+/** What an attempt of a delivery has to know of it. */
+export interface Heard {
+  operation: Operation;
+  /** A person may be waiting for it. */
+  urgent: boolean;
+}
 
 /**
  * Keeps the `deliver` queue topped up from the ledger. What it knows of the queue it keeps in memory only: after a restart
@@ -21,15 +28,15 @@ export interface Feeder {
   /** Rings for due deliveries until the queue is full or nothing is left. Gives the number of deliveries it rang for. */
   fill(): Promise<number>;
   /**
-   * Urgent deliveries that are due, to be attempted at once: a doorbell would be heard after all that were rung before, which
-   * may be thousands at a few per second.
+   * Due deliveries that were asked for by hand, to be attempted at once: a doorbell would be heard after all that were rung
+   * before, which may be thousands at a few per second.
    */
-  urgent(): Promise<number[]>;
+  byHand(): Promise<number[]>;
   /**
-   * The doorbell of this delivery was heard, and an attempt is under way. Gives what it is to do; null where nothing was rung
-   * for it that is still awaited: it is rung for anew where it is due.
+   * The doorbell of this delivery was heard, and an attempt is under way. Null where nothing was rung for it that is still
+   * awaited: it is rung for anew where it is due.
    */
-  heard(deliveryId: number): Operation | null;
+  heard(deliveryId: number): Heard | null;
   /** The attempt is over, or there is none after all: it is rung for again where it is still due. */
   done(deliveryIds: readonly number[]): void;
   /** Deliveries that have a doorbell in the queue, or an attempt under way. */
@@ -83,11 +90,10 @@ export function createFeeder(options: {
       }
       return count;
     },
-    async urgent() {
-      const room = URGENT_MAX - urgent.size;
+    async byHand() {
+      const room = BY_HAND_MAX - urgent.size;
       if (room <= 0) return [];
-      const asked = { afterId: 0, limit: 2 * URGENT_MAX, held: held(), operations: URGENT_OPERATIONS };
-      const due = await ledger.dueDeliveries(asked);
+      const due = await ledger.dueByHand({ limit: 2 * BY_HAND_MAX, held: held() });
       const fresh = due.filter(({ id }) => !inHand.has(id)).slice(0, room);
       for (const { id, operation } of fresh) {
         rung.set(id, operation);
@@ -96,10 +102,10 @@ export function createFeeder(options: {
       return fresh.map(({ id }) => id);
     },
     heard(deliveryId) {
-      const operation = rung.get(deliveryId) ?? null;
+      const operation = rung.get(deliveryId);
       rung.delete(deliveryId);
       inHand.add(deliveryId);
-      return operation;
+      return operation === undefined ? null : { operation, urgent: urgent.has(deliveryId) };
     },
     done(deliveryIds) {
       for (const id of deliveryIds) {

@@ -150,12 +150,6 @@ export const OPERATIONS = [
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/**
- * Operations that somebody may be waiting for, which go before the bulk. Where the policy asks for them by itself they do as
- * well: there are never more of them than of what was delivered before.
- */
-export const URGENT_OPERATIONS: readonly Operation[] = ['passport.init', 'passport.publish', 'passport.unpublish'];
-
 /** The kind of item that an operation is about: a passport is one of a product. */
 export function kindOf(operation: Operation): ItemKind {
   const subject = operation.slice(0, operation.indexOf('.'));

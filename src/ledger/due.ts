@@ -6,6 +6,7 @@ import { type LedgerContext, parseJson } from './context.ts';
 /** What can go on by itself, now or later. Each function is one read. */
 export interface Due {
   list(request: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[];
+  byHand(request: Parameters<Ledger['dueByHand']>[0]): DueDelivery[];
   nextAt(request?: { after?: number; held?: Held }): number | null;
   leftAway(request: { before: number; held?: Held }): LeftAway | null;
   isDue(deliveryId: number): boolean;
@@ -49,6 +50,11 @@ export function createDue({ db, clock }: LedgerContext): Due {
       `SELECT d.id, i.kind, i.key, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
        WHERE d.state = 'due' AND d.operation = +? AND d.id > +? AND d.due_at <= +? ORDER BY d.id LIMIT +?`,
     ),
+    byHand: db.prepare<[{ now: number; limit: number; operations: string }], DueDelivery>(
+      `SELECT d.id, i.kind, i.key, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
+       WHERE d.by_hand = 1 AND d.state = 'due' AND d.due_at <= @now
+         AND d.operation NOT IN (SELECT value FROM json_each(@operations)) ORDER BY d.id LIMIT @limit`,
+    ),
     dueNow: db.prepare<[Operation], { id: number }>(
       "SELECT id FROM deliveries WHERE state = 'due' AND operation = +? AND due_at = 0 LIMIT 1",
     ),
@@ -87,11 +93,14 @@ export function createDue({ db, clock }: LedgerContext): Due {
   });
 
   return {
-    list({ afterId, limit, held = NOTHING_HELD, operations = OPERATIONS }) {
+    list({ afterId, limit, held = NOTHING_HELD }) {
       const now = clock.now();
-      const asked = free(held).filter((operation) => operations.includes(operation));
-      const found = asked.flatMap((operation) => sql.due.all(operation, afterId, now, limit));
+      const found = free(held).flatMap((operation) => sql.due.all(operation, afterId, now, limit));
       return found.toSorted((a, b) => a.id - b.id).slice(0, limit);
+    },
+
+    byHand({ limit, held = NOTHING_HELD }) {
+      return sql.byHand.all({ now: clock.now(), limit, operations: JSON.stringify(held.operations) });
     },
 
     nextAt({ after, held = NOTHING_HELD } = {}) {

@@ -7,7 +7,7 @@ import {
   transition,
 } from '../domain/delivery.ts';
 import { hasRefs, type Item, type ItemContent, type ItemKind, type ItemRef, type SubjectKind } from '../domain/item.ts';
-import { naturalKeyOf } from '../domain/natural-key.ts';
+import { type NaturalKey, naturalKeyOf } from '../domain/natural-key.ts';
 import { nextStep, type PassportDesire, type PassportStatus } from '../domain/passport.ts';
 import { type Difference, difference } from '../domain/reconcile.ts';
 import { sha256Url } from '../lib/hash.ts';
@@ -37,6 +37,14 @@ function mayHaveArrived(delivery: OpenDelivery): boolean {
   return IN_FLIGHT_STATES.includes(delivery.state) || delivery.uncertain === 1;
 }
 
+/** What a record asks of an item, and the item as it is, if there is one. */
+export interface DesiredItem {
+  item: Item;
+  content: ItemContent;
+  naturalKey: NaturalKey | null;
+  known: ItemRow | undefined;
+}
+
 /** With `isNew` it was written just now, with the revision that its first delivery will have. */
 type ReconciledItem = ItemRow & { isNew?: true };
 
@@ -50,9 +58,6 @@ export function createItems(
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
     byKey: db.prepare<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
-    byNaturalKey: db.prepare<[string, string], ItemRow>(
-      `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND natural_key = ?`,
-    ),
     byRecord: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`),
     // Mapping goes on after a run was read, so the time of staging would tell less than that of the run. And with its first
     // revision: a new item is written to the API in any case.
@@ -84,10 +89,12 @@ export function createItems(
       'UPDATE deliveries SET state = ?, settled_at = ?, desired = NULL, body = NULL, due_at = 0 WHERE id = ?',
     ),
     nextRevision: db.prepare<[number]>('UPDATE items SET revision = revision + 1 WHERE id = ?'),
-    insertDelivery: db.prepare<[number, string, number, string, string, string, string, string | null, number]>(
-      `INSERT INTO deliveries (item_id, operation, revision, state, idempotency_key, desired, desired_hash, reason, staged_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    insertDelivery: db.prepare<[number, string, number, string, string, string, string, string | null, 0 | 1, number]>(
+      `INSERT INTO deliveries
+         (item_id, operation, revision, state, idempotency_key, desired, desired_hash, reason, by_hand, staged_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
+    byHand: db.prepare<[number]>('UPDATE deliveries SET by_hand = 1 WHERE id = ?'),
     // The time goes with it, so that a clock that is set back does not put off the look.
     suspect: db.prepare<[string, string, number, number, number]>(
       'UPDATE deliveries SET state = ?, reason = ?, due_at = ?, settled_at = ?, uncertain = 1 WHERE id = ?',
@@ -111,7 +118,7 @@ export function createItems(
 
   function insertDelivery(
     item: ReconciledItem,
-    { operation, desired, desiredHash }: WantedWrite,
+    { operation, desired, desiredHash, byHand }: WantedWrite,
     state: DeliveryState,
     reason: Reason | null,
   ): number {
@@ -126,9 +133,9 @@ export function createItems(
       payloadHash: desiredHash,
       revision,
     });
-    const text = reason === null ? null : JSON.stringify(reason);
-    const now = clock.now();
-    const inserted = sql.insertDelivery.run(item.id, operation, revision, state, key, desired, desiredHash, text, now);
+    const why = reason === null ? null : JSON.stringify(reason);
+    const what = [item.id, operation, revision, state, key, desired, desiredHash] as const;
+    const inserted = sql.insertDelivery.run(...what, why, byHand === true ? 1 : 0, clock.now());
     return Number(inserted.lastInsertRowid);
   }
 
@@ -156,7 +163,10 @@ export function createItems(
       const same = open.operation === wanted.operation && open.desiredHash === wanted.desiredHash;
       const moving = open.state === 'due' || open.state === 'waiting';
       const hopeless = wanted.need === 'blocked' && open.state === 'blocked';
-      if (same && (moving || hopeless || !again)) return null;
+      if (same && (moving || hopeless || !again)) {
+        if (wanted.byHand) sql.byHand.run(open.id);
+        return null;
+      }
       supersede(open);
     }
     if (wanted.need === 'blocked') {
@@ -210,25 +220,21 @@ export function createItems(
     suspectWhereRestored,
     byId: (id: number) => sql.byId.get(id),
     ownedBy: (recordId: number) => sql.byRecord.all(recordId),
-    withNaturalKey: (kind: ItemKind, naturalKey: string) => sql.byNaturalKey.all(kind, naturalKey),
     openDelivery: (itemId: number) => sql.openDelivery.get(itemId),
 
-    /**
-     * Writes what a record now asks of an item, and stages the difference.
-     *
-     * @param known the item as it is, if there is one
-     */
+    /** Writes what a record now asks of an item, and stages the difference. */
     desire(
-      { item, content, known }: { item: Item; content: ItemContent; known: ItemRow | undefined },
+      { item, content, naturalKey: natural, known }: DesiredItem,
       { id: recordId, source, missingSince }: { id: number; source: string; missingSince: number | null },
       again: boolean,
     ): Staged {
       const { kind, key, refs } = item;
       const { payload: desired, hash: desiredHash } = content;
-      const naturalKey = naturalKeyOf(profile, kind, item.payload)?.value ?? null;
+      const naturalKey = natural?.value ?? null;
       const asked = { naturalKey, recordId, desired, desiredHash, missingSince };
       if (known) {
-        sql.update.run(naturalKey, recordId, source, desired, desiredHash, missingSince, known.id);
+        if (!isSameAsk(known, asked))
+          sql.update.run(naturalKey, recordId, source, desired, desiredHash, missingSince, known.id);
         if (known.desiredHash !== desiredHash) {
           sql.deleteRefs.run(known.id);
           insertRefs(known.id, refs);
@@ -270,11 +276,25 @@ export function createItems(
   }
 }
 
+/** Whether nothing changes for the item: its owner makes it as before. An owner's source stays the same. */
+function isSameAsk(known: Ask, asked: Ask): boolean {
+  return (
+    known.desiredHash === asked.desiredHash &&
+    known.naturalKey === asked.naturalKey &&
+    known.recordId === asked.recordId &&
+    known.missingSince === asked.missingSince
+  );
+}
+
+type Ask = Pick<ItemRow, 'desiredHash' | 'naturalKey' | 'recordId' | 'missingSince'>;
+
 /** A write that would make the API hold what is desired, with what it leaves behind there. */
 interface WantedWrite {
   operation: Operation;
   desired: string;
   desiredHash: string;
+  /** A person has asked for it. */
+  byHand?: boolean;
 }
 
 type Wanted =
@@ -285,8 +305,10 @@ type Wanted =
 /** A passport goes step by step: each delivery leads to one status. */
 function passportDifference({ desired, baseline }: ItemRow): Wanted {
   const { status: from = null } = parseJson<{ status?: PassportStatus }>(baseline ?? '{}');
-  const step = nextStep(from, parseJson<PassportDesire>(desired).status);
+  const { status, because } = parseJson<PassportDesire>(desired);
+  const step = nextStep(from, status);
   if (step === null) return { need: 'none' };
   const text = statusText(step.status);
-  return { need: 'write', operation: step.operation, desired: text, desiredHash: sha256Url(text) };
+  const byHand = because === 'person';
+  return { need: 'write', operation: step.operation, desired: text, desiredHash: sha256Url(text), byHand };
 }

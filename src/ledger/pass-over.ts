@@ -16,7 +16,7 @@ export type PassOver = (page: PageToPassOver) => readonly number[] | null;
 /** Stands between two records of a text. It cannot be typed into an ERP field; a key that has it is looked up by itself. */
 const BETWEEN = '\u001e';
 
-/** The record has been through the mapping: it is neither pending nor stale. */
+/** The record has been through the mapping: it is neither pending nor stale. Any other has a hash that no row has. */
 const IS_THROUGH = "(state = 'mapped' OR state = 'excluded' OR state = 'quarantined')";
 
 interface Stretch {
@@ -45,7 +45,7 @@ export function createPassOver(db: Sqlite): PassOver {
     // The window bounds the walk where many records of other streams, or missing ones, follow.
     stretch: db.prepare<[number, number, number, number], Stretch>(
       `SELECT count(*) AS n, min(id) AS firstId, max(id) AS lastId,
-         group_concat(iif(${IS_THROUGH}, hash, '') || key, '${BETWEEN}') AS text
+         group_concat(iif(${IS_THROUGH}, hash, '.') || key, '${BETWEEN}') AS text
        FROM (SELECT id, state, hash, key FROM records
              WHERE id > +? AND id <= +? AND +stream_id = +? AND missing_since IS NULL ORDER BY id LIMIT +?)`,
     ),

@@ -139,6 +139,7 @@ export const MIGRATIONS: readonly string[] = [
     -- 1 from the first doubt until it is known whether the write took effect, whatever the state is meanwhile
     uncertain INTEGER NOT NULL DEFAULT 0,
     reason TEXT,                      -- JSON
+    by_hand INTEGER NOT NULL DEFAULT 0, -- 1 where a person has asked for it, and may be waiting
     staged_at INTEGER NOT NULL,
     sent_at INTEGER,
     settled_at INTEGER
@@ -149,6 +150,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE UNIQUE INDEX deliveries_open ON deliveries (item_id)
     WHERE state NOT IN ('delivered', 'superseded');
   CREATE INDEX deliveries_due ON deliveries (operation, id) WHERE state = 'due';
+  CREATE INDEX deliveries_by_hand ON deliveries (id) WHERE by_hand = 1 AND state = 'due';
   CREATE INDEX deliveries_scheduled ON deliveries (due_at) WHERE state IN ('due', 'in_doubt') AND due_at > 0;
   -- A gate's refusal is asked again at due_at, by itself.
   CREATE INDEX deliveries_blocked ON deliveries (due_at) WHERE state = 'blocked' AND due_at > 0;

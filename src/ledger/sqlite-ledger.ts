@@ -187,6 +187,7 @@ function compose(
     pendingRecords: async (request) => reading(() => intake.pendingRecords(request)),
     stage: (records) => commit.run(() => staging.stage(records)),
     dueDeliveries: (request) => timely(() => due.list(request)),
+    dueByHand: (request) => timely(() => due.byHand(request)),
     nextDueAt: (request) => timely(() => due.nextAt(request)),
     leftAway: (request) => timely(() => due.leftAway(request)),
     isDue: async (deliveryId) => reading(() => due.isDue(deliveryId)),

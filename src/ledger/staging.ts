@@ -1,12 +1,12 @@
 import type { Issue } from '../domain/issue.ts';
-import { contentOf, type ItemContent } from '../domain/item.ts';
+import { contentOf } from '../domain/item.ts';
 import { type HeldProducts, type MappedItem, productsOf } from '../domain/mapping.ts';
-import { naturalKeyOf } from '../domain/natural-key.ts';
+import { type NaturalKey, naturalKeyOf } from '../domain/natural-key.ts';
 import type { MappedRecord, StageSummary } from '../domain/ports/intake.ts';
 import { formatPlace, type Place } from '../domain/record.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 import type { ItemRow } from './item-row.ts';
-import type { Items } from './items.ts';
+import type { DesiredItem, Items } from './items.ts';
 import { type RecordRow, SELECT_RECORD } from './staged-record.ts';
 
 type ItemName = Pick<MappedItem, 'kind' | 'key'>;
@@ -28,13 +28,6 @@ interface StagedRecord extends Pick<RecordRow, 'source' | 'missingSince'> {
 
 type RecordState = 'mapped' | 'excluded' | 'quarantined';
 
-/** An item that a record may make, and what the ledger has of it. */
-interface OwnItem {
-  item: MappedItem;
-  content: ItemContent;
-  known: ItemRow | undefined;
-}
-
 export function createStaging({ db, profile }: LedgerContext, items: Items): Staging {
   const sql = {
     record: db.prepare<[number], RecordRow>(SELECT_RECORD),
@@ -47,6 +40,11 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
     count: db.prepare<[RunCount]>(
       `UPDATE run_streams SET changed = changed + @mapped, excluded = excluded + @excluded,
          quarantined = quarantined + @quarantined WHERE run_id = @runId AND stream_id = @streamId`,
+    ),
+    // An owner that has gone keeps nobody from its natural key.
+    namesake: db.prepare<[string, string, string], { key: string; place: string }>(
+      `SELECT i.key, r.place FROM items i JOIN records r ON r.id = i.record_id
+       WHERE i.kind = +? AND i.natural_key = +? AND i.key <> +? AND r.missing_since IS NULL ORDER BY i.id LIMIT 1`,
     ),
     addClaim: db.prepare<[string, string, number]>(
       'INSERT OR IGNORE INTO claims (kind, key, record_id) VALUES (?, ?, ?)',
@@ -72,10 +70,10 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
   function conflicts(
     mapped: readonly MappedItem[],
     recordId: number,
-  ): { issues: Issue[]; rivals: ItemName[]; own: OwnItem[] } {
+  ): { issues: Issue[]; rivals: ItemName[]; own: DesiredItem[] } {
     const issues: Issue[] = [];
     const rivals: ItemName[] = [];
-    const own: OwnItem[] = [];
+    const own: DesiredItem[] = [];
     const seen = new Set<string>();
     for (const item of mapped) {
       const name = `${item.kind} ${JSON.stringify(item.key)}`;
@@ -103,8 +101,9 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
           other,
         });
       } else if (!other) {
-        own.push({ item, content, known });
-        const taken = naturalKeyTaken(item);
+        const naturalKey = naturalKeyOf(profile, item.kind, item.payload);
+        own.push({ item, content, naturalKey, known });
+        const taken = naturalKey && naturalKeyTaken(item, naturalKey);
         if (!taken) continue;
         rivals.push({ kind: item.kind, key: taken.by });
         issues.push(taken.issue);
@@ -114,21 +113,16 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
   }
 
   /** The other item that has this one's natural key, by key, and what to say of it. */
-  function naturalKeyTaken(item: MappedItem): { by: string; issue: Issue } | null {
-    const natural = naturalKeyOf(profile, item.kind, item.payload);
-    if (natural === null) return null;
-    const other = items
-      .withNaturalKey(item.kind, natural.value)
-      .map((one) => ({ key: one.key, owner: one.recordId === null ? undefined : sql.place.get(one.recordId) }))
-      .find(({ key, owner }) => key !== item.key && owner?.missing === 0);
+  function naturalKeyTaken(item: MappedItem, { field, value }: NaturalKey): { by: string; issue: Issue } | null {
+    const other = sql.namesake.get(item.kind, value, item.key);
     if (!other) return null;
-    const place = parseJson<Place>(other.owner?.place ?? '{}');
+    const place = parseJson<Place>(other.place);
     const issue: Issue = {
       code: 'natural_key.taken',
-      field: natural.field,
-      value: natural.value,
-      message: `The API knows a ${item.kind} by its ${natural.field}, and ${JSON.stringify(natural.value)} belongs to the ${item.kind} with the key ${JSON.stringify(other.key)} (${formatPlace(place)}) already.`,
-      cure: `Give each ${item.kind} a ${natural.field} of its own.`,
+      field,
+      value,
+      message: `The API knows a ${item.kind} by its ${field}, and ${JSON.stringify(value)} belongs to the ${item.kind} with the key ${JSON.stringify(other.key)} (${formatPlace(place)}) already.`,
+      cure: `Give each ${item.kind} a ${field} of its own.`,
       other: place,
     };
     return { by: other.key, issue };
@@ -140,7 +134,7 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
   }
 
   /** Lets go of what the record made before and makes no more. */
-  function releaseBut(own: readonly OwnItem[], recordId: number): void {
+  function releaseBut(own: readonly DesiredItem[], recordId: number): void {
     const kept = new Set(own.map(({ item }) => `${item.kind}/${item.key}`));
     for (const before of items.ownedBy(recordId)) {
       if (!kept.has(`${before.kind}/${before.key}`)) release(before, recordId);

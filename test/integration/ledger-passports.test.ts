@@ -383,3 +383,50 @@ it('tells what a replay leaves alone', async () => {
     heldInDoubt: 0,
   });
 });
+
+describe('what a person has asked for', () => {
+  const byHand = async () =>
+    (await fixture.ledger.dueByHand({ limit: 9 })).map(({ operation, key }) => `${operation} ${key}`);
+  const deliverByHand = async () => {
+    const [due] = await fixture.ledger.dueByHand({ limit: 1 });
+    const claim = await fixture.ledger.claim(due?.id ?? 0);
+    if (claim.status !== 'claimed') throw new Error('nothing is due');
+    await settle(claim.delivery.id, DONE);
+  };
+  const ask = (status: 'published' | 'unpublished') => fixture.ledger.askForPassports({ products: ['P1'], status });
+
+  it('is told from what the policy asks for, step by step', async () => {
+    await fixture.reopen(undefined, { init: 'when-complete', publish: 'manual' });
+    await pull(ROWS);
+    await deliverAll(fixture.ledger);
+    expect(await judge()).toBe(2);
+    expect(await byHand()).toEqual([]);
+
+    await ask('published');
+    expect(await byHand()).toEqual(['passport.init P1']);
+    await deliverByHand();
+    expect(await byHand()).toEqual(['passport.publish P1']);
+    await deliverByHand();
+    expect(await byHand()).toEqual([]);
+    await ask('unpublished');
+    expect(await byHand()).toEqual(['passport.unpublish P1']);
+    const dueAtAll = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
+    expect(dueAtAll.map(({ operation }) => operation).toSorted()).toEqual(['passport.init', 'passport.unpublish']);
+  });
+
+  it('waits while its scope is refused, and until its time has come', async () => {
+    await pull(ROWS);
+    await deliverAll(fixture.ledger);
+    await ask('published');
+    const held = { operations: ['passport.init'] as const, doubts: { operations: [], reasons: [] } };
+    expect(await fixture.ledger.dueByHand({ limit: 9, held })).toEqual([]);
+    const [due] = await fixture.ledger.dueByHand({ limit: 9 });
+    await fixture.ledger.claim(due?.id ?? 0);
+    const reason = { code: 'unavailable', message: 'away' };
+    const dueAt = fixture.clock.now() + 5000;
+    await settle(due?.id ?? 0, { kind: 'retry', reason, dueAt, spend: false });
+    expect(await byHand()).toEqual([]);
+    fixture.clock.advance(5000);
+    expect(await byHand()).toEqual(['passport.init P1']);
+  });
+});

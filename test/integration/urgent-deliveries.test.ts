@@ -45,22 +45,22 @@ it('asks for a passport beside thousands that were due before, and again only on
   expect(await feeder.fill()).toBe(2000);
   expect(JSON.stringify(rung)).not.toContain('passport');
 
-  const [id = 0, ...others] = await feeder.urgent();
+  const [id = 0, ...others] = await feeder.byHand();
   expect(others).toEqual([]);
-  expect(feeder.heard(id)).toBe('passport.init');
-  expect(await feeder.urgent()).toEqual([]);
+  expect(feeder.heard(id)).toEqual({ operation: 'passport.init', urgent: true });
+  expect(await feeder.byHand()).toEqual([]);
   feeder.done([id]);
-  expect(await feeder.urgent()).toEqual([id]);
+  expect(await feeder.byHand()).toEqual([id]);
 });
 
 it('has a bounded number of them under way beside the bulk', async () => {
   await fixture.ledger.askForPassports({ products: keys(0, DELIVERED), status: 'published' });
-  const first = await feeder.urgent();
+  const first = await feeder.byHand();
   expect(first).toHaveLength(64);
   for (const id of first) feeder.heard(id);
-  expect(await feeder.urgent()).toEqual([]);
+  expect(await feeder.byHand()).toEqual([]);
   feeder.done(first.slice(0, 2));
-  expect(await feeder.urgent()).toHaveLength(2);
+  expect(await feeder.byHand()).toHaveLength(2);
 });
 
 it('begins what is urgent while there is no room for anything else', async () => {

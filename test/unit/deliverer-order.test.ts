@@ -9,9 +9,9 @@ import type { DueDelivery } from '../../src/domain/ports/due.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
-type Due = Pick<DueDelivery, 'id' | 'operation'>;
+type Due = Pick<DueDelivery, 'id' | 'operation'> & { urgent?: boolean };
 
-it('lets what somebody waits for go before the bulk: every step of a passport', async () => {
+it('lets what somebody waits for go before the bulk', async () => {
   const clock = createManualClock();
   const gate = createTargetGate(clock);
   for (const scope of ['write', 'publish'] as const) gate.observe({ kind: 'accepted', remoteId: null }, scope);
@@ -19,9 +19,9 @@ it('lets what somebody waits for go before the bulk: every step of a passport', 
     { id: 1, operation: 'product.create' },
     { id: 2, operation: 'bom_item.create' },
     { id: 3, operation: 'product.create' },
-    { id: 4, operation: 'passport.publish' },
-    { id: 5, operation: 'passport.unpublish' },
-    { id: 6, operation: 'passport.init' },
+    { id: 4, operation: 'passport.publish', urgent: true },
+    { id: 5, operation: 'passport.publish' },
+    { id: 6, operation: 'passport.init', urgent: true },
   ];
   const claimed: number[] = [];
   const ledger = {
@@ -61,5 +61,5 @@ it('lets what somebody waits for go before the bulk: every step of a passport', 
     await settled();
   }
   await Promise.all(attempts);
-  expect(claimed).toEqual([1, 4, 5, 6, 2, 3]);
+  expect(claimed).toEqual([1, 4, 6, 2, 3, 5]);
 });

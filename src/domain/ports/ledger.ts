@@ -2,7 +2,7 @@
 // stand behind it. What a method promises, it has made durable when its promise resolves.
 
 import type { JsonValue } from '../../lib/json.ts';
-import type { Operation, Reason } from '../delivery.ts';
+import type { Reason } from '../delivery.ts';
 import type { PassportAnswer } from '../passport.ts';
 import type { Claim } from './claim.ts';
 import type { DoubtfulDelivery, NamedDoubt } from './doubt.ts';
@@ -43,13 +43,9 @@ export interface Ledger {
   stage(records: readonly MappedRecord[]): Promise<StageSummary>;
 
   /** Due deliveries in the order of their ids after `afterId`; those whose time has not come, or that are held, are left out. */
-  dueDeliveries(request: {
-    afterId: number;
-    limit: number;
-    held?: Held;
-    /** None but these. */
-    operations?: readonly Operation[];
-  }): Promise<DueDelivery[]>;
+  dueDeliveries(request: { afterId: number; limit: number; held?: Held }): Promise<DueDelivery[]>;
+  /** Those of them that a person has asked for and may be waiting for. */
+  dueByHand(request: { limit: number; held?: Held }): Promise<DueDelivery[]>;
   /**
    * When the next delivery becomes due, or the next doubt may be looked at, but for what is held: 0 for something that has
    * been due all along, null when nothing is scheduled. With `after`, what was due at that time is left out.
