@@ -100,8 +100,11 @@ export interface Runtime {
 
 /** How many doorbells are heard at once. */
 const BELLS_MAX = 8;
-/** Requests under way for each connection: while one is being claimed, its connection need not stand idle. */
-const PLACES = 1.25;
+
+/** How many requests are under way over so many connections: where those are few, none shall stand idle during a claim. */
+function placesFor(connections: number): number {
+  return Math.min(REQUESTS_MAX, Math.ceil(1.25 * connections));
+}
 
 /**
  * Opens ledger, queue and API client for one process. Nothing is sent and no queue is opened before there is work.
@@ -154,7 +157,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const breaker = createBreaker(random);
     const retries = createRetryBudget();
     const ping = createPing({ target, gate, emit });
-    const pacer = createPacer({ controller, breaker, ping, concurrency: Math.ceil(PLACES * connections), clock });
+    const pacer = createPacer({ controller, breaker, ping, concurrency: placesFor(connections), clock });
     const held = () => heldBy(gate.refused().keys(), profile);
     const feeder = createFeeder({ ledger, queues, held });
     const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit };
