@@ -1,7 +1,8 @@
 // What refusals prove where the limit has a window of many seconds: what was accepted in a whole cycle is held. After the
 // first long block everyone that shares the limit climbs in the same way from the same small rate, and as the block has ended
-// for all of them at once they come to equal shares. A window that slides then gives back what it took in the shape of that
-// climb, so that whoever is refused again at once comes up no faster.
+// for all of them at once they come to equal shares. So they do again after a block that a probe by one step does not explain:
+// others have taken what there was, or the limit is another one, and all of them have seen the same block. A window that slides
+// gives back what it took in the shape in which it was taken, so that whoever is refused again at once comes up no faster.
 
 import type { Block, Residue } from './rate-block.ts';
 import type { Course, Known } from './rate-course.ts';
@@ -23,11 +24,20 @@ export interface LongWindow {
 const ROW_OF_CYCLE = 1.5;
 /** A rate below this share of the one that is held was refused while the window refills. */
 const REFILLED = 0.9;
+/** A block for more than this share of the window is not explained by a step, but by a leap of so many times what was held. */
+const ANEW = { ofCycle: 0.25, leap: 8 };
 
 export function createLongWindow(known: Known, course: Course, residue: Residue): LongWindow {
   const cycle = createRateCycle();
   /** Since when every refusal has come while the window refilled; null where the last one did not. */
   let refillingSince: number | null = null;
+  /** The last long block was followed by a climb: the next one says where that has come to. */
+  let hasClimbed = false;
+
+  function beginsAnew(block: Block): boolean {
+    if (hasClimbed) return course.phase() === 'ramping' && block.accepted === 0;
+    return block.blockMs > ANEW.ofCycle * known.cycleMs && known.low <= ANEW.leap * known.sure;
+  }
 
   /** A window that is there has refilled after its length: whoever is refused below that for longer has met another limit. */
   function refillsForEver(isRefilling: boolean, now: number): boolean {
@@ -45,7 +55,8 @@ export function createLongWindow(known: Known, course: Course, residue: Residue)
       const phase = course.phase();
       const seen = cycle.end(block, now);
       known.cycleMs = seen.cycleMs;
-      if (isFirst || (phase === 'ramping' && block.accepted === 0)) {
+      hasClimbed = isFirst || beginsAnew(block);
+      if (hasClimbed) {
         course.ramp(now);
         return;
       }
@@ -72,7 +83,7 @@ export function createLongWindow(known: Known, course: Course, residue: Residue)
       if (phase === 'probing') known.low = Math.max(low, present, passed);
       else if (!isRefilling) known.low = atEndOfWindow(low, sure, present, !isAgain);
       residue.add(now - block.blockMs);
-      if ((isAgain || isRefilling) && !isLeap(known.low, sure)) course.refill(Math.max(1, acceptedIn(block)), now);
+      if (isAgain || isRefilling) course.refill(Math.max(1, acceptedIn(block)), now);
       else course.hold(now);
       return true;
     },
