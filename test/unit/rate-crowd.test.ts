@@ -64,9 +64,9 @@ describe('among others', () => {
 
   it('is not assumed where what was given up is gained again', () => {
     const crowd = createCrowd();
-    crowd.rest(106);
+    crowd.rest(100);
     crowd.strike(0.5, 106);
-    for (const held of [100, 102, 104, 106]) crowd.rest(held);
+    for (const held of [102, 104, 106]) crowd.rest(held);
     expect(crowd.strikes()).toBe(0);
   });
 
