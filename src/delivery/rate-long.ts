@@ -6,7 +6,7 @@
 
 import type { Block, Residue } from './rate-block.ts';
 import type { Course, Known } from './rate-course.ts';
-import { createRateCycle } from './rate-cycle.ts';
+import { createRateCycle, rampRate } from './rate-cycle.ts';
 import { STEP } from './rate-trial.ts';
 import { acceptedIn, afterLongBlock, atEndOfWindow, isLeap } from './rate-worth.ts';
 
@@ -24,8 +24,11 @@ export interface LongWindow {
 const ROW_OF_CYCLE = 1.5;
 /** A rate below this share of the one that is held was refused while the window refills. */
 const REFILLED = 0.9;
-/** A block for more than this share of the window is not explained by a step, but by a leap of so many times what was held. */
-const ANEW = { ofCycle: 0.25, leap: 8 };
+/**
+ * A block for more than this share of the window is not explained by a step, but by a leap of so many times what was held. A
+ * climb has to come in this share of the window to what was accepted of late: of a very high limit it would waste too much.
+ */
+const ANEW = { ofCycle: 0.25, leap: 8, climbed: 0.5 };
 
 export function createLongWindow(known: Known, course: Course, residue: Residue): LongWindow {
   const cycle = createRateCycle();
@@ -34,9 +37,12 @@ export function createLongWindow(known: Known, course: Course, residue: Residue)
   /** The last long block was followed by a climb: the next one says where that has come to. */
   let hasClimbed = false;
 
-  function beginsAnew(block: Block): boolean {
+  /** @param rate accepted per second in the cycle that has ended */
+  function beginsAnew(block: Block, rate: number): boolean {
     if (hasClimbed) return course.phase() === 'ramping' && block.accepted === 0;
-    return block.blockMs > ANEW.ofCycle * known.cycleMs && known.low <= ANEW.leap * known.sure;
+    const { low, sure, cycleMs } = known;
+    const isInTime = rate <= rampRate(ANEW.climbed * cycleMs);
+    return isInTime && block.blockMs > ANEW.ofCycle * cycleMs && low <= ANEW.leap * sure;
   }
 
   /** A window that is there has refilled after its length: whoever is refused below that for longer has met another limit. */
@@ -55,7 +61,7 @@ export function createLongWindow(known: Known, course: Course, residue: Residue)
       const phase = course.phase();
       const seen = cycle.end(block, now);
       known.cycleMs = seen.cycleMs;
-      hasClimbed = isFirst || beginsAnew(block);
+      hasClimbed = isFirst || beginsAnew(block, seen.rate);
       if (hasClimbed) {
         course.ramp(now);
         return;

@@ -49,6 +49,13 @@ describe('in a long window', () => {
     expect(course.phase()).toBe('holding');
   });
 
+  it('does not begin anew where a climb would not come to the limit before the window ends', () => {
+    const { course, long } = holding(400, 400);
+    for (let request = 0; request < 24_000; request += 1) long.accepted(0);
+    long.afterLong(block(25_000), 400, WINDOW_MS);
+    expect(course.phase()).toBe('holding');
+  });
+
   it('comes up as the window refills after refusals in a row, however far it has leapt', () => {
     const { course, long } = holding(100, 10);
     const now = 11_000;
