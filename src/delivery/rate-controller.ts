@@ -90,9 +90,10 @@ interface Stop {
 
 /**
  * What goes on for so long has a long window, where so much was asked for or so many canaries were refused: one or two may
- * have been for the sake of others who share the limit.
+ * have been for the sake of others who share the limit. But a window of a minute that was used up for so long without a long
+ * block is not there: the API refuses for a reason of its own, such as maintenance.
  */
-const LONG = { ms: 3000, canaries: 8, canariesKnown: 2 };
+const LONG = { ms: 3000, canaries: 8, canariesKnown: 2, freeMs: 120_000 };
 /** Taken for the length of a block that is not known. */
 const SHORT_MS = 1000;
 
@@ -116,6 +117,8 @@ export function createRateController(maxRate: number | null, random: () => numbe
   let openedAt = Number.NaN;
   let accepted = 0;
   let lastBlockMs = 0;
+  /** Since when requests have gone out without a long block. */
+  let freeSince = 0;
   let heardAt = 0;
   let advice = { rate: 0, agreed: 0, since: 0 };
   /** The advice that was believed, and how many changes in a row came soon after the last. */
@@ -145,6 +148,7 @@ export function createRateController(maxRate: number | null, random: () => numbe
     if (!Number.isNaN(openedAt)) return;
     openedAt = at;
     heardAt = at;
+    freeSince = at;
     goodput.forget(at);
   }
 
@@ -174,12 +178,16 @@ export function createRateController(maxRate: number | null, random: () => numbe
   }
 
   function judge(over: Stop, now: number): void {
+    const { at, openMs, askedMs, byLimit } = over;
+    const isKnown = search.hasLongWindow();
+    const canaries = isKnown ? LONG.canariesKnown : LONG.canaries;
+    const wentOn = now - at >= LONG.ms && (askedMs >= LONG.ms || byLimit > canaries);
     // What went on for longer because the API was away tells nothing of its limit.
-    const blockMs = over.disturbed ? Math.min(now - over.at, lastBlockMs || SHORT_MS) : now - over.at;
+    const wasAway = over.disturbed || (wentOn && !isKnown && at - freeSince > LONG.freeMs);
+    if (wentOn) freeSince = now;
+    const blockMs = wasAway ? Math.min(now - at, lastBlockMs || SHORT_MS) : now - at;
     lastBlockMs = lastBlockMs === 0 ? blockMs : (lastBlockMs + blockMs) / 2;
-    const { openMs } = over;
-    const canaries = search.hasLongWindow() ? LONG.canariesKnown : LONG.canaries;
-    const isLong = blockMs >= LONG.ms && (over.askedMs >= LONG.ms || over.byLimit > canaries);
+    const isLong = wentOn && !wasAway;
     const known = { isLong, peak: concurrency.peak(), goodput: (ms: number) => goodput.over(ms, now) };
     search.reopened({ openMs, accepted: over.accepted, blockMs, ...known }, now);
   }
@@ -197,6 +205,7 @@ export function createRateController(maxRate: number | null, random: () => numbe
   }
 
   function pause(now: number): void {
+    freeSince = now;
     goodput.forget(now);
     search.paused(now);
   }

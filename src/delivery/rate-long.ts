@@ -1,11 +1,12 @@
 // What refusals prove where the limit has a window of many seconds: what was accepted in a whole cycle is held. After the
 // first long block everyone that shares the limit climbs in the same way from the same small rate, and as the block has ended
-// for all of them at once they come to equal shares. A window that slides then gives back what it took in the shape of that
-// climb, so that whoever is refused again at once comes up no faster.
+// for all of them at once they come to equal shares. So they do again after a block that a probe by one step does not explain:
+// others have taken what there was, or the limit is another one, and all of them have seen the same block. A window that slides
+// gives back what it took in the shape in which it was taken, so that whoever is refused again at once comes up no faster.
 
 import type { Block, Residue } from './rate-block.ts';
 import type { Course, Known } from './rate-course.ts';
-import { createRateCycle } from './rate-cycle.ts';
+import { createRateCycle, rampRate } from './rate-cycle.ts';
 import { STEP } from './rate-trial.ts';
 import { acceptedIn, afterLongBlock, atEndOfWindow, isLeap } from './rate-worth.ts';
 
@@ -23,11 +24,26 @@ export interface LongWindow {
 const ROW_OF_CYCLE = 1.5;
 /** A rate below this share of the one that is held was refused while the window refills. */
 const REFILLED = 0.9;
+/**
+ * A block for more than this share of the window is not explained by a step, but by a leap of so many times what was held. A
+ * climb has to come in this share of the window to what was accepted of late: of a very high limit it would waste too much.
+ */
+const ANEW = { ofCycle: 0.25, leap: 8, climbed: 0.5 };
 
 export function createLongWindow(known: Known, course: Course, residue: Residue): LongWindow {
   const cycle = createRateCycle();
   /** Since when every refusal has come while the window refilled; null where the last one did not. */
   let refillingSince: number | null = null;
+  /** The last long block was followed by a climb: the next one says where that has come to. */
+  let hasClimbed = false;
+
+  /** @param rate accepted per second in the cycle that has ended */
+  function beginsAnew(block: Block, rate: number): boolean {
+    if (hasClimbed) return course.phase() === 'ramping' && block.accepted === 0;
+    const { low, sure, cycleMs } = known;
+    const isInTime = rate <= rampRate(ANEW.climbed * cycleMs);
+    return isInTime && block.blockMs > ANEW.ofCycle * cycleMs && low <= ANEW.leap * sure;
+  }
 
   /** A window that is there has refilled after its length: whoever is refused below that for longer has met another limit. */
   function refillsForEver(isRefilling: boolean, now: number): boolean {
@@ -45,7 +61,8 @@ export function createLongWindow(known: Known, course: Course, residue: Residue)
       const phase = course.phase();
       const seen = cycle.end(block, now);
       known.cycleMs = seen.cycleMs;
-      if (isFirst || (phase === 'ramping' && block.accepted === 0)) {
+      hasClimbed = isFirst || beginsAnew(block, seen.rate);
+      if (hasClimbed) {
         course.ramp(now);
         return;
       }
@@ -72,7 +89,7 @@ export function createLongWindow(known: Known, course: Course, residue: Residue)
       if (phase === 'probing') known.low = Math.max(low, present, passed);
       else if (!isRefilling) known.low = atEndOfWindow(low, sure, present, !isAgain);
       residue.add(now - block.blockMs);
-      if ((isAgain || isRefilling) && !isLeap(known.low, sure)) course.refill(Math.max(1, acceptedIn(block)), now);
+      if (isAgain || isRefilling) course.refill(Math.max(1, acceptedIn(block)), now);
       else course.hold(now);
       return true;
     },

@@ -88,6 +88,11 @@ export function createRateSearch(random: () => number): RateSearch {
     course.enterCrowd(refusedRate, now);
   }
 
+  function joinsCrowd(rate: number, now: number): boolean {
+    if (crowd.isSeen()) enterCrowd(rate, now);
+    return crowd.isSeen();
+  }
+
   function isAdvised(rate: number): boolean {
     return adviceHolds && advice !== null && Math.abs(rate / advice - 1) < ADVICE_OFF;
   }
@@ -104,7 +109,7 @@ export function createRateSearch(random: () => number): RateSearch {
         break;
       case 'holding':
         slips = 0;
-        crowd.calm();
+        crowd.rest(known.low);
         known.sure = known.low;
         known.high = Number.POSITIVE_INFINITY;
         course.probe(known.low, course.step(), now);
@@ -163,10 +168,7 @@ export function createRateSearch(random: () => number): RateSearch {
       known.proven = 0;
       crowd.strike();
     }
-    if (crowd.isSeen()) {
-      enterCrowd(refusedRate, now);
-      return;
-    }
+    if (joinsCrowd(refusedRate, now)) return;
     known.low = Math.max(RATE_MIN / 2, known.proven, FALL * known.high, Math.min(acceptedIn(block), known.high * 0.97));
     course.seek(AFTER_REFUSAL, now);
   }
@@ -190,9 +192,13 @@ export function createRateSearch(random: () => number): RateSearch {
     if (step > STEP.news) {
       known.low /= 1 + step / STEP.factor;
       known.proven = known.low;
+      known.sure = 0;
+      crowd.forget();
       course.seek(AFTER_REFUSAL, now);
       return;
     }
+    crowd.found(known.low);
+    if (joinsCrowd(known.sure, now)) return;
     known.low = gained(known.low, known.sure);
     course.hold(now);
   }
@@ -210,11 +216,8 @@ export function createRateSearch(random: () => number): RateSearch {
   function slip(refusedRate: number, now: number): void {
     residue.clear();
     const givesBack = isGain(known.low, known.sure) && crowd.strikes() < 1;
-    crowd.strike(givesBack ? STRIKE.gained : known.sure === 0 ? STRIKE.unsure : 1);
-    if (crowd.isSeen()) {
-      enterCrowd(refusedRate, now);
-      return;
-    }
+    crowd.strike(givesBack ? STRIKE.gained : known.sure === 0 ? STRIKE.unsure : 1, known.low);
+    if (joinsCrowd(refusedRate, now)) return;
     if (givesBack) known.low = known.sure;
     else {
       known.low = slipped(known.low, slips);

@@ -194,6 +194,19 @@ describe('the rate controller', () => {
     expect(accepted() / 20).toBeGreaterThan(44);
   });
 
+  it.each([null, 1000])('does not take maintenance that answers 429 for a window (Retry-After: %s)', (retryAfterMs) => {
+    const controller = createRateController(null, steady);
+    let from = 0;
+    for (let time = 0; time < 3; time += 1) {
+      drive(controller, from, from + 150_000, perSecond(50));
+      drive(controller, from + 150_000, from + 210_000, () => refused(retryAfterMs));
+      from += 210_000;
+    }
+    const { answer, accepted } = counted(perSecond(50));
+    drive(controller, from + 10_000, from + 30_000, answer);
+    expect(accepted() / 20).toBeGreaterThan(44);
+  });
+
   it('does not take what an API asked for that went away amid a stop for what a refusal costs', () => {
     const away = rateSignalOf({ kind: 'failed', subject: null, retryAfterMs: 20_000 });
     const waits = [refused(20_000), away].map((amid) => {
