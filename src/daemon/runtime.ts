@@ -20,6 +20,7 @@ import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
 import { openSqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
+import { closeInOrder } from '../lib/close-in-order.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
@@ -295,17 +296,4 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     await ledger.close();
     throw error;
   }
-}
-
-/** Closes everything, whatever fails on the way; then throws the first failure. */
-async function closeInOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
-  const failures: unknown[] = [];
-  for (const step of steps) {
-    try {
-      await step();
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
 }

@@ -6,17 +6,15 @@ import {
   type Reason,
   transition,
 } from '../domain/delivery.ts';
-import { hasRefs, type Item, type ItemContent, type ItemKind, type ItemRef, type SubjectKind } from '../domain/item.ts';
-import { type NaturalKey, naturalKeyOf } from '../domain/natural-key.ts';
-import { nextStep, type PassportDesire, type PassportStatus } from '../domain/passport.ts';
-import { type Difference, difference } from '../domain/reconcile.ts';
-import { sha256Url } from '../lib/hash.ts';
+import { hasRefs, type Item, type ItemContent, type ItemRef, type SubjectKind } from '../domain/item.ts';
+import type { NaturalKey } from '../domain/natural-key.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 import { isOpen } from './delivery-states.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
 import { statusText } from './passport-items.ts';
 import type { Restored, Suspicion } from './restored.ts';
+import { type WantedWrite, wantedOf } from './wanted.ts';
 
 export interface OpenDelivery {
   id: number;
@@ -135,7 +133,7 @@ export function createItems(
     });
     const why = reason === null ? null : JSON.stringify(reason);
     const what = [item.id, operation, revision, state, key, desired, desiredHash] as const;
-    const inserted = sql.insertDelivery.run(...what, why, byHand === true ? 1 : 0, clock.now());
+    const inserted = sql.insertDelivery.run(...what, why, byHand ? 1 : 0, clock.now());
     return Number(inserted.lastInsertRowid);
   }
 
@@ -152,7 +150,7 @@ export function createItems(
     const itemId = item.id;
     // I3: never superseded, only followed; settling it ends here again.
     if (open && mayHaveArrived(open)) return null;
-    const wanted = item.kind === 'passport' ? passportDifference(item) : itemDifference(item, item.kind);
+    const wanted = wantedOf(item, profile);
     if (wanted.need === 'none') {
       if (open) supersede(open);
       return null;
@@ -192,19 +190,6 @@ export function createItems(
   ): void {
     sql.suspect.run(transition(state, 'suspect'), JSON.stringify(reason), lookAt ?? 0, clock.now(), id);
     note(itemId, id, 'suspect', reason);
-  }
-
-  function itemDifference(item: ItemRow, kind: ItemKind): Wanted {
-    const { desired, desiredHash, baselineHash } = item;
-    const renamed = kind === 'product' && baselineHash !== desiredHash && isRenamed(item);
-    const wanted: Difference = difference({ kind, desiredHash, baselineHash, renamed }, profile);
-    return wanted.need === 'none' ? wanted : { ...wanted, desired, desiredHash };
-  }
-
-  /** Whether the API knows the item by another natural key than the one that it is to have. */
-  function isRenamed({ kind, naturalKey, baseline }: ItemRow): boolean {
-    const known = baseline === null ? null : naturalKeyOf(profile, kind, parseJson<JsonObject>(baseline));
-    return known !== null && known.value !== naturalKey;
   }
 
   function refsArrived(itemId: number): boolean {
@@ -287,28 +272,3 @@ function isSameAsk(known: Ask, asked: Ask): boolean {
 }
 
 type Ask = Pick<ItemRow, 'desiredHash' | 'naturalKey' | 'recordId' | 'missingSince'>;
-
-/** A write that would make the API hold what is desired, with what it leaves behind there. */
-interface WantedWrite {
-  operation: Operation;
-  desired: string;
-  desiredHash: string;
-  /** A person has asked for it. */
-  byHand?: boolean;
-}
-
-type Wanted =
-  | { need: 'none' }
-  | ({ need: 'write' } & WantedWrite)
-  | ({ need: 'blocked'; reason: Reason } & WantedWrite);
-
-/** A passport goes step by step: each delivery leads to one status. */
-function passportDifference({ desired, baseline }: ItemRow): Wanted {
-  const { status: from = null } = parseJson<{ status?: PassportStatus }>(baseline ?? '{}');
-  const { status, because } = parseJson<PassportDesire>(desired);
-  const step = nextStep(from, status);
-  if (step === null) return { need: 'none' };
-  const text = statusText(step.status);
-  const byHand = because === 'person';
-  return { need: 'write', operation: step.operation, desired: text, desiredHash: sha256Url(text), byHand };
-}

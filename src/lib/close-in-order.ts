@@ -1,0 +1,12 @@
+/** Closes everything, whatever fails on the way; then throws the first failure. */
+export async function closeInOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
