@@ -8,11 +8,9 @@ import {
 } from '../domain/delivery.ts';
 import { hasRefs, type Item, type ItemContent, type ItemRef, type SubjectKind } from '../domain/item.ts';
 import type { NaturalKey } from '../domain/natural-key.ts';
-import type { JsonObject } from '../lib/json.ts';
-import { type LedgerContext, parseJson } from './context.ts';
+import type { LedgerContext } from './context.ts';
 import { isOpen } from './delivery-states.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
-import { statusText } from './passport-items.ts';
 import type { Restored, Suspicion } from './restored.ts';
 import { type WantedWrite, wantedOf } from './wanted.ts';
 
