@@ -707,6 +707,19 @@ describe('deliveries', () => {
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toHaveLength(1);
   });
 
+  it('counts the doubts that need nobody by the sources that were asked for', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1'), row('2')] });
+    await mapRows(fixture.ledger, asProduct);
+    const reason = { code: 'reset', message: 'lost' };
+    for (const nextLookAt of [fixture.clock.now(), null]) {
+      const deliveryId = await claimFirst();
+      await fixture.ledger.settle({ deliveryId, verdict: { kind: 'doubt', nextLookAt, spend: true, reason } });
+    }
+    const { views } = fixture.ledger;
+    expect(views.itemCounts().product).toEqual({ in_doubt: 2 });
+    expect([views.doubtsUnderWay(), views.doubtsUnderWay(['erp']), views.doubtsUnderWay(['other'])]).toEqual([1, 1, 0]);
+  });
+
   it('tells in a dry run what a replay would come to, and changes nothing', async () => {
     const map = ({ name }: JsonObject) => items(product('1', text(name)));
     await sync([row('1', { name: 'first' }), row('x', { name: 'second' })], map);
