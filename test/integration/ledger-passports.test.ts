@@ -414,6 +414,22 @@ describe('what a person has asked for', () => {
     expect(dueAtAll.map(({ operation }) => operation).toSorted()).toEqual(['passport.init', 'passport.unpublish']);
   });
 
+  it('brings forward what the policy has asked for, also where that is sent again after a doubt', async () => {
+    await pull(ROWS);
+    await deliverAll(fixture.ledger);
+    expect(await judge()).toBe(2);
+    await fixture.ledger.askForPassports({ products: ['P2'], status: 'published' });
+    expect(await byHand()).toEqual(['passport.init P2']);
+
+    const { id, key } = await claimNext();
+    expect(key).toBe('P1');
+    const reason = { code: 'reset', message: 'lost' };
+    await settle(id, { kind: 'doubt', nextLookAt: fixture.clock.now(), spend: true, reason });
+    await ask('unpublished');
+    await settle(id, { kind: 'resend', reason, dueAt: 0, absent: false });
+    expect(await byHand()).toEqual(['passport.init P1', 'passport.init P2']);
+  });
+
   it('waits while its scope is refused, and until its time has come', async () => {
     await pull(ROWS);
     await deliverAll(fixture.ledger);
