@@ -178,6 +178,14 @@ describe('a blocked passport', () => {
     expect(await judge()).toBe(0);
   });
 
+  it('is asked again once its product has changed after a restart', async () => {
+    await withBlockedP1();
+    await fixture.reopen();
+    await pull({ ...ROWS, P1: items(product('P1', 'Other')) });
+    await deliverAll(fixture.ledger);
+    expect(await judge()).toBe(1);
+  });
+
   it('is asked again where something was delivered while the gate was still being asked', async () => {
     await pull(ROWS);
     await deliverAll(fixture.ledger);

@@ -225,6 +225,16 @@ describe('intake', () => {
     expect(fixture.ledger.views.item('product', '1')?.missing).toBe(true);
   });
 
+  it('dates an item by the run that has read it, however late that is mapped', async () => {
+    const startedAt = fixture.clock.now();
+    await pullRows(fixture.ledger, { rows: [row('1')] });
+    fixture.clock.advance(60_000);
+    await mapRows(fixture.ledger, asProduct);
+    const db = openDatabaseReadOnly(fixture.file);
+    expect(db?.prepare('SELECT appeared_at FROM items').pluck().get()).toBe(startedAt);
+    db?.close();
+  });
+
   it('forgets records that have long been gone and make nothing', async () => {
     const rows = [row('1'), row('2'), row('3')];
     await sync(rows, ({ id }) => (id === '1' ? { status: 'excluded' } : asProduct({ id: text(id) })));
