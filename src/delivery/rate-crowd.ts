@@ -31,6 +31,7 @@ export interface Crowd {
   isSeen(): boolean;
   /** Goes in among the others after this rate was refused. */
   enter(refusedRate: number, now: number): void;
+  /** As it has risen, used or not: without bounds where nothing went out for long. */
   rate(now: number): number;
   /** The rate was not used for so long, and nothing is gained by that. */
   rested(ms: number, now: number): void;

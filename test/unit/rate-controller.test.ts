@@ -207,6 +207,30 @@ describe('the rate controller', () => {
     expect(accepted() / 20).toBeGreaterThan(44);
   });
 
+  it('keeps a finite rate where the stated limit has changed over a night without requests', () => {
+    const controller = createRateController(null, steady);
+    const stating = (advisedRate: number, answer: (at: number) => Answer) => (at: number) => ({
+      ...answer(at),
+      advisedRate,
+    });
+    // Others take a part of the limit, now more of it and now less.
+    const parts = [50, 30, 45, 22, 50, 38].map((limit) => perSecond(limit));
+    const shared = (at: number) => parts[Math.floor(at / 9000) % parts.length]?.(at) ?? OK;
+    drive(controller, 0, 400_000, stating(50, shared));
+    const morning = 400_000 + 8 * 3_600_000;
+    drive(
+      controller,
+      morning,
+      morning + 3000,
+      stating(20, () => refused(null)),
+    );
+    drive(controller, morning + 3000, morning + 100_000, stating(20, perSecond(20)));
+    const { answer, accepted, all } = counted(stating(20, perSecond(20)));
+    drive(controller, morning + 100_000, morning + 200_000, answer);
+    expect(accepted()).toBeGreaterThan(1700);
+    expect(all() - accepted()).toBeLessThan(50);
+  });
+
   it('does not take what an API asked for that went away amid a stop for what a refusal costs', () => {
     const away = rateSignalOf({ kind: 'failed', subject: null, retryAfterMs: 20_000 });
     const waits = [refused(20_000), away].map((amid) => {
