@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRateController, type RateController } from '../../src/delivery/rate-controller.ts';
 import { rateSignalOf } from '../../src/delivery/signal.ts';
+import { slidingWindow } from '../support/rate-sim/limiters.ts';
 
 const LATENCY_MS = 20;
 
@@ -229,6 +230,16 @@ describe('the rate controller', () => {
     drive(controller, morning + 100_000, morning + 200_000, answer);
     expect(accepted()).toBeGreaterThan(1700);
     expect(all() - accepted()).toBeLessThan(50);
+  });
+
+  it('comes out of a small window of a minute that counts what it refuses', () => {
+    const limiter = slidingWindow(0.2, 60_000, { countsRefused: true });
+    const controller = createRateController(null, steady);
+    const server = (at: number) => (limiter.admit(at).allowed ? OK : refused(null));
+    drive(controller, 0, 600_000, server);
+    const { answer, accepted } = counted(server);
+    drive(controller, 600_000, 1_500_000, answer);
+    expect(accepted()).toBeGreaterThan(40);
   });
 
   it('does not take what an API asked for that went away amid a stop for what a refusal costs', () => {
