@@ -62,13 +62,13 @@ const NEEDING = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
 const GROUPS_MAX = 200;
 const SHOWN_MAX = 5;
 
-/** @param sources whose quarantined records count; empty for all */
+/** @param sources whose doubts, quarantined records and passports count; empty for all */
 export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
   const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
   return {
     waitingFor: views.waitingFor(GROUPS_MAX).filter(({ state }) => !onTheWay(state)),
     stuck: views.stuck(SHOWN_MAX),
-    doubtsUnderWay: views.doubtsUnderWay(),
+    doubtsUnderWay: views.doubtsUnderWay(sources),
     quarantined: views.quarantinedCount(sources),
     passports: views.passportCounts(sources),
   };
@@ -124,8 +124,9 @@ export function attentionLines(items: ItemCounts, attention: Attention, paint: P
     if (attention.waitingFor.length > SHOWN_MAX) lines.push('  … all of them: dpp-sync items --state waiting');
   }
   const { blocked = 0, incomplete = 0 } = attention.passports;
+  // A daemon beside may settle doubts between the two counts.
   const needingIn = (state: (typeof NEEDING)[number]): number =>
-    countOf(items, [state]) - (state === 'in_doubt' ? attention.doubtsUnderWay : 0);
+    Math.max(0, countOf(items, [state]) - (state === 'in_doubt' ? attention.doubtsUnderWay : 0));
   const needing = NEEDING.reduce((sum, state) => sum + needingIn(state), 0);
   if (needing + blocked > 0) {
     const parts = [

@@ -71,11 +71,14 @@ export async function syncWith(
     await runtime.close();
   }
   if (!abort.aborted) return { report, attention };
-  const { items, passports } = await context.withViews(config, async (opened) => ({
-    items: opened?.views.itemCounts(sources) ?? report.items,
-    passports: opened?.views.passportCounts(sources) ?? report.passports,
-  }));
-  return { report: { ...report, items, passports, requests: requests.counts }, attention };
+  const present = { ...report, requests: requests.counts };
+  return context.withViews(config, async (opened) => {
+    if (opened === null) return { report: present, attention };
+    const { views } = opened;
+    const items = views.itemCounts(sources);
+    const passports = views.passportCounts(sources);
+    return { report: { ...present, items, passports }, attention: attentionOf(views, sources) };
+  });
 }
 
 /** Tells people what a sync did. With `--quiet` only what needs them. */

@@ -6,8 +6,8 @@
 // under load gets no more of it. Once the rate is paced it is the rate that bounds the load, and the latency is the usual
 // one: it may be this process that is slow.
 //
-// While no limit is known, growth is also bounded by twice the square root of what was accepted. Whatever is under way when a
-// limit is met is refused, and so this is a share of the whole that shrinks.
+// While no limit is known, growth is also bounded by twice the square root of what was accepted. Whatever is under way when
+// a limit is met is refused, and so this is a share of the whole that shrinks.
 
 import { REQUESTS_MAX } from '../domain/ports/target.ts';
 

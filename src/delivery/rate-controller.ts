@@ -48,7 +48,8 @@ const LATE_MAX_MS = 50;
 /**
  * Waits where the API does not say for how long: about as long as a few requests take their turn, or as blocks lately took, and
  * then in steps. Most windows are of a second, and have ended when a few canaries were refused. The first long window is
- * looked after more often, since all who share it begin anew when it ends.
+ * looked after more often, since all who share it begin anew when it ends. What goes on for minutes is asked less and less
+ * often, by a share of how long it has lasted: a server that counts what it refuses would else never open again.
  */
 const BACKOFF = {
   unknownMs: 100,
@@ -60,6 +61,7 @@ const BACKOFF = {
   quick: { canaries: 2, msMax: 250 },
   thenMsMin: 700,
   msMax: { first: 3000, known: 8000 },
+  lasting: { share: 0.05, msMax: 60_000 },
 };
 /** After a pause of this length, or of so many requests, what was accepted before it says nothing of the present. */
 const PAUSE = { ms: 3000, requests: 5 };
@@ -135,11 +137,12 @@ export function createRateController(maxRate: number | null, random: () => numbe
     return Math.max(turnMs, Math.min(BACKOFF.blockMsMax, BACKOFF.ofBlock * lastBlockMs));
   }
 
-  function nextBackoffMs({ backoffMs, refused }: Stop): number {
-    const { quick, thenMsMin, msMax, factor } = BACKOFF;
+  function nextBackoffMs({ at, backoffMs, refused }: Stop, now: number): number {
+    const { quick, thenMsMin, msMax, lasting, factor } = BACKOFF;
     const longer = backoffMs * factor;
     if (refused <= quick.canaries) return Math.max(backoffMs, Math.min(quick.msMax, longer));
-    const most = search.hasLongWindow() ? msMax.known : msMax.first;
+    const lastsMs = Math.min(lasting.msMax, lasting.share * (now - at));
+    const most = Math.max(search.hasLongWindow() ? msMax.known : msMax.first, lastsMs);
     return Math.max(backoffMs, Math.min(most, Math.max(thenMsMin, longer)));
   }
 
@@ -168,7 +171,7 @@ export function createRateController(maxRate: number | null, random: () => numbe
     } else {
       stop.canaryOut = false;
       stop.refused += 1;
-      stop.backoffMs = nextBackoffMs(stop);
+      stop.backoffMs = nextBackoffMs(stop, now);
     }
     if (!away) {
       stop.byLimit += 1;

@@ -173,6 +173,7 @@ export function createCourse(known: Known, crowd: Crowd, random: () => number): 
 
     ramp(now) {
       phase = 'ramping';
+      refilling = null;
       rampFrom = now;
     },
 

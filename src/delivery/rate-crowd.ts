@@ -14,7 +14,7 @@
 // is held again. Where that was wrong, more turns have to agree the next time.
 
 import type { Block } from './rate-block.ts';
-import { acceptedIn } from './rate-worth.ts';
+import { acceptedIn, RATE_MIN } from './rate-worth.ts';
 
 /** Pure: times are ticks of a clock, rates are requests per second. */
 export interface Crowd {
@@ -31,6 +31,7 @@ export interface Crowd {
   isSeen(): boolean;
   /** Goes in among the others after this rate was refused. */
   enter(refusedRate: number, now: number): void;
+  /** As it has risen, used or not: without bounds where nothing went out for long. */
   rate(now: number): number;
   /** The rate was not used for so long, and nothing is gained by that. */
   rested(ms: number, now: number): void;
@@ -50,9 +51,10 @@ const BEYOND = { perRoot: 0.1, probed: 1.1 };
 const BACK = 0.15;
 /**
  * Requests per second that are gained in a second at first, times the rate to this power; small rates gain as much as one per
- * second. It goes with the square of how long turns were, within these bounds, each counting half as much as the next one.
+ * second. It goes with the square of how long turns were, within these bounds, each counting half as much as the next one. And it
+ * is no more than this share of the rate: one that rises faster than requests go out at it would never count as used.
  */
-const GAIN = { first: 0.06, power: 0.5, turnsMin: 0.25, turnsMax: 4 };
+const GAIN = { first: 0.06, power: 0.5, turnsMin: 0.25, turnsMax: 4, shareMax: 0.2 };
 const TURN_MS = 15_000;
 /** Whoever is not refused for so long grows e-fold in this time. */
 const FREE = { afterMs: 25_000, efoldMs: 12_000 };
@@ -78,7 +80,8 @@ export function createCrowd(): Crowd {
 
   function rateAt(now: number): number {
     const ms = now - from.at;
-    const gain = GAIN.first * turns ** 2 * Math.max(1, from.rate) ** GAIN.power;
+    const usual = GAIN.first * turns ** 2 * Math.max(1, from.rate) ** GAIN.power;
+    const gain = Math.min(usual, GAIN.shareMax * Math.max(RATE_MIN, from.rate));
     const risen = from.rate + gain * (Math.min(ms, FREE.afterMs) / 1000);
     return risen * Math.exp(Math.max(0, ms - FREE.afterMs) / FREE.efoldMs);
   }

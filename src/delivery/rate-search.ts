@@ -283,7 +283,7 @@ export function createRateSearch(random: () => number): RateSearch {
       advice = next;
       if (before !== null && phase !== 'opening' && phase !== 'ramping') {
         // However many share the limit and whatever was wrong with the advice: it has changed by this much.
-        known.low = Math.max(RATE_MIN, (phase === 'crowded' ? crowd.rate(now) : known.low) * (next / before));
+        known.low = Math.max(RATE_MIN, (phase === 'crowded' ? course.rate(now) : known.low) * (next / before));
       } else if (phase === 'opening') known.low = Math.max(RATE_MIN, next);
       else return;
       known.high = Number.POSITIVE_INFINITY;

@@ -90,7 +90,7 @@ export function createItems(
          (item_id, operation, revision, state, idempotency_key, desired, desired_hash, reason, by_hand, staged_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
-    byHand: db.prepare<[number]>('UPDATE deliveries SET by_hand = 1 WHERE id = ?'),
+    hasten: db.prepare<[number]>(`UPDATE deliveries SET by_hand = 1 WHERE item_id = ? AND ${isOpen('deliveries')}`),
     // The time goes with it, so that a clock that is set back does not put off the look.
     suspect: db.prepare<[string, string, number, number, number]>(
       'UPDATE deliveries SET state = ?, reason = ?, due_at = ?, settled_at = ?, uncertain = 1 WHERE id = ?',
@@ -159,10 +159,7 @@ export function createItems(
       const same = open.operation === wanted.operation && open.desiredHash === wanted.desiredHash;
       const moving = open.state === 'due' || open.state === 'waiting';
       const hopeless = wanted.need === 'blocked' && open.state === 'blocked';
-      if (same && (moving || hopeless || !again)) {
-        if (wanted.byHand) sql.byHand.run(open.id);
-        return null;
-      }
+      if (same && (moving || hopeless || !again)) return null;
       supersede(open);
     }
     if (wanted.need === 'blocked') {
@@ -231,6 +228,9 @@ export function createItems(
       const unwritten = { baseline: null, baselineHash: null, remoteId: null, revision: 0 };
       return reconcileItem({ id, kind, key, ...asked, ...unwritten, isNew: true }, undefined, again);
     },
+
+    /** A person waits for what is under way of an item, or for what follows it. */
+    hasten: (itemId: number) => void sql.hasten.run(itemId),
 
     /** Takes back what is staged for an item, unless it may have arrived. */
     takeBack(itemId: number): void {

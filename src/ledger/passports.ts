@@ -150,6 +150,7 @@ export function createPassports(context: LedgerContext, items: Items): Passports
     }
     const id = passports.desire(row, { status, because: 'person' });
     const staged = items.reconcile(id, true);
+    items.hasten(id);
     const open = items.openDelivery(id);
     const result = staged !== null ? 'staged' : open ? 'busy' : 'settled';
     return { ...answer, result, holds: [] };

@@ -75,9 +75,10 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
        AND ${NEEDS_PERSON} ORDER BY d.id DESC LIMIT ?`),
     // Written like the index of what is scheduled.
     doubtsUnderWay: db
-      .prepare<[], number>(
+      .prepare<[Listed], number>(
         `SELECT count(*) FROM deliveries d JOIN items i ON i.id = d.item_id
-         WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt' AND i.kind <> 'passport'`,
+         WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt' AND i.kind <> 'passport'
+           AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
       )
       .pluck(),
     delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE d.id = ?`),
@@ -113,7 +114,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     quarantined: ({ source, afterId, limit }) =>
       sql.quarantined.all({ source: source ?? null, afterId, limit }).map(quarantinedRecord),
     stuck: (limit) => sql.stuck.all(limit).map(stuckDelivery),
-    doubtsUnderWay: () => sql.doubtsUnderWay.get() ?? 0,
+    doubtsUnderWay: (sources) => sql.doubtsUnderWay.get(listed(sources)) ?? 0,
     delivery(id) {
       const row = sql.delivery.get(id);
       return row ? { ...stuckDelivery(row), needsPerson: row.needsPerson === 1 } : null;

@@ -178,6 +178,14 @@ describe('a blocked passport', () => {
     expect(await judge()).toBe(0);
   });
 
+  it('is asked again once its product has changed after a restart', async () => {
+    await withBlockedP1();
+    await fixture.reopen();
+    await pull({ ...ROWS, P1: items(product('P1', 'Other')) });
+    await deliverAll(fixture.ledger);
+    expect(await judge()).toBe(1);
+  });
+
   it('is asked again where something was delivered while the gate was still being asked', async () => {
     await pull(ROWS);
     await deliverAll(fixture.ledger);
@@ -412,6 +420,22 @@ describe('what a person has asked for', () => {
     expect(await byHand()).toEqual(['passport.unpublish P1']);
     const dueAtAll = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
     expect(dueAtAll.map(({ operation }) => operation).toSorted()).toEqual(['passport.init', 'passport.unpublish']);
+  });
+
+  it('brings forward what the policy has asked for, also where that is sent again after a doubt', async () => {
+    await pull(ROWS);
+    await deliverAll(fixture.ledger);
+    expect(await judge()).toBe(2);
+    await fixture.ledger.askForPassports({ products: ['P2'], status: 'published' });
+    expect(await byHand()).toEqual(['passport.init P2']);
+
+    const { id, key } = await claimNext();
+    expect(key).toBe('P1');
+    const reason = { code: 'reset', message: 'lost' };
+    await settle(id, { kind: 'doubt', nextLookAt: fixture.clock.now(), spend: true, reason });
+    await ask('unpublished');
+    await settle(id, { kind: 'resend', reason, dueAt: 0, absent: false });
+    expect(await byHand()).toEqual(['passport.init P1', 'passport.init P2']);
   });
 
   it('waits while its scope is refused, and until its time has come', async () => {

@@ -225,6 +225,16 @@ describe('intake', () => {
     expect(fixture.ledger.views.item('product', '1')?.missing).toBe(true);
   });
 
+  it('dates an item by the run that has read it, however late that is mapped', async () => {
+    const startedAt = fixture.clock.now();
+    await pullRows(fixture.ledger, { rows: [row('1')] });
+    fixture.clock.advance(60_000);
+    await mapRows(fixture.ledger, asProduct);
+    const db = openDatabaseReadOnly(fixture.file);
+    expect(db?.prepare('SELECT appeared_at FROM items').pluck().get()).toBe(startedAt);
+    db?.close();
+  });
+
   it('forgets records that have long been gone and make nothing', async () => {
     const rows = [row('1'), row('2'), row('3')];
     await sync(rows, ({ id }) => (id === '1' ? { status: 'excluded' } : asProduct({ id: text(id) })));
@@ -705,6 +715,19 @@ describe('deliveries', () => {
     const selection = { states: ['in_doubt' as const], sources: [], keys: ['SKU-1'], deliveryIds: [] };
     expect(await fixture.ledger.forceDoubts({ selection, dryRun: false })).toBe(1);
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toHaveLength(1);
+  });
+
+  it('counts the doubts that need nobody by the sources that were asked for', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1'), row('2')] });
+    await mapRows(fixture.ledger, asProduct);
+    const reason = { code: 'reset', message: 'lost' };
+    for (const nextLookAt of [fixture.clock.now(), null]) {
+      const deliveryId = await claimFirst();
+      await fixture.ledger.settle({ deliveryId, verdict: { kind: 'doubt', nextLookAt, spend: true, reason } });
+    }
+    const { views } = fixture.ledger;
+    expect(views.itemCounts().product).toEqual({ in_doubt: 2 });
+    expect([views.doubtsUnderWay(), views.doubtsUnderWay(['erp']), views.doubtsUnderWay(['other'])]).toEqual([1, 1, 0]);
   });
 
   it('tells in a dry run what a replay would come to, and changes nothing', async () => {

@@ -88,6 +88,7 @@ describe('what needs a person', () => {
     expect(told({ delivered: 3, waiting: 1, due: 1 })).toBe('');
     expect(told({ in_doubt: 2 }, 2)).toBe('');
     expect(told({ rejected: 1, in_doubt: 3 }, 3)).toMatch(/^1 item needs .*\n.*items --state rejected$/);
+    expect(told({ rejected: 1, in_doubt: 1 }, 2)).toMatch(/^1 item needs .*\n.*items --state rejected$/);
     expect(told({ in_doubt: 3 }, 1)).toMatch(/^2 items need .*\n.*items --state in_doubt$/);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRateController, type RateController } from '../../src/delivery/rate-controller.ts';
 import { rateSignalOf } from '../../src/delivery/signal.ts';
+import { slidingWindow } from '../support/rate-sim/limiters.ts';
 
 const LATENCY_MS = 20;
 
@@ -205,6 +206,40 @@ describe('the rate controller', () => {
     const { answer, accepted } = counted(perSecond(50));
     drive(controller, from + 10_000, from + 30_000, answer);
     expect(accepted() / 20).toBeGreaterThan(44);
+  });
+
+  it('keeps a finite rate where the stated limit has changed over a night without requests', () => {
+    const controller = createRateController(null, steady);
+    const stating = (advisedRate: number, answer: (at: number) => Answer) => (at: number) => ({
+      ...answer(at),
+      advisedRate,
+    });
+    // Others take a part of the limit, now more of it and now less.
+    const parts = [50, 30, 45, 22, 50, 38].map((limit) => perSecond(limit));
+    const shared = (at: number) => parts[Math.floor(at / 9000) % parts.length]?.(at) ?? OK;
+    drive(controller, 0, 400_000, stating(50, shared));
+    const morning = 400_000 + 8 * 3_600_000;
+    drive(
+      controller,
+      morning,
+      morning + 3000,
+      stating(20, () => refused(null)),
+    );
+    drive(controller, morning + 3000, morning + 100_000, stating(20, perSecond(20)));
+    const { answer, accepted, all } = counted(stating(20, perSecond(20)));
+    drive(controller, morning + 100_000, morning + 200_000, answer);
+    expect(accepted()).toBeGreaterThan(1700);
+    expect(all() - accepted()).toBeLessThan(50);
+  });
+
+  it('comes out of a small window of a minute that counts what it refuses', () => {
+    const limiter = slidingWindow(0.2, 60_000, { countsRefused: true });
+    const controller = createRateController(null, steady);
+    const server = (at: number) => (limiter.admit(at).allowed ? OK : refused(null));
+    drive(controller, 0, 600_000, server);
+    const { answer, accepted } = counted(server);
+    drive(controller, 600_000, 1_500_000, answer);
+    expect(accepted()).toBeGreaterThan(40);
   });
 
   it('does not take what an API asked for that went away amid a stop for what a refusal costs', () => {

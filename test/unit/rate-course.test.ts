@@ -57,6 +57,23 @@ describe('the course of the search for a rate', () => {
     expect(after((rate) => rate, 45)).toBeGreaterThan(500);
   });
 
+  it('rises from the smallest rate among others, also where it was not refused for long before', () => {
+    const crowd = createCrowd();
+    const course = createCourse({ ...KNOWN }, crowd, () => 0.5);
+    course.enterCrowd(100, 0);
+    const block = { openMs: 1000, accepted: 1, blockMs: 10, isLong: false, peak: 1, goodput: () => 1 };
+    const begin = 600_000;
+    for (let now = 100_000; now < begin; now += 100_000) crowd.giveUp(100, block, now);
+    crowd.goOn(0.2, begin);
+    course.resume(begin);
+    let sent = 0;
+    for (let now = begin; now < begin + 90_000; now += 1000 / course.rate(now)) {
+      course.used(now);
+      sent += 1;
+    }
+    expect(sent).toBeGreaterThan(200);
+  });
+
   it('is not set back by a block, in which nothing could be used', () => {
     const course = createCourse({ ...KNOWN }, createCrowd(), () => 0.5);
     course.enterCrowd(100, 0);

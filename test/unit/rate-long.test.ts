@@ -43,6 +43,19 @@ describe('in a long window', () => {
     expect(course.phase()).toBe('ramping');
   });
 
+  it('climbs when it begins anew, also where it was coming up as the window refilled', () => {
+    const { course, long } = holding(10, 10);
+    const short = { ...block(1000, 200), accepted: 1 };
+    long.afterShort(short, 10, 10_000);
+    long.afterShort(short, 10, 11_000);
+    expect(course.rate(11_000)).toBe(1);
+    long.afterLong(block(25_000), 10, WINDOW_MS);
+    course.resume(WINDOW_MS);
+    expect(course.phase()).toBe('ramping');
+    for (let at = WINDOW_MS; at < WINDOW_MS + 20_000; at += 10) course.used(at);
+    expect(course.rate(WINDOW_MS + 20_000)).toBeGreaterThan(40);
+  });
+
   it('does not begin anew where its own leap has used the window up', () => {
     const { course, long } = holding(100, 10);
     long.afterLong(block(50_000), 100, WINDOW_MS);

@@ -153,8 +153,8 @@ export interface LedgerViews {
   passportCounts(sources?: readonly string[]): PassportCounts;
   /** What needs a person, newest first: blocked, rejected, parked, and in doubt with nothing left to ask. */
   stuck(limit: number): StuckDelivery[];
-  /** Items in doubt that need nobody: they are looked up or sent again by themselves. */
-  doubtsUnderWay(): number;
+  /** Items of these sources in doubt that need nobody: they are looked up or sent again by themselves. */
+  doubtsUnderWay(sources?: readonly string[]): number;
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;
   /** What deliveries wait for, the most waited for first. */
   waitingFor(limit: number): WaitingGroup[];
