@@ -124,6 +124,17 @@ describe('what follows an unchanged page', () => {
     expect(await stage(row('3'), row('4', { name: 'new' }))).toEqual({ changed: 1, counted: true });
   });
 
+  it('is stored where a row that waits to be mapped has a key that reads like its hash and key', async () => {
+    const unknown = row('9');
+    const { ledger } = fixture;
+    await pullRows(ledger, { rows: rows('1', '2') });
+    await mapRows(ledger, asProduct);
+    await pullRows(ledger, { rows: [...rows('1', '2'), { ...row('3'), identity: unknown.hash + unknown.identity }] });
+    const { stage } = await laterRun();
+    expect(await stage(...rows('1', '2'))).toEqual(PASSED);
+    expect(await stage(unknown)).toEqual({ changed: 1, counted: true });
+  });
+
   it('is stored where a row with the same content has another key', async () => {
     const { stage } = await stored(rows('1', '2', '3', '4'));
     await stage(...rows('1', '2'));
