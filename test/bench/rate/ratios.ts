@@ -1,5 +1,5 @@
 import type { CellResult } from '../../support/rate-sim/cells.ts';
-import type { Run } from './tables.ts';
+import { isSettled, type Run } from './tables.ts';
 
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 
@@ -10,12 +10,18 @@ export function ratiosOf(runs: readonly Run[]): Record<string, number> {
       .filter(({ cell }) => cell.story === story && cell.processes === processes)
       .filter(({ cell }) => rate === undefined || cell.rate === rate)
       .map(({ result }) => result);
+  const settled = (story: Run['cell']['story']): number => {
+    const all = runs.filter(({ cell }) => cell.story === story && cell.processes === 1);
+    return all.filter(isSettled).length / all.length;
+  };
   const use = of('steady', 1).map((result) => result.use);
   const refused = (story: Run['cell']['story'], rate: number): number =>
     mean(of(story, 1, rate).map((result) => result.refused));
   return {
     'use, mean': mean(use),
     'use, worst cell': Math.min(...use),
+    settled: settled('steady'),
+    '÷5: settled': settled('÷5'),
     '10/s: 1 % / 429s': 0.01 / refused('steady', 10),
     '50/s: 0.5 % / 429s': 0.005 / refused('steady', 50),
     '500/s: 0.1 % / 429s': 0.001 / refused('steady', 500),

@@ -19,9 +19,14 @@ function both(numbers: readonly number[], of: 'least' | 'most', digits = 1): str
   return numbers.length === 0 ? '' : `${percent(mean(numbers), digits)} / ${percent(worst(numbers, of), digits)}`;
 }
 
+/** Whether nine tenths of the limit are in use within 20 s, or two windows where those are long. */
+export function isSettled({ cell, result }: Run): boolean {
+  return result.settledS <= patienceOf(cell.limit, 20);
+}
+
 function settledIn(runs: readonly Run[], story: Cell['story']): string {
   const of = runs.filter(({ cell }) => cell.story === story && cell.processes === 1);
-  const inTime = of.filter(({ cell, result }) => result.settledS <= patienceOf(cell.limit, 20));
+  const inTime = of.filter(isSettled);
   return `${inTime.length} of ${of.length}`;
 }
 
