@@ -49,13 +49,13 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
     expect(writes.filter(({ count }) => count !== 1)).toEqual([]);
   };
 
-  it(
-    'finishes what is under way on SIGTERM and hands back the rest',
+  it.each(['SIGTERM', 'SIGHUP'] as const)(
+    'finishes what is under way on %s and hands back the rest',
     covers('shutdown', 'I5', 'I6', 'I8'),
-    async () => {
+    async (signal) => {
       const daemon = await startDaemonProcess(world.configFile);
       await requestsUnderWay();
-      daemon.signal('SIGTERM');
+      daemon.signal(signal);
       expect(await daemon.exited).toBe(0);
 
       const runtime = await world.open();

@@ -1,0 +1,112 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
+import { describeWhere } from '../support/describe-where.ts';
+import { copyCheckout, createOrdinaryUser, npm, publicFolder, ROOT } from '../support/install.ts';
+import { API_KEY } from '../support/world.ts';
+
+const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
+const TARBALL = `${name}-${version}.tgz`;
+
+const checkout = copyCheckout();
+const unbuilt = publicFolder('dpp-unbuilt-');
+const empty = publicFolder('dpp-installed-');
+const user = createOrdinaryUser();
+afterAll(() => {
+  for (const folder of [checkout, unbuilt, empty, user.folder]) rmSync(folder, { recursive: true });
+});
+
+/** Packs a checkout by the given command, with the development dependencies of this repository. */
+async function pack(...command: string[]): Promise<void> {
+  symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
+  await npm(checkout, ...command);
+  rmSync(join(checkout, 'node_modules'));
+}
+
+await pack('pack', '--pack-destination', unbuilt);
+await pack('run', '-s', 'pack');
+const tarball = join(checkout, TARBALL);
+const installs = await Promise.all([npm(checkout, 'ci', '--omit=dev'), npm(empty, 'install', '--ignore-scripts', tarball)]);
+
+const describeInstalled = describeWhere({
+  isThere: !installs.includes(null),
+  what: "npm's registry, or a cache of npm that holds the dependencies",
+  requiredBy: 'DPP_SYNC_TEST_REQUIRE_NPM',
+});
+
+const PROGRAMS = {
+  'a checkout without development dependencies': ['node', join(checkout, 'src/launcher.mjs')],
+  'the packed tarball': [join(empty, 'node_modules/.bin/dpp-sync')],
+};
+
+for (const [what, program] of Object.entries(PROGRAMS)) {
+  describeInstalled(`${what}, installed in an empty folder`, () => {
+    const run = (...args: string[]) => user.run([...program, ...args]);
+
+    it('checks, previews and syncs against its own sandbox, by a lookup file, as an ordinary user', async () => {
+      const sandbox = await user.serve([...program, 'sandbox', '--port', '0', '--json', '--key', API_KEY]);
+      try {
+        const { baseUrl } = JSON.parse(sandbox.line) as { baseUrl: string };
+        for (const [file, text] of Object.entries(GOOD_FILES)) user.write(file, text);
+        user.write('names.csv', 'key,value\nPump,Pumpe\nMotor,Motor\n');
+        const [source] = SMALL_SOURCES;
+        const mappings = source?.mappings.map((mapping) =>
+          mapping.to === 'product'
+            ? { ...mapping, fields: { ...mapping.fields, name: 'lookup("names.csv", row.NAME)' } }
+            : mapping,
+        );
+        const config = { target: { baseUrl, apiKey: API_KEY }, sources: [{ ...source, mappings }] };
+        user.write('dpp-sync.yaml', stringify({ ...config, ledger: `./${program.length}.db` }));
+        expect(run('check')).toMatchObject({ status: 0, stderr: '' });
+        const preview = run('preview', 'erp');
+        expect(preview).toMatchObject({ status: 0, stderr: '' });
+        expect(preview.stdout).toContain('Pumpe');
+        const sync = run('sync', '--json');
+        expect(sync).toMatchObject({ status: 0, stderr: '' });
+        expect(JSON.parse(sync.stdout)).toMatchObject({
+          ok: true,
+          items: { product: { delivered: 2 }, material: { delivered: 1 }, bom_item: { delivered: 2 } },
+        });
+      } finally {
+        await sandbox.stop();
+      }
+    });
+
+    it('runs the demo as an ordinary user', () => {
+      const demo = run('demo', '--json');
+      expect(demo).toMatchObject({ status: 0, stderr: '' });
+      expect(JSON.parse(demo.stdout)).toMatchObject({ ok: true });
+      rmSync(join(user.folder, 'demo-data'), { recursive: true });
+    });
+  });
+}
+
+describe('the packed tarball', () => {
+  const files = (folder: string) =>
+    user.run(['tar', 'tzf', join(folder, TARBALL)]).stdout.split('\n').filter((file) => file !== '');
+
+  it('holds the build without tests, sources, types and source maps, and what the program reads and people need', () => {
+    const packed = files(checkout).map((file) => file.replace(/^package\//, ''));
+    expect(packed.filter((file) => !/^(dist|config|docs)\//.test(file)).toSorted()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'package.json',
+      'src/launcher.mjs',
+    ]);
+    expect(packed.filter((file) => file.startsWith('dist/') && !file.endsWith('.js'))).toEqual([]);
+    const needed = ['dist/src/main.js', 'config/profiles/default.yaml', 'config/demo/exports/bom.csv'];
+    for (const file of [...needed, 'config/dpp-sync.schema.json']) expect(packed).toContain(file);
+  });
+
+  it('says what to do where it was packed without its build', () => {
+    expect(files(unbuilt).filter((file) => file.includes('dist'))).toEqual([]);
+    user.run(['tar', 'xzf', join(unbuilt, TARBALL)]);
+    const launcher = join(user.folder, 'package/src/launcher.mjs');
+    const told = spawnSync(process.execPath, [launcher, '--version'], { encoding: 'utf8' });
+    expect(told).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('npm run pack') });
+  });
+});
