@@ -29,7 +29,7 @@ export interface CommandContext {
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** Talks to the API beside whoever works on the ledger. */
   withClient<T>(config: RuntimeConfig, talk: (client: ApiClient) => Promise<T>): Promise<T>;
-  /** From the first call on, Ctrl-C and SIGTERM abort this signal in place of ending the process. */
+  /** From the first call on, Ctrl-C, SIGTERM and SIGHUP abort this signal in place of ending the process. */
   interruption(): AbortSignal;
 }
 

@@ -1,9 +1,11 @@
-/** Being told to stop, by Ctrl-C or by a service manager. */
+/** Being told to stop, by Ctrl-C, by a service manager or by a terminal that closes. */
 export interface Interruption {
   signal: AbortSignal;
   /** Gives the signals their usual meaning back. */
   dispose(): void;
 }
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** npm passes a Ctrl-C on that the terminal has delivered already: the second of such a pair is the same key press. */
 const SAME_PRESS_MS = 500;
@@ -19,32 +21,31 @@ export interface InterruptionOptions {
 }
 
 /**
- * Turns the first SIGINT or SIGTERM into an abort, so that what is under way can be finished. A second one ends the
- * process at once, and so does the end of the time for that: nothing is lost by it, since what is sent is in the ledger
- * before the first byte goes out.
+ * Turns the first SIGINT, SIGTERM or SIGHUP into an abort, so that what is under way can be finished. A second SIGINT or
+ * SIGTERM ends the process at once, and so does the end of the time for that: nothing is lost by it, since what is sent is
+ * in the ledger before the first byte goes out. A second SIGHUP changes nothing: a terminal that closes sends one, and its
+ * shell may send another one at any time after.
  */
 export function interruptible({ onFirst, onSecond, drainMs, onLate }: InterruptionOptions): Interruption {
   const controller = new AbortController();
   let firstAt = 0;
   let late: NodeJS.Timeout | undefined;
-  const handle = (): void => {
+  const handle = (name: NodeJS.Signals): void => {
     if (!controller.signal.aborted) {
       firstAt = performance.now();
       late = setTimeout(onLate, drainMs).unref();
       onFirst();
       controller.abort();
-    } else if (performance.now() - firstAt > SAME_PRESS_MS) {
+    } else if (name !== 'SIGHUP' && performance.now() - firstAt > SAME_PRESS_MS) {
       onSecond();
     }
   };
-  process.on('SIGINT', handle);
-  process.on('SIGTERM', handle);
+  for (const name of SIGNALS) process.on(name, handle);
   return {
     signal: controller.signal,
     dispose() {
       clearTimeout(late);
-      process.off('SIGINT', handle);
-      process.off('SIGTERM', handle);
+      for (const name of SIGNALS) process.off(name, handle);
     },
   };
 }

@@ -54,10 +54,13 @@ export function createOutput(options: OutputOptions): Output {
   let gone = false;
   let diverted: ((text: string) => void) | null = null;
 
-  // A reader that has seen enough (`| head`) closes the pipe: that is no error, and nothing more is written to it.
+  // A reader that has seen enough (`| head`) closes the pipe, and a terminal that is closed takes nothing any more (EIO):
+  // neither is an error, and what is under way is finished without a reader.
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: unknown) => {
-      if (systemCodeOf(error) !== 'EPIPE') throw error;
+      const code = systemCodeOf(error);
+      const hasNoReader = code === 'EPIPE' || (code === 'EIO' && stream.isTTY === true);
+      if (!hasNoReader) throw error;
       if (stream === stdout) gone = true;
     });
   }

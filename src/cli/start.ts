@@ -8,7 +8,7 @@ Examples:
   $ dpp-sync start -c /etc/dpp-sync/dpp-sync.yaml --log-level debug
 
 Pulls by the schedules of the sources, maps and delivers, and serves the dashboard of the config's web section.
-SIGTERM or Ctrl-C finishes what is under way and ends it; everything else stays due in the ledger.`;
+SIGTERM, SIGHUP or Ctrl-C finishes what is under way and ends it; everything else stays due in the ledger.`;
 
 export function addStartCommand(program: Command, run: RunAction): void {
   program

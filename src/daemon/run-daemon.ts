@@ -3,7 +3,7 @@ import type { Fault } from '../lib/errors.ts';
 import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts';
 
 export interface RunDaemonOptions extends DaemonOptions {
-  /** Aborted by the first SIGTERM or SIGINT. A second one may end the process at any instant: nothing is lost by that. */
+  /** Aborted by the first SIGTERM, SIGINT or SIGHUP. A second one may end the process at any instant: nothing is lost by that. */
   signal: AbortSignal;
   /** How long requests that are under way may take to end. */
   drainMs?: number;

@@ -29,7 +29,10 @@ async function pack(...command: string[]): Promise<void> {
 await pack('pack', '--pack-destination', unbuilt);
 await pack('run', '-s', 'pack');
 const tarball = join(checkout, TARBALL);
-const installs = await Promise.all([npm(checkout, 'ci', '--omit=dev'), npm(empty, 'install', '--ignore-scripts', tarball)]);
+const installs = await Promise.all([
+  npm(checkout, 'ci', '--omit=dev'),
+  npm(empty, 'install', '--ignore-scripts', tarball),
+]);
 
 const describeInstalled = describeWhere({
   isThere: !installs.includes(null),
@@ -86,7 +89,10 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
 
 describe('the packed tarball', () => {
   const files = (folder: string) =>
-    user.run(['tar', 'tzf', join(folder, TARBALL)]).stdout.split('\n').filter((file) => file !== '');
+    user
+      .run(['tar', 'tzf', join(folder, TARBALL)])
+      .stdout.split('\n')
+      .filter((file) => file !== '');
 
   it('holds the build without tests, sources, types and source maps, and what the program reads and people need', () => {
     const packed = files(checkout).map((file) => file.replace(/^package\//, ''));

@@ -122,15 +122,18 @@ describe('the launcher on an old Node beside the one that npm has brought', () =
     expect(run('--die')).toMatchObject({ status: null, signal: 'SIGKILL' });
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('passes %s on, and waits for the program to end', async (signal) => {
-    bringNode('');
-    const env = { ...process.env, ...PRETEND_OLD };
-    const child = spawn(process.execPath, [launcher, '--stay'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    const said = await saidBy(child, (text) => {
-      if (text === 'ready\n') child.kill(signal);
-    });
-    expect(said).toEqual({ text: `ready\n${signal}\n`, exitCode: 0 });
-  });
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'passes %s on, and waits for the program to end',
+    async (signal) => {
+      bringNode('');
+      const env = { ...process.env, ...PRETEND_OLD };
+      const child = spawn(process.execPath, [launcher, '--stay'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      const said = await saidBy(child, (text) => {
+        if (text === 'ready\n') child.kill(signal);
+      });
+      expect(said).toEqual({ text: `ready\n${signal}\n`, exitCode: 0 });
+    },
+  );
 });
 
 async function saidBy(child: ChildProcess, onText: (text: string) => void) {
