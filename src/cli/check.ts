@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ApiFinding, CheckOptions, StreamFinding } from '../daemon/check.ts';
+import type { ApiFinding, CheckOptions, QueueFinding, StreamFinding } from '../daemon/check.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { ScopeAnswer } from '../domain/ports/target.ts';
 import { checkOpenApi } from './check-openapi.ts';
@@ -14,13 +14,14 @@ Examples:
   $ dpp-sync check -c /etc/dpp-sync/dpp-sync.yaml --json
   $ dpp-sync check --openapi schema.yaml      compares the platform's own schema with the profile, and nothing else
 
-Every problem of the config is told at once (exit code 2). Then every source is opened, and the API is asked
-whether the key works and what it may do, by requests that change nothing (exit code 3 where one of them fails).`;
+Every problem of the config is told at once (exit code 2). Then every source is opened, the queue is connected to,
+and the API is asked whether the key works and what it may do. None of this changes anything (exit code 3 where one
+of them fails).`;
 
 export function addCheckCommand(program: Command, run: RunAction): void {
   program
     .command('check')
-    .description('validate the config, open every source, and ask the API what the key may do')
+    .description('validate the config, open every source, reach the queue, and ask the API what the key may do')
     .option(
       '--openapi <file>',
       'only compare this OpenAPI document of the platform with the profile, and say what to set',
@@ -34,7 +35,7 @@ export function addCheckCommand(program: Command, run: RunAction): void {
 async function check(context: CommandContext): Promise<number> {
   const { output, secrets, clock, log } = context;
   const config = await context.loadConfig();
-  const { checkApi, checkMappings, checkStreams } = await import('../daemon/check.ts');
+  const { checkApi, checkMappings, checkQueue, checkStreams } = await import('../daemon/check.ts');
   await checkMappings(config);
   printConfig(config, output);
 
@@ -45,10 +46,13 @@ async function check(context: CommandContext): Promise<number> {
     streams.push(finding);
     printStream(finding, output);
   }
+  const queue = await checkQueue(config);
+  printQueue(queue, output);
   const api = await checkApi(options);
   printApi(api, output);
 
-  const [problem] = [...streams.map((finding) => finding.problem), api.problem].filter((one) => one !== null);
+  const problems = [...streams, queue, api].map((finding) => finding.problem);
+  const [problem] = problems.filter((one) => one !== null);
   const exitCode = problem?.exitCode ?? 0;
   if (output.json) {
     output.document({
@@ -61,6 +65,13 @@ async function check(context: CommandContext): Promise<number> {
         found,
         error: why === null ? null : errorDocument(failureOf(why)),
       })),
+      queue: {
+        kind: queue.kind,
+        ok: queue.problem === null,
+        found: queue.found,
+        warnings: queue.warnings,
+        error: queue.problem === null ? null : errorDocument(failureOf(queue.problem)),
+      },
       api: {
         baseUrl: api.baseUrl,
         key: api.key,
@@ -76,11 +87,11 @@ async function check(context: CommandContext): Promise<number> {
   return exitCode;
 }
 
-function printConfig({ file, sources, queue, ledger }: RuntimeConfig, output: Output): void {
+function printConfig({ file, sources, ledger }: RuntimeConfig, output: Output): void {
   const mappings = sources.reduce((sum, source) => sum + source.mappings.length, 0);
   output.print(
     good(output, 'config', `${file}: ${plural(sources.length, 'source')}, ${plural(mappings, 'mapping')}`),
-    `           queue ${queue.kind}, ledger ${ledger}`,
+    `           ledger ${ledger}`,
   );
 }
 
@@ -88,6 +99,12 @@ function printStream({ source, stream, found, problem }: StreamFinding, output: 
   const name = `${source}/${stream}`;
   if (problem === null) output.print(good(output, 'source', `${name}: ${printable(found ?? '')}`));
   else output.print(...bad(output, 'source', name, problem));
+}
+
+function printQueue({ kind, found, warnings, problem }: QueueFinding, output: Output): void {
+  if (problem !== null) output.print(...bad(output, 'queue', kind, problem));
+  else output.print(good(output, 'queue', printable(found ?? '')));
+  for (const warning of warnings) output.print(`           ${output.paint('yellow', `warning: ${warning}`)}`);
 }
 
 function printApi({ baseUrl, key, publishKey, plan, scopes, problem }: ApiFinding, output: Output): void {

@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import { maskSecret, type SecretStore } from '../lib/secrets.ts';
+import { probeRedis } from '../queue/redis-backend.ts';
 import { deniedFault } from './denied-fault.ts';
 import { createMappers } from './mappers.ts';
 import { openClient } from './open-client.ts';
@@ -16,6 +17,16 @@ export interface StreamFinding {
   stream: string;
   /** A line on what is there; null where it cannot be read. */
   found: string | null;
+  problem: Fault | null;
+}
+
+/** What `check` found of the queue. */
+export interface QueueFinding {
+  kind: RuntimeConfig['queue']['kind'];
+  /** A line on what is there; null where it cannot be reached. */
+  found: string | null;
+  /** Settings with which it works and loses jobs. */
+  warnings: string[];
   problem: Fault | null;
 }
 
@@ -66,6 +77,17 @@ export async function* checkStreams({ config, log, signal }: CheckOptions): Asyn
   }
 }
 
+/** Connects to the queue and leaves nothing in it. */
+export async function checkQueue({ queue }: RuntimeConfig): Promise<QueueFinding> {
+  if (queue.kind === 'embedded') return { kind: 'embedded', found: 'embedded, in the process', warnings: [], problem: null };
+  try {
+    const { place, version, warnings } = await probeRedis(queue.url);
+    return { kind: queue.kind, found: `${place}: Redis ${version ?? ''}`.trim(), warnings, problem: null };
+  } catch (error) {
+    return { kind: queue.kind, found: null, warnings: [], problem: asFault(error, 'queue.unreachable', 'queue') };
+  }
+}
+
 /** Asks the API what the keys may do, without writing anything. Needs no ledger. */
 export async function checkApi({ config, secrets, clock, log, version, signal }: CheckOptions): Promise<ApiFinding> {
   const { baseUrl, apiKey, publishKey } = config.target;
@@ -100,6 +122,6 @@ function scopeProblem({ read, write }: Probe['scopes']): Fault | null {
   });
 }
 
-function asFault(error: unknown, code: 'source.unreadable' | 'api.unreachable', path: string): Fault {
+function asFault(error: unknown, code: 'source.unreadable' | 'queue.unreachable' | 'api.unreachable', path: string): Fault {
   return error instanceof Fault ? error : fault(code, messageOf(error), { path, cause: error });
 }

@@ -1,5 +1,5 @@
 import { createRedisBackend, Queue } from 'bullmq';
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { fault } from '../domain/faults.ts';
 import { QUEUE_NAMES } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -8,13 +8,25 @@ import type { Logger } from '../lib/logging.ts';
 import type { QueueBackend, StallTiming } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
 import { QUEUE_OPTIONS, workerOptions } from './job-options.ts';
-import { warnOfRedisSettings } from './redis-settings.ts';
+import { readRedisSettings, warnOfRedisSettings } from './redis-settings.ts';
 import { startRedisWorker } from './redis-worker.ts';
 import { SILENCE_MS } from './silence.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
 const ANSWER_WITHIN_MS = 10_000;
 const TOUCH_KEPT_MS = 60_000;
+
+/**
+ * An operation on a queue has a caller who waits: it fails rather than waiting for a Redis that is away, at once while
+ * there is no connection and after the timeout when there is one and no answer.
+ */
+const CONNECTION = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 1,
+  commandTimeout: ANSWER_WITHIN_MS,
+  connectTimeout: CONNECT_WITHIN_MS,
+  socketTimeout: SILENCE_MS,
+} satisfies RedisOptions;
 
 /** What Redis says to a wrong password or a user without rights: waiting does not help. */
 const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/;
@@ -38,15 +50,7 @@ interface RedisBackendOptions {
 export async function openRedisBackend(options: RedisBackendOptions): Promise<QueueBackend> {
   const { url, prefix, timing, clock, log, onError } = options;
   const place = placeOf(url);
-  // An operation on a queue has a caller who waits: it fails rather than waiting for a Redis that is away, at once while
-  // there is no connection and after the timeout when there is one and no answer.
-  const producer = new Redis(url, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 1,
-    commandTimeout: ANSWER_WITHIN_MS,
-    connectTimeout: CONNECT_WITHIN_MS,
-    socketTimeout: SILENCE_MS,
-  });
+  const producer = new Redis(url, CONNECTION);
   let started = false;
   producer.on('error', (error) => {
     // Until then the fault below tells what is wrong.
@@ -89,6 +93,37 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
       producer.disconnect();
     },
   };
+}
+
+/** What a Redis says of itself to someone who only looks. */
+export interface RedisProbe {
+  /** Its URL without credentials and parameters. */
+  place: string;
+  /** Null where it does not tell. */
+  version: string | null;
+  warnings: string[];
+}
+
+/**
+ * Connects to Redis as the queues do, and writes nothing.
+ *
+ * @throws Fault `queue.unreachable` within about five seconds when it cannot be reached or refuses
+ */
+export async function probeRedis(url: string): Promise<RedisProbe> {
+  const place = placeOf(url);
+  const client = new Redis(url, CONNECTION);
+  // `untilReady` hears the errors of the connection, and the commands hear their own.
+  client.on('error', () => undefined);
+  try {
+    await untilReady(client);
+    await client.ping();
+    const { version, warnings } = await readRedisSettings(client);
+    return { place, version, warnings: warnings.map(({ message }) => message) };
+  } catch (error) {
+    throw unreachable(place, error);
+  } finally {
+    client.disconnect();
+  }
 }
 
 async function untilReady(client: Redis): Promise<void> {

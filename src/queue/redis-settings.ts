@@ -4,45 +4,64 @@ import type { Logger } from '../lib/logging.ts';
 
 const RECOMMENDED_VERSION = [6, 2] as const;
 
-/**
- * Warns of settings with which Redis loses jobs. The ledger makes good for what is lost, at the cost of latency and of the
- * list of failed jobs, so these are warnings.
- */
-export async function warnOfRedisSettings(client: Redis, place: string, log: Logger): Promise<void> {
-  const info = await readInfo(client, place, log);
-  if (info === undefined) return;
-  const policy = info.get('maxmemory_policy');
-  if (policy !== undefined && policy !== 'noeviction') {
-    log.warn(
-      { redis: place, policy },
-      `Redis evicts jobs when its memory is full: set maxmemory-policy to noeviction.`,
-    );
-  }
-  if (info.get('aof_enabled') === '0') {
-    log.warn({ redis: place }, 'Redis forgets jobs when it crashes: set appendonly to yes.');
-  }
-  const version = info.get('redis_version') ?? '';
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (
-    version !== '' &&
-    (major < RECOMMENDED_VERSION[0] || (major === RECOMMENDED_VERSION[0] && minor < RECOMMENDED_VERSION[1]))
-  ) {
-    log.warn(
-      { redis: place, version },
-      `Redis ${version} is older than ${RECOMMENDED_VERSION.join('.')}, which BullMQ asks for.`,
-    );
-  }
+export interface RedisSettings {
+  /** Null where Redis does not tell. */
+  version: string | null;
+  warnings: RedisWarning[];
 }
 
-async function readInfo(client: Redis, place: string, log: Logger): Promise<Map<string, string> | undefined> {
+interface RedisWarning {
+  message: string;
+  /** What the message is about, for the log. */
+  fields: Record<string, string>;
+}
+
+/**
+ * Looks for settings with which Redis loses jobs. The ledger makes good for lost jobs, at the cost of latency and of the
+ * list of failed jobs, so these are warnings.
+ */
+export async function readRedisSettings(client: Redis): Promise<RedisSettings> {
+  let info: Map<string, string>;
   try {
-    const lines = (await client.info()).split(/\r?\n/).filter((line) => line.includes(':'));
-    return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
+    info = await readInfo(client);
   } catch (error) {
-    log.warn(
-      { redis: place, error: messageOf(error) },
-      'The settings of Redis could not be read, so they were not checked.',
-    );
-    return undefined;
+    const message = 'The settings of Redis could not be read, so they were not checked.';
+    return { version: null, warnings: [{ message, fields: { error: messageOf(error) } }] };
   }
+  const warnings: RedisWarning[] = [];
+  const policy = info.get('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction') {
+    warnings.push({
+      message: 'Redis evicts jobs when its memory is full: set maxmemory-policy to noeviction.',
+      fields: { policy },
+    });
+  }
+  if (info.get('aof_enabled') === '0') {
+    warnings.push({ message: 'Redis forgets jobs when it crashes: set appendonly to yes.', fields: {} });
+  }
+  const version = info.get('redis_version') ?? null;
+  if (version !== null && isOld(version)) {
+    const recommended = RECOMMENDED_VERSION.join('.');
+    warnings.push({
+      message: `Redis ${version} is older than ${recommended}, which BullMQ asks for.`,
+      fields: { version },
+    });
+  }
+  return { version, warnings };
+}
+
+/** Logs what `readRedisSettings` warns of. */
+export async function warnOfRedisSettings(client: Redis, place: string, log: Logger): Promise<void> {
+  const { warnings } = await readRedisSettings(client);
+  for (const { message, fields } of warnings) log.warn({ redis: place, ...fields }, message);
+}
+
+function isOld(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major < RECOMMENDED_VERSION[0] || (major === RECOMMENDED_VERSION[0] && minor < RECOMMENDED_VERSION[1]);
+}
+
+async function readInfo(client: Redis): Promise<Map<string, string>> {
+  const lines = (await client.info()).split(/\r?\n/).filter((line) => line.includes(':'));
+  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Redis } from 'ioredis';
 import { parse, stringify } from 'yaml';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
@@ -8,6 +9,7 @@ import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { cli } from '../support/cli.ts';
 import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
 import { runHere } from '../support/cli-here.ts';
+import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '../support/redis.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
 let world: World;
@@ -43,10 +45,11 @@ describe('dpp-sync check', () => {
 
   it('gives one document', async () => {
     const document = (await check('--json')).json();
-    expect(Object.keys(document)).toEqual(['ok', 'config', 'sources', 'api']);
+    expect(Object.keys(document)).toEqual(['ok', 'config', 'sources', 'queue', 'api']);
     expect(document).toMatchObject({
       ok: true,
       sources: [{ source: 'erp', stream: 'products', ok: true, error: null }, {}, {}],
+      queue: { kind: 'embedded', ok: true, found: 'embedded, in the process', warnings: [], error: null },
       api: {
         baseUrl: world.baseUrl,
         key: 'dpp_test…',
@@ -196,6 +199,69 @@ describe('dpp-sync check', () => {
     const { exitCode, json } = await check('--json');
     expect(exitCode).toBe(3);
     expect(json()).toMatchObject({ error: { code: 'api.unreachable', path: 'target.baseUrl' } });
+  });
+});
+
+describe('dpp-sync check of a queue that nobody answers for', () => {
+  it('ends with 3, says where, and still asks the API', async () => {
+    writeConfig({ queue: 'redis://user:hunter22@127.0.0.1:1' });
+    const { exitCode, stdout, stderr } = await check();
+    expect(exitCode).toBe(3);
+    expect(stdout).toMatch(/✗ queue {4}redis\n.* redis:\/\/127\.0\.0\.1:1 .*ECONNREFUSED[^]*Check that Redis runs[^]*✓ api/);
+    expect(stdout + stderr).not.toContain('hunter22');
+    expect((await check('--json')).json()).toMatchObject({
+      ok: false,
+      queue: { kind: 'redis', ok: false, found: null, warnings: [], error: { code: 'queue.unreachable', path: 'queue' } },
+      api: { ok: true },
+      error: { code: 'queue.unreachable', path: 'queue' },
+    });
+  });
+});
+
+describeRedis('dpp-sync check of a queue on Redis', () => {
+  let redis: RedisServer | null = null;
+  afterEach(() => redis?.stop());
+
+  async function checkRedis(options: RedisOptions, change: (url: string) => string = (url) => url) {
+    redis = await startRedis(options);
+    writeConfig({ queue: change(redis.url) });
+    return check('--json');
+  }
+
+  it('says which one it is, with the password of the config and without showing it', async () => {
+    const { exitCode, stdout, json } = await checkRedis({ appendonly: true, password: 'hunter22' });
+    expect(exitCode).toBe(0);
+    expect(json()['queue']).toEqual({
+      kind: 'redis',
+      ok: true,
+      found: expect.stringMatching(/^redis:\/\/127\.0\.0\.1:\d+: Redis \d+\.\d+/),
+      warnings: [],
+      error: null,
+    });
+    expect(stdout).not.toContain('hunter22');
+  });
+
+  it('warns of settings with which Redis loses jobs, as the daemon does, and ends with 0', async () => {
+    const { exitCode, json } = await checkRedis({ settings: { 'maxmemory-policy': 'allkeys-lru' } });
+    expect(exitCode).toBe(0);
+    expect(json()).toMatchObject({
+      queue: { ok: true, warnings: [expect.stringContaining('noeviction'), expect.stringContaining('appendonly')] },
+    });
+    expect((await check()).stdout).toMatch(/✓ queue .*\n +warning: .*noeviction.*\n +warning: .*appendonly/);
+  });
+
+  it('ends with 3 where the password is wrong', async () => {
+    const { exitCode, stdout, json } = await checkRedis({ password: 'hunter22' }, (url) => url.replace('22', '33'));
+    expect(exitCode).toBe(3);
+    expect(json()).toMatchObject({ queue: { ok: false, error: { message: expect.stringContaining('WRONGPASS') } } });
+    expect(stdout).not.toMatch(/hunter[23]/);
+  });
+
+  it('leaves nothing in Redis', async () => {
+    await checkRedis({});
+    const client = new Redis(redis?.url ?? '');
+    expect(await client.dbsize()).toBe(0);
+    client.disconnect();
   });
 });
 
