@@ -79,7 +79,8 @@ export async function* checkStreams({ config, log, signal }: CheckOptions): Asyn
 
 /** Connects to the queue and leaves nothing in it. */
 export async function checkQueue({ queue }: RuntimeConfig): Promise<QueueFinding> {
-  if (queue.kind === 'embedded') return { kind: 'embedded', found: 'embedded, in the process', warnings: [], problem: null };
+  if (queue.kind === 'embedded')
+    return { kind: 'embedded', found: 'embedded, in the process', warnings: [], problem: null };
   try {
     const { place, version, warnings } = await probeRedis(queue.url);
     return { kind: queue.kind, found: `${place}: Redis ${version ?? ''}`.trim(), warnings, problem: null };
@@ -122,6 +123,10 @@ function scopeProblem({ read, write }: Probe['scopes']): Fault | null {
   });
 }
 
-function asFault(error: unknown, code: 'source.unreadable' | 'queue.unreachable' | 'api.unreachable', path: string): Fault {
+function asFault(
+  error: unknown,
+  code: 'source.unreadable' | 'queue.unreachable' | 'api.unreachable',
+  path: string,
+): Fault {
   return error instanceof Fault ? error : fault(code, messageOf(error), { path, cause: error });
 }

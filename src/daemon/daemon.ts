@@ -159,8 +159,13 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     scheduler.start();
     for (const { id, schedule } of config.sources) {
       const [last] = views.runs({ source: id, limit: 1 });
-      if (schedule === null || last === undefined || !wasCutShort(last)) continue;
-      log.info({ source: id, runId: last.id }, `The last run of ${id} was cut short and is made up for.`);
+      // A source that has never run waits for its first time.
+      if (schedule === null || last === undefined) continue;
+      if (wasCutShort(last)) {
+        log.info({ source: id, runId: last.id }, `The last run of ${id} was cut short and is made up for.`);
+      } else if (scheduler.missed(id, last.startedAt)) {
+        log.info({ source: id, runId: last.id }, `A run of ${id} was missed while no daemon ran and is made up for.`);
+      } else continue;
       await pulls.ring(id, 'schedule');
     }
   } catch (error) {

@@ -4,7 +4,7 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promi
 import { dirname, join, relative, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
 import { acquireLock } from '../ledger/lock.ts';
-import { Fault } from '../lib/errors.ts';
+import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
 
 /** The folder of a demo: a copy of the shipped example, and what the demo itself writes. */
 export interface DemoFolder {
@@ -25,15 +25,30 @@ export interface DemoFolder {
 const MARKER = '.dpp-sync-demo';
 const MARKER_TEXT = 'A folder of `dpp-sync demo`. Its data/ is made anew by every demo; everything else is yours.\n';
 
+/** What the system says of a folder that may not or cannot be written. */
+const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);
+
 /**
  * Makes the folder, or takes one of an earlier demo: files that are there stay, so that an edited export is used as it
  * is, and only the ledger and the sandbox's data begin anew.
  *
  * @param shipped the folder of the example that this package ships
- * @throws Fault `usage` when the folder is somebody else's, `ledger.held` when a demo is at work in it
+ * @throws Fault `usage` when the folder is somebody else's or cannot be written, `ledger.held` when a demo is at work in it
  */
 export async function openDemoFolder(path: string, shipped: string): Promise<DemoFolder> {
   const folder = resolve(path);
+  try {
+    return await prepare(folder, shipped);
+  } catch (error) {
+    if (!UNWRITABLE.has(systemCodeOf(error) ?? '')) throw error;
+    throw fault('usage', `The demo cannot write to the folder ${folder}: ${messageOf(error)}.`, {
+      suggestion: 'Name a folder that can be written with --dir, such as `--dir /tmp/demo`.',
+      cause: error,
+    });
+  }
+}
+
+async function prepare(folder: string, shipped: string): Promise<DemoFolder> {
   await mkdir(folder, { recursive: true });
   const entries = await readdir(folder);
   if (entries.length > 0 && !entries.includes(MARKER)) {

@@ -16,6 +16,8 @@ export interface Scheduler {
   start(): void;
   /** When a source is due next, as milliseconds since the epoch; null without a schedule or before `start`. */
   nextRun(source: string): number | null;
+  /** Whether a time of the source lies after this instant and not after `start`, in milliseconds since the epoch. */
+  missed(source: string, since: number): boolean;
   stop(): Promise<void>;
 }
 
@@ -27,7 +29,7 @@ const CORRECTION_MS = 600_000;
 /**
  * A time that passed while this process was busy, while the machine slept or because the clock was set forward is rung late
  * rather than left out, once for however many times were missed. Times that come again because the clock was set back are
- * rung again: those before may have been of a wrong day. Times that pass while no daemon runs are not made up for.
+ * rung again: those before may have been of a wrong day. Of times that passed while no daemon ran `missed` tells.
  *
  * @param ring called at each due time; while one ring of a source is being answered, further ones are left out
  */
@@ -45,6 +47,7 @@ export function createScheduler(options: {
   const next = new Map<string, number | null>();
   const ringing = new Set<string>();
   let running: Promise<void> = Promise.resolve();
+  let startedAt = Number.NEGATIVE_INFINITY;
 
   async function ringOnce(source: string): Promise<void> {
     if (ringing.has(source)) return;
@@ -91,10 +94,15 @@ export function createScheduler(options: {
   return {
     start() {
       if (crons.size === 0) return;
-      plan(clock.now());
+      startedAt = clock.now();
+      plan(startedAt);
       running = watch();
     },
     nextRun: (source) => next.get(source) ?? null,
+    missed(source, since) {
+      const at = crons.get(source)?.nextAfter(since) ?? null;
+      return at !== null && at <= startedAt;
+    },
     async stop() {
       abort.abort();
       await running;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
@@ -207,11 +207,19 @@ describe('dpp-sync check of a queue that nobody answers for', () => {
     writeConfig({ queue: 'redis://user:hunter22@127.0.0.1:1' });
     const { exitCode, stdout, stderr } = await check();
     expect(exitCode).toBe(3);
-    expect(stdout).toMatch(/✗ queue {4}redis\n.* redis:\/\/127\.0\.0\.1:1 .*ECONNREFUSED[^]*Check that Redis runs[^]*✓ api/);
+    expect(stdout).toMatch(
+      /✗ queue {4}redis\n.* redis:\/\/127\.0\.0\.1:1 .*ECONNREFUSED[^]*Check that Redis runs[^]*✓ api/,
+    );
     expect(stdout + stderr).not.toContain('hunter22');
     expect((await check('--json')).json()).toMatchObject({
       ok: false,
-      queue: { kind: 'redis', ok: false, found: null, warnings: [], error: { code: 'queue.unreachable', path: 'queue' } },
+      queue: {
+        kind: 'redis',
+        ok: false,
+        found: null,
+        warnings: [],
+        error: { code: 'queue.unreachable', path: 'queue' },
+      },
       api: { ok: true },
       error: { code: 'queue.unreachable', path: 'queue' },
     });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type CliProcess, cli, startCli } from '../support/cli.ts';
+import { describeSmallDisk, mountSmallDisk } from '../support/small-disk.ts';
 
 let folder: string;
 const children: CliProcess[] = [];
@@ -97,6 +98,13 @@ describe('dpp-sync demo', () => {
     expect(existsSync(join(dir, 'data'))).toBe(false);
   });
 
+  it('names --dir where the folder cannot be made', async () => {
+    writeFileSync(join(folder, 'a-file'), '');
+    const { exitCode, stderr } = await cli(['demo', '--dir', join(folder, 'a-file', 'demo')]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/The demo cannot write to the folder .*ENOTDIR.*\n.*--dir \/tmp\/demo/);
+  });
+
   it('stays up with --serve until it is told to stop, and keeps others out of its ledger', {
     timeout: 180_000,
   }, async () => {
@@ -112,6 +120,17 @@ describe('dpp-sync demo', () => {
     const url = /dashboard +(http\S+)/.exec(ended.stdout)?.[1] ?? '';
     expect(URL.canParse(url)).toBe(true);
     await expect(fetch(url)).rejects.toThrow();
+  });
+});
+
+describeSmallDisk('dpp-sync demo on a disk that is full', () => {
+  it('names --dir', async () => {
+    const disk = mountSmallDisk(join(folder, 'full'), 1);
+    disk.fill();
+    const { exitCode, stderr } = await cli(['demo', '--dir', join(folder, 'full', 'demo')]);
+    disk.remove();
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/The demo cannot write to the folder .*ENOSPC.*\n.*--dir \/tmp\/demo/);
   });
 });
 

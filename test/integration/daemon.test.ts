@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Queue } from 'bullmq';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Daemon } from '../../src/daemon/daemon.ts';
+import type { Daemon, DaemonOptions } from '../../src/daemon/daemon.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { runDaemon } from '../../src/daemon/run-daemon.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -15,6 +15,7 @@ import { describeRedis, startRedis } from '../support/redis.ts';
 import { covers } from '../support/reliability.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
 
+const DAY_MS = 86_400_000;
 /** Within which something happens by itself, on a machine that is busy. */
 const SOON = { timeout: 60_000 };
 
@@ -37,8 +38,8 @@ describe('the daemon', () => {
       ...options,
     });
   }
-  const start = async () => {
-    ({ daemon, log, url } = await startDaemon(world, { probeMs: 100 }));
+  const start = async (options: Partial<DaemonOptions> = {}) => {
+    ({ daemon, log, url } = await startDaemon(world, { probeMs: 100, ...options }));
   };
   afterEach(async () => {
     await daemon.stop();
@@ -122,6 +123,28 @@ describe('the daemon', () => {
     await start();
     await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
     expect(logged('cut short')).toHaveLength(1);
+  });
+
+  it('makes up at its start, once, for times that passed while no daemon ran, and for no others', async () => {
+    await begin({ config: { sources: [{ ...PRODUCTS.source, schedule: '30 2 * * *' }] } });
+    const runs = () => daemon.runtime.views.runs({ source: 'erp', limit: 9 });
+    await start();
+    // A source that has never run waits for its first time.
+    expect(runs()).toEqual([]);
+    await daemon.stop();
+
+    await world.sync();
+    world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,Toaster,10\nA-3,Lamp,10\n');
+    const later = { ...systemClock, now: () => systemClock.now() + 3 * DAY_MS };
+    await start({ clock: later });
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2', 'A-3']);
+    expect(logged('missed')).toHaveLength(1);
+    await expect.poll(runs, SOON).toMatchObject([{ trigger: 'schedule', result: 'complete' }, { trigger: 'cli' }]);
+    await daemon.stop();
+
+    await start({ clock: later });
+    expect(logged('missed')).toEqual([]);
+    expect(runs()).toHaveLength(2);
   });
 
   it('delivers at its start what was left due', async () => {

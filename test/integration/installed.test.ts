@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -83,6 +83,15 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
       expect(demo).toMatchObject({ status: 0, stderr: '' });
       expect(JSON.parse(demo.stdout)).toMatchObject({ ok: true });
       rmSync(join(user.folder, 'demo-data'), { recursive: true });
+    });
+
+    it('says where the demo may not write, and what to do', () => {
+      const shut = publicFolder('dpp-shut-');
+      chmodSync(shut, 0o555);
+      const demo = user.run([...program, 'demo'], shut);
+      rmSync(shut, { recursive: true });
+      expect(demo).toMatchObject({ status: 2, stdout: '' });
+      expect(demo.stderr).toMatch(/The demo cannot write to the folder .*demo-data.*EACCES.*\n.*--dir/);
     });
   });
 }
