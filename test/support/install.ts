@@ -3,6 +3,7 @@ import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, write
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { describeWhere } from './describe-where.ts';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
@@ -40,17 +41,33 @@ export function copyCheckout(): string {
   return folder;
 }
 
-/** Runs npm. Its stdout, or null where it can reach no registry and its cache lacks something. */
-export async function npm(cwd: string, ...args: string[]): Promise<string | null> {
-  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--no-progress'];
-  const patient = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000'];
+/** Settings of npm: it takes from its cache what is there, and does not try for long to reach a registry. */
+const NPM = {
+  npm_config_prefer_offline: 'true',
+  npm_config_audit: 'false',
+  npm_config_fund: 'false',
+  npm_config_fetch_retries: '1',
+  npm_config_fetch_retry_mintimeout: '1000',
+};
+
+/** Runs a command line of npm's. False where npm can reach no registry and its cache lacks something. */
+export async function npmRan(cwd: string, commandLine: string): Promise<boolean> {
   try {
-    const { stdout } = await promisify(execFile)('npm', [...args, ...quiet, ...patient], { cwd, env: ENVIRONMENT });
-    return stdout;
+    await promisify(execFile)('sh', ['-c', commandLine], { cwd, env: { ...ENVIRONMENT, ...NPM } });
+    return true;
   } catch (error) {
-    if (OUT_OF_REACH.test(error instanceof Error ? error.message : '')) return null;
+    if (OUT_OF_REACH.test(error instanceof Error ? error.message : '')) return false;
     throw error;
   }
+}
+
+/** A `describe` for what npm has installed, given what `npmRan` says of it. */
+export function describeInstalled(ran: boolean): ReturnType<typeof describeWhere> {
+  return describeWhere({
+    isThere: ran,
+    what: "npm's registry, or a cache of npm that holds the dependencies",
+    requiredBy: 'DPP_SYNC_TEST_REQUIRE_NPM',
+  });
 }
 
 export interface Run {
