@@ -1,12 +1,13 @@
 // Removes from an installed node_modules what the program never reads: native modules of other platforms and their C
-// sources, type declarations and source maps. The Dockerfile runs it: node image/prune-modules.mjs node_modules
+// sources, type declarations and source maps. The Dockerfile runs it: node image/prune-modules.ts node_modules
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 const [modules] = process.argv.slice(2);
-if (modules === undefined) throw new Error('Name the folder: node image/prune-modules.mjs node_modules');
+if (modules === undefined) throw new Error('Name the folder: node image/prune-modules.ts node_modules');
 
-const isMusl = process.platform === 'linux' && process.report.getReport().header.glibcVersionRuntime === undefined;
+const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+const isMusl = process.platform === 'linux' && header.glibcVersionRuntime === undefined;
 /** How prebuilt native modules are named, as a file or as a folder, for the machine that runs this. */
 const HERE = `${process.platform}${isMusl ? 'musl' : ''}-${process.arch}`;
 
@@ -15,13 +16,13 @@ const SOURCE_MAP = /\.(?:[cm]?js|[cm]?ts|css)\.map$/;
 const C_SOURCE = /\.(?:c|cc|cpp|cxx|h|hpp|gyp|gypi)$/;
 
 /** True for `prebuilds/win32-x64.node` and for what lies in `prebuilds/win32-x64`. */
-function isForAnotherPlatform(path) {
+function isForAnotherPlatform(path: string): boolean {
   const parts = path.split(/[\\/]/);
   const at = parts.lastIndexOf('prebuilds');
   return at !== -1 && at < parts.length - 1 && parts[at + 1]?.replace(/\.node$/, '') !== HERE;
 }
 
-function isUnread(path) {
+function isUnread(path: string): boolean {
   const name = basename(path);
   return TYPES.test(name) || SOURCE_MAP.test(name) || C_SOURCE.test(name) || isForAnotherPlatform(path);
 }
