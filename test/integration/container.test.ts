@@ -1,11 +1,22 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { connectors } from '../../connectors/index.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
@@ -56,7 +67,7 @@ afterAll(() => rmSync(image, { recursive: true }));
 async function installAs(beginning: string): Promise<boolean> {
   for (const { instruction, rest } of [...stage('node:24-bookworm-slim AS base'), ...stage(beginning)]) {
     if (instruction === 'COPY') copyInto(image, [rest]);
-    if (instruction === 'RUN' && !(await npmRan(image, rest))) return false;
+    if (instruction === 'RUN' && !(await npmRan(image, rest, 'tests'))) return false;
   }
   return true;
 }
@@ -117,6 +128,37 @@ describeImage('the image', () => {
     expect((await fetch(`${url}/metrics`, { headers })).status).toBe(200);
     daemon.signal('SIGTERM');
     expect(await daemon.exited).toBe(0);
+    await world.remove();
+  });
+
+  it('runs a source at its time of the day, and as it starts where that time passed while it was down', async () => {
+    const world = await createWorld({ config: { sources: [PRODUCTS.source] }, files: PRODUCTS.files });
+    const launcher = join(image, 'src/launcher.mjs');
+    const skus = () => world.contents().products.map(({ sku }) => sku);
+    const startDailyAt = (time: Date) => {
+      const schedule = `${time.getUTCSeconds()} ${time.getUTCMinutes()} ${time.getUTCHours()} * * *`;
+      const config = parse(readFileSync(world.configFile, 'utf8')) as Record<string, unknown>;
+      const sources = [{ ...PRODUCTS.source, schedule, timezone: 'UTC' }];
+      world.write('dpp-sync.yaml', stringify({ ...config, sources }));
+      return startDaemonProcess(world.configFile, launcher);
+    };
+    const add = (sku: string) => appendFileSync(join(world.folder, 'products.csv'), `${sku},Lamp,10\n`);
+    await world.sync();
+
+    add('B-1');
+    const nightly = await startDailyAt(new Date(Date.now() + 15_000));
+    await expect.poll(skus, { timeout: 60_000 }).toContain('B-1');
+    nightly.signal('SIGTERM');
+    expect(await nightly.exited).toBe(0);
+
+    add('B-2');
+    const missed = new Date(Date.now() + 1000);
+    while (Date.now() < missed.getTime()) await setTimeout(50);
+    const late = await startDailyAt(missed);
+    await expect.poll(skus, { timeout: 60_000 }).toContain('B-2');
+    expect(late.stderr()).toContain('A run of erp was missed while no daemon ran and is made up for.');
+    late.signal('SIGTERM');
+    expect(await late.exited).toBe(0);
     await world.remove();
   });
 

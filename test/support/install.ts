@@ -50,10 +50,19 @@ const NPM = {
   npm_config_fetch_retry_mintimeout: '1000',
 };
 
-/** Runs a command line of npm's. False where npm can reach no registry and its cache lacks something. */
-export async function npmRan(cwd: string, commandLine: string): Promise<boolean> {
+/**
+ * Runs a command line of npm's, under the Node of this machine or, as in the image, under the one of these tests. False where
+ * npm can reach no registry and its cache lacks something.
+ */
+export async function npmRan(
+  cwd: string,
+  commandLine: string,
+  node: 'machine' | 'tests' = 'machine',
+): Promise<boolean> {
+  const own = node === 'tests' ? `${dirname(process.execPath)}${delimiter}` : '';
+  const env = { ...ENVIRONMENT, ...NPM, PATH: `${own}${ENVIRONMENT['PATH']}` };
   try {
-    await promisify(execFile)('sh', ['-c', commandLine], { cwd, env: { ...ENVIRONMENT, ...NPM } });
+    await promisify(execFile)('sh', ['-c', commandLine], { cwd, env });
     return true;
   } catch (error) {
     if (OUT_OF_REACH.test(error instanceof Error ? error.message : '')) return false;
