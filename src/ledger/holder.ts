@@ -47,7 +47,8 @@ export function describeHolder(holder: LedgerHolder | null, lockFile: string): {
 
 function standingOf({ pid, host, boot, pidNamespace, began }: LedgerHolder): 'alive' | 'ended' | 'elsewhere' {
   const here = hereNow();
-  if (differ(host, here.host) || differ(pidNamespace, here.pidNamespace)) return 'elsewhere';
+  const isSameBoot = here.boot !== null && boot === here.boot;
+  if (differ(pidNamespace, here.pidNamespace) || (!isSameBoot && differ(host, here.host))) return 'elsewhere';
   if (differ(boot, here.boot) || !isAlive(pid)) return 'ended';
   return differ(began, beganAt(pid)) ? 'ended' : 'alive';
 }

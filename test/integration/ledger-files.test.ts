@@ -216,7 +216,9 @@ describe('a ledger that changes under its writer', () => {
     async () => {
       const gone = expect.objectContaining({ code: 'ledger.restored', exitCode: 3 });
       for (const remove of [
-        () => PARTS.forEach((part) => void rmSync(file + part)),
+        () => {
+          for (const part of PARTS) rmSync(file + part);
+        },
         () => rmSync(dirname(file), { recursive: true }),
       ]) {
         const ledger = open();
