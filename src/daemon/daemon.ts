@@ -115,6 +115,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   bus.subscribe((event) => metrics.observe(event));
   const health = createHealth({
     touchLedger: () => ledger.touch(),
+    ledgerLost: () => runtime.ledgerLost() !== null,
     askQueue: () => queues.touch(),
     api: () => observation.api(),
     stopping: () => stopping !== null,

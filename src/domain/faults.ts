@@ -12,6 +12,8 @@ const FAULTS = {
   'ledger.target': 2,
   'ledger.held': 3,
   'ledger.lock_lost': 3,
+  'ledger.lost': 3,
+  'ledger.linked': 3,
   'ledger.unreadable': 3,
   'ledger.newer': 3,
   'ledger.restored': 3,

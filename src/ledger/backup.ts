@@ -9,6 +9,7 @@ import { createItemCounts } from './item-counts.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPlace, sidecarsOf } from './ledger-place.ts';
 import { markAsBackup, syncFile } from './put-in-place.ts';
+import { assertNotGone } from './recognise.ts';
 
 export interface BackupRequest {
   /** The ledger's file. */
@@ -33,11 +34,14 @@ export interface Backup {
  * on meanwhile. (SQLite's page-by-page backup begins anew whenever another process commits, and beside a busy one it never
  * ends.) The copy appears whole and verified, or not at all.
  *
- * @throws Fault `usage`, `ledger.unreadable` or `ledger.unwritable`
+ * @throws Fault `usage`, `ledger.unreadable`, `ledger.restored` where there was a ledger, or `ledger.unwritable`
  */
 export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): Backup {
   const ledger = openDatabaseReadOnly(file);
-  if (!ledger) throw noLedgerFault(file);
+  if (!ledger) {
+    assertNotGone(file);
+    throw noLedgerFault(file);
+  }
   const backup = resolve(to);
   const partial = join(dirname(backup), `.${basename(backup)}.part`);
   try {

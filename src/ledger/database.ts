@@ -1,31 +1,36 @@
-import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../domain/faults.ts';
 import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
 import { makeDurableFolder } from './durable-folder.ts';
+import { accessFault, makePrivateFile, tightenFile } from './file-access.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
+import { ledgerPlace } from './ledger-place.ts';
 import { MIGRATIONS } from './schema.ts';
 
 export type Sqlite = Database.Database;
 
 /**
- * Opens the ledger's file for writing and brings its schema up to date. The file is created with mode 0600, since it holds
- * the company's data.
+ * Opens the ledger's file for writing and brings its schema up to date. The file and its log are their owner's alone, since
+ * they hold the company's data.
  *
- * @throws Fault `ledger.unreadable` or `ledger.newer`
+ * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.linked` or `ledger.newer`
  */
 export function openDatabase(file: string): Sqlite {
   try {
     makeDurableFolder(dirname(file));
-    if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
-    chmodSync(file, 0o600);
+    const place = ledgerPlace(file);
+    makePrivateFile(place);
+    assertOneName(place);
+    // SQLite makes its log with the mode of the ledger. One that is there already may have a wider mode.
+    for (const suffix of ['-wal', '-shm']) tightenFile(`${place}${suffix}`);
     const db = new Database(file);
     configure(db);
     migrate(db, file);
     // I8: where the disk failed the fsync of an earlier process, what that wrote last may be in the system's memory alone, and
     // no later fsync of the log writes it. What this process builds on is written anew, into the database.
-    db.pragma('wal_checkpoint(TRUNCATE)');
+    moveLog(db, 'TRUNCATE');
     return db;
   } catch (error) {
     throw openFault(file, error);
@@ -36,6 +41,7 @@ export function openDatabase(file: string): Sqlite {
 export function openDatabaseReadOnly(file: string): Sqlite | null {
   if (!existsSync(file)) return null;
   try {
+    accessSync(file, constants.R_OK);
     const db = new Database(file, { readonly: true });
     const version = Number(db.pragma('user_version', { simple: true }));
     if (version > MIGRATIONS.length) throw newerFault(file);
@@ -47,6 +53,35 @@ export function openDatabaseReadOnly(file: string): Sqlite | null {
   } catch (error) {
     throw openFault(file, error);
   }
+}
+
+/**
+ * Moves the log into the database, and both to the disk. `PASSIVE` does not wait for readers; `TRUNCATE` empties the log as well.
+ *
+ * @returns whether all of it was moved: a process that has been reading for long may keep the later part in the log
+ */
+export function moveLog(db: Sqlite, mode: 'PASSIVE' | 'FULL' | 'TRUNCATE'): boolean {
+  const [moved] = db.pragma(`wal_checkpoint(${mode})`) as { busy: number; log: number; checkpointed: number }[];
+  return moved !== undefined && moved.busy === 0 && moved.log === moved.checkpointed;
+}
+
+/**
+ * Refuses a ledger that has several names (hard links): its lock and its log belong to one name, so that a process that opens it by
+ * another one would write beside the holder of the lock.
+ *
+ * @throws Fault `ledger.linked`
+ */
+export function assertOneName(file: string): void {
+  const links = statSync(file, { throwIfNoEntry: false })?.nlink ?? 0;
+  if (links <= 1) return;
+  throw fault(
+    'ledger.linked',
+    `The ledger ${file} has ${links} names (hard links), and its lock is for one name only.`,
+    {
+      path: 'ledger',
+      suggestion: `Stop all that use it, find the other names with \`find FOLDER -samefile ${file}\` and remove them. A copy is made with \`dpp-sync ledger backup\`, never with a hard link.`,
+    },
+  );
 }
 
 function configure(db: Sqlite): void {
@@ -90,6 +125,7 @@ function openFault(file: string, error: unknown): unknown {
       cause: error,
     });
   }
+  if (['EACCES', 'EPERM'].includes(systemCodeOf(error) ?? '')) return accessFault(file, error);
   return (
     ledgerFaultOf(error) ??
     fault('ledger.unreadable', `The ledger ${file} cannot be opened: ${messageOf(error)}.`, {

@@ -8,12 +8,12 @@ const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES'
 
 /**
  * Makes a folder and those above it that are missing, so that they are on the disk when this returns. SQLite does as much for
- * the names of its files, but whatever is fsynced in a folder is lost with it (I8).
+ * the names of its files, but whatever is fsynced in a folder is lost with it (I8). What is made is its owner's alone.
  *
  * @throws Fault `ledger.unwritable` when the disk fails, and what the system says when a folder cannot be made
  */
 export function makeDurableFolder(folder: string): void {
-  const first = mkdirSync(folder, { recursive: true });
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
   // A folder's name lies in the one above it.
   for (let made = resolve(folder); ; made = dirname(made)) {
@@ -22,7 +22,12 @@ export function makeDurableFolder(folder: string): void {
   }
 }
 
-function syncFolder(folder: string): void {
+/**
+ * Brings the names in a folder to the disk.
+ *
+ * @throws Fault `ledger.unwritable` when the disk fails
+ */
+export function syncFolder(folder: string): void {
   try {
     const descriptor = openSync(folder, 'r');
     try {

@@ -1,18 +1,13 @@
-import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../domain/faults.ts';
 import { type Fault, systemCodeOf } from '../lib/errors.ts';
 import { makeDurableFolder } from './durable-folder.ts';
+import { accessFault, makePrivateFile } from './file-access.ts';
+import { watchFile } from './file-watch.ts';
+import { describeHolder, type LedgerHolder } from './holder.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPlace } from './ledger-place.ts';
-
-/** Who holds the ledger, for the message that another process gets. */
-export interface LedgerHolder {
-  pid: number;
-  command: string;
-  since: string;
-}
 
 export interface LedgerLock {
   /** Why this process may write no more, or null while it may. One look at the file's entry. */
@@ -22,54 +17,57 @@ export interface LedgerLock {
 
 /**
  * Takes the lock that makes this process the ledger's only writer: an exclusive transaction on `<ledger>.lock`, which is
- * never committed. The kernel releases it with the process, however that ends, so a lock is never stale.
+ * never committed. The kernel releases it with the process, however that ends, so a lock is never stale. Only the file's owner
+ * can open it: whoever can read it can keep everybody else from locking it.
  *
  * @param readHolder asked only when the lock is taken, to name the holder
  * @throws Fault `ledger.held` or `ledger.unwritable`
  */
 export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
-  makeDurableFolder(dirname(ledgerFile));
-  const place = `${ledgerPlace(ledgerFile)}.lock`;
+  const place = preparePlace(ledgerFile);
   const db = new Database(place, { timeout: 0 });
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
     if (systemCodeOf(error)?.startsWith('SQLITE_BUSY') !== true) throw ledgerFaultOf(error) ?? error;
-    throw heldFault(ledgerFile, readHolder());
+    throw heldFault(ledgerFile, { place, holder: readHolder() });
   }
-  const held = inodeOf(place);
+  const change = watchFile(place, { alone: false });
   let lost: Fault | null = null;
   return {
     lost() {
-      // It is not ours again when the file is back: another process may have written meanwhile.
-      if (lost === null && (held === null || inodeOf(place) !== held)) lost = lostFault(place);
+      const what = change();
+      if (what !== null) lost ??= lostFault(place, what);
       return lost;
     },
     release: () => void db.close(),
   };
 }
 
-/** Names the file itself, whatever its path comes to stand for; null where there is none. */
-function inodeOf(path: string): string | null {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? null : `${stats.dev}:${stats.ino}`;
+function preparePlace(ledgerFile: string): string {
+  try {
+    makeDurableFolder(dirname(ledgerFile));
+    const place = `${ledgerPlace(ledgerFile)}.lock`;
+    makePrivateFile(place);
+    return place;
+  } catch (error) {
+    throw accessFault(ledgerFile, error);
+  }
 }
 
-function lostFault(place: string): Fault {
-  return fault('ledger.lock_lost', `${place} was removed or replaced while this process held it.`, {
+function lostFault(place: string, what: string): Fault {
+  return fault('ledger.lock_lost', `${place} ${what} while this process held it.`, {
     path: 'ledger',
     suggestion:
       'Another process may write to the ledger now, so this one writes no more. Stop all that use it, and start one again. Never remove the lock file: it is released with its process.',
   });
 }
 
-function heldFault(ledgerFile: string, holder: LedgerHolder | null): Error {
-  const who = holder
-    ? `"dpp-sync ${holder.command}" (process ${holder.pid}, since ${holder.since})`
-    : 'another process that has only just started';
+function heldFault(ledgerFile: string, { place, holder }: { place: string; holder: LedgerHolder | null }): Error {
+  const { who, find } = describeHolder(holder, place);
   return fault('ledger.held', `The ledger ${ledgerFile} is in use by ${who}.`, {
     path: 'ledger',
-    suggestion: 'Wait until it is done, or stop it; only one process may write to a ledger.',
+    suggestion: `Wait until it is done, or stop it; only one process may write to a ledger. ${find}`.trimEnd(),
   });
 }

@@ -4,12 +4,15 @@ import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import { acceptRestored, type Suspected } from './accept-restored.ts';
 import { openDatabase, openDatabaseReadOnly } from './database.ts';
-import { createHighWater, readMark } from './high-water.ts';
+import { createHighWater } from './high-water.ts';
+import { thisHolder } from './holder.ts';
+import { bindTarget, takeIdentity } from './identity.ts';
 import { ledgerPlace } from './ledger-place.ts';
 import { acquireLock } from './lock.ts';
+import { readMark } from './mark.ts';
 import { createMeta } from './meta.ts';
 import { putInPlace } from './put-in-place.ts';
-import { bindTarget, readHolder } from './sqlite-ledger.ts';
+import { readHolder } from './sqlite-ledger.ts';
 
 export interface RestoreRequest {
   /** The ledger's file. */
@@ -26,7 +29,8 @@ export interface RestoreRequest {
  * without the backup, goes on.
  *
  * @returns what has to be looked up, and where the former ledger is kept
- * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.newer` or `usage`
+ * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.newer`, `ledger.linked` or
+ *   `usage`
  */
 export function restoreLedger({ file, from, target, profile, clock }: RestoreRequest): {
   suspected: Suspected;
@@ -43,8 +47,11 @@ export function restoreLedger({ file, from, target, profile, clock }: RestoreReq
     const generation = readMark(file)?.generation ?? 0;
     const db = openDatabase(place);
     try {
+      // A ledger that lost its first log has no identity yet.
+      const holder = thisHolder({ command: 'ledger restore', now: clock.now() });
+      const { id } = takeIdentity(db, { file, target, holder });
       const suspected = acceptRestored(db, { target, profile, clock, generation });
-      createHighWater(db, file, createMeta(db).get('id') ?? '').close();
+      createHighWater(db, file, id).close();
       return { suspected, kept };
     } finally {
       db.close();

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { fault } from '../domain/faults.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport } from '../domain/ports/claim.ts';
 import type { PageToStage } from '../domain/ports/intake.ts';
@@ -9,25 +7,29 @@ import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import { createClaims } from './claims.ts';
-import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
+import { openDatabase, type Sqlite } from './database.ts';
 import { createDoubtful } from './doubtful.ts';
 import { createDue } from './due.ts';
 import { createFollowClock } from './follow-clock.ts';
 import { createFollowProfile } from './follow-profile.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { assertNotGone, assertNotRestored, createHighWater, type HighWater } from './high-water.ts';
+import { createHighWater, type HighWater } from './high-water.ts';
+import { type LedgerHolder, thisHolder } from './holder.ts';
+import { takeIdentity } from './identity.ts';
 import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
-import { acquireLock, type LedgerHolder, type LedgerLock } from './lock.ts';
+import { watchLedger } from './ledger-watch.ts';
+import { acquireLock, type LedgerLock } from './lock.ts';
 import { createLogSync, type LogSync } from './log-sync.ts';
-import { createMeta, type Meta } from './meta.ts';
+import { createMeta } from './meta.ts';
 import { createNamedDoubts } from './named-doubts.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
 import { createPutAside } from './put-aside.ts';
 import { createRecheck } from './recheck.ts';
+import { assertNotGone, assertNotRestored, openToRead } from './recognise.ts';
 import { createReplay } from './replay.ts';
 import { createRestored } from './restored.ts';
 import { createSettles } from './settles.ts';
@@ -61,7 +63,8 @@ export interface SqliteLedger extends Ledger {
 /**
  * Opens the ledger for writing, as its only writer.
  *
- * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.unwritable`, `ledger.newer` or `ledger.restored`
+ * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.unwritable`, `ledger.newer`, `ledger.linked`
+ *   or `ledger.restored`
  */
 export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const { file, target, clock } = options;
@@ -72,21 +75,12 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     assertNotGone(file);
     db = openDatabase(file);
     assertNotRestored(db, file);
-    const meta = createMeta(db);
-    const id = meta.getOrCreate('id', randomUUID);
-    const epoch = meta.getOrCreate('epoch', randomUUID);
-    bindTarget(
-      meta.getOrCreate('target', () => target),
-      target,
-      file,
-    );
-    meta.set(
-      'holder',
-      JSON.stringify({ pid: process.pid, command: options.command, since: new Date(clock.now()).toISOString() }),
-    );
+    const holder = thisHolder({ command: options.command, now: clock.now() });
+    const { id, epoch } = takeIdentity(db, { file, target, holder });
     highWater = createHighWater(db, file, id);
     const log = (options.openLog ?? createLogSync)(db, file);
-    return compose(db, { id, meta, highWater, log, lock }, { ...options, epoch });
+    const lost = watchLedger(file, { lock, highWater });
+    return compose(db, { id, highWater, log, lost, lock }, { ...options, epoch });
   } catch (error) {
     highWater?.close();
     db?.close();
@@ -95,12 +89,16 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   }
 }
 
-/** Opens the ledger's read side beside whoever writes. Null where there is no ledger yet. */
+/**
+ * Opens the ledger's read side beside whoever writes. Null where there is no ledger yet.
+ *
+ * @throws Fault `ledger.restored` where there was a ledger, `ledger.linked`, `ledger.unreadable` or `ledger.newer`
+ */
 export function openLedgerViews(options: {
   file: string;
   passportRules: PassportRules;
 }): { id: string; views: LedgerViews; close(): void } | null {
-  const db = openDatabaseReadOnly(options.file);
+  const db = openToRead(options.file);
   if (!db) return null;
   return {
     id: createMeta(db).get('id') ?? '',
@@ -110,7 +108,7 @@ export function openLedgerViews(options: {
 }
 
 export function readHolder(file: string): LedgerHolder | null {
-  const db = openDatabaseReadOnly(file);
+  const db = openToRead(file);
   if (!db) return null;
   try {
     const text = createMeta(db).get('holder');
@@ -120,23 +118,22 @@ export function readHolder(file: string): LedgerHolder | null {
   }
 }
 
-/** @throws Fault `ledger.target` */
-export function bindTarget(bound: string, asked: string, file: string): void {
-  if (bound === asked) return;
-  throw fault('ledger.target', `The ledger ${file} belongs to ${bound}, and the config names ${asked}.`, {
-    path: 'target.baseUrl',
-    suggestion:
-      'Remote ids and idempotency keys of one API mean nothing at another: name a ledger file of its own for it.',
-  });
+interface Parts {
+  id: string;
+  highWater: HighWater;
+  log: LogSync;
+  lost: () => Fault | null;
+  lock: LedgerLock;
 }
 
 function compose(
   db: Sqlite,
-  { id, meta, highWater, log, lock }: { id: string; meta: Meta; highWater: HighWater; log: LogSync; lock: LedgerLock },
+  { id, highWater, log, lost, lock }: Parts,
   options: SqliteLedgerOptions & { epoch: string },
 ): SqliteLedger {
   const { clock, profile, passportRules, epoch, target } = options;
   const context = { db, clock, profile, passportRules, epoch, target };
+  const meta = createMeta(db);
   const restored = createRestored(context);
   const items = createItems(context, restored);
   const intake = createIntake(context, restored);
@@ -153,7 +150,7 @@ function compose(
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDoubts(context);
   const prune = createPrune(context);
-  const commit = createGroupCommit(db, { highWater, log, lost: () => lock.lost() });
+  const commit = createGroupCommit(db, { highWater, log, lost });
   const followClock = createFollowClock({ db, clock, commit });
 
   /** A read that compares times with the present. */
@@ -165,7 +162,7 @@ function compose(
   return {
     id,
     views: createViews(db, passportRules),
-    lost: () => commit.failed() ?? lock.lost(),
+    lost: () => commit.failed() ?? lost(),
     recover: (settlingDelayMs) =>
       commit.run(() => {
         followClock.atStart();

@@ -8,7 +8,8 @@ export const API_STANDINGS: readonly ApiStanding[] = ['ok', 'unreachable', 'deni
 export interface HealthReport {
   /** `unhealthy`: it cannot do its work, and a restart may help. `degraded`: it waits for something outside. */
   status: 'ok' | 'degraded' | 'unhealthy' | 'stopping';
-  ledger: 'ok' | 'unwritable';
+  /** `lost`: its file, its log or its lock was removed or replaced, and this process ends. */
+  ledger: 'ok' | 'unwritable' | 'lost';
   queue: 'ok' | 'unreachable';
   api: ApiStanding;
 }
@@ -28,12 +29,14 @@ const KEPT_MS = 2000;
  */
 export function createHealth(options: {
   touchLedger: () => Promise<void>;
+  /** Whether the ledger is this process's own no more, which never changes back. */
+  ledgerLost: () => boolean;
   askQueue: () => Promise<unknown>;
   api: () => ApiStanding;
   stopping: () => boolean;
   clock: Clock;
 }): Health {
-  const { touchLedger, askQueue, api, stopping, clock } = options;
+  const { touchLedger, ledgerLost, askQueue, api, stopping, clock } = options;
   let last: { askedAt: number; parts: Promise<Pick<HealthReport, 'ledger' | 'queue'>> } | null = null;
 
   async function succeeds(work: () => Promise<unknown>): Promise<boolean> {
@@ -61,6 +64,7 @@ export function createHealth(options: {
       const now = clock.ticks();
       if (last === null || now - last.askedAt >= KEPT_MS) last = { askedAt: now, parts: ask() };
       const { ledger, queue } = await last.parts;
+      if (ledgerLost()) return { status: 'unhealthy', ledger: 'lost', queue, api: api() };
       const parts = { ledger, queue, api: api() };
       if (stopping()) return { status: 'stopping', ...parts };
       if (ledger !== 'ok' || queue !== 'ok') return { status: 'unhealthy', ...parts };

@@ -23,6 +23,8 @@ export interface StatusView {
   pausedQueues: readonly QueueName[] | null;
   /** What keeps deliveries from going on, where something does; as the engine says it. */
   trouble: string | null;
+  /** Why the daemon may write to its ledger no more, and ends. */
+  lost: string | null;
   stuck: readonly StuckDelivery[];
   /** What the API last said where it refuses the key or the plan. */
   refusal: string | null;
@@ -52,6 +54,11 @@ const API: Record<ApiStanding, Html> = {
   denied_plan: html`<b class="bad">refuses the plan</b>`,
   denied_scope: html`<b class="bad">refuses a scope of the key</b>`,
 };
+const LEDGER: Record<HealthReport['ledger'], Html> = {
+  ok: html`<b class="good">ok</b>`,
+  unwritable: html`<b class="bad">cannot be written</b>`,
+  lost: html`<b class="bad">was removed or replaced</b>`,
+};
 const REFRESH_SECONDS = 10;
 
 /** How the daemon stands, on one page. */
@@ -68,14 +75,13 @@ ${standingCard(view)}${sourcesCard(view)}${itemsCard(view.standing.items)}${pass
   });
 }
 
-function standingCard({ health, refusal, refusedScopes, pausedQueues, trouble }: StatusView): Html {
-  const ledger = health.ledger === 'ok' ? html`<b class="good">ok</b>` : html`<b class="bad">cannot be written</b>`;
+function standingCard({ health, lost, refusal, refusedScopes, pausedQueues, trouble }: StatusView): Html {
   const queue = health.queue === 'ok' ? html`<b class="good">ok</b>` : html`<b class="bad">out of reach</b>`;
   const paused = pausedQueues === null || pausedQueues.length === 0 ? null : pausedQueues.join(', ');
   return html`<section class="card"><ul class="standing">
-  <li>API ${API[health.api]}</li><li>Ledger ${ledger}</li><li>Queue ${queue}</li>
+  <li>API ${API[health.api]}</li><li>Ledger ${LEDGER[health.ledger]}</li><li>Queue ${queue}</li>
   ${paused === null ? null : html`<li class="warn">Paused: <b>${paused}</b></li>`}
-</ul>${trouble === null ? null : html`<p class="bad">${trouble} Everything stays due; it goes on by itself when this is mended.</p>`}${refusal === null ? null : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due.</p>`}${refusedScopes.map(
+</ul>${lost === null ? null : html`<p class="bad">${lost} Nothing is sent any more, and the daemon ends.</p>`}${trouble === null ? null : html`<p class="bad">${trouble} Everything stays due; it goes on by itself when this is mended.</p>`}${refusal === null ? null : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due.</p>`}${refusedScopes.map(
     ({ scope, message }) =>
       html`<p class="bad">${message} What takes the scope <b>${scope}</b> stays due; everything else goes on. <code>dpp-sync check</code> says what the key may.</p>`,
   )}</section>`;

@@ -132,12 +132,15 @@ function addPages(app: FastifyInstance, context: WebContext): void {
 
   app.get('/', async (_request, reply) => {
     const state = runtime.gate.state();
+    const lost = runtime.ledgerLost();
+    const trouble = lost === null ? (await runtime.engine.status()).trouble : null;
     const markup = statusPage({
       health: await health.check(),
       standing: await context.standing(),
       running: context.running(),
       pausedQueues: await context.pausedQueues(),
-      trouble: (await runtime.engine.status()).trouble?.message ?? null,
+      trouble: trouble?.message ?? null,
+      lost: lost?.message ?? null,
       stuck: runtime.views.stuck(STUCK_SHOWN),
       refusal: state.open ? null : state.reason.message,
       refusedScopes: Array.from(runtime.gate.refused(), ([scope, { message }]) => ({ scope, message })),

@@ -83,7 +83,7 @@ const AMID = [
 ] as const;
 
 /** How often a new ledger is synced before it is open. */
-const OPENING = 16;
+const OPENING = 18;
 
 /** Kills a sync just before a call, drops what was not fsynced by then, and lets the next sync finish. */
 async function cutAt(

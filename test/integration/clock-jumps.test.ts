@@ -8,7 +8,7 @@ import type { Signal } from '../../src/delivery/signal.ts';
 import { fault } from '../../src/domain/faults.ts';
 import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { createFollowClock } from '../../src/ledger/follow-clock.ts';
-import { readMark } from '../../src/ledger/high-water.ts';
+import { readMark } from '../../src/ledger/mark.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createHealth } from '../../src/observe/health.ts';
 import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
@@ -173,6 +173,7 @@ describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
     let works = true;
     const health = createHealth({
       touchLedger: () => (works ? Promise.resolve() : Promise.reject(new Error('The disk is full.'))),
+      ledgerLost: () => false,
       askQueue: () => Promise.resolve(),
       api: () => 'ok',
       stopping: () => false,

@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { statSync, symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Held } from '../../src/domain/ports/due.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/database.ts';
+import { acquireLock } from '../../src/ledger/lock.ts';
 import { openLedgerViews } from '../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
@@ -759,6 +761,24 @@ describe('the file', () => {
 
   it('has one writer, and names it to a second one', () => {
     expect(() => open()).toThrow(/in use by "dpp-sync test" \(process \d+, since 2027-01-15/);
+  });
+
+  it('names no process that has ended to a second writer', async () => {
+    await fixture.ledger.close();
+    const db = openDatabase(fixture.file);
+    const { pid } = spawnSync('true');
+    const holder = { pid, command: 'start', since: '2027-01-14T02:30:00.000Z' };
+    db.prepare("UPDATE meta SET value = ? WHERE name = 'holder'").run(JSON.stringify(holder));
+    db.close();
+    // One that holds the lock, and has not written itself down.
+    const lock = acquireLock(fixture.file, () => null);
+    try {
+      expect(() => open()).toThrow(/in use by another process; which one could not be determined/);
+      expect(() => open()).not.toThrow(/dpp-sync start/);
+    } finally {
+      lock.release();
+    }
+    fixture.ledger = open();
   });
 
   it('has one lock by whatever link it is reached', () => {

@@ -6,6 +6,7 @@ import { runDaemon } from '../../src/daemon/run-daemon.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
+import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import {
   createLedgerFixture,
   deliverAll,
@@ -78,6 +79,25 @@ describe('whoever works on a ledger whose lock file is removed', () => {
     // The next one takes over, and looks up what had no answer.
     expect((await world.sync()).items).toMatchObject({ product: { delivered: 3 } });
     expect(world.contents().products).toHaveLength(3);
+  });
+
+  it('is unhealthy as a daemon, and shows why', covers('ledger-lost', 'I5'), async () => {
+    world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: SMALL_SOURCES },
+      files: smallFiles(SMALL),
+    });
+    const { daemon, url } = await startDaemon(world);
+    try {
+      const ask = (path: string) => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+      expect((await ask('/healthz')).status).toBe(200);
+      rmSync(join(world.folder, 'data/ledger.db'));
+      const health = await ask('/healthz');
+      expect(health.status).toBe(503);
+      expect(await health.json()).toMatchObject({ status: 'unhealthy', ledger: 'lost' });
+      expect(await (await ask('/')).text()).toContain('ledger.db was removed while this process worked on it.');
+    } finally {
+      await daemon.stop();
+    }
   });
 
   it('ends with the reason as a daemon', covers('process-stopped', 'I3'), async () => {

@@ -8,7 +8,7 @@ import { SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from './small-expo
 import { API_KEY, createWorld, type World } from './world.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const LEDGER_FILES = ['', '-wal', '-shm', '-journal', '.lock', '.lock-journal'];
+const LEDGER_FILES = ['', '-wal', '-shm', '-journal', '.lock', '.lock-journal', '.mark'];
 
 /** A world whose sync is cut off somewhere, and what there has to be in the end. */
 export interface CutWorld extends World {

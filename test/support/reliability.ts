@@ -16,6 +16,7 @@ export const FAULTS = {
   'disk-error': 'Writing or fsyncing fails with EIO',
   'ledger-corrupt': 'The ledger is damaged',
   'ledger-restored': 'The ledger is yesterday’s backup',
+  'ledger-lost': 'The ledger, its log or its lock is removed or replaced',
   'ledger-newer': 'The ledger is from a newer version',
   'queue-lost': 'The queue is wiped (FLUSHALL), or Redis restarts empty',
   'redis-killed': 'Redis is killed, with an append-only file and without',

@@ -9,6 +9,7 @@ function createWard() {
     api: 'ok' as ApiStanding,
     stopping: false,
     ledger: (): Promise<void> => Promise.resolve(),
+    lost: false,
     queue: (): Promise<unknown> => Promise.resolve({}),
     touches: 0,
   };
@@ -17,6 +18,7 @@ function createWard() {
       ward.touches += 1;
       return ward.ledger();
     },
+    ledgerLost: () => ward.lost,
     askQueue: () => ward.queue(),
     api: () => ward.api,
     stopping: () => ward.stopping,
@@ -43,6 +45,13 @@ describe('the health', () => {
     const { ward, health } = createWard();
     ward.ledger = () => Promise.reject(new Error('The disk is full.'));
     expect(await health.check()).toEqual({ status: 'unhealthy', ledger: 'unwritable', queue: 'ok', api: 'ok' });
+  });
+
+  it('is unhealthy from the moment its ledger is lost, also while it stops and whatever it found before', async () => {
+    const { ward, health } = createWard();
+    expect(await health.check()).toMatchObject({ status: 'ok' });
+    Object.assign(ward, { lost: true, stopping: true });
+    expect(await health.check()).toEqual({ status: 'unhealthy', ledger: 'lost', queue: 'ok', api: 'ok' });
   });
 
   it('is unhealthy while the queue gives no answer in time', async () => {

@@ -5,7 +5,7 @@ import type { PassportRules } from '../../../src/domain/passport.ts';
 import type { ReplaySelection, ReplayState } from '../../../src/domain/ports/replay.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import { backUpLedger } from '../../../src/ledger/backup.ts';
-import { readMark } from '../../../src/ledger/high-water.ts';
+import { readMark } from '../../../src/ledger/mark.ts';
 import { restoreLedger } from '../../../src/ledger/restore.ts';
 import { Fault, messageOf } from '../../../src/lib/errors.ts';
 import { seededRandom } from '../chaos.ts';

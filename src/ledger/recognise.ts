@@ -1,0 +1,84 @@
+// How a ledger that is not the one that was here is recognised, so that nothing is written to the API that was written before.
+// The mark beside the ledger tells it. The mark is made only once the ledger's identity is in the ledger's main file, and
+// it is never ahead of the ledger's commits, so no crash makes it tell of something that was not there.
+
+import { existsSync, statSync } from 'node:fs';
+import { fault } from '../domain/faults.ts';
+import type { Fault } from '../lib/errors.ts';
+import { assertOneName, openDatabaseReadOnly, type Sqlite } from './database.ts';
+import { markOf, readMark } from './mark.ts';
+import { createMeta } from './meta.ts';
+
+/**
+ * Refuses a ledger that is an older copy of what was there, has lost its log, or is another one.
+ *
+ * @throws Fault `ledger.restored`
+ */
+export function assertNotRestored(db: Sqlite, file: string): void {
+  const meta = createMeta(db);
+  const backupAt = meta.get('backup_at');
+  if (backupAt !== null) throw restoredFault(`The ledger ${file} is a backup of ${backupAt}`);
+  const mark = readMark(file);
+  if (mark === null) return;
+  const id = meta.get('id');
+  if (id === null) {
+    throw restoredFault(
+      `The ledger ${file} is empty, and the mark beside it says that it was not: it has lost its -wal file, or was made anew`,
+    );
+  }
+  if (id !== mark.ledgerId) throw foreignFault(file);
+  const generation = Number(meta.get('generation') ?? '0');
+  if (generation >= mark.generation) return;
+  throw restoredFault(`The ledger ${file} is an older copy of the one that was here, or has lost its -wal file`);
+}
+
+/**
+ * Refuses to begin anew where a ledger has been: all that it knew of the API would be unknown.
+ *
+ * @throws Fault `ledger.restored`
+ */
+export function assertNotGone(file: string): void {
+  const isThere = existsSync(file) && statSync(file).size > 0;
+  if (!isThere && readMark(file) !== null) throw goneFault(file);
+}
+
+/**
+ * Opens a ledger for reading only, beside a process that writes. Null where there is none yet.
+ *
+ * @throws Fault `ledger.restored` where there was one, and those of `openDatabaseReadOnly`
+ */
+export function openToRead(file: string): Sqlite | null {
+  // Looked at first: whoever makes a ledger makes its mark last.
+  const mark = readMark(file);
+  assertOneName(file);
+  const db = openDatabaseReadOnly(file);
+  if (mark === null || (db !== null && createMeta(db).get('id') !== null)) return db;
+  db?.close();
+  throw goneFault(file);
+}
+
+function goneFault(file: string): Fault {
+  return fault(
+    'ledger.restored',
+    `The ledger ${file} is gone or empty, and the mark beside it says that there was one.`,
+    {
+      path: 'ledger',
+      suggestion: `Put it back, or run \`dpp-sync ledger restore BACKUP\`. To begin anew all the same, which creates everything once more that the API does not refuse, remove ${markOf(file)}.`,
+    },
+  );
+}
+
+function foreignFault(file: string): Fault {
+  return fault('ledger.restored', `The ledger ${file} is another one than the mark beside it tells of.`, {
+    path: 'ledger',
+    suggestion: `What the former ledger wrote to the API is unknown to this one: put the former ledger back, or run \`dpp-sync ledger restore\`, which has everything looked up at the API before it is written again. If this ledger belongs here and is the latest one, remove ${markOf(file)}.`,
+  });
+}
+
+function restoredFault(what: string): Fault {
+  return fault('ledger.restored', `${what}: what was written to the API since is unknown to it.`, {
+    path: 'ledger',
+    suggestion:
+      'If the later ledger still exists, put it back. Else run `dpp-sync ledger restore`, which has everything looked up at the API before it is written again.',
+  });
+}

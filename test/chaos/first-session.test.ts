@@ -1,0 +1,144 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, it, vi } from 'vitest';
+import { announcedRandom } from '../support/announced-random.ts';
+import { scaled } from '../support/chaos.ts';
+import { type CliProcess, startCli } from '../support/cli.ts';
+import { runHere } from '../support/cli-here.ts';
+import { evidenceOf, violations } from '../support/invariants.ts';
+import { text } from '../support/ledger.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
+import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+// The first session of a ledger is killed, and the log of the ledger is gone: what is left must not be taken for a new ledger.
+
+const COUNT = scaled(25, 300);
+const SOURCE = largeExport(COUNT);
+/** Products, materials and BOM items. */
+const WRITES = COUNT * 3;
+/** How many sessions are killed amid their push. */
+const PUSHES = scaled(2, 30);
+const REQUESTS_END_WITHIN_MS = 10_000;
+
+vi.setConfig({ testTimeout: scaled(180_000, 1_800_000) });
+
+let world: World;
+let running: CliProcess | null = null;
+afterEach(async () => {
+  running?.signal('SIGKILL');
+  await running?.ended;
+  await world.remove();
+});
+
+const ledger = (part = '') => join(world.folder, `data/ledger.db${part}`);
+const command = (...args: string[]) => runHere([...args, '-c', world.configFile, '--json']);
+const written = () => {
+  const { products, materials, bomItems } = world.contents();
+  return products.length + materials.length + bomItems.length;
+};
+const sent = () =>
+  Object.values(world.sandbox.inspect().requests)
+    .flatMap((statuses) => Object.values(statuses))
+    .reduce((sum, count) => sum + count, 0);
+
+async function begin(latencyMs: number): Promise<void> {
+  world = await createWorld({
+    config: { sources: SMALL_SOURCES },
+    files: smallFiles(SOURCE),
+    sandbox: { idempotency: 'ignored', faults: [{ operation: '*', kind: 'latency', ms: latencyMs }] },
+    profile: { settlingDelayMs: { reset: 20, timeout: 20 } },
+  });
+}
+
+/** Kills a first sync as soon as something holds, takes the log of its ledger away, and lets its last requests take effect. */
+async function loseLogWhen(holds: () => boolean): Promise<void> {
+  running = startCli(['sync', '-c', world.configFile, '--json']);
+  let ended = false;
+  void running.ended.then(() => {
+    ended = true;
+  });
+  while (!holds()) {
+    if (ended) throw new Error(`It ended first: ${(await running.ended).stdout}`);
+    await delay(2);
+  }
+  running.signal('SIGKILL');
+  await running.ended;
+  running = null;
+  for (const part of ['-wal', '-shm']) rmSync(ledger(part), { force: true });
+  world.sandbox.faults.clear();
+  const latest = (): number => world.sandbox.inspect().writes.length;
+  for (let seen = -1, since = performance.now(); seen !== latest(); ) {
+    if (performance.now() - since > REQUESTS_END_WITHIN_MS) throw new Error('Its requests do not end.');
+    seen = latest();
+    await delay(300);
+  }
+}
+
+async function expectRefused(): Promise<void> {
+  const before = { written: written(), sent: sent() };
+  const refused = await command('sync');
+  expect(refused.exitCode).toBe(3);
+  expect(refused.json()).toMatchObject({
+    ok: false,
+    error: { code: 'ledger.restored', message: expect.stringContaining('dpp-sync ledger restore') },
+  });
+  expect({ written: written(), sent: sent() }).toEqual(before);
+}
+
+/** Does what the message says, and compares what the platform has with the source. */
+async function expectNothingDoubled(): Promise<void> {
+  expect((await command('ledger', 'restore')).exitCode).toBe(0);
+  const { fault, items } = await world.sync();
+  expect(fault).toBe(null);
+  expect(items).toMatchObject({ product: { delivered: COUNT }, material: { delivered: COUNT } });
+  const { products, materials, bomItems } = world.contents();
+  expect(products.map(({ sku }) => text(sku)).sort()).toEqual(SOURCE.products.map(({ id }) => `SKU-${id}`).sort());
+  expect(materials).toHaveLength(COUNT);
+  // BOM items cannot be read: those that may have been written are left to a person.
+  expect(bomItems.length).toBeLessThanOrEqual(COUNT);
+  expect(violations(evidenceOf(world, { source: SOURCE, bomItems: 'or_doubted' }))).toEqual([]);
+}
+
+it(
+  'a ledger that loses its log right after it was made is complete, or is refused',
+  covers('ledger-lost', ...ORACLE),
+  async () => {
+    await begin(0);
+    await loseLogWhen(() => existsSync(ledger('.mark')));
+    const first = await command('sync');
+    if (first.exitCode === 3) await expectNothingDoubled();
+    else {
+      expect(written()).toBe(WRITES);
+      expect(violations(evidenceOf(world, { source: SOURCE, bomItems: 'or_doubted' }))).toEqual([]);
+    }
+  },
+);
+
+it(
+  'a ledger that loses its log after the first claims is refused, and its cure doubles nothing',
+  covers('ledger-lost', ...ORACLE),
+  async () => {
+    await begin(400);
+    await loseLogWhen(() => (world.sandbox.faults.list()[0]?.used ?? 0) > 0);
+    await expectRefused();
+    await expectNothingDoubled();
+  },
+);
+
+it(
+  'a ledger that loses its log amid its first push is refused, and its cure doubles nothing',
+  covers('ledger-lost', ...ORACLE),
+  async () => {
+    const random = announcedRandom();
+    for (let push = 0; push < PUSHES; push += 1) {
+      await begin(10);
+      const enough = 1 + Math.floor(random() * WRITES * 0.8);
+      await loseLogWhen(() => written() >= enough);
+      await expectRefused();
+      await expectNothingDoubled();
+      if (push < PUSHES - 1) await world.remove();
+    }
+  },
+);

@@ -1,0 +1,90 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openLedgerViews } from '../../src/ledger/sqlite-ledger.ts';
+import { runHere } from '../support/cli-here.ts';
+import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
+import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';
+import { NO_PASSPORTS } from '../support/ledger.ts';
+import { covers } from '../support/reliability.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+const COUNT = 400;
+const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
+/** Long enough that many requests are under way when the ledger goes. */
+const LATENCY_MS = 1000;
+/** Claims that one commit stores may go out once more: the files are looked at before each commit. */
+const GROUP_MAX = 32;
+
+let world: World;
+let daemon: DaemonProcess | null = null;
+
+beforeEach(async () => {
+  world = await createWorld({
+    config: {
+      web: { port: 0, token: WEB_TOKEN },
+      sources: [{ ...PRODUCTS.source, schedule: '* * * * * *' }],
+    },
+    files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
+    sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: LATENCY_MS }] },
+  });
+});
+afterEach(async () => {
+  daemon?.signal('SIGKILL');
+  await daemon?.exited;
+  daemon = null;
+  await world.remove();
+});
+
+const data = (name: string) => join(world.folder, 'data', name);
+const used = () => world.sandbox.faults.list()[0]?.used ?? 0;
+const command = (name: string) => runHere([name, '-c', world.configFile, '--json']);
+
+describe('a daemon whose ledger is removed', () => {
+  const ways: [string, () => void][] = [
+    ['the ledger alone', () => rmSync(data('ledger.db'))],
+    ['all files of the ledger', () => rmSync(data(''), { recursive: true })],
+  ];
+
+  it.each(ways)(
+    'sends no more, is unhealthy, and leaves word for whoever comes next: %s',
+    covers('ledger-lost', 'I2', 'I6'),
+    async (_, remove) => {
+      daemon = await startDaemonProcess(world.configFile);
+      const { url } = JSON.parse(daemon.stdout()) as { url: string };
+      const isHealthy = () =>
+        fetch(`${url}/healthz`).then(
+          ({ status }) => status !== 503,
+          // It has ended.
+          () => false,
+        );
+      await expect.poll(used, { timeout: 60_000 }).toBeGreaterThanOrEqual(20);
+      expect(await isHealthy()).toBe(true);
+      // Whoever has it open sees it to its end.
+      const reader = openLedgerViews({ file: data('ledger.db'), passportRules: NO_PASSPORTS });
+      const claimed = () => {
+        const { sending = 0, delivered = 0 } = reader?.views.itemCounts().product ?? {};
+        return sending + delivered;
+      };
+      remove();
+      const claimedThen = claimed();
+      await expect.poll(isHealthy, { timeout: 30_000, interval: 20 }).toBe(false);
+      expect(await daemon.exited).toBe(3);
+      expect(daemon.stderr()).toContain('ledger.db was removed while this process worked on it');
+      reader?.close();
+      expect(used()).toBeLessThanOrEqual(claimedThen + GROUP_MAX);
+      expect(used()).toBeLessThan(COUNT / 2);
+
+      const sent = used();
+      for (const name of ['status', 'items', 'sync', 'start']) {
+        const { exitCode, json } = await command(name);
+        expect(json(), name).toMatchObject({
+          ok: false,
+          error: { code: 'ledger.restored', message: expect.stringContaining('is gone') },
+        });
+        expect(exitCode, name).toBe(3);
+      }
+      expect(used()).toBe(sent);
+    },
+  );
+});
