@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
-import { systemCodeOf } from '../lib/errors.ts';
+import { readBoundedFile } from '../lib/bounded-file.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { err, ok, type Result } from '../lib/result.ts';
-import { readBoundedFile } from './bounded-file.ts';
 import type { Environment } from './environment.ts';
 import type { PathSegment } from './problem.ts';
 
@@ -98,12 +97,6 @@ export async function expandTemplate(
 
 /** The file's text without its last line end, or why there is none. */
 async function fileContent(path: string): Promise<Result<string, string>> {
-  try {
-    const content = await readBoundedFile(path, SECRET_FILE_BYTES_MAX);
-    return content.ok ? ok(content.text.replace(/\r?\n$/, '')) : err(content.reason);
-  } catch (error) {
-    const code = systemCodeOf(error);
-    if (code === undefined) throw error;
-    return err(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
-  }
+  const content = await readBoundedFile(path, SECRET_FILE_BYTES_MAX);
+  return content.ok ? ok(content.value.replace(/\r?\n$/, '')) : err(content.error.reason);
 }

@@ -2,10 +2,9 @@ import { dirname, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
 import type { MappingDefinition } from '../domain/mapping.ts';
 import type { Profile } from '../domain/profile.ts';
-import { systemCodeOf } from '../lib/errors.ts';
+import { readBoundedFile } from '../lib/bounded-file.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/secrets.ts';
-import { readBoundedFile } from './bounded-file.ts';
 import type { ConnectorSchemas, ConnectorSettings } from './check-connector.ts';
 import { checkSources } from './check-sources.ts';
 import { Config, type SourceConfig } from './config.ts';
@@ -102,20 +101,15 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
 }
 
 async function readConfigText(file: string): Promise<string> {
-  try {
-    const content = await readBoundedFile(file, CONFIG_BYTES_MAX);
-    if (content.ok) return content.text;
-    throw configFault(file, [{ path: '', line: null, message: `the file ${content.reason}` }]);
-  } catch (error) {
-    const code = systemCodeOf(error);
-    if (code === undefined || code.includes('.')) throw error;
-    const reason = code === 'ENOENT' ? 'There is no config file' : `The config file cannot be read (${code})`;
-    throw fault('config.missing', `${reason}: ${file}.`, {
-      suggestion:
-        'Name it with -c FILE, or write one: begin with a copy of config/dpp-sync.example.yaml. `dpp-sync demo` does without.',
-      cause: error,
-    });
-  }
+  const content = await readBoundedFile(file, CONFIG_BYTES_MAX);
+  if (content.ok) return content.value;
+  const { kind, reason } = content.error;
+  if (kind === 'unfit') throw configFault(file, [{ path: '', line: null, message: `the file ${reason}` }]);
+  const what = kind === 'missing' ? 'There is no config file' : `The config file ${reason}`;
+  throw fault('config.missing', `${what}: ${file}.`, {
+    suggestion:
+      'Name it with -c FILE, or write one: begin with a copy of config/dpp-sync.example.yaml. `dpp-sync demo` does without.',
+  });
 }
 
 /** Nothing would ever be published by itself that nothing initialises. */
