@@ -89,7 +89,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     profile,
     queue: config.queue,
     ledger: resolvePath(config.ledger),
-    web: web ? { host: web.host, port: web.port, token: secretAt(['web', 'token'], web.token) } : null,
+    web: web ? { ...web, token: secretAt(['web', 'token'], web.token) } : null,
     sources: config.sources.flatMap((source, index) => {
       const checked = settings[index];
       return checked ? [loadedSource(source, checked, index, resolvePath)] : [];

@@ -79,8 +79,7 @@ describe('what is no regular file is refused, and holds up nothing,', () => {
     expect(problem?.message).toMatch(/^The module .+part\.mjs is not a regular file\.$/);
   });
 
-  const load = (path: string) =>
-    loadRuntimeConfig(path, createSecretStore()).then(() => 'loaded', messageOf);
+  const load = (path: string) => loadRuntimeConfig(path, createSecretStore()).then(() => 'loaded', messageOf);
 
   it.each(ODD)('as the config: %s', async (name) => {
     expect(await load(at(name))).toMatch(/is (?:not a regular file|a folder)/);
