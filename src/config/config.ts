@@ -152,6 +152,12 @@ export const Config = z.strictObject({
   queue: QueueSetting.prefault('embedded').describe(
     'Where the work is queued: `embedded`, `redis://…` or `rediss://…`.',
   ),
+  queuePassword: z
+    .union([Secret, z.literal('')], { error: 'printable ASCII characters without spaces, or nothing' })
+    .optional()
+    .describe(
+      "Redis's password as it is, for a `queue` whose URL has none: in the URL it would have to be percent-encoded. Empty means none.",
+    ),
   ledger: LedgerPath.default('./data/ledger.db').describe('The file of the ledger. One process writes it.'),
   web: Web.optional(),
   sources: z.array(Source).min(1, 'at least one source').describe('The systems to read from.'),
