@@ -203,7 +203,7 @@ describe('compose.yaml', () => {
         const password = 'pass#word$`x';
         const { redis } = compose.services;
         const port = await freePort();
-          writeFileSync(join(folder, 'redis_password'), password);
+        writeFileSync(join(folder, 'redis_password'), password);
         const [shell = '', flags = '', script = ''] = redis.command ?? [];
         const server = spawn(shell, [flags, here(script, folder, port)], { stdio: 'ignore' });
         const isHealthy = () =>
