@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fault } from '../domain/faults.ts';
+import { isLoopback } from '../lib/loopback.ts';
 import { untilAborted } from '../lib/until-aborted.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { collect, wholeNumber } from './arguments.ts';
@@ -95,6 +96,11 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
     const keys = issueKeys(sandbox, options);
     const baseUrl = await sandbox.listen({ port, host });
     const controlUrl = controlPort === undefined ? null : await sandbox.listenControl({ port: controlPort });
+    if (!isLoopback(host)) {
+      output.error(
+        `The sandbox can be reached from other machines at ${baseUrl}, in plain HTTP: anybody who reaches it with one of its keys can read and write all that it holds, and the keys can be read on the way. Without --host it listens on this machine alone.`,
+      );
+    }
     // The keys were made for whoever reads this: it is the one time that they are shown.
     if (output.json) output.document({ ok: true, baseUrl, controlUrl, keys }, { reveal: true });
     output.reveal(

@@ -3,6 +3,7 @@ import { ITEM_KINDS } from '../domain/item.ts';
 import {
   BaseUrl,
   Expression,
+  HostName,
   LedgerPath,
   QueueSetting,
   Schedule,
@@ -51,6 +52,12 @@ const Web = z
       .default('127.0.0.1')
       .describe('The address to listen on.'),
     port: z.int().min(0).max(65_535).default(4280).describe('The port to listen on; 0 takes any free one.'),
+    allowedHosts: z
+      .array(HostName)
+      .default([])
+      .describe(
+        'Names and addresses under which people reach it, without a port, besides `host` and the loopback names. A request that names any other host is refused, so that no web page can use it by a name of its own.',
+      ),
     token: Secret.min(16, 'at least 16 characters').describe('What people log in with: at least 16 characters.'),
   })
   .describe('The dashboard and admin API. Without this section there is none.');
@@ -145,6 +152,12 @@ export const Config = z.strictObject({
   queue: QueueSetting.prefault('embedded').describe(
     'Where the work is queued: `embedded`, `redis://…` or `rediss://…`.',
   ),
+  queuePassword: z
+    .union([Secret, z.literal('')], { error: 'printable ASCII characters without spaces, or nothing' })
+    .optional()
+    .describe(
+      "Redis's password as it is, for a `queue` whose URL has none: in the URL it would have to be percent-encoded. Empty means none.",
+    ),
   ledger: LedgerPath.default('./data/ledger.db').describe('The file of the ledger. One process writes it.'),
   web: Web.optional(),
   sources: z.array(Source).min(1, 'at least one source').describe('The systems to read from.'),

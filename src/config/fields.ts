@@ -1,6 +1,7 @@
 // The kinds of values that the config file has beyond zod's own. Their messages say what was expected and nothing else:
 // what was found is added where problems are reported, since only there it is known whether it may be shown (I7).
 
+import { isIPv6 } from 'node:net';
 import nodeCron from 'node-cron';
 import { z } from 'zod';
 import { isLoopback } from '../lib/loopback.ts';
@@ -43,6 +44,17 @@ function baseUrlProblem(text: string): string | null {
   if (url.protocol === 'https:') return null;
   if (url.protocol === 'http:' && isLoopback(url.hostname)) return null;
   return 'an https URL (http is accepted for 127.0.0.0/8, ::1 and localhost alone)';
+}
+
+/** A host as a request names it, without a port. */
+export const HostName = z
+  .string()
+  .max(253, 'at most 253 characters')
+  .refine(isHostName, 'a host name or address without a port, such as dpp-sync.example.com');
+
+function isHostName(text: string): boolean {
+  if (isIPv6(text)) return true;
+  return /^[^\s/:?#@[\]*]+$/.test(text) && URL.parse(`http://${text}`)?.pathname === '/';
 }
 
 /** Printable ASCII: anything else could not stand in a header. */

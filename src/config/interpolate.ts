@@ -1,15 +1,14 @@
 import { resolve } from 'node:path';
-import { systemCodeOf } from '../lib/errors.ts';
+import { readBoundedFile } from '../lib/bounded-file.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { err, ok, type Result } from '../lib/result.ts';
-import { readBoundedFile } from './bounded-file.ts';
 import type { Environment } from './environment.ts';
 import type { PathSegment } from './problem.ts';
 
 const SECRET_FILE_BYTES_MAX = 65_536;
 
-/** `$${` (a literal `${`), `${file:…}`, `${NAME}`, `${NAME:-default}`, or a `${` that is none of these. */
-const PLACEHOLDER = /\$\$\{|\$\{file:([^}]+)\}|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
+/** `$${` (a literal `${`), `${file:PATH}` and `${NAME}`, both with `:-default` or without, or a `${` that is none of these. */
+const PLACEHOLDER = /\$\$\{|\$\{file:([^}]+?)(?::-([^}]*))?\}|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
 export interface Interpolation {
   env: Environment;
@@ -68,11 +67,11 @@ export async function expandTemplate(
   for (const match of template.matchAll(PLACEHOLDER)) {
     text += template.slice(end, match.index);
     end = match.index + match[0].length;
-    const [whole, file, name, fallback] = match;
+    const [whole, file, fileFallback, name, fallback] = match;
     if (whole === '$${') {
       text += '${';
     } else if (file !== undefined) {
-      const content = await fileContent(resolve(context.folder, file));
+      const content = await fileContent(resolve(context.folder, file), fileFallback);
       if (content.ok) text += content.value;
       else
         problems.push({ message: `found \${file:${file}}, which ${content.error}, expected a file that can be read` });
@@ -96,14 +95,15 @@ export async function expandTemplate(
   return problems.length > 0 ? err(problems) : ok(text + template.slice(end));
 }
 
-/** The file's text without its last line end, or why there is none. */
-async function fileContent(path: string): Promise<Result<string, string>> {
-  try {
-    const content = await readBoundedFile(path, SECRET_FILE_BYTES_MAX);
-    return content.ok ? ok(content.text.replace(/\r?\n$/, '')) : err(content.reason);
-  } catch (error) {
-    const code = systemCodeOf(error);
-    if (code === undefined) throw error;
-    return err(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
+/**
+ * The file's text without its last line end, or why there is none. The fallback is for a file that is missing or empty; one
+ * that is there and cannot be read is a mistake.
+ */
+async function fileContent(path: string, fallback: string | undefined): Promise<Result<string, string>> {
+  const content = await readBoundedFile(path, SECRET_FILE_BYTES_MAX);
+  if (!content.ok) {
+    return content.error.kind === 'missing' && fallback !== undefined ? ok(fallback) : err(content.error.reason);
   }
+  const text = content.value.replace(/\r?\n$/, '');
+  return ok(text === '' && fallback !== undefined ? fallback : text);
 }

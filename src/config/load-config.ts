@@ -2,15 +2,15 @@ import { dirname, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
 import type { MappingDefinition } from '../domain/mapping.ts';
 import type { Profile } from '../domain/profile.ts';
-import { systemCodeOf } from '../lib/errors.ts';
+import { readBoundedFile } from '../lib/bounded-file.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/secrets.ts';
-import { readBoundedFile } from './bounded-file.ts';
 import type { ConnectorSchemas, ConnectorSettings } from './check-connector.ts';
 import { checkSources } from './check-sources.ts';
 import { Config, type SourceConfig } from './config.ts';
 import { parseDocumentText } from './document.ts';
 import type { Environment } from './environment.ts';
+import type { QueueSetting } from './fields.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { interpolate } from './interpolate.ts';
 import { loadProfile } from './load-profile.ts';
@@ -57,12 +57,13 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const findings = createFindings({ document: document.value, value, templates, secrets });
   for (const { path, message, cure } of problems) findings.addProblem(path, message, cure);
 
-  addQueuePassword(value, secrets);
+  addUrlPassword(value, secrets);
   const isExpanded = (path: readonly PathSegment[]) => templates.has(JSON.stringify(path));
   const config = parseSettings(Config, value, { path: [], findings, isExpanded });
   const profile = await checkProfile(value, { folder, profilesDir }, findings);
   const settings = checkSources(value, { connectors, profile, findings, isExpanded });
   checkPassports(value, findings);
+  checkQueuePassword(value, findings);
   if (config === undefined || profile === undefined || findings.problems.length > 0) {
     const { compile = async () => [] } = options;
     const flaws = readableMappings(value, resolvePath).map((mappings) => compile(mappings, folder));
@@ -88,9 +89,9 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
       maxRate: target.maxRate ?? null,
     },
     profile,
-    queue: config.queue,
+    queue: withPassword(config.queue, config.queuePassword ?? ''),
     ledger: resolvePath(config.ledger),
-    web: web ? { host: web.host, port: web.port, token: secretAt(['web', 'token'], web.token) } : null,
+    web: web ? { ...web, token: secretAt(['web', 'token'], web.token) } : null,
     sources: config.sources.flatMap((source, index) => {
       const checked = settings[index];
       return checked ? [loadedSource(source, checked, index, resolvePath)] : [];
@@ -102,20 +103,15 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
 }
 
 async function readConfigText(file: string): Promise<string> {
-  try {
-    const content = await readBoundedFile(file, CONFIG_BYTES_MAX);
-    if (content.ok) return content.text;
-    throw configFault(file, [{ path: '', line: null, message: `the file ${content.reason}` }]);
-  } catch (error) {
-    const code = systemCodeOf(error);
-    if (code === undefined || code.includes('.')) throw error;
-    const reason = code === 'ENOENT' ? 'There is no config file' : `The config file cannot be read (${code})`;
-    throw fault('config.missing', `${reason}: ${file}.`, {
-      suggestion:
-        'Name it with -c FILE, or write one: begin with a copy of config/dpp-sync.example.yaml. `dpp-sync demo` does without.',
-      cause: error,
-    });
-  }
+  const content = await readBoundedFile(file, CONFIG_BYTES_MAX);
+  if (content.ok) return content.value;
+  const { kind, reason } = content.error;
+  if (kind === 'unfit') throw configFault(file, [{ path: '', line: null, message: `the file ${reason}` }]);
+  const what = kind === 'missing' ? 'There is no config file' : `The config file ${reason}`;
+  throw fault('config.missing', `${what}: ${file}.`, {
+    suggestion:
+      'Name it with -c FILE, or write one: begin with a copy of config/dpp-sync.example.yaml. `dpp-sync demo` does without.',
+  });
 }
 
 /** Nothing would ever be published by itself that nothing initialises. */
@@ -125,8 +121,26 @@ function checkPassports(value: unknown, findings: Findings): void {
   findings.addMismatch(['passports', 'publish'], 'manual, since passports are initialised by hand (`init: manual`)');
 }
 
+/** One password, and a queue that takes one. */
+function checkQueuePassword(value: unknown, findings: Findings): void {
+  if (!isJsonObject(value) || (value['queuePassword'] ?? '') === '') return;
+  const { queue = 'embedded' } = value;
+  if (queue === 'embedded') {
+    findings.addMismatch(['queuePassword'], 'nothing, since the embedded queue has no password');
+  } else if (typeof queue === 'string' && URL.parse(queue)?.password) {
+    findings.addMismatch(['queuePassword'], 'nothing, since the URL of `queue` has a password');
+  }
+}
+
+function withPassword(queue: QueueSetting, password: string): QueueSetting {
+  if (queue.kind === 'embedded' || password === '') return queue;
+  const url = new URL(queue.url);
+  url.password = encodeURIComponent(password);
+  return { kind: 'redis', url: url.href };
+}
+
 /** The one place besides the secret fields where a credential is usual. Registered both as written and as meant. */
-function addQueuePassword(value: unknown, secrets: SecretStore): void {
+function addUrlPassword(value: unknown, secrets: SecretStore): void {
   const queue = isJsonObject(value) ? value['queue'] : undefined;
   const password = typeof queue === 'string' ? (URL.parse(queue)?.password ?? '') : '';
   secrets.add(password);

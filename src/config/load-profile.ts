@@ -1,12 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Profile } from '../domain/profile.ts';
-import { systemCodeOf } from '../lib/errors.ts';
+import { readBoundedFile } from '../lib/bounded-file.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { err, ok, type Result } from '../lib/result.ts';
 import { createSecretStore } from '../lib/secrets.ts';
 import { suggest } from '../lib/suggest.ts';
-import { readBoundedFile } from './bounded-file.ts';
 import { type ConfigDocument, parseDocumentText } from './document.ts';
 import { createFindings, didYouMean } from './findings.ts';
 import { parseSettings } from './parse-settings.ts';
@@ -71,15 +70,10 @@ async function readProfile(query: ProfileQuery, above = 0): Promise<Result<RawPr
 }
 
 async function readText(file: string, name: string): Promise<Result<string, string[]>> {
-  try {
-    const content = await readBoundedFile(file, PROFILE_BYTES_MAX);
-    return content.ok ? ok(content.text) : err([`the profile ${file} ${content.reason}`]);
-  } catch (error) {
-    const code = systemCodeOf(error);
-    if (code === undefined) throw error;
-    const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-    return err([`the profile "${name}" ${reason} (${file})`]);
-  }
+  const content = await readBoundedFile(file, PROFILE_BYTES_MAX);
+  if (content.ok) return content;
+  const { kind, reason } = content.error;
+  return err([kind === 'unfit' ? `the profile ${file} ${reason}` : `the profile "${name}" ${reason} (${file})`]);
 }
 
 /** What there is instead of a name that is not there. */

@@ -41,7 +41,7 @@ export interface LoadedConfig<Connector> {
   queue: QueueSetting;
   /** The ledger's file; absolute. */
   ledger: string;
-  web: { host: string; port: number; token: SecretSource } | null;
+  web: { host: string; port: number; allowedHosts: readonly string[]; token: SecretSource } | null;
   sources: LoadedSource<Connector>[];
   passports: Config['passports'] | null;
   /** What is allowed, and probably not meant. */

@@ -24,6 +24,7 @@ In any text, but not in keys:
 | \`\${VAR}\` | the environment variable; a problem when it is not set |
 | \`\${VAR:-default}\` | the environment variable, or the default when it is not set or empty |
 | \`\${file:/path}\` | the content of a file without its last line end; a problem when it cannot be read |
+| \`\${file:/path:-default}\` | the content of a file, or the default when it does not exist or is empty |
 | \`$\${\` | the characters \`\${\` themselves |
 
 What comes in is not looked at again. A placeholder that is the whole value takes the type of its place, so

@@ -14,6 +14,8 @@ export interface ControlServer {
 }
 
 const BODY_BYTES_MAX = 1_048_576;
+const REQUEST_TIMEOUT_MS = 15_000;
+const CONNECTIONS_MAX = 64;
 
 /**
  * Serves `/faults` (GET shows, PUT replaces, POST appends, DELETE drops), `/stats`, `/inspect`, `/organizations`, `/keys`,
@@ -47,12 +49,14 @@ export function createControlServer(parts: ControlParts): ControlServer {
     }
   };
 
-  const server = createServer((request, response) => {
+  const timeouts = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS };
+  const server = createServer(timeouts, (request, response) => {
     answer(request).then(
       (result) => send(response, result),
       (error: unknown) => send(response, problem(500, messageOf(error))),
     );
   });
+  server.maxConnections = CONNECTIONS_MAX;
   return {
     listen: (port) =>
       new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { Fault, messageOf } from '../lib/errors.ts';
+import { createPrivateFile } from '../lib/private-file.ts';
 import type { SandboxSettings } from './settings.ts';
 
 /** Columns that every listed resource has. `ordinal` counts an organisation's rows from 1 without a gap. */
@@ -138,8 +139,10 @@ export function openDatabase({ storage, ids }: Pick<SandboxSettings, 'storage' |
   }
 }
 
+/** What SQLite puts beside the file gets the rights of the file. */
 function openFile(storage: string): Database.Database {
   try {
+    if (storage !== ':memory:') createPrivateFile(storage);
     return new Database(storage);
   } catch (error) {
     throw storageFault(storage, { reason: messageOf(error), suggestion: NAME_ANOTHER, cause: error });

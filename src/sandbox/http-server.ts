@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -37,6 +37,15 @@ const NO_QUERY = new URLSearchParams();
 /** A client that is slower than this in sending its request is answered 408. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
+/** How often Node looks for such clients; its own half minute would come on top of the minute. */
+const TIMEOUT_CHECK_MS = 2_000;
+
+/** How long a body may take that is not read. */
+const UNREAD_BODY_MS = 2_000;
+
+/** Connections at once, well below the file descriptors that a process has (1,024 on many machines). */
+const CONNECTIONS_MAX = 512;
+
 /**
  * Turns HTTP into requests and conclusions into HTTP. Callers are admitted before their bodies are read; every answer
  * is JSON, those that Node and Fastify give by themselves included; every request is entered in the journal once.
@@ -50,14 +59,15 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     // Requests that arrive while the server closes are still answered; Fastify closes their connections afterwards.
     return503OnClosing: false,
     clientErrorHandler: createBrokenRequestHandler(styled),
-    // Node would answer without a body.
-    http: { requireHostHeader: false },
+    // Without a Host header Node would answer without a body.
+    http: { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
     frameworkErrors: (error, _request, reply) => {
       finish(reply, refusal(error.statusCode ?? 400, error.message), { operation: null });
     },
     routerOptions: { maxParamLength: 1000 },
   });
 
+  app.server.maxConnections = CONNECTIONS_MAX;
   const enterUnread = (ending: Ending): void => {
     journal.request({ at: clock.now(), operation: null, naturalKey: null, ending });
   };
@@ -100,6 +110,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     const admitted = admission.admit({ apiKey: headerOf(request, 'x-api-key'), authorization }, scope, clock.now());
     if (!admitted.ok) {
       finish(reply, admitted.error, { operation });
+      if (admitted.error.status === 401) endUnlessSent(request.raw);
       return false;
     }
     request.setDecorator('caller', admitted.value);
@@ -233,6 +244,16 @@ interface RequestError extends Error {
   statusCode?: number;
   /** To be sent with the answer. */
   answerHeaders?: Record<string, string>;
+}
+
+/**
+ * Whoever has no key has had the answer, and holds the connection for a body that nobody reads. A moment is left to those
+ * who are just sending it: a connection that ends amid it would take the answer away from them.
+ */
+function endUnlessSent(request: IncomingMessage): void {
+  const { headers, socket } = request;
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+  setTimeout(() => !request.complete && socket.destroy(), UNREAD_BODY_MS).unref();
 }
 
 const NO_HOST = refusal(400, 'The request has no Host header.');

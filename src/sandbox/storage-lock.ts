@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
+import { createPrivateFile } from '../lib/private-file.ts';
 
 /** Held as long as a sandbox serves from its file. */
 export interface StorageLock {
@@ -21,6 +22,7 @@ export function lockStorage(storage: string): StorageLock {
   const file = `${realpathSync(storage)}.lock`;
   let database: Database.Database | undefined;
   try {
+    createPrivateFile(file);
     const held = new Database(file, { timeout: 0 });
     database = held;
     held.exec('BEGIN EXCLUSIVE');

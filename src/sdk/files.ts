@@ -1,6 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { READ_WITHOUT_WAITING } from '../lib/bounded-file.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
 import { sourceFault } from './faults.ts';
 
@@ -62,7 +63,7 @@ export async function findFiles(query: FileQuery): Promise<SourceFile[]> {
  */
 export async function* readFileChunks(file: SourceFile, signal: AbortSignal): AsyncGenerator<Buffer> {
   signal.throwIfAborted();
-  const handle = await open(file.path, 'r').catch((error: unknown) => {
+  const handle = await open(file.path, READ_WITHOUT_WAITING).catch((error: unknown) => {
     throw unreadable(file.path, file.path, error);
   });
   try {

@@ -11,47 +11,50 @@ export interface Visitor {
   ip: string;
 }
 
-export type LoginResult = { ok: true; session: string } | { ok: false; retryAfterMs: number };
+/** How a visitor is known: by the cookie of a session, or by the token in a header. */
+export type Known = 'session' | 'token';
 
-/** Decides who may see and do something. There is one token, and whoever has it may do everything. */
+/** A visitor who is not known. */
+export interface Stranger {
+  ok: false;
+  /** Milliseconds until the address may try a token again, after too many wrong ones; else 0. */
+  retryAfterMs: number;
+}
+
+/**
+ * Decides who may see and do something. There is one token, and whoever has it may do everything.
+ *
+ * The right token is taken whatever came before it: behind a proxy everybody has one address, so a limit that refused the
+ * right token would let anybody lock out its owner. Comparing costs microseconds and takes one time, so nothing is gained by
+ * leaving it out. What keeps guessers out is the token's length; the limits only slow them down and show them.
+ */
 export interface Access {
-  /** How the visitor is known: by the cookie of a session, by the token in a header, or not at all. */
-  recognise(visitor: Visitor): 'session' | 'token' | 'throttled' | null;
-  /** Milliseconds until the visitor's address may try a token again; 0 when it may now. */
-  waitMs(visitor: Visitor): number;
-  login(visitor: Visitor, token: string): LoginResult;
+  recognise(visitor: Visitor): { ok: true; known: Known } | Stranger;
+  login(visitor: Visitor, token: string): { ok: true; session: string } | Stranger;
   logout(visitor: Visitor): void;
 }
 
 const COOKIE = 'dpp_sync_session';
 
 export function createAccess(token: string, clock: Clock): Access {
-  const limit = createAttemptLimit(clock);
+  // A script with an old token must not use up the attempts of people at the form, nor the other way round.
+  const limits = { form: createAttemptLimit(clock), bearer: createAttemptLimit(clock) };
   const sessions = createSessions(clock);
   const expected = digest(token);
   // Hashes have one length, and comparing them takes one time.
   const isToken = (given: string) => timingSafeEqual(digest(given), expected);
 
-  function guess(ip: string, given: string): LoginResult['ok'] {
-    if (isToken(given)) return true;
-    limit.failed(ip);
-    return false;
-  }
-
   return {
     recognise({ headers, ip }) {
       const session = sessionOf(headers);
-      if (session !== null && sessions.isOpen(session)) return 'session';
+      if (session !== null && sessions.isOpen(session)) return { ok: true, known: 'session' };
       const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
-      if (given === undefined) return null;
-      if (limit.waitMs(ip) > 0) return 'throttled';
-      return guess(ip, given) ? 'token' : null;
+      if (given === undefined) return { ok: false, retryAfterMs: 0 };
+      return isToken(given) ? { ok: true, known: 'token' } : { ok: false, retryAfterMs: limits.bearer.failed(ip) };
     },
-    waitMs: ({ ip }) => limit.waitMs(ip),
     login({ ip }, given) {
-      const retryAfterMs = limit.waitMs(ip);
-      if (retryAfterMs > 0) return { ok: false, retryAfterMs };
-      return guess(ip, given) ? { ok: true, session: sessions.open() } : { ok: false, retryAfterMs: 0 };
+      if (isToken(given)) return { ok: true, session: sessions.open() };
+      return { ok: false, retryAfterMs: limits.form.failed(ip) };
     },
     logout({ headers }) {
       const session = sessionOf(headers);

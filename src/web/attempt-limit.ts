@@ -1,11 +1,13 @@
 import type { Clock } from '../lib/clock.ts';
 
-/** Slows down whoever guesses. */
+/** Counts wrong guesses by address. */
 export interface AttemptLimit {
-  /** Milliseconds until this address may try again; 0 when it may try now. */
-  waitMs(address: string): number;
-  /** Notes a wrong guess. */
-  failed(address: string): void;
+  /**
+   * Notes a wrong guess, and says what the address has left.
+   *
+   * @returns milliseconds until a wrong guess is free again; 0 where this one was
+   */
+  failed(address: string): number;
 }
 
 /** Wrong guesses that an address has free; one comes back every `REGAIN_MS`. */
@@ -19,18 +21,17 @@ export function createAttemptLimit(clock: Clock): AttemptLimit {
   const clearAt = new Map<string, number>();
 
   return {
-    waitMs(address) {
-      const debtMs = (clearAt.get(address) ?? 0) - clock.ticks();
-      return Math.max(0, debtMs - (FREE - 1) * REGAIN_MS);
-    },
     failed(address) {
       const now = clock.ticks();
       const from = Math.max(now, clearAt.get(address) ?? 0);
+      const waitMs = Math.max(0, from - now - (FREE - 1) * REGAIN_MS);
+      if (waitMs > 0) return waitMs;
       // Added anew, so that the oldest address is the first one in the map.
       clearAt.delete(address);
       clearAt.set(address, from + REGAIN_MS);
       const oldest = clearAt.keys().next().value;
       if (clearAt.size > ADDRESSES_MAX && oldest !== undefined) clearAt.delete(oldest);
+      return 0;
     },
   };
 }

@@ -1,20 +1,26 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isIP } from 'node:net';
+import { isIPv6 } from 'node:net';
+import { isLoopback } from '../lib/loopback.ts';
 
 /**
- * True when a request names a host that is meant: whoever listens on loopback alone is asked for under a loopback name
- * alone. A foreign name there means that a web page has pointed its own name at this machine (DNS rebinding).
+ * Tells the hosts that a request may name: those that the config allows, the one that is listened on, and loopback names.
+ * Another name means that a web page has pointed its own name at this machine (DNS rebinding), to use what the browser of
+ * somebody beside it can reach. No such page can have a loopback name.
  */
-export function isMeantHost(listenHost: string, headers: IncomingHttpHeaders): boolean {
-  if (!isLoopback(listenHost)) return true;
-  const named = URL.parse(`http://${headers.host ?? ''}`)?.hostname;
-  return named !== undefined && isLoopback(named);
+export function createHostCheck(web: {
+  host: string;
+  allowedHosts: readonly string[];
+}): (headers: IncomingHttpHeaders) => boolean {
+  const allowed = new Set([web.host, ...web.allowedHosts].map(hostnameOf));
+  return ({ host = '' }) => {
+    const named = /[/?#@\\]/.test(host) ? undefined : URL.parse(`http://${host}`)?.hostname;
+    return named !== undefined && (isLoopback(named) || allowed.has(named));
+  };
 }
 
-export function isLoopback(host: string): boolean {
-  const plain = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  if (plain === 'localhost' || plain === '::1') return true;
-  return isIP(plain) === 4 && plain.startsWith('127.');
+/** A name or address as `URL.hostname` writes it. What is no host is left as it is, and no request can name it. */
+function hostnameOf(host: string): string {
+  return URL.parse(`http://${isIPv6(host) ? `[${host}]` : host}`)?.hostname ?? host;
 }
 
 /**

@@ -1,16 +1,19 @@
 import { isIPv6 } from 'node:net';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { OpenWeb, WebContext, WebServer } from '../daemon/daemon.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
-import { type Access, createAccess, sessionCookie } from './access.ts';
+import { isLoopback } from '../lib/loopback.ts';
+import { type Access, createAccess, type Stranger, sessionCookie } from './access.ts';
 import { addBoard, BOARD_PATH } from './board.ts';
-import { isLoopback, isMeantHost, isOwnPage, SECURITY_HEADERS } from './guard.ts';
+import { createHostCheck, isOwnPage, SECURITY_HEADERS } from './guard.ts';
 import { loginPage, messagePage } from './pages.ts';
+import { type BoundedServers, createBoundedServers } from './server-limits.ts';
 import { statusPage } from './status-page.ts';
 import { BOARD_STYLESHEET, STYLESHEET } from './stylesheet.ts';
+import { createWrongTokens, type WrongTokens } from './wrong-tokens.ts';
 
 /** Paths that anybody may ask for. Everything else needs the token. */
 const OPEN_PATHS = new Set(['/healthz', '/login', '/assets/style.css', '/assets/board.css']);
@@ -26,11 +29,18 @@ const STUCK_SHOWN = 20;
 export const openWeb: OpenWeb = async (context, web) => {
   const { runtime, log, clock } = context;
   const access = createAccess(await web.token.read(), clock);
-  // A connection that idles must not keep the daemon from stopping.
-  const app = Fastify({ logger: false, forceCloseConnections: true, bodyLimit: BODY_BYTES_MAX });
+  const servers = createBoundedServers();
+  const wrongTokens = createWrongTokens({ clock, log });
+  const app = fastify({
+    logger: false,
+    serverFactory: (handler) => servers.create(handler),
+    // A connection that idles must not keep the daemon from stopping.
+    forceCloseConnections: true,
+    bodyLimit: BODY_BYTES_MAX,
+  });
   addErrorPages(app, log);
-  addGuard(app, web.host, access);
-  addForms(app, access);
+  addGuard(app, { isMeantHost: createHostCheck(web), access, servers, wrongTokens });
+  addForms(app, access, wrongTokens);
   addPages(app, context);
   await addBoard(app, { queues: await runtime.queues.bullQueues(), log });
   return listen(app, web, log);
@@ -38,7 +48,7 @@ export const openWeb: OpenWeb = async (context, web) => {
 
 async function listen(
   app: FastifyInstance,
-  { host, port }: NonNullable<RuntimeConfig['web']>,
+  { host, port, allowedHosts }: NonNullable<RuntimeConfig['web']>,
   log: Logger,
 ): Promise<WebServer> {
   try {
@@ -62,10 +72,14 @@ async function listen(
   if (!isLoopback(host)) {
     log.warn(
       { url },
-      `The dashboard can be reached from other machines at ${url}: put a proxy with TLS in front of it.`,
+      `The dashboard can be reached from other machines at ${url}: put a proxy with TLS in front of it. Hosts it answers to besides this machine's own names: ${hostsOf(allowedHosts)}.`,
     );
   }
   return { url, close: () => app.close() };
+}
+
+function hostsOf(allowedHosts: readonly string[]): string {
+  return allowedHosts.length === 0 ? 'none, see web.allowedHosts' : allowedHosts.join(', ');
 }
 
 /** What went wrong inside is for the log alone. Set before the routes, which take over the handlers that they find. */
@@ -79,24 +93,49 @@ function addErrorPages(app: FastifyInstance, log: Logger): void {
   });
 }
 
-function addGuard(app: FastifyInstance, host: string, access: Access): void {
+interface Guard {
+  isMeantHost: ReturnType<typeof createHostCheck>;
+  access: Access;
+  servers: BoundedServers;
+  wrongTokens: WrongTokens;
+}
+
+/**
+ * Refuses before a body is read whatever can be refused without it. The connection ends with the refusal: a body that is
+ * still to come, however slowly, is of no use to anybody.
+ */
+function addGuard(app: FastifyInstance, { isMeantHost, access, servers, wrongTokens }: Guard): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS);
     const { headers, ip, method } = request;
-    if (!isMeantHost(host, headers)) return tell(request, reply, 421, 'This is not the host that was asked for.');
-    const path = pathOf(request);
-    const known = OPEN_PATHS.has(path) ? 'anybody' : access.recognise({ headers, ip });
-    if (known === 'throttled') return tooMany(request, reply, access);
-    if (known === null) return askToLogIn(request, reply);
+    if (!isMeantHost(headers)) return tell(request, ending(reply), 421, FOREIGN_HOST);
+    let isToken = false;
+    if (!OPEN_PATHS.has(pathOf(request))) {
+      const visitor = access.recognise({ headers, ip });
+      if (!visitor.ok) {
+        await wrongTokens.note(ip, visitor);
+        return visitor.retryAfterMs > 0 ? tooMany(request, ending(reply), visitor) : askToLogIn(request, ending(reply));
+      }
+      isToken = visitor.known === 'token';
+      servers.trust(request.raw.socket);
+    }
     const changes = method !== 'GET' && method !== 'HEAD';
-    if (changes && known !== 'token' && !isOwnPage(headers)) {
-      return tell(request, reply, 403, 'This request does not come from a page of this server.');
+    if (changes && !isToken && !isOwnPage(headers)) {
+      return tell(request, ending(reply), 403, 'This request does not come from a page of this server.');
     }
     return undefined;
   });
 }
 
-function addForms(app: FastifyInstance, access: Access): void {
+const FOREIGN_HOST =
+  'The request names a host that is not one of this server. To serve under that name, add it to web.allowedHosts in the config.';
+
+/** Ends the connection after the answer. */
+function ending(reply: FastifyReply): FastifyReply {
+  return reply.header('connection', 'close');
+}
+
+function addForms(app: FastifyInstance, access: Access, wrongTokens: WrongTokens): void {
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
     done(null, new URLSearchParams(String(body))),
   );
@@ -106,7 +145,7 @@ function addForms(app: FastifyInstance, access: Access): void {
     return sendPage(reply, 200, loginPage({ next: ownPath(next), problem: null }));
   });
 
-  app.post('/login', (request, reply) => {
+  app.post('/login', async (request, reply) => {
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
     const next = ownPath(form.get('next'));
     const result = access.login(request, form.get('token') ?? '');
@@ -114,6 +153,7 @@ function addForms(app: FastifyInstance, access: Access): void {
       reply.header('set-cookie', sessionCookie(result.session, request.headers));
       return reply.redirect(next, 303);
     }
+    await wrongTokens.note(request.ip, result);
     if (result.retryAfterMs === 0) return sendPage(reply, 401, loginPage({ next, problem: 'This is not the token.' }));
     const seconds = Math.ceil(result.retryAfterMs / 1000);
     const problem = `Too many wrong tokens came from your address. Try again in ${seconds} seconds.`;
@@ -186,8 +226,8 @@ function askToLogIn(request: FastifyRequest, reply: FastifyReply) {
   );
 }
 
-function tooMany(request: FastifyRequest, reply: FastifyReply, access: Access) {
-  const seconds = Math.ceil(access.waitMs(request) / 1000);
+function tooMany(request: FastifyRequest, reply: FastifyReply, { retryAfterMs }: Stranger) {
+  const seconds = Math.ceil(retryAfterMs / 1000);
   return tell(request, reply.header('retry-after', seconds), 429, 'Too many wrong tokens came from this address.');
 }
 

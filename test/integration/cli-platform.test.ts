@@ -190,7 +190,7 @@ describe('report', () => {
     [['--data', '[]'], 'has to be a JSON object'],
     [['--data', '{}', '--data-file', 'x'], 'two ways'],
     [['--data', '{"type": "a"}', '--type', 'b'], 'another type'],
-    [['--data-file', '/nowhere/x.json'], 'cannot be read'],
+    [['--data-file', '/nowhere/x.json'], '/nowhere/x.json does not exist.'],
     [['--idempotency-key', 'a b'], '1 to 64 characters'],
   ])('create %j is bad usage, and sends nothing', async (args, words) => {
     world.requests();

@@ -147,3 +147,19 @@ describe('a sandbox with faults', () => {
     expect(stderr + second).not.toContain(key.slice(0, 12));
   });
 });
+
+describe('a sandbox that listens beyond this machine', () => {
+  it.each([
+    ['0.0.0.0', true],
+    ['127.0.0.1', false],
+    ['localhost', false],
+  ])('warns of it: %s', async (host, warns) => {
+    const child = startCli(['sandbox', '--host', host, '--port', '0', '--quiet']);
+    await child.said('Ctrl-C ends it');
+    child.signal('SIGINT');
+    const { exitCode, stderr } = await child.ended;
+    expect(exitCode).toBe(0);
+    if (warns) expect(stderr).toContain('anybody who reaches it with one of its keys can read and write');
+    else expect(stderr).not.toContain('other machines');
+  });
+});

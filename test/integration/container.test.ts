@@ -15,14 +15,16 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { connectors } from '../../connectors/index.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';
 import { describeInstalled, npmRan, publicFolder } from '../support/install.ts';
+import { describeRedis, freePort, redisTraceable } from '../support/redis.ts';
 import { createWorld } from '../support/world.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -244,6 +246,9 @@ describe('compose.yaml', () => {
     secrets?: string[];
     ports?: string[];
     read_only?: boolean;
+    user?: string;
+    security_opt?: string[];
+    healthcheck?: { test: string[] };
     stop_grace_period?: string;
   }
   const compose = parse(text('compose.yaml')) as {
@@ -253,13 +258,76 @@ describe('compose.yaml', () => {
 
   it('keeps what Redis and the ledger hold, and hands secrets over as files', () => {
     const { 'dpp-sync': daemon, redis } = compose.services;
-    expect(redis.command?.join(' ')).toBe('redis-server --appendonly yes --maxmemory-policy noeviction');
+    expect(redis.command?.join(' ')).toContain('--dir /data --appendonly yes --maxmemory-policy noeviction\n');
     expect(redis.volumes).toContain('redis:/data');
     expect(daemon.volumes).toContain('ledger:/data');
     expect(daemon.secrets).toEqual(Object.keys(compose.secrets));
     expect(daemon).not.toHaveProperty('environment');
     expect(daemon.ports?.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
     expect(Number.parseInt(daemon.stop_grace_period ?? '', 10)).toBeGreaterThan(25);
+  });
+
+  it('takes from Redis what it takes from dpp-sync: root, capabilities, and a disk to write to', () => {
+    const { 'dpp-sync': daemon, redis } = compose.services;
+    for (const service of [daemon, redis]) {
+      expect(service).toMatchObject({ read_only: true, tmpfs: ['/tmp'], cap_drop: ['ALL'] });
+      expect(service.security_opt).toEqual(['no-new-privileges:true']);
+    }
+    expect(redis.user).toBe('redis');
+    expect(redis).not.toHaveProperty('ports');
+    expect(redis).not.toHaveProperty('environment');
+  });
+
+  describeRedis('its Redis', () => {
+    /** What compose runs, with files and a port of this test in the place of those of the container. */
+    function here(shell: string, folder: string, port: number): string {
+      return shell
+        .replaceAll('$$', '$')
+        .replaceAll('--dir /data', `--dir ${folder} --port ${port} --bind 127.0.0.1`)
+        .replace(/\/run\/secrets\/|(?<=>|redis-server )\/tmp\//g, `${folder}/`)
+        .replaceAll('redis-cli ', `redis-cli -p ${port} `);
+    }
+
+    it.skipIf(!redisTraceable)(
+      'wants the password, is healthy with it, and shows it to nobody who lists processes',
+      async () => {
+        const folder = mkdtempSync(join(tmpdir(), 'dpp-compose-redis-'));
+        const password = 'pass#word$`x';
+        const { redis } = compose.services;
+        const port = await freePort();
+        writeFileSync(join(folder, 'redis_password'), password);
+        const [shell = '', flags = '', script = ''] = redis.command ?? [];
+        const server = spawn(shell, [flags, here(script, folder, port)], { stdio: 'ignore' });
+        const isHealthy = () =>
+          spawnSync('sh', ['-c', here(redis.healthcheck?.test[1] ?? '', folder, port)]).status === 0;
+        await vi.waitUntil(isHealthy, { timeout: 20_000 });
+
+        const asked = spawnSync('redis-cli', ['-p', String(port), 'ping'], { encoding: 'utf8' });
+        expect(asked.stdout).toContain('NOAUTH');
+        const shown =
+          readFileSync(`/proc/${server.pid}/cmdline`, 'utf8') + readFileSync(`/proc/${server.pid}/environ`, 'utf8');
+        expect(shown).toContain('redis-server');
+        expect(shown).not.toContain('pass#word');
+        expect(isHealthy()).toBe(true);
+        expect(statSync(join(folder, 'redis.conf')).mode & 0o777).toBe(0o600);
+
+        writeFileSync(join(folder, 'redis_password'), 'another one');
+        expect(isHealthy()).toBe(false);
+        server.kill();
+        await once(server, 'exit');
+        rmSync(folder, { recursive: true });
+      },
+    );
+  });
+
+  it('has an example config that runs with a Redis without a password, where that file is left out', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dpp-compose-'));
+    const config = text('config/dpp-sync.container.yaml').replace(/\/run\/secrets\/(?=dpp_|web_)/g, `${folder}/`);
+    for (const name of ['dpp_api_key', 'web_token']) writeFileSync(join(folder, name), 'a-secret-of-some-length');
+    writeFileSync(join(folder, 'dpp-sync.yaml'), config);
+    const { queue } = await loadRuntimeConfig(join(folder, 'dpp-sync.yaml'), createSecretStore());
+    rmSync(folder, { recursive: true });
+    expect(queue).toEqual({ kind: 'redis', url: 'redis://redis:6379' });
   });
 
   it('has an example config that is valid and fits what it mounts', async () => {
@@ -281,7 +349,7 @@ describe('compose.yaml', () => {
     });
     rmSync(folder, { recursive: true });
     expect(loaded).toMatchObject({
-      queue: { kind: 'redis', url: 'redis://redis:6379' },
+      queue: { kind: 'redis', url: 'redis://:a-secret-of-some-length@redis:6379' },
       ledger: '/data/ledger.db',
       web: { host: '0.0.0.0', port: 4280 },
     });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Agent, request } from 'undici';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox } from '../support/sandbox-caller.ts';
 
 const PATH = '/api/products/';
@@ -246,4 +246,33 @@ test('answers 500 in JSON, and shows the reason in its events, when its own stor
   vandal.exec('ALTER TABLE hidden RENAME TO product');
   expect(sandbox.inspect().events).toMatchObject([{ ending: 500, error: expect.stringContaining('no such table') }]);
   expect((await call('POST', PATH, { body })).status).toBe(201);
+});
+
+test('lets nobody without a key hold connections with bodies that never come', async () => {
+  const { baseUrl, call } = await startSandbox();
+  const { hostname, port } = new URL(baseUrl);
+  const head = `POST ${PATH} HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n{`;
+  const closed = Array.from({ length: 300 }, async () => {
+    const socket = connect(Number(port), hostname);
+    let said = '';
+    socket.setEncoding('utf8').on('data', (text: string) => (said += text));
+    socket.write(head);
+    await once(socket, 'close');
+    return said;
+  });
+  for (const said of await Promise.all(closed)) expect(said).toMatch(/^HTTP\/1\.1 401 /);
+  expect((await call('GET', PATH)).status).toBe(200);
+});
+
+test('takes a bounded number of connections', async () => {
+  const { baseUrl } = await startSandbox();
+  const { hostname, port } = new URL(baseUrl);
+  const states = Array.from({ length: 700 }, () => {
+    const state = { socket: connect(Number(port), hostname), ended: false };
+    state.socket.on('error', () => undefined).on('close', () => (state.ended = true));
+    return state;
+  });
+  await vi.waitUntil(() => states.filter(({ ended }) => ended).length >= 700 - 512, { timeout: 20_000 });
+  expect(states.filter(({ ended }) => !ended)).toHaveLength(512);
+  for (const { socket } of states) socket.destroy();
 });

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -188,4 +197,15 @@ test('refuses a setting that it does not know', async () => {
   await expect(
     createSandbox({ storage: ':memory:', speed: 1 } as object, { clock: createManualClock() }),
   ).rejects.toThrow('speed');
+});
+
+test('lets nobody but its owner read what it keeps, whatever the umask', async () => {
+  const storage = temporaryFile();
+  const umask = process.umask(0);
+  onTestFinished(() => void process.umask(umask));
+  const { call } = await startSandbox({ storage });
+  await call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
+  const files = readdirSync(dirname(storage)).sort();
+  expect(files).toEqual(expect.arrayContaining(['sandbox.db', 'sandbox.db-shm', 'sandbox.db-wal', 'sandbox.db.lock']));
+  for (const file of files) expect([file, statSync(join(dirname(storage), file)).mode & 0o777]).toEqual([file, 0o600]);
 });

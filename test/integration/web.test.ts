@@ -139,22 +139,31 @@ describe('the web server', () => {
       expect((await ask('/', { headers: { cookie } })).status).toBe(401);
     });
 
-    it('holds up who guesses, even when the guess is right at last, and nobody else', async () => {
+    it('holds up who guesses and says so in the log, and takes the right token from the same address', async () => {
       const from = '127.0.0.2';
       for (let guess = 0; guess < 10; guess += 1) expect((await logIn(`guess-${guess}`, { from })).status).toBe(401);
-      const held = await logIn(WEB_TOKEN, { from });
+      const held = await logIn('guess-10', { from });
       expect(held.status).toBe(429);
       expect(Number(held.headers['retry-after'])).toBeGreaterThan(0);
-      expect(held.body).not.toContain('set-cookie');
-      expect((await ask('/metrics', { headers: bearer, from })).status).toBe(429);
-      expect((await logIn()).status).toBe(303);
+      expect(log.lines).toContainEqual(
+        expect.objectContaining({ level: 'warn', message: expect.stringContaining(`come from ${from}`) }),
+      );
+      expect((await logIn(WEB_TOKEN, { from })).status).toBe(303);
+      expect((await ask('/metrics', { headers: bearer, from })).status).toBe(200);
     });
 
-    it('holds up who guesses by the header in the same way', async () => {
+    it('counts what guesses by the header apart, whatever address a header claims, and takes the right one', async () => {
       const from = '127.0.0.3';
-      const headers = { authorization: 'Bearer guess' };
-      for (let guess = 0; guess < 10; guess += 1) expect((await ask('/metrics', { headers, from })).status).toBe(401);
-      expect((await ask('/metrics', { headers: bearer, from })).status).toBe(429);
+      const guess = (claimed: number) =>
+        ask('/metrics', {
+          headers: { authorization: 'Bearer guess', 'x-forwarded-for': `10.0.0.${claimed}` },
+          from,
+        });
+      for (let claimed = 0; claimed < 10; claimed += 1) expect((await guess(claimed)).status).toBe(401);
+      expect((await guess(11)).status).toBe(429);
+      expect((await ask('/metrics', { headers: bearer, from })).status).toBe(200);
+      expect((await logIn('guess', { from })).status).toBe(401);
+      expect((await logIn(WEB_TOKEN, { from })).status).toBe(303);
     });
   });
 
@@ -198,7 +207,9 @@ describe('the web server', () => {
 
   it('answers to the names of this machine alone while it listens on loopback alone', async () => {
     for (const host of ['evil.example', `evil.example:${new URL(url).port}`, '10.0.0.1', '127.0.0.1.evil.example']) {
-      expect((await ask('/healthz', { headers: { host } })).status, host).toBe(421);
+      const refused = await ask('/healthz', { headers: { host } });
+      expect(refused.status, host).toBe(421);
+      expect(refused.body).toContain('web.allowedHosts');
     }
     for (const host of ['localhost:4280', '127.0.0.1', '[::1]:80']) {
       expect((await ask('/healthz', { headers: { host } })).status, host).toBe(200);

@@ -21,6 +21,18 @@ describe('placeholders', () => {
     expect(value).toEqual({ a: ['x1yz', { b: 'top secret\n' }], c: 1, d: 'filled', e: '', f: '1' });
   });
 
+  it('of a file may have a default, for one that is missing or empty and for no other reason', async () => {
+    const { value, problems } = await expand(
+      { a: '${file:none:-}', b: '${file:none:-x y}', c: '${file:empty:-z}', d: '${file:s:-z}', e: '${file:.:-z}' },
+      {},
+      { empty: '\n', s: 'top' },
+    );
+    expect(value).toEqual({ a: '', b: 'x y', c: 'z', d: 'top', e: '${file:.:-z}' });
+    expect(problems.map(({ message }) => message)).toEqual([
+      'found ${file:.}, which is a folder, expected a file that can be read',
+    ]);
+  });
+
   it('are not looked for in what comes in, nor in keys', async () => {
     const { value } = await expand({ '${A}': '${A}' }, { A: '${B}', B: 'x' });
     expect(value).toEqual({ '${A}': '${B}' });

@@ -328,3 +328,26 @@ describe('a config with problems', () => {
     expect((await faultOf('[1]')).message).toContain('found a list, expected named values');
   });
 });
+
+describe('the password of the queue', () => {
+  const load = (text: string, password: string) =>
+    loadText(`${text}\nqueuePassword: \${file:pw:-}\n${SOUND_CONFIG}`, { files: { pw: password } });
+
+  it('is put into the URL as it has to be written there, and is none where it is empty', async () => {
+    const { queue } = await load('queue: redis://worker@h:6380/2', "p@ss:w/o%r+d#?'");
+    const url = new URL(queue.kind === 'redis' ? queue.url : '');
+    expect(decodeURIComponent(url.password)).toBe("p@ss:w/o%r+d#?'");
+    expect([url.username, url.host, url.pathname]).toEqual(['worker', 'h:6380', '/2']);
+    expect((await load('queue: redis://h', '')).queue).toEqual({ kind: 'redis', url: 'redis://h' });
+    expect((await load('queue: embedded', '')).queue).toEqual({ kind: 'embedded' });
+  });
+
+  it('is one, for a queue that takes one', async () => {
+    for (const queue of ['queue: redis://:other@h', 'queue: embedded', '']) {
+      const text = `${queue}\nqueuePassword: hunter2hunter2\n${SOUND_CONFIG}`;
+      const problems = await problemsIn(text);
+      expect(Object.keys(problems)).toEqual(['queuePassword']);
+      expect(problems['queuePassword']?.message).toMatch(/^found a value that is not shown, expected nothing/);
+    }
+  });
+});

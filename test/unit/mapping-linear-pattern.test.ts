@@ -6,7 +6,7 @@ import { compileLinearPattern } from '../../src/pipeline/mapping/linear-pattern.
 function matches(pattern: string, text: string): boolean {
   const compiled = compileLinearPattern(pattern);
   if (!compiled.ok) throw new Error(compiled.error);
-  return compiled.value(text);
+  return compiled.value(text, () => undefined);
 }
 
 function errorOf(pattern: string): string {
@@ -56,7 +56,7 @@ describe('linear patterns', () => {
           return;
         }
         for (const sample of texts) {
-          const found = compiled.value(sample);
+          const found = compiled.value(sample, () => undefined);
           const expected = referenceMatches(pattern, sample);
           if (expected === undefined) return;
           expect(found, `/${pattern}/ on "${sample}"`).toBe(expected);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createAccess, sessionCookie } from '../../src/web/access.ts';
-import { isMeantHost, isOwnPage } from '../../src/web/guard.ts';
+import { createHostCheck, isOwnPage } from '../../src/web/guard.ts';
 import { html } from '../../src/web/html.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
@@ -15,9 +15,28 @@ describe('access', () => {
     const result = access.login(visitor(), TOKEN);
     const cookie = sessionCookie(result.ok ? result.session : null, {}).split(';')[0];
     clock.advance(12 * 3_600_000 - 1);
-    expect(access.recognise(visitor({ cookie: `other=1; ${cookie}` }))).toBe('session');
+    expect(access.recognise(visitor({ cookie: `other=1; ${cookie}` }))).toEqual({ ok: true, known: 'session' });
     clock.advance(1);
-    expect(access.recognise(visitor({ cookie }))).toBeNull();
+    expect(access.recognise(visitor({ cookie }))).toEqual({ ok: false, retryAfterMs: 0 });
+  });
+
+  it('takes the right token however many wrong ones came from its address, by the form and by the header', () => {
+    const access = createAccess(TOKEN, createManualClock());
+    const bearer = (token: string) => access.recognise(visitor({ authorization: `Bearer ${token}` }));
+    for (let guess = 0; guess < 1000; guess += 1) {
+      access.login(visitor(), 'wrong');
+      bearer('wrong');
+    }
+    expect(access.login(visitor(), TOKEN).ok).toBe(true);
+    expect(bearer(TOKEN)).toEqual({ ok: true, known: 'token' });
+  });
+
+  it('counts wrong tokens of scripts apart from those at the form', () => {
+    const access = createAccess(TOKEN, createManualClock());
+    const bearer = () => access.recognise(visitor({ authorization: 'Bearer wrong' }));
+    for (let guess = 0; guess < 10; guess += 1) expect(bearer()).toEqual({ ok: false, retryAfterMs: 0 });
+    expect(bearer()).toEqual({ ok: false, retryAfterMs: 30_000 });
+    expect(access.login(visitor(), 'wrong')).toEqual({ ok: false, retryAfterMs: 0 });
   });
 
   it('never gives the same session twice', () => {
@@ -34,8 +53,7 @@ describe('access', () => {
     const wrong = () => access.login(visitor(), 'wrong');
     for (let guess = 0; guess < 10; guess += 1) expect(wrong()).toEqual({ ok: false, retryAfterMs: 0 });
     expect(wrong()).toEqual({ ok: false, retryAfterMs: 30_000 });
-    expect(access.login(visitor(), TOKEN)).toEqual({ ok: false, retryAfterMs: 30_000 });
-    expect(access.login(visitor({}, '10.0.0.2'), TOKEN).ok).toBe(true);
+    expect(access.login(visitor({}, '10.0.0.2'), 'wrong')).toEqual({ ok: false, retryAfterMs: 0 });
     clock.advance(30_000);
     expect(wrong()).toEqual({ ok: false, retryAfterMs: 0 });
     expect(wrong()).toEqual({ ok: false, retryAfterMs: 30_000 });
@@ -57,13 +75,29 @@ describe('access', () => {
 });
 
 describe('the guard', () => {
-  it('takes any name of the host where it listens beyond this machine', () => {
-    for (const host of ['dpp.example.com', '10.1.2.3:4280', undefined]) {
-      expect(isMeantHost('0.0.0.0', { host })).toBe(true);
-      expect(isMeantHost('127.0.0.1', { host })).toBe(false);
+  it('takes the loopback names, the host that is listened on, and those that the config allows', () => {
+    const isMeant = (web: { host: string; allowedHosts: string[] }, host: string | undefined) =>
+      createHostCheck(web)(host === undefined ? {} : { host });
+    const all = { host: '0.0.0.0', allowedHosts: [] };
+    for (const host of ['localhost', 'LOCALHOST:1', '127.9.9.9', '[::1]:4280']) expect(isMeant(all, host)).toBe(true);
+    for (const host of [
+      'dpp.example.com',
+      '10.1.2.3:4280',
+      'localhost.evil.example',
+      'a@localhost',
+      'localhost/x',
+      '',
+      undefined,
+    ]) {
+      expect(isMeant(all, host), host).toBe(false);
+      expect(isMeant({ host: '127.0.0.1', allowedHosts: [] }, host), host).toBe(false);
     }
-    for (const host of ['localhost', 'LOCALHOST:1', '127.9.9.9', '[::1]:4280']) {
-      expect(isMeantHost('::1', { host })).toBe(true);
+    const named = { host: '10.1.2.3', allowedHosts: ['DPP.example.com', 'fe80::1', 'bücher.example'] };
+    for (const host of ['10.1.2.3:4280', 'dpp.EXAMPLE.com', '[FE80::1]:80', 'xn--bcher-kva.example', 'localhost']) {
+      expect(isMeant(named, host), host).toBe(true);
+    }
+    for (const host of ['example.com', 'x.dpp.example.com', '0.0.0.0', '10.1.2.30']) {
+      expect(isMeant(named, host), host).toBe(false);
     }
   });
 

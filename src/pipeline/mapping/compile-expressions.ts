@@ -3,6 +3,7 @@ import { ITEM_FIELDS, type ItemKind, REF_KINDS, REF_ROLES, type RefRole } from '
 import type { MappingDefinition } from '../../domain/mapping.ts';
 import type { MappingProblem } from './definition.ts';
 import { compileExpression, type Expression, type Findings } from './expression.ts';
+import type { Meter } from './meter.ts';
 
 /** A mapping made of expressions, ready to run. */
 export interface ExpressionMapping {
@@ -23,6 +24,7 @@ interface MappedField {
 /** What compiling a mapping needs and gathers. */
 export interface Compilation {
   environment: Environment;
+  meter: Meter;
   findings: Findings;
   problems: MappingProblem[];
 }
@@ -73,7 +75,7 @@ export function compileWhen(definition: MappingDefinition, compilation: Compilat
 
 function compile(source: string | undefined, path: string, compilation: Compilation): Expression | null {
   if (source === undefined) return null;
-  const compiled = compileExpression(compilation.environment, source, compilation.findings);
+  const compiled = compileExpression(compilation.environment, source, compilation);
   if (compiled.ok) return compiled.value;
   for (const problem of compiled.error) compilation.problems.push({ path, expression: source.trim(), ...problem });
   return null;

@@ -22,6 +22,7 @@ import { createEnvironment } from './environment.ts';
 import { ANY_PRODUCT, type Refusal } from './held-products.ts';
 import { loadModule } from './load-module.ts';
 import { loadLookupTable } from './lookup-tables.ts';
+import { createMeter, type Meter } from './meter.ts';
 import { readModuleSource } from './module-source.ts';
 import { createMappingTools } from './tools.ts';
 import { isTooDeep } from './values.ts';
@@ -30,7 +31,7 @@ import { isTooDeep } from './values.ts';
  * Counts the changes of what our own code makes of a row: functions, conversions, validation. Raised with each of them,
  * so that stored records are mapped anew after an upgrade.
  */
-const HELPERS_VERSION = 1;
+const HELPERS_VERSION = 2;
 
 type Apply = (record: MappableRecord) => Result<Item[], Refusal>;
 
@@ -65,14 +66,15 @@ export async function compileMappings(options: {
   const tables = new Map<string, ReadonlyMap<string, string>>();
   const tools = createMappingTools(tables);
   const findings: Compilation['findings'] = { lookups: new Set(), patterns: new Map() };
-  const environment = createEnvironment({ tables, patterns: findings.patterns });
+  const meter = createMeter();
+  const environment = createEnvironment({ tables, patterns: findings.patterns, meter });
   const problems: MappingProblem[] = [];
   const hashes: JsonObject = {};
   const wantedBy = new Map<string, string>();
   const mappings: StreamMapping[] = [];
 
   for (const [index, definition] of options.definitions.entries()) {
-    const compilation = { environment, findings: { ...findings, lookups: new Set<string>() }, problems };
+    const compilation = { environment, meter, findings: { ...findings, lookups: new Set<string>() }, problems };
     const apply =
       definition.module === undefined
         ? compileDeclared(definition, compilation)
@@ -92,7 +94,7 @@ export async function compileMappings(options: {
     }
   }
   if (problems.length > 0) return err(problems);
-  return ok(createMapper(mappings, revisionOf(options.definitions, hashes)));
+  return ok(createMapper(mappings, { meter, revision: revisionOf(options.definitions, hashes) }));
 }
 
 function compileDeclared(definition: MappingDefinition, compilation: Compilation): Compiled | null {
@@ -146,7 +148,10 @@ function trimmed(expressions: Record<string, string | undefined> = {}): JsonObje
   return Object.fromEntries(Object.entries(expressions).map(([name, text]) => [name, text?.trim() ?? null]));
 }
 
-function createMapper(mappings: readonly StreamMapping[], revision: string): Mapper {
+function createMapper(
+  mappings: readonly StreamMapping[],
+  { meter, revision }: { meter: Meter; revision: string },
+): Mapper {
   const byStream = Map.groupBy(mappings, ({ stream }) => stream);
   return {
     revision,
@@ -163,6 +168,7 @@ function createMapper(mappings: readonly StreamMapping[], revision: string): Map
         return unreadable([{ code: 'row.depth', message: 'The row is nested too deeply to be mapped.' }]);
       }
       try {
+        meter.startRow();
         return mapWith(mappings, record);
       } catch (error) {
         return unreadable([{ code: 'mapping.failed', message: `The row could not be mapped: ${messageOf(error)}.` }]);

@@ -26,7 +26,8 @@ export function withSource(issue: Issue, expression: Expression, row: JsonObject
 
 function describe(error: unknown, row: JsonObject): { code: string; message: string; cure?: string | undefined } {
   if (error instanceof MappingError) return { code: error.code, message: error.message, cure: error.cure };
-  if (!isCelError(error)) return { code: 'expression.failed', message: `The expression failed: ${messageOf(error)}.` };
+  if (!isCelError(error))
+    return { code: 'expression.failed', message: `The expression failed: ${shown(messageOf(error))}.` };
   switch (error.code) {
     case 'no_such_key':
       return describeMissing(error, row);
@@ -43,7 +44,7 @@ function describe(error: unknown, row: JsonObject): { code: string; message: str
         cure: 'Use double(decimal(row.X)), which says what it found, or double(decimal(row.X, ",")) for a decimal comma.',
       };
     default:
-      return { code: 'expression.failed', message: `The expression failed: ${error.summary}.` };
+      return { code: 'expression.failed', message: `The expression failed: ${shown(error.summary)}.` };
   }
 }
 
@@ -55,14 +56,14 @@ function describeMissing(error: EvaluationError | ParseError | CelTypeError, row
     return {
       code: 'member.missing',
       message: `There is no member "${shown(name)}".`,
-      cure: `Where it may be absent, ask first: has(row.X.${name}) ? row.X.${name} : null.`,
+      cure: `Where it may be absent, ask first: has(row.X.${shown(name)}) ? row.X.${shown(name)} : null.`,
     };
   }
   const columns = Object.keys(row);
   const listed = columns.slice(0, COLUMNS_SHOWN_MAX).map(shown).join(', ');
   const more = columns.length > COLUMNS_SHOWN_MAX ? ` and ${columns.length - COLUMNS_SHOWN_MAX} more` : '';
   const near = suggest(name, columns);
-  const absent = `where it may be absent, ask first: has(row.${name}) ? row.${name} : null`;
+  const absent = `where it may be absent, ask first: has(row.${shown(name)}) ? row.${shown(name)} : null`;
   return {
     code: 'column.missing',
     message: `The column "${shown(name)}" does not exist; the row has ${columns.length === 0 ? 'none' : `${listed}${more}`}.`,

@@ -1,5 +1,5 @@
-import { MATCHES_METHOD } from './environment.ts';
 import type { ExpressionProblem } from './expression-problem.ts';
+import { BOUNDED } from './functions/text.ts';
 
 const WORDS: Record<string, string> = {
   string: 'text',
@@ -44,7 +44,7 @@ function describeOperator(left: string, operator: string, right: string): Expres
 function describeCall(receiver: string | undefined, name: string, args: string): ExpressionProblem {
   const given = args === '' ? 'nothing' : args.split(', ').map(wordOf).join(', ');
   const owner = receiver === undefined ? '' : ` of ${wordOf(receiver)}`;
-  const method = name === MATCHES_METHOD ? 'matches' : name;
+  const method = name.replace(BOUNDED, '');
   return { message: `${method}()${owner} cannot be called with ${given}.` };
 }
 

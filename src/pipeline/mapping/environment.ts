@@ -4,13 +4,12 @@ import { date } from './functions/date.ts';
 import { decimal } from './functions/decimal.ts';
 import { gtin } from './functions/gtin.ts';
 import { type LookupTables, lookup } from './functions/lookup.ts';
+import { BOUNDED, createSearch, requireDurationText } from './functions/text.ts';
 import { unit } from './functions/unit.ts';
 import type { LinearPattern } from './linear-pattern.ts';
 import { MappingError } from './mapping-error.ts';
-import { requireNumberText } from './values.ts';
-
-/** The method that `matches` is compiled to: CEL's own would run a backtracking engine. */
-export const MATCHES_METHOD = 'matches_linear';
+import type { Meter } from './meter.ts';
+import { requireNumberText, shown } from './values.ts';
 
 /** Bounds on one expression, far above what a mapping needs. */
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 8 };
@@ -22,11 +21,13 @@ const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEnt
 export function createEnvironment(resources: {
   tables: LookupTables;
   patterns: ReadonlyMap<string, LinearPattern>;
+  meter: Meter;
 }): Environment {
   const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS });
   environment.registerVariable('row', 'map');
   registerFunctions(environment, resources.tables);
-  registerMatches(environment, resources.patterns);
+  registerMatches(environment, resources.patterns, resources.meter);
+  registerSearch(environment, resources.meter);
   registerArithmetic(environment);
   registerText(environment);
   return environment;
@@ -50,16 +51,30 @@ function registerFunctions(environment: Environment, tables: LookupTables): void
   );
 }
 
-function registerMatches(environment: Environment, patterns: ReadonlyMap<string, LinearPattern>): void {
+/** CEL's own would run a backtracking engine. */
+function registerMatches(environment: Environment, patterns: ReadonlyMap<string, LinearPattern>, meter: Meter): void {
   environment.registerFunction(
-    `string.${MATCHES_METHOD}(string): bool`,
+    `string.${BOUNDED}matches(string): bool`,
     (text: string, pattern: string) => {
       const matches = patterns.get(pattern);
-      if (matches) return matches(text);
+      if (matches) return matches(text, meter.spend);
       throw new MappingError('matches.pattern', 'The pattern of matches() is a literal text.');
     },
     { async: false },
   );
+}
+
+function registerSearch(environment: Environment, meter: Meter): void {
+  const search = createSearch(meter);
+  const sync = { async: false };
+  environment.registerFunction(`string.${BOUNDED}contains(string): bool`, search.contains, sync);
+  environment.registerFunction(`string.${BOUNDED}indexOf(string): int`, search.indexOf, sync);
+  environment.registerFunction(`string.${BOUNDED}indexOf(string, int): int`, search.indexOfFrom, sync);
+  environment.registerFunction(`string.${BOUNDED}lastIndexOf(string): int`, search.lastIndexOf, sync);
+  environment.registerFunction(`string.${BOUNDED}lastIndexOf(string, int): int`, search.lastIndexOfFrom, sync);
+  environment.registerFunction(`string.${BOUNDED}split(string): list<string>`, search.split, sync);
+  environment.registerFunction(`string.${BOUNDED}split(string, int): list<string>`, search.splitInto, sync);
+  environment.registerFunction(`${BOUNDED}duration(string): string`, requireDurationText, sync);
 }
 
 /** CEL keeps `int` (every literal without a point) and `double` (every number of a JSON row) apart; people do not. */
@@ -94,7 +109,7 @@ function registerText(environment: Environment): void {
     environment.registerOperator(`string == ${number}`, (text: unknown, value: unknown) => {
       throw new MappingError(
         'expression.types',
-        `Text and a number are never equal: ${JSON.stringify(text)} and ${String(value)}.`,
+        `Text and a number are never equal: ${JSON.stringify(shown(String(text)))} and ${String(value)}.`,
         `Compare with text ("${String(value)}"), or make a number first: double(…).`,
       );
     });

@@ -2,11 +2,13 @@ import type { ASTNode, Environment } from '@marcbachmann/cel-js';
 import type { JsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { describeCompileError } from './describe-compile-error.ts';
-import { MATCHES_METHOD } from './environment.ts';
 import type { ExpressionProblem } from './expression-problem.ts';
 import { dateFormatProblem } from './functions/date.ts';
 import { isDecimalMark } from './functions/decimal.ts';
+import { BOUNDED, BOUNDED_METHODS } from './functions/text.ts';
 import { compileLinearPattern, type LinearPattern } from './linear-pattern.ts';
+import type { Meter } from './meter.ts';
+import { meterExpression } from './meter-expression.ts';
 import { shown } from './values.ts';
 
 /** A compiled expression. */
@@ -19,7 +21,7 @@ export interface Expression {
   calculates: boolean;
   /** The static type in CEL's words; `dyn` where only the row decides. */
   type: string;
-  /** @throws MappingError or an error of the CEL library; `describeFailure` turns either into an issue. */
+  /** @throws MappingError (`expression.costly` for a row that would take too long) or an error of the CEL library; `describeFailure` turns either into an issue. */
   evaluate(row: JsonObject): unknown;
 }
 
@@ -40,7 +42,7 @@ const BIND_DEPTH_MAX = 4;
 export function compileExpression(
   environment: Environment,
   source: string,
-  findings: Findings,
+  { findings, meter }: { findings: Findings; meter: Meter },
 ): Result<Expression, ExpressionProblem[]> {
   const text = source.trim();
   if (text.length > LENGTH_MAX) {
@@ -49,17 +51,18 @@ export function compileExpression(
   if (!text.isWellFormed()) return err([{ message: 'The expression has half a character in it (a lone surrogate).' }]);
   try {
     const parsed = environment.parse(text);
-    const survey = createSurvey(findings, () => environment.parse('dyn(null)').ast);
+    const survey = createSurvey(findings, (text) => environment.parse(text).ast);
     survey.visit(parsed.ast, 0, 0);
     if (survey.problems.length > 0) return err(survey.problems);
     const checked = parsed.check();
     if (!checked.valid) return err([describeCompileError(environment, checked.error)]);
+    meterExpression(parsed.ast, meter);
     return ok({
       text,
       columns: [...survey.columns],
       calculates: survey.calculates(),
       type: checked.type ?? 'dyn',
-      evaluate: (row) => parsed({ row: rowOf(row) }) as unknown,
+      evaluate: (row) => meter.run(() => parsed({ row: rowOf(row) })),
     });
   } catch (error) {
     return err([describeCompileError(environment, error)]);
@@ -73,10 +76,10 @@ function rowOf(row: JsonObject): unknown {
 
 /**
  * Walks the syntax tree before it is checked: collects columns and lookup files, checks literal arguments, compiles
- * patterns, and rewrites two things in place: `matches` becomes our linear one, and a literal `null` in a ternary becomes
- * `dyn(null)`, since CEL's branches must be of one type and `x == "" ? null : "A"` is what people mean.
+ * patterns, and rewrites two things in place: what could take too long becomes our own form of it, and a literal `null` in a
+ * ternary becomes `dyn(null)`, since CEL's branches must be of one type and `x == "" ? null : "A"` is what people mean.
  */
-function createSurvey(findings: Findings, makeNull: () => ASTNode) {
+function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
   const columns = new Set<string>();
   const problems: ExpressionProblem[] = [];
   let calculates = false;
@@ -94,6 +97,11 @@ function createSurvey(findings: Findings, makeNull: () => ASTNode) {
     }
     if (name === 'decimal' && args.length === 2 && !isDecimalMark(literal[1])) {
       report(node, 'The second argument of decimal() is the decimal mark: "," or ".".');
+    }
+    if (name === 'duration' && args.length === 1) {
+      const guarded = parse(`${BOUNDED}duration("")`);
+      if (guarded.op === 'call') guarded.args[1].splice(0, 1, ...args);
+      args.splice(0, 1, guarded);
     }
     if (name === 'date' && args.length === 2) {
       const problem = dateFormatProblem(literal[1]);
@@ -126,10 +134,9 @@ function createSurvey(findings: Findings, makeNull: () => ASTNode) {
     if (node.op === 'call') checkCall(node.args[0], node.args[1], node);
     if (node.op === 'rcall') {
       const [name, , args] = node.args;
-      if (name === 'matches') {
-        checkPattern(args[0], node);
-        node.args[0] = MATCHES_METHOD;
-      }
+      if (name === 'matches') checkPattern(args[0], node);
+      if (name === 'json') report(node, 'json() cannot be used in an expression.', USE_MODULE);
+      if (BOUNDED_METHODS.has(name)) node.args[0] = `${BOUNDED}${name}`;
       if (LOOPS.has(name) && args.length >= 2) loopDepth += 1;
       if (name === 'bind') bindDepth += 1;
       if (loopDepth > LOOP_DEPTH_MAX) report(node, `Loops are nested more than ${LOOP_DEPTH_MAX} deep.`, USE_MODULE);
@@ -138,7 +145,7 @@ function createSurvey(findings: Findings, makeNull: () => ASTNode) {
     if (node.op === '?:') {
       for (const branch of [1, 2] as const) {
         const { op, args } = node.args[branch];
-        if (op === 'value' && args === null) node.args[branch] = makeNull();
+        if (op === 'value' && args === null) node.args[branch] = parse('dyn(null)');
       }
     }
     for (const child of childrenOf(node)) visit(child, loopDepth, bindDepth);

@@ -10,8 +10,11 @@ import { err, ok, type Result } from '../../lib/result.ts';
  * Understood: literals, `.`, classes and escapes as JavaScript has them under the `u` flag, groups, `|`, `* + ? {n,m}`
  * (lazy forms too, which make no difference here), `^` and `$` for the ends of the text. Not understood, as in RE2: back
  * references and look-around; nor `\b`.
+ *
+ * @param spend is told of the steps before they are taken, and may throw: each character may take as many as the pattern has
+ * states
  */
-export type LinearPattern = (text: string) => boolean;
+export type LinearPattern = (text: string, spend: (steps: number) => void) => boolean;
 
 const PATTERN_LENGTH_MAX = 500;
 const REPEAT_MAX = 200;
@@ -41,7 +44,7 @@ export function compileLinearPattern(pattern: string): Result<LinearPattern, str
   try {
     const states: State[] = [{ kind: 'match' }];
     const start = build(new Reader(pattern).read(), 0, states);
-    return ok((text) => run(states, start, text));
+    return ok((text, spend) => run(states, start, { text, spend }));
   } catch (error) {
     if (error instanceof PatternError) return err(error.message);
     return err(`The pattern cannot be read: ${messageOf(error)}.`);
@@ -189,11 +192,19 @@ function add(state: State, states: State[]): number {
   return states.push(state) - 1;
 }
 
-function run(states: readonly State[], start: number, text: string): boolean {
+/** What one state takes for one character, in the steps of the meter: two sets of numbers are looked at and changed. */
+const STATE_STEPS = 32;
+
+function run(
+  states: readonly State[],
+  start: number,
+  { text, spend }: { text: string; spend: (steps: number) => void },
+): boolean {
   let current = new Set<number>();
   let at = 0;
   for (const codePoint of text) {
     if (follow(start, current, states, at, text.length)) return true;
+    spend((current.size + 1) * STATE_STEPS);
     const next = new Set<number>();
     at += codePoint.length;
     for (const index of current) {

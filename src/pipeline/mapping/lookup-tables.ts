@@ -1,10 +1,10 @@
 import { extname, resolve } from 'node:path';
 import { parse } from 'csv-parse/sync';
+import { readBoundedFile } from '../../lib/bounded-file.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
-import { readBounded } from './read-bounded.ts';
 import { numberText, shown } from './values.ts';
 
 /** A lookup file as it was read. */
@@ -24,8 +24,12 @@ const ENTRIES_MAX = 500_000;
  * @param file the name as the mapping writes it, relative to `baseDir`
  */
 export async function loadLookupTable(file: string, baseDir: string): Promise<Result<LookupTable, string>> {
-  const read = await readBounded(resolve(baseDir, file), FILE_BYTES_MAX);
-  if (!read.ok) return err(`The lookup file "${file}" ${read.error}`);
+  const path = resolve(baseDir, file);
+  const read = await readBoundedFile(path, FILE_BYTES_MAX);
+  if (!read.ok) {
+    const { kind, reason } = read.error;
+    return err(`The lookup file "${file}" ${reason}${kind === 'missing' ? ` (${path})` : ''}.`);
+  }
   const extension = extname(file).toLowerCase();
   if (extension !== '.csv' && extension !== '.json') {
     return err(`The lookup file "${file}" has to be a .csv or a .json file.`);

@@ -1,9 +1,9 @@
 import { dirname, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readBoundedFile } from '../../lib/bounded-file.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
-import { readBounded } from './read-bounded.ts';
 
 /** What decides how a mapping module behaves: its text and that of the files it imports by relative path. */
 export interface ModuleSource {
@@ -29,11 +29,12 @@ export async function readModuleSource(path: string): Promise<Result<ModuleSourc
   for (let file = open.pop(); file !== undefined; file = open.pop()) {
     if (hashes.has(file) || file.startsWith(OWN_SOURCE)) continue;
     if (hashes.size >= FILES_MAX) return err(`The module ${path} imports more than ${FILES_MAX} files.`);
-    const text = await readBounded(file, FILE_BYTES_MAX);
+    const text = await readBoundedFile(file, FILE_BYTES_MAX);
     if (!text.ok) {
-      // A type-only import may name a file that is not there; if it is needed, loading the module will say so.
-      if (file !== path) continue;
-      return err(`The module ${path} ${text.error}`);
+      // A type-only import may name a file that is not there; if it is needed, loading the module will say so. What is
+      // there and cannot be read within bounds must not be loaded either.
+      if (file !== path && text.error.kind === 'missing') continue;
+      return err(`The module ${file} ${text.error.reason}.`);
     }
     hashes.set(file, sha256Hex(text.value));
     for (const match of text.value.matchAll(IMPORT))

@@ -4,6 +4,8 @@ import { MappingError } from './mapping-error.ts';
 
 const DEPTH_MAX = 32;
 const SHOWN_LENGTH_MAX = 200;
+/** Far above what a code, a number, a date or a key of a lookup file has. */
+const ARGUMENT_LENGTH_MAX = 10_000;
 
 /**
  * The one rule by which numbers become text, for keys, refs, text fields and `+`: integers as plain digits, fractions as
@@ -31,12 +33,19 @@ export function requireNumberText(value: number | bigint): string {
 /**
  * The trimmed text of a function's argument, or null where there is none (null, empty or blank text).
  *
- * @throws MappingError for what is neither text nor a number
+ * @throws MappingError for what is neither text nor a number, and for text of absurd length
  */
 export function argumentText(name: string, value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string') {
     const text = value.trim();
+    if (text.length > ARGUMENT_LENGTH_MAX) {
+      throw new MappingError(
+        `${name}.long`,
+        `${name}() takes text of at most ${ARGUMENT_LENGTH_MAX} characters, and this has ${text.length}.`,
+        'Correct the value in the source, or give the function a part of it.',
+      );
+    }
     return text === '' ? null : text;
   }
   if (typeof value === 'number' || typeof value === 'bigint') return requireNumberText(value);

@@ -1,0 +1,91 @@
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { ELEMENT_STEPS, type Meter, OPERATION_STEPS } from './meter.ts';
+
+/**
+ * The parts of a node that the library keeps out of its types: what evaluates it, and what a macro such as `map` or
+ * `cel.bind` was expanded to. Its version is pinned, and `mapping-costs.test.ts` tells when they change.
+ */
+interface Inside {
+  op: string;
+  args: unknown;
+  meta: { evaluate: Evaluate; alternate?: Inside; macro?: object };
+  setMeta(name: 'evaluate', value: Evaluate): void;
+}
+type Evaluate = (this: unknown, evaluator: unknown, node: unknown, context: unknown) => unknown;
+
+/** How much of a value an operation may walk through. */
+type Reach = 'text' | 'members' | 'everything';
+
+const COMPARISONS = new Set(['==', '!=', 'in']);
+/** Reading a clock in a time zone makes a formatter each time, which takes some 50 µs. */
+const ZONED_CLOCK_STEPS = 50_000;
+
+/**
+ * Makes every part of a checked expression count its steps and the length of its value. The work of the library's functions
+ * and operators is then proportional to what was counted; those for which it would not be are replaced in the
+ * environment by functions that count by themselves.
+ */
+export function meterExpression(root: ASTNode, meter: Meter): void {
+  const seen = new Set<unknown>();
+
+  function visitAll(part: unknown, reach: Reach): void {
+    if (Array.isArray(part)) for (const entry of part) visitAll(entry, reach);
+    else if (isNode(part, root)) visit(part, reach);
+    else if (isPlain(part)) for (const member of Object.values(part)) visitAll(member, reach);
+  }
+
+  function visit(node: Inside, reach: Reach): void {
+    if (seen.has(node)) return;
+    seen.add(node);
+    const { alternate, macro, evaluate } = node.meta;
+    if (alternate !== undefined) {
+      visit(alternate, reach);
+      return;
+    }
+    if (macro !== undefined) {
+      for (const member of Object.values(macro)) visitAll(member, reach);
+      return;
+    }
+    visitAll(node.args, reachInto(node));
+    if (node.op === 'value') return;
+    const steps = stepsOf(node);
+    node.setMeta('evaluate', function metered(evaluator, at, context) {
+      meter.spend(steps);
+      const value = evaluate.call(this, evaluator, at, context);
+      count(value, reach);
+      return value;
+    });
+  }
+
+  function count(value: unknown, reach: Reach): void {
+    if (typeof value === 'string') meter.spend(value.length);
+    else if (Array.isArray(value)) meter.spend(value.length * ELEMENT_STEPS);
+    else if (ArrayBuffer.isView(value)) meter.spend(value.byteLength);
+    else if (reach === 'members' && typeof value === 'object' && value !== null) {
+      meter.spend((value instanceof Map ? value.size : Object.keys(value).length) * ELEMENT_STEPS);
+    }
+    if (reach === 'everything') meter.weigh(value);
+  }
+
+  if (!isNode(root, root)) throw new Error('The CEL library does not let its expressions be metered.');
+  visit(root, 'text');
+}
+
+function reachInto({ op, args }: Inside): Reach {
+  if (COMPARISONS.has(op)) return 'everything';
+  if (op === 'rcall' && Array.isArray(args) && args[0] === 'join') return 'everything';
+  return op === 'call' || op === 'rcall' || op === 'comprehension' ? 'members' : 'text';
+}
+
+function stepsOf({ op, args }: Inside): number {
+  const isZonedClock = op === 'rcall' && Array.isArray(args) && /^get[A-Z]/.test(String(args[0])) && args[2].length > 0;
+  return isZonedClock ? ZONED_CLOCK_STEPS : OPERATION_STEPS;
+}
+
+function isNode(part: unknown, root: object): part is Inside {
+  return typeof part === 'object' && part !== null && part.constructor === root.constructor && 'meta' in part;
+}
+
+function isPlain(part: unknown): part is object {
+  return typeof part === 'object' && part !== null && Object.getPrototypeOf(part) === Object.prototype;
+}

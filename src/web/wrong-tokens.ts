@@ -1,0 +1,48 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { Stranger } from './access.ts';
+
+/** What is done about wrong tokens beyond refusing them. */
+export interface WrongTokens {
+  /** Resolves when the refusal may be given. */
+  note(address: string, stranger: Stranger): Promise<void>;
+}
+
+/** How long a refusal is kept back once its address has had too many. */
+const HELD_MS = 500;
+/** Refusals that are kept back at once (I9). Further ones are given at once, since they would only hold connections. */
+const HELD_MAX = 32;
+const WARNED_EVERY_MS = 60_000;
+
+/**
+ * Slows down those who go on guessing, all of them together, and says in the log that somebody does. The right token never
+ * waits here.
+ */
+export function createWrongTokens({ clock, log }: { clock: Clock; log: Logger }): WrongTokens {
+  let held = 0;
+  let warnedAt = Number.NEGATIVE_INFINITY;
+
+  function warn(address: string): void {
+    const now = clock.ticks();
+    if (now - warnedAt < WARNED_EVERY_MS) return;
+    warnedAt = now;
+    log.warn(
+      { address },
+      `Many wrong tokens for the dashboard come from ${address}: somebody is guessing, or a script has an old token.`,
+    );
+  }
+
+  return {
+    async note(address, { retryAfterMs }) {
+      if (retryAfterMs === 0) return;
+      warn(address);
+      if (held >= HELD_MAX) return;
+      held += 1;
+      try {
+        await clock.sleep(HELD_MS);
+      } finally {
+        held -= 1;
+      }
+    },
+  };
+}
