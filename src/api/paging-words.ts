@@ -39,7 +39,14 @@ const HOLDERS = ['data', 'links', '_links', 'meta', 'pagination', 'paging', 'pag
 const LINKS = new Set(['next', 'nextlink', 'nexturl', 'nextpageurl', 'nextpagelink', 'nexthref', 'odatanextlink']);
 const NEXT_PAGES = new Set(['nextpage', 'nextpagenumber']);
 const COUNTS = new Set([
-  ...['count', 'total', 'totalcount', 'totalitems', 'totalelements', 'totalresults', 'totalrecords', 'totalhits'],
+  'count',
+  'total',
+  'totalcount',
+  'totalitems',
+  'totalelements',
+  'totalresults',
+  'totalrecords',
+  'totalhits',
   'odatacount',
 ]);
 const PAGES = new Set(['totalpages', 'numpages', 'pagecount', 'pages', 'lastpage']);
