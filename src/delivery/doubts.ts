@@ -93,17 +93,17 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     const fields = profile.naturalKeys[kind];
     const sightings = createSightings(kind, { fields, keys: doubts.flatMap(({ sentKey }) => sentKey ?? []) });
     const unproven = (await ledger.unprovenKinds()).includes(kind);
-    let unknown = Promise.resolve(!unproven);
+    let holdsOthers = !unproven;
     const watch = await absence.watch(kind, doubts);
     const showsThePast = absence.showsThePast();
     const begunAt = clock.ticks();
     pause.begin(kind);
     const listing = await target.list(
       kind,
-      (items) => {
+      async (items) => {
         for (const item of items) watch.see(item);
         const others = items.flatMap((item) => (sightings.see(item) ? [] : (item.naturalKey ?? [])));
-        if (unproven) unknown = unknown.then((found) => found || holdsUnknown(kind, others));
+        holdsOthers ||= await holdsUnknown(kind, others);
       },
       { signal: abort },
     );
@@ -111,7 +111,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     const moved = !listing.complete && listing.moved === true;
     pause.end(kind, { complete: listing.complete, moved, restMs: readings.waitMs(kind) });
     if (outcome.kind === 'denied') return;
-    if (listing.complete && showsThePast && !(await unknown) && !sightings.hidesKeys()) await ledger.endProof(kind);
+    if (listing.complete && showsThePast && !holdsOthers && !sightings.hidesKeys()) await ledger.endProof(kind);
     await Promise.all(
       doubts.map((delivery) => {
         const sighting = delivery.sentKey === null ? NOT_SOUGHT : sightings.of(delivery.sentKey);
