@@ -1,4 +1,4 @@
-import { type Listing, REQUESTS_MAX } from '../domain/ports/target.ts';
+import { type Listing, type ListOptions, type OnPage, REQUESTS_MAX } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -10,6 +10,8 @@ import { type Credentials, createCredentials, type KeySource } from './credentia
 import type { Endpoint } from './endpoints.ts';
 import type { ListShape } from './list-page.ts';
 import { readListing } from './listing.ts';
+import { createListingPath } from './listing-path.ts';
+import { type KnownPaging, NOTHING_KNOWN } from './paging-ways.ts';
 import type { Patience } from './patience.ts';
 import { createTransport, type Exchange, type Transport } from './transport.ts';
 
@@ -48,18 +50,17 @@ export interface Session extends Transport {
   publishKey: Credentials | null;
   /** Of the answer to anything but a listing, this many bytes are read. */
   answerBytesMax: number;
-  /** Query of a listing's first page, without a question mark; may be empty. */
-  listQuery: string;
   patience(signal: AbortSignal | undefined): Patience;
   /** Sends one request that leaves nothing behind. The path is with the base URL's prefix. */
   ask(key: Credentials, request: Question): Promise<Exchange>;
   /** Reads a listing to its end. */
-  list<Entry>(request: {
-    endpoint: Endpoint;
-    shape: ListShape<Entry>;
-    onPage: (entries: Entry[]) => void;
-    signal: AbortSignal | undefined;
-  }): Promise<Listing>;
+  list<Entry>(request: ListRequest<Entry>): Promise<Listing>;
+}
+
+interface ListRequest<Entry> extends ListOptions {
+  endpoint: Endpoint;
+  shape: ListShape<Entry>;
+  onPage: OnPage<Entry>;
 }
 
 export interface Question {
@@ -91,7 +92,8 @@ export function createSession(options: ApiOptions): Session {
     ? createCredentials({ source: options.publishKey, name: 'target.publishKey', userAgent, secrets, log })
     : null;
 
-  const { pageSize, sizeParameter, pageParameter } = profile.list;
+  const { pageSize, sizeParameter } = profile.list;
+  const knownPaging = new Map<string, KnownPaging>();
   const listQuery = pageSize === null ? '' : new URLSearchParams({ [sizeParameter]: String(pageSize) }).toString();
   const patience = (signal: AbortSignal | undefined): Patience => ({
     clock,
@@ -116,21 +118,23 @@ export function createSession(options: ApiOptions): Session {
     key,
     publishKey,
     answerBytesMax: Math.min(profile.answerBytesMax, WRITE_ANSWER_BYTES_MAX),
-    listQuery,
     patience,
     ask,
-    list({ endpoint, shape, onPage, signal }) {
+    list({ endpoint, shape, onPage, signal, from }) {
+      const known = knownPaging.get(endpoint.path) ?? structuredClone(NOTHING_KNOWN);
+      knownPaging.set(endpoint.path, known);
       const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
       return readListing({
         ...patience(signal),
-        read: (path) => ask(key, { ...request, path }),
+        read: (at) => ask(key, { ...request, path: at }),
         judge,
         shape,
-        baseUrl,
-        endpointPath: endpoint.path,
-        query: listQuery,
-        pageParameter,
+        places: profile.list,
+        list: profile.list,
+        path: createListingPath({ baseUrl, endpointPath: endpoint.path, query: listQuery }),
+        known,
         onPage,
+        from,
       });
     },
   };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { z } from 'zod';
 import { type Breaker, createBreaker } from '../../src/delivery/breaker.ts';
+import { createCreatePause } from '../../src/delivery/create-pause.ts';
 import { createDeliverer } from '../../src/delivery/deliverer.ts';
 import { createDoubts } from '../../src/delivery/doubts.ts';
 import { createEngine, type Engine } from '../../src/delivery/engine.ts';
@@ -106,8 +107,11 @@ export async function createVirtualWorld(options: {
     async list(_kind, onPage) {
       const failure = await request('list', null);
       if (failure) return { complete: false, outcome: failure.outcome };
-      onPage([...ids].map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: { sku: naturalKey } })));
-      return { complete: true };
+      await onPage(
+        [...ids].map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: { sku: naturalKey } })),
+        '',
+      );
+      return { complete: true, count: null };
     },
     async ping() {
       const failure = await request('ping', null);
@@ -139,16 +143,17 @@ export async function createVirtualWorld(options: {
     clock: time,
   });
   const queues = createPlainQueues();
-  const held = () => heldBy([], profile);
+  const pause = createCreatePause(time);
+  const held = () => heldBy([], profile, pause.operations());
   const retries = createRetryBudget();
-  const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock: time, random, emit };
+  const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock: time, random, emit };
   const feeder = createFeeder({ ledger, queues, held });
   const engine = createEngine({
     ledger,
     queues,
     feeder,
     deliverer: createDeliverer(delivering),
-    doubts: createDoubts({ ...delivering, reader: { publications: async () => ({ complete: true }) } }),
+    doubts: createDoubts({ ...delivering, reader: { publications: async () => ({ complete: true, count: null }) } }),
     gate,
     held,
     failedJobs: null,
