@@ -1,6 +1,7 @@
 import { messageOf } from '../lib/errors.ts';
 import { openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
+import { assertNotGone } from './recognise.ts';
 import { SOUND_CHECKS } from './sound-checks.ts';
 
 /** What a check of the ledger found. */
@@ -28,11 +29,14 @@ const INTEGRITY_MAX = 100;
 /**
  * Checks a ledger or a backup as it is at one moment, beside whoever writes it. Null where there is none.
  *
- * @throws Fault `ledger.unreadable` or `ledger.newer`
+ * @throws Fault `ledger.restored` where there was one, `ledger.unreadable` or `ledger.newer`
  */
 export function verifyLedger(file: string, onCheck: (name: string) => void): Verification | null {
   const db = openDatabaseReadOnly(file);
-  if (!db) return null;
+  if (!db) {
+    assertNotGone(file);
+    return null;
+  }
   try {
     db.exec('BEGIN');
     return verify(db, onCheck);

@@ -269,6 +269,8 @@ describe('a ledger that was put back', () => {
     expect(() => assertNotGone(beside('linked/link.db'))).toThrow(missed);
     rmSync(fixture.file);
     expect(() => assertNotGone(beside('linked/link.db'))).toThrow(missed);
+    expect(() => backup(beside('backup.db'))).toThrow(missed);
+    expect(() => verifyLedger(beside('linked/link.db'), quiet)).toThrow(missed);
   });
 
   it('has the former one kept, and outgrows it, when it is restored', async () => {
