@@ -25,7 +25,7 @@ export interface QueueFinding {
   kind: RuntimeConfig['queue']['kind'];
   /** A line on what is there; null where it cannot be reached. */
   found: string | null;
-  /** Settings with which it works and loses jobs. */
+  /** Settings of the queue with which jobs can be lost. */
   warnings: string[];
   problem: Fault | null;
 }

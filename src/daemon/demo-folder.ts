@@ -25,7 +25,7 @@ export interface DemoFolder {
 const MARKER = '.dpp-sync-demo';
 const MARKER_TEXT = 'A folder of `dpp-sync demo`. Its data/ is made anew by every demo; everything else is yours.\n';
 
-/** What the system says of a folder that may not or cannot be written. */
+/** The system's error codes for a folder that may not or cannot be written. */
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);
 
 /**

@@ -29,7 +29,7 @@ const CORRECTION_MS = 600_000;
 /**
  * A time that passed while this process was busy, while the machine slept or because the clock was set forward is rung late
  * rather than left out, once for however many times were missed. Times that come again because the clock was set back are
- * rung again: those before may have been of a wrong day. Of times that passed while no daemon ran `missed` tells.
+ * rung again: those before may have been of a wrong day. `missed` reports times that passed while no daemon ran.
  *
  * @param ring called at each due time; while one ring of a source is being answered, further ones are left out
  */

@@ -95,7 +95,7 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
   };
 }
 
-/** What a Redis says of itself to someone who only looks. */
+/** A Redis that was connected to and left as it was. */
 export interface RedisProbe {
   /** Its URL without credentials and parameters. */
   place: string;
@@ -112,7 +112,7 @@ export interface RedisProbe {
 export async function probeRedis(url: string): Promise<RedisProbe> {
   const place = placeOf(url);
   const client = new Redis(url, CONNECTION);
-  // `untilReady` hears the errors of the connection, and the commands hear their own.
+  // Connection errors reach `untilReady`, and a command rejects with its own error: nobody else needs this event.
   client.on('error', () => undefined);
   try {
     await untilReady(client);
