@@ -1,6 +1,7 @@
 import type { Operation, Reason } from '../domain/delivery.ts';
 import type { Issue } from '../domain/issue.ts';
 import type { ItemKind, RefRole, SubjectKind } from '../domain/item.ts';
+import type { PassportRules } from '../domain/passport.ts';
 import type {
   ItemState,
   ItemSummary,
@@ -14,6 +15,7 @@ import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
 import { isOpen } from './delivery-states.ts';
+import { IS_MISSING } from './missing-items.ts';
 
 interface SummaryRow {
   id: number;
@@ -43,12 +45,14 @@ const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, json_extract(
 const FROM = `FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')}`;
 
 /** Lists and single items. */
-export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'> {
+export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerViews, 'items' | 'item'> {
+  const withdrawing = JSON.stringify(rules.withdrawMissingOf);
   const sql = {
     items: db.prepare<
       [
         {
           state: string | null;
+          withdrawing: string;
           kind: string | null;
           source: string | null;
           search: string | null;
@@ -60,7 +64,7 @@ export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'>
     >(
       `SELECT ${SUMMARY} ${FROM}
        WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
-         AND (@state IS NULL OR (@state = 'missing' AND i.missing_since IS NOT NULL) OR coalesce(d.state, 'delivered') = @state)
+         AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING}) OR coalesce(d.state, 'delivered') = @state)
          AND (@search IS NULL OR instr(lower(i.key), @search) OR instr(lower(coalesce(i.natural_key, '')), @search)
               OR instr(lower(coalesce(json_extract(i.desired, '$.name'), '')), @search))
        ORDER BY i.id LIMIT @limit`,
@@ -116,6 +120,7 @@ export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'>
     items({ state, kind, source, search, afterId, limit }) {
       const rows = sql.items.all({
         state: state ?? null,
+        withdrawing,
         kind: kind ?? null,
         source: source ?? null,
         search: search?.toLowerCase() ?? null,

@@ -15,6 +15,7 @@ import { createDue } from './due.ts';
 import { createFollowClock } from './follow-clock.ts';
 import { createFollowProfile } from './follow-profile.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { createGuardedReads } from './guarded-reads.ts';
 import { assertNotGone, assertNotRestored, createHighWater, type HighWater } from './high-water.ts';
 import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
@@ -139,7 +140,8 @@ function compose(
   const context = { db, clock, profile, passportRules, epoch, target };
   const restored = createRestored(context);
   const items = createItems(context, restored);
-  const intake = createIntake(context, restored);
+  const guardedReads = createGuardedReads(context);
+  const intake = createIntake(context, { restored, guardedReads });
   const staging = createStaging(context, items);
   const imports = createImports(context, options.encodeImport);
   const due = createDue(context);
@@ -184,6 +186,7 @@ function compose(
     },
     endStream: (end) => commit.run(() => intake.endStream(end)),
     endRun: (end) => commit.run(() => intake.endRun(end)),
+    accept: ({ sources }) => commit.run(() => ({ sources, reads: guardedReads.accept(sources) })),
     pendingRecords: async (request) => reading(() => intake.pendingRecords(request)),
     stage: (records) => commit.run(() => staging.stage(records)),
     dueDeliveries: (request) => timely(() => due.list(request)),

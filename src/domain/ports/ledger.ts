@@ -8,6 +8,7 @@ import type { Claim } from './claim.ts';
 import type { DoubtfulDelivery, NamedDoubt } from './doubt.ts';
 import type { Denials, DueDelivery, Held, LeftAway } from './due.ts';
 import type {
+  Accepted,
   MappedRecord,
   PageToStage,
   PendingRecord,
@@ -36,6 +37,11 @@ export interface Ledger {
   /** Marks what a complete read did not see as missing, unless the guard takes the read for broken. */
   endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;
   endRun(end: { runId: number; result: RunResult; error?: string }): Promise<void>;
+  /**
+   * Accepts on a person's word what is held of these sources. Of a guarded read its figures are accepted: the next read that
+   * misses no more records and has no fewer rows counts as whole.
+   */
+  accept(request: { sources: readonly string[] }): Promise<Accepted>;
 
   /** Records that wait to be mapped, oldest first, after `afterId`. */
   pendingRecords(request: { source: string; afterId: number; limit: number }): Promise<PendingRecord[]>;
