@@ -1,6 +1,8 @@
 import type { ItemKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
+import type { MissingSelection } from '../domain/ports/doubt.ts';
 import type { LedgerViews, MissingCounts } from '../domain/ports/ledger-views.ts';
+import type { LedgerContext } from './context.ts';
 import type { Sqlite } from './database.ts';
 
 /**
@@ -16,6 +18,23 @@ export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
     AND (i.source IN (SELECT value FROM json_each(@withdrawing))
       OR EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key
         AND q.desired ->> 'status' = 'unpublished'))))`;
+
+/** Notes that a person has accepted what is missing, or only counts it. For use inside a transaction. */
+export function createAcceptMissing({
+  db,
+  passportRules,
+}: Pick<LedgerContext, 'db' | 'passportRules'>): (request: MissingSelection & { dryRun?: boolean }) => number {
+  const withdrawing = JSON.stringify(passportRules.withdrawMissingOf);
+  const selected = `${IS_MISSING} AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
+    AND (@name IS NULL OR i.key = @name OR i.natural_key = @name)`;
+  type Parameters = MissingSelection & { withdrawing: string };
+  const count = db.prepare<[Parameters], number>(`SELECT count(*) FROM items i WHERE ${selected}`).pluck();
+  const accept = db.prepare<[Parameters]>(`UPDATE items AS i SET missing_accepted = i.missing_since WHERE ${selected}`);
+  return ({ dryRun = false, name, kind, source }) => {
+    const parameters = { name, kind, source, withdrawing };
+    return dryRun ? (count.get(parameters) ?? 0) : accept.run(parameters).changes;
+  };
+}
 
 /** Counts what is missing, by kind. */
 export function createMissingCounts(db: Sqlite, rules: PassportRules): LedgerViews['missingCounts'] {

@@ -24,7 +24,8 @@ import { ledgerFaultOf } from './ledger-fault.ts';
 import { acquireLock, type LedgerHolder, type LedgerLock } from './lock.ts';
 import { createLogSync, type LogSync } from './log-sync.ts';
 import { createMeta, type Meta } from './meta.ts';
-import { createNamedDoubts } from './named-doubts.ts';
+import { createAcceptMissing } from './missing-items.ts';
+import { createNamedDeliveries } from './named-deliveries.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
 import { createPutAside } from './put-aside.ts';
@@ -153,7 +154,8 @@ function compose(
   const followProfile = createFollowProfile(context, items);
   const replay = createReplay(context, { items, imports, restored }, staging);
   const recheck = createRecheck(context, { items, passports });
-  const named = createNamedDoubts(context);
+  const named = createNamedDeliveries(context);
+  const acceptMissing = createAcceptMissing(context);
   const prune = createPrune(context);
   const commit = createGroupCommit(db, { highWater, log, lost: () => lock.lost() });
   const followClock = createFollowClock({ db, clock, commit });
@@ -201,7 +203,10 @@ function compose(
     putAside: (request) => commit.run(() => putAside(request)),
     settleImport: (settlement) => commit.run(() => settles.settleImport(settlement)),
     doubtfulDeliveries: (request) => timely(() => doubtful.list(request)),
-    doubtsOf: async (name) => reading(() => named.doubtsOf(name)),
+    deliveriesNamed: async (name) => reading(() => named.named(name)),
+    countSelected: async (selection) => reading(() => named.count(selection)),
+    selectedDeliveries: async (request) => reading(() => named.selected(request)),
+    acceptMissing: (request) => commit.run(() => acceptMissing(request)),
     boundTo: async (kind, remoteId) => reading(() => named.boundTo(kind, remoteId)),
     replayCandidates: async (request) => reading(() => replay.candidates(request)),
     replay: (request) => commit.run(() => replay.replay(request)),

@@ -16,7 +16,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { findCycles } from './bom-cycles.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
-import { isOpen, isStuck } from './delivery-states.ts';
+import { isOpen, isStuck, itemState } from './delivery-states.ts';
 import { OPEN_GUARDED_READS } from './guarded-reads.ts';
 import { createItemCounts } from './item-counts.ts';
 import { createItemViews } from './item-views.ts';
@@ -89,7 +89,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     // What waits is little beside all the refs, so it comes first.
     waitingFor: db.prepare<[Listed & { limit: number }], WaitingGroup>(
       `SELECT refs.kind, refs.key,
-         CASE WHEN i.id IS NULL THEN NULL ELSE coalesce(o.state, 'delivered') END AS state, count(*) AS count
+         CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i', 'o')} END AS state, count(*) AS count
        FROM deliveries d CROSS JOIN refs ON refs.item_id = d.item_id
        LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
        LEFT JOIN deliveries o ON o.item_id = i.id AND ${isOpen('o')}

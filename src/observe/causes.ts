@@ -35,7 +35,7 @@ export interface Cause {
 }
 
 /** States of items that need nobody. */
-const WELL: readonly ItemState[] = ['delivered'];
+const WELL: readonly ItemState[] = ['delivered', 'superseded'];
 
 export function causesOf({ items, passports, quarantined, guarded, failedRuns }: LedgerStanding): Cause[] {
   const byState = new Map<ItemState, number>();

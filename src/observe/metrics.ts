@@ -35,6 +35,7 @@ export interface Metrics {
 }
 
 const ITEM_STATES: readonly ItemState[] = [
+  'superseded',
   'waiting',
   'due',
   'sending',

@@ -37,6 +37,7 @@ export interface StatusView {
 const KINDS: Record<ItemKind, string> = { product: 'Products', material: 'Materials', bom_item: 'BOM items' };
 const STATES: readonly { state: ItemState; name: string }[] = [
   { state: 'delivered', name: 'delivered' },
+  { state: 'superseded', name: 'superseded' },
   { state: 'due', name: 'due' },
   { state: 'sending', name: 'sending' },
   { state: 'waiting', name: 'waiting' },

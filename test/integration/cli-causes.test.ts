@@ -104,7 +104,9 @@ describe('what is missing from its source', () => {
     expect(accepted.json()).toMatchObject({ ok: true, kind: 'product', key: '2', operation: null, state: 'delivered' });
     expect((await look('status', '--json')).json()).toMatchObject({ ok: true, missing: {} });
     expect((await look('items', '--state', 'missing', '--json')).stdout).toBe('');
-    expect((await look('show', 'product', '2')).stdout).toContain('missing from its source, which a person has accepted');
+    expect((await look('show', 'product', '2')).stdout).toContain(
+      'missing from its source, which a person has accepted',
+    );
 
     world.write('products.csv', GOOD_FILES['products.csv']);
     await run('sync');

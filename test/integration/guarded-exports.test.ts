@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cli } from '../support/cli.ts';
-import { runHere } from '../support/cli-here.ts';
 import { SMALL_SOURCES } from '../support/cli-export.ts';
+import { runHere } from '../support/cli-here.ts';
 import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { createWorld, type World } from '../support/world.ts';
 

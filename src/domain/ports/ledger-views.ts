@@ -8,8 +8,11 @@ import type { PassportDesire, PassportStatus } from '../passport.ts';
 import type { Place } from '../record.ts';
 import type { RunResult, RunTrigger } from './intake.ts';
 
-/** The state of an item: that of its open delivery, or `delivered`. */
-export type ItemState = Exclude<DeliveryState, 'superseded'>;
+/**
+ * The state of an item: that of its open delivery; `superseded` where a person has ended its last write although the platform
+ * does not have it; or `delivered`.
+ */
+export type ItemState = DeliveryState;
 
 export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
 
@@ -121,6 +124,8 @@ export interface TimelineEntry {
 }
 
 export interface ItemView extends ItemSummary {
+  /** True where a person has accepted that the source no longer has it. */
+  missingAccepted: boolean;
   desired: JsonObject;
   baseline: JsonObject | null;
   refs: RefStanding[];

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery.ts';
 import type { PassportAnswer } from '../passport.ts';
 import type { Claim } from './claim.ts';
-import type { DoubtfulDelivery, NamedDoubt } from './doubt.ts';
+import type { DoubtfulDelivery, MissingSelection, NamedDelivery, NamedSelection } from './doubt.ts';
 import type { Denials, DueDelivery, Held, LeftAway } from './due.ts';
 import type {
   Accepted,
@@ -81,8 +81,16 @@ export interface Ledger {
   putAside(request: { deliveryId: number; reason: Reason }): Promise<void>;
   /** Doubts whose next look is due, but for those that are held. */
   doubtfulDeliveries(request: { limit: number; held?: Held }): Promise<DoubtfulDelivery[]>;
-  /** Doubts of the items with this key, or with this natural key where none has the key. */
-  doubtsOf(name: string): Promise<NamedDoubt[]>;
+  /** What a person may settle of the items with this key, or with this natural key where none has the key. */
+  deliveriesNamed(name: string): Promise<NamedDelivery[]>;
+  /** How many deliveries a selection holds, and those after an id. */
+  countSelected(selection: NamedSelection): Promise<number>;
+  selectedDeliveries(request: NamedSelection & { afterId: number; limit: number }): Promise<NamedDelivery[]>;
+  /**
+   * Accepts on a person's word that items are gone from their sources: those with this key or natural key, or all of a kind
+   * and a source. Gives how many those are; with `dryRun` nothing else.
+   */
+  acceptMissing(request: MissingSelection & { dryRun?: boolean }): Promise<number>;
   /** The key of the item that is bound to this remote id, or null. */
   boundTo(kind: ListableKind, remoteId: JsonValue): Promise<string | null>;
 

@@ -1,5 +1,5 @@
 import { kindToBind, type PersonsWord, personsVerdict } from '../../../src/delivery/persons-word.ts';
-import type { NamedDoubt } from '../../../src/domain/ports/doubt.ts';
+import type { NamedDelivery } from '../../../src/domain/ports/doubt.ts';
 import { type ItemState, readItems, remoteOf, showsPayload } from './check.ts';
 import type { Milestones } from './milestones.ts';
 import type { ModelApi } from './model-api.ts';
@@ -48,10 +48,10 @@ async function say(
     await process.replay({ selection, force: true, dryRun: false });
     return;
   }
-  const doubt = (await process.ledger.doubtsOf(item.key)).find(({ id }) => id === deliveryId);
+  const doubt = (await process.ledger.deliveriesNamed(item.key)).find(({ id }) => id === deliveryId);
   if (doubt === undefined) return;
-  const word: PersonsWord = hasArrived ? { arrived: true, remoteId: idFor(doubt, remote) } : { arrived: false };
-  const { applied } = await process.ledger.settle({ deliveryId, verdict: personsVerdict(doubt, word) });
+  const word: PersonsWord = hasArrived ? { said: 'delivered', remoteId: idFor(doubt, remote) } : { said: 'rejected' };
+  const { applied } = await process.ledger.settle({ deliveryId, verdict: personsVerdict(doubt, word), manual: true });
   if (!applied) return;
   reach(hasArrived ? 'a person said that it had arrived' : 'a person said that it had not arrived');
 }
@@ -63,11 +63,11 @@ function asSent(item: ItemState): ItemState {
 }
 
 /** Of what a create makes the person has read the id. */
-function idFor({ operation }: NamedDoubt, remote: NonNullable<ReturnType<typeof remoteOf>>): PersonsIdOrNull {
+function idFor({ operation }: NamedDelivery, remote: NonNullable<ReturnType<typeof remoteOf>>): PersonsIdOrNull {
   const isNew = kindToBind(operation) !== null || operation === 'bom_item.create';
   return isNew ? (remote['id'] ?? null) : null;
 }
-type PersonsIdOrNull = Extract<PersonsWord, { arrived: true }>['remoteId'];
+type PersonsIdOrNull = Extract<PersonsWord, { said: 'delivered' }>['remoteId'];
 
 function showsWrite(
   { kind, open }: ItemState,
