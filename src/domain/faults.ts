@@ -14,6 +14,7 @@ const FAULTS = {
   'ledger.lock_lost': 3,
   'ledger.unreadable': 3,
   'ledger.newer': 3,
+  'ledger.older': 3,
   'ledger.restored': 3,
   'ledger.unwritable': 3,
   'queue.unreachable': 3,

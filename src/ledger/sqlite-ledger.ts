@@ -9,7 +9,7 @@ import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import { createClaims } from './claims.ts';
-import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
+import { assertPresentSchema, openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { createDoubtful } from './doubtful.ts';
 import { createDue } from './due.ts';
 import { createFollowClock } from './follow-clock.ts';
@@ -97,13 +97,18 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   }
 }
 
-/** Opens the ledger's read side beside whoever writes. Null where there is no ledger yet. */
+/**
+ * Opens the ledger's read side beside whoever writes. Null where there is no ledger yet.
+ *
+ * @throws Fault `ledger.unreadable`, `ledger.newer` or `ledger.older`
+ */
 export function openLedgerViews(options: {
   file: string;
   passportRules: PassportRules;
 }): { id: string; views: LedgerViews; close(): void } | null {
   const db = openDatabaseReadOnly(options.file);
   if (!db) return null;
+  assertPresentSchema(db, options.file);
   return {
     id: createMeta(db).get('id') ?? '',
     views: createViews(db, options.passportRules),

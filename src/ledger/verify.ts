@@ -1,5 +1,5 @@
 import { messageOf } from '../lib/errors.ts';
-import { openDatabaseReadOnly, type Sqlite } from './database.ts';
+import { assertPresentSchema, openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { SOUND_CHECKS } from './sound-checks.ts';
 
@@ -28,11 +28,12 @@ const INTEGRITY_MAX = 100;
 /**
  * Checks a ledger or a backup as it is at one moment, beside whoever writes it. Null where there is none.
  *
- * @throws Fault `ledger.unreadable` or `ledger.newer`
+ * @throws Fault `ledger.unreadable`, `ledger.newer` or `ledger.older`
  */
 export function verifyLedger(file: string, onCheck: (name: string) => void): Verification | null {
   const db = openDatabaseReadOnly(file);
   if (!db) return null;
+  assertPresentSchema(db, file);
   try {
     db.exec('BEGIN');
     return verify(db, onCheck);

@@ -4,8 +4,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { cli } from '../support/cli.ts';
 import { FLAWED_FILES, GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
 import { runHere } from '../support/cli-here.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { createWorld, type World } from '../support/world.ts';
 
+const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
@@ -27,7 +29,7 @@ const look = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 
 describe('why a command ends with 4', () => {
   it('is said by a sync of an unchanged night, with counts and the commands that show it', async () => {
-    world = await createWorld({ config: { sources: SMALL_SOURCES }, files: FLAWED_FILES });
+    world = await createWorld({ queue: queue(), config: { sources: SMALL_SOURCES }, files: FLAWED_FILES });
     await run('sync');
     const { exitCode, json } = await run('sync', '--json');
     expect(exitCode).toBe(4);
@@ -40,7 +42,7 @@ describe('why a command ends with 4', () => {
   });
 
   it('is a last run that failed, which status names with its error until the source is read again', async () => {
-    world = await createWorld({ config: { sources: twoSources() }, files: GOOD_FILES });
+    world = await createWorld({ queue: queue(), config: { sources: twoSources() }, files: GOOD_FILES });
     expect((await run('sync')).exitCode).toBe(0);
     rmSync(join(world.folder, 'materials.csv'));
     expect((await run('sync')).exitCode).toBe(3);
@@ -68,7 +70,7 @@ describe('why a command ends with 4', () => {
   });
 
   it('names nothing of sources that are not selected', async () => {
-    world = await createWorld({ config: { sources: twoSources() }, files: FLAWED_FILES });
+    world = await createWorld({ queue: queue(), config: { sources: twoSources() }, files: FLAWED_FILES });
     await run('sync');
     const { exitCode, stdout } = await run('sync', 'pim');
     expect(exitCode).toBe(0);
@@ -86,7 +88,11 @@ describe('what is missing from its source', () => {
 
   it('is shown each time until a person accepts it, and again when it goes missing again', async () => {
     const guard = { maxMissing: '100%', maxDrop: '100%' };
-    world = await createWorld({ config: { sources: [{ ...SMALL_SOURCES[0], guard }] }, files: GOOD_FILES });
+    world = await createWorld({
+      queue: queue(),
+      config: { sources: [{ ...SMALL_SOURCES[0], guard }] },
+      files: GOOD_FILES,
+    });
     await run('sync');
     world.write('products.csv', without('2'));
     for (let night = 0; night < 2; night += 1) {
@@ -116,7 +122,7 @@ describe('what is missing from its source', () => {
 
   it('is not counted where its operator does not care', async () => {
     const source = { ...SMALL_SOURCES[0], guard: { maxMissing: '100%', maxDrop: '100%' }, onMissing: 'ignore' };
-    world = await createWorld({ config: { sources: [source] }, files: GOOD_FILES });
+    world = await createWorld({ queue: queue(), config: { sources: [source] }, files: GOOD_FILES });
     await run('sync');
     world.write('products.csv', without('2'));
     expect((await run('sync', '--json')).json()).toMatchObject({ runs: [{ missing: 1 }, {}, {}], missing: {} });

@@ -5,8 +5,10 @@ import { cli } from '../support/cli.ts';
 import { SMALL_SOURCES } from '../support/cli-export.ts';
 import { runHere } from '../support/cli-here.ts';
 import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { createWorld, type World } from '../support/world.ts';
 
+const queue = quickQueue();
 let world: World;
 
 const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index + 1));
@@ -21,6 +23,7 @@ beforeEach(async () => {
   const { products: stream } = source?.streams as Record<string, object>;
   const mappings = (source?.mappings as { stream: string }[]).filter(({ stream: name }) => name === 'products');
   world = await createWorld({
+    queue: queue(),
     config: {
       sources: [{ ...source, streams: { products: stream }, mappings }],
       web: { host: '127.0.0.1', port: 0, token: WEB_TOKEN },

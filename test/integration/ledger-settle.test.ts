@@ -414,7 +414,9 @@ describe('a person settles what is stuck', () => {
       await fixture.reopen(undefined, rules);
       const judge = () => fixture.ledger.judgePassports({ afterKey: null, limit: 9 });
       await judge();
-      expect(fixture.ledger.views.passport('P')?.holds).toMatchObject([expect.stringContaining('BOM item B is blocked')]);
+      expect(fixture.ledger.views.passport('P')?.holds).toMatchObject([
+        expect.stringContaining('BOM item B is blocked'),
+      ]);
       await say('B', word);
       expect(fixture.ledger.views.passport('P')?.holds).toEqual([]);
     }
