@@ -13,14 +13,10 @@ afterEach(() => world.remove());
 
 /** The small export with its materials in a source of their own. */
 function twoSources(): Record<string, unknown>[] {
-  const [source] = SMALL_SOURCES;
-  const { materials, ...streams } = source?.streams as Record<string, object>;
-  const mappings = source?.mappings as { stream: string }[];
-  const isMaterial = ({ stream }: { stream: string }) => stream === 'materials';
-  return [
-    { ...source, streams, mappings: mappings.filter((one) => !isMaterial(one)) },
-    { id: 'pim', connector: 'csv', streams: { materials }, mappings: mappings.filter(isMaterial) },
-  ];
+  return SMALL_SOURCES.flatMap(({ streams: { materials, ...streams }, mappings, ...source }) => [
+    { ...source, streams, mappings: mappings.filter(({ stream }) => stream !== 'materials') },
+    { ...source, id: 'pim', streams: { materials }, mappings: mappings.filter(({ stream }) => stream === 'materials') },
+  ]);
 }
 
 const run = (...args: string[]) => cli([...args, '-c', world.configFile]);

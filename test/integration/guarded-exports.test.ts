@@ -19,13 +19,15 @@ const products = (count: number): string =>
 
 /** Six products of which the export then brings three: the guard takes that for a broken export. */
 beforeEach(async () => {
-  const [source] = SMALL_SOURCES;
-  const { products: stream } = source?.streams as Record<string, object>;
-  const mappings = (source?.mappings as { stream: string }[]).filter(({ stream: name }) => name === 'products');
+  const sources = SMALL_SOURCES.map(({ streams, mappings, ...source }) => ({
+    ...source,
+    streams: { products: streams.products },
+    mappings: mappings.filter(({ stream }) => stream === 'products'),
+  }));
   world = await createWorld({
     queue: queue(),
     config: {
-      sources: [{ ...source, streams: { products: stream }, mappings }],
+      sources,
       web: { host: '127.0.0.1', port: 0, token: WEB_TOKEN },
     },
     files: { 'products.csv': products(6) },
@@ -127,17 +129,23 @@ describe('a guard that held a run', () => {
     try {
       await runAgain();
       await expect
-        .poll(() => log.lines.filter(({ level }) => level === 'warn'))
-        .toMatchObject([{ fields: { source: 'erp', stream: 'products' }, message: expect.stringContaining('3 of 6') }]);
+        .poll(() => log.lines.filter(({ message }) => message.includes('The guard holds')), { timeout: 20_000 })
+        .toMatchObject([
+          {
+            level: 'warn',
+            fields: { source: 'erp', stream: 'products' },
+            message: expect.stringContaining('3 of 6'),
+          },
+        ]);
       await expect
-        .poll(() => fetched('/metrics'), { timeout: 5000 })
+        .poll(() => fetched('/metrics'), { timeout: 20_000 })
         .toContain('dpp_sync_guard_held{source="erp",stream="products"} 1');
       expect(await fetched('/')).toContain('erp/products: 3 of 6 records are missing');
 
       world.write('products.csv', products(6));
       await runAgain();
       await expect
-        .poll(() => fetched('/metrics'), { timeout: 5000 })
+        .poll(() => fetched('/metrics'), { timeout: 20_000 })
         .toContain('dpp_sync_guard_held{source="erp",stream="products"} 0');
       expect(await fetched('/')).not.toContain('records are missing');
     } finally {

@@ -109,6 +109,6 @@ describe('the pull queue', () => {
     await expect.poll(running, SOON).toEqual(['erp']);
     await pulls.stop();
     expect(pulls.running()).toEqual([]);
-    expect(events).toEqual([{ type: 'run_ended', source: 'erp', result: 'interrupted', guarded: [] }]);
+    expect(events).toEqual([{ type: 'run_ended', source: 'erp', result: 'interrupted' }]);
   });
 });
