@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { fault } from '../domain/faults.ts';
 
 export interface Confirmation {
   input: Readable;
@@ -27,4 +28,19 @@ export async function confirm(question: string, { input, output, signal }: Confi
   } finally {
     lines.close();
   }
+}
+
+/**
+ * Asks the person at the terminal, and goes on only with a yes.
+ *
+ * @param options.unattended what to say where nobody is at the terminal, who would have to say `--yes`
+ * @throws Fault `usage` or `interrupted`
+ */
+export async function confirmed(
+  question: string,
+  { signal, unattended, declined }: { signal: AbortSignal; unattended: string; declined: string },
+): Promise<void> {
+  const { stdin: input, stderr: output } = process;
+  if (!input.isTTY || !output.isTTY) throw fault('usage', unattended, { suggestion: 'Say so with --yes.' });
+  if (!(await confirm(question, { input, output, signal }))) throw fault('interrupted', declined);
 }

@@ -4,7 +4,7 @@ import { processEnvironment } from '../config/environment.ts';
 import { fault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { SecretStore } from '../lib/secrets.ts';
-import { confirm } from './confirm.ts';
+import { confirmed } from './confirm.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { readInputFile } from './input-file.ts';
 import { outcomeFault } from './outcome-fault.ts';
@@ -61,7 +61,13 @@ async function revoke(keyId: string, options: RevokeOptions, context: CommandCon
   const config = await context.loadConfig();
   const { baseUrl } = config.target;
   const signal = context.interruption();
-  if (!options.yes) await ask(`Revoke the API key ${printable(keyId)} at ${baseUrl}? It cannot be undone.`, signal);
+  if (!options.yes) {
+    await confirmed(`Revoke the API key ${printable(keyId)} at ${baseUrl}? It cannot be undone.`, {
+      signal,
+      unattended: 'There is nobody to ask whether the key is to be revoked.',
+      declined: 'No key was revoked.',
+    });
+  }
 
   const { outcome } = await context.withClient(config, (client) =>
     client.admin.revokeKey({ keyId, token, idempotencyKey: randomUUID() }, signal),
@@ -104,16 +110,6 @@ async function tokenOf({ tokenFile }: RevokeOptions, secrets: SecretStore): Prom
     });
   }
   return token;
-}
-
-async function ask(question: string, signal: AbortSignal): Promise<void> {
-  const { stdin: input, stderr: output } = process;
-  if (!input.isTTY || !output.isTTY) {
-    throw fault('usage', 'There is nobody to ask whether the key is to be revoked.', {
-      suggestion: 'Say so with --yes.',
-    });
-  }
-  if (!(await confirm(question, { input, output, signal }))) throw fault('interrupted', 'No key was revoked.');
 }
 
 /** The document does not say what a second revocation is answered; a refusal with these words says that it is done. */

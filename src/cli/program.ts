@@ -36,7 +36,8 @@ Exit codes:
   1  failed while running, or stopped
   2  bad usage or config
   3  the API, queue, source or ledger is out of reach or refuses; everything stays due
-  4  finished, but some items need a person or still wait, or records are quarantined
+  4  finished, but some items need a person or still wait, records are quarantined, a guard held a run, or the last
+     run of a source failed
 
 Start with:
   $ dpp-sync demo                 see all of it at work, with nothing set up

@@ -3,7 +3,7 @@ import { isIdText } from '../api/decode.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { NamedDoubt } from '../domain/ports/doubt.ts';
+import type { NamedDelivery } from '../domain/ports/doubt.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { outcomeFault } from './outcome-fault.ts';
@@ -19,7 +19,7 @@ type Opened = Pick<Runtime, 'ledger' | 'views' | 'target'>;
  * @throws Fault `usage` where it cannot be told, or belongs to another item; what `outcomeFault` says where the API does not answer
  */
 export async function remoteIdOf(
-  doubt: NamedDoubt,
+  doubt: NamedDelivery,
   { kind, given }: { kind: ListableKind; given: string | null },
   { ledger, views, target }: Opened,
   abort: AbortSignal,
@@ -34,7 +34,7 @@ export async function remoteIdOf(
 }
 
 async function readBack(
-  { naturalKey, key }: NamedDoubt,
+  { naturalKey, key }: NamedDelivery,
   kind: ListableKind,
   target: Runtime['target'],
   abort: AbortSignal,

@@ -54,7 +54,9 @@ export function addReplayCommand(program: Command, run: RunAction): void {
 }
 
 async function replay(options: ReplayOptions, context: CommandContext): Promise<number> {
-  const { state = REPLAY_STATES, source: sources = [], key: keys = [], dryRun = false, force = false, wait } = options;
+  const { source: sources = [], key: keys = [], dryRun = false, force = false, wait } = options;
+  // What a person has ended is sent again only where a person names it.
+  const { state = keys.length > 0 ? REPLAY_STATES : REPLAY_STATES.filter((one) => one !== 'superseded') } = options;
   const { output, clock } = context;
   if (force && keys.length === 0) {
     throw fault('usage', '--force sends again what may have arrived, so it needs --key to say what.', {

@@ -1,17 +1,11 @@
 import { type Command, Option } from 'commander';
-import { createCleanText } from '../api/clean-text.ts';
-import type { Runtime } from '../daemon/runtime.ts';
-import { kindToBind, type PersonsWord, personsVerdict } from '../delivery/persons-word.ts';
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
-import type { NamedDoubt } from '../domain/ports/doubt.ts';
-import type { Settled } from '../domain/ports/verdict.ts';
-import { subjectKind } from './arguments.ts';
+import { type Resolution, SETTLE_STATES, type SettleState } from '../domain/manual.ts';
+import { assertSources, subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { givenId, inOwnType, remoteIdOf } from './remote-id.ts';
-import { plural, printable } from './style.ts';
-import { unknownItem } from './unknown-item.ts';
-import { kindWord, stateWord } from './words.ts';
+import { settleNamed } from './settle-named.ts';
+import { settleSelected } from './settle-selected.ts';
 
 const EXAMPLES = `
 Examples:
@@ -19,116 +13,68 @@ Examples:
   $ dpp-sync settle 00012001/0010 --delivered                  it is at the platform
   $ dpp-sync settle TWZ-180-LS --delivered --id 4711           and this is its id there
   $ dpp-sync settle TWZ-180-LS --kind passport --rejected      it is not; nothing is sent for now
+  $ dpp-sync settle --state blocked --kind bom_item --ignore   leave all these as they are there
 
-Look at the platform first: what you say is taken for a fact. What arrived is not sent again, and what waited for it can go
-out. What did not arrive stays as it is until its row changes or you run dpp-sync replay --key KEY.`;
+Look at the platform first: what you say is taken for a fact. What is there is not sent again, and what waited for it can go
+out. What is not there stays so until its row changes or you run dpp-sync replay --key KEY. What you ignore stays as it is at
+the platform until its row changes; it needs nobody meanwhile, and holds no passport.`;
 
-interface SettleOptions {
+export interface SettleOptions {
   delivered?: boolean;
   rejected?: boolean;
+  ignore?: boolean;
   id?: string;
   kind?: SubjectKind;
+  state?: SettleState | 'missing';
+  source?: string;
+  yes?: boolean;
 }
 
 export function addSettleCommand(program: Command, run: RunAction): void {
   program
     .command('settle')
-    .description('say whether a delivery in doubt has arrived')
-    .argument('<key>', 'its key, or its SKU or code; of a passport that of its product')
-    .option('--delivered', 'it is at the platform')
-    .option('--rejected', 'it is not at the platform')
+    .description('say what became of a write that is unconfirmed, blocked, rejected or parked')
+    .argument('[key...]', 'keys, or SKUs or codes; of a passport that of its product')
+    .option('--delivered', 'the platform has it')
+    .option('--rejected', 'the platform has nothing of it')
+    .option('--ignore', 'leave the platform as it is, until its row changes; or accept that an item is missing')
     .option('--id <id>', 'the id that it has there, with --delivered; else it is looked up where it is needed')
+    .addOption(new Option('--kind <kind>', `only ${SUBJECT_KINDS.join(', ')}`).argParser(subjectKind))
     .addOption(
-      new Option('--kind <kind>', `${SUBJECT_KINDS.join(', ')}; where several are in doubt`).argParser(subjectKind),
+      new Option('--state <state>', 'all in this state, in place of keys').choices([...SETTLE_STATES, 'missing']),
     )
+    .option('--source <id>', 'only of this source, with --state')
+    .option('--yes', 'with --state: do not ask')
     .addHelpText('after', EXAMPLES)
-    .action((key: string, options: SettleOptions) => run((context) => settle(key, options, context)));
+    .action((keys: string[], options: SettleOptions) => run((context) => settle(keys, options, context)));
 }
 
-async function settle(name: string, options: SettleOptions, context: CommandContext): Promise<number> {
-  const { delivered = false, rejected = false, kind = null } = options;
-  if (delivered === rejected) {
-    throw fault('usage', 'Say what you found at the platform: either --delivered or --rejected.');
+async function settle(keys: string[], options: SettleOptions, context: CommandContext): Promise<number> {
+  const said = resolutionOf(options);
+  const { state, source } = options;
+  if ((keys.length === 0) === (state === undefined)) {
+    throw fault('usage', 'Name what is to be settled: either by keys or by --state.');
   }
-  if (options.id !== undefined && !delivered) throw fault('usage', '--id goes with --delivered alone.');
-  const { output } = context;
+  if (options.id !== undefined && (said !== 'delivered' || keys.length !== 1)) {
+    throw fault('usage', '--id goes with --delivered alone, and with one key.');
+  }
+  if (state === undefined && (source !== undefined || options.yes === true)) {
+    throw fault('usage', '--source and --yes go with --state alone.');
+  }
   const config = await context.loadConfig();
-  const id = options.id === undefined ? null : givenId(options.id, createCleanText(context.secrets));
-  const abort = context.interruption();
-  const runtime = await context.openRuntime(config, 'settle');
-  try {
-    const doubt = chosen(await runtime.ledger.doubtsOf(name), { name, kind }, runtime);
-    const word = delivered ? await arrived(doubt, id, runtime, abort) : ({ arrived: false } as const);
-    const verdict = personsVerdict(doubt, word);
-    // The lock is ours, so nobody else has settled it since.
-    const settled = await runtime.ledger.settle({ deliveryId: doubt.id, verdict });
-    tell(doubt, settled, { runtime, output });
-    return 0;
-  } finally {
-    await runtime.close();
-  }
+  if (source !== undefined) assertSources(config, [source]);
+  if (state === undefined) return settleNamed([...new Set(keys)], { said, ...options }, { context, config });
+  const selection = { state, kind: options.kind ?? null, source: source ?? null };
+  return settleSelected(selection, { said, yes: options.yes === true }, { context, config });
 }
 
-async function arrived(
-  doubt: NamedDoubt,
-  given: string | null,
-  runtime: Runtime,
-  abort: AbortSignal,
-): Promise<PersonsWord> {
-  const kind = kindToBind(doubt.operation);
-  if (kind !== null) return { arrived: true, remoteId: await remoteIdOf(doubt, { kind, given }, runtime, abort) };
-  if (given !== null && doubt.operation !== 'bom_item.create') {
-    throw fault('usage', `${doubt.operation} of "${doubt.key}" gives nothing a new id: leave --id out.`);
-  }
-  return { arrived: true, remoteId: given === null ? null : inOwnType(given, doubt.kind, runtime.views) };
-}
-
-/**
- * The one doubt that is meant.
- *
- * @throws Fault `item.unknown` or `usage`
- */
-function chosen(
-  doubts: readonly NamedDoubt[],
-  { name, kind }: { name: string; kind: SubjectKind | null },
-  { views }: Pick<Runtime, 'views'>,
-): NamedDoubt {
-  const meant = doubts.filter((doubt) => kind === null || doubt.kind === kind);
-  const [only] = meant;
-  if (only === undefined) throw nothingInDoubt(name, kind, views);
-  if (meant.length === 1) return only;
-  const names = meant.map((doubt) => `${kindWord(doubt.kind)} ${doubt.key} (${doubt.operation})`);
-  const kinds = new Set(meant.map((doubt) => doubt.kind));
-  throw fault('usage', `Several deliveries under "${name}" are in doubt: ${names.join(', ')}.`, {
-    suggestion:
-      kinds.size > 1
-        ? `Say which one with --kind ${[...kinds].join(' or --kind ')}.`
-        : 'Name one by its key in place of its SKU or code.',
-  });
-}
-
-function nothingInDoubt(name: string, kind: SubjectKind | null, views: Runtime['views']): Error {
-  const kinds = kind === null ? SUBJECT_KINDS : [kind];
-  const known = kinds.flatMap((one) => views.item(one, name) ?? []);
-  const [item] = known;
-  if (item === undefined) return unknownItem(kind ?? 'product', name, views);
-  const states = known.map((one) => `the ${kindWord(one.kind)} is ${stateWord(one.state)}`);
-  return fault('usage', `Nothing of "${name}" is in doubt: ${states.join(', ')}.`, {
-    suggestion: `\`dpp-sync show ${item.kind} ${item.key}\` tells its story; \`dpp-sync items --state in_doubt\` lists what is in doubt.`,
-  });
-}
-
-function tell(
-  { kind, key, operation }: NamedDoubt,
-  { released }: Settled,
-  { runtime, output }: { runtime: Runtime; output: CommandContext['output'] },
-): void {
-  const item = runtime.views.item(kind, key);
-  const state = item?.state ?? 'delivered';
-  const remoteId = item?.remoteId ?? null;
-  if (output.json) output.document({ ok: true, kind, key, operation, state, remoteId, released });
-  output.print(`Noted. The ${kindWord(kind)} ${printable(key)} is ${stateWord(state)} now.`);
-  if (released > 0) {
-    output.print(`${plural(released, 'delivery that waited is', 'deliveries that waited are')} due: dpp-sync sync`);
-  }
+function resolutionOf({ delivered = false, rejected = false, ignore = false }: SettleOptions): Resolution {
+  const said = [
+    ...(delivered ? (['delivered'] as const) : []),
+    ...(rejected ? (['rejected'] as const) : []),
+    ...(ignore ? (['ignored'] as const) : []),
+  ];
+  const [only] = said;
+  if (only !== undefined && said.length === 1) return only;
+  throw fault('usage', 'Say what you found at the platform: either --delivered, --rejected or --ignore.');
 }

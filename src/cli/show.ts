@@ -48,7 +48,7 @@ function itemLines(item: ItemView, passport: PassportView | null, { paint }: Out
   );
   const lines = [
     paint('bold', printable(title)) + (name === null ? '' : `  ${printable(name)}`),
-    `  state      ${paint(STATE_COLOURS[state], stateWord(state))}${missing ? ', missing from its source' : ''}`,
+    `  state      ${paint(STATE_COLOURS[state], stateWord(state))}${missing ? `, missing from its source${item.missingAccepted ? ', which a person has accepted' : ''}` : ''}`,
     `  remote id  ${formatValue(remoteId)}`,
     `  revision   ${item.revision}${item.attempts > 0 ? `, ${item.attempts} attempts` : ''}`,
   ];

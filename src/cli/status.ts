@@ -4,13 +4,17 @@ import type { Command } from 'commander';
 import { nextRunsOf } from '../daemon/next-runs.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { OpenedViews } from '../daemon/open-views.ts';
+import { standingOf } from '../daemon/standing.ts';
+import { ITEM_KINDS } from '../domain/item.ts';
 import type { ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
+import { type Cause, causesOf } from '../observe/causes.ts';
+import { type Attention, attentionLines, attentionOf, countOf, type Standing } from './attention.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { formatBytes, formatCount, formatDuration, formatTable, formatTime, plural, printable } from './style.ts';
-import { type Attention, attentionLines, attentionOf, countOf, itemLines, passportLines } from './sync-report.ts';
+import { guardedDocument, itemLines, passportLines } from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:
@@ -18,7 +22,7 @@ Examples:
   $ dpp-sync status --json | jq .items
 
 It only reads, so it may run beside a daemon or a sync. Exit code 4 says that items need a person or wait for
-others, or that records are quarantined.`;
+others, that records are quarantined, that the guard holds an export, or that the last run of a source failed.`;
 
 export function addStatusCommand(program: Command, run: RunAction): void {
   program
@@ -45,7 +49,7 @@ interface SourceStatus {
 interface Found {
   /** Room on the ledger's disk in bytes; null where it cannot be told. */
   freeBytes: number | null;
-  items: ItemCounts;
+  standing: Standing;
   attention: Attention;
   sources: SourceStatus[];
   queue: Queue;
@@ -55,13 +59,14 @@ async function status(context: CommandContext): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig();
   const next = nextRunsOf(config, context.clock.now());
+  const ids = config.sources.map(({ id }) => id);
   const opened = await context.withViews(config, async (ledger) => ledger && look(ledger));
 
   async function look(ledger: OpenedViews): Promise<Found> {
     const { views } = ledger;
     return {
       freeBytes: roomBeside(config.ledger),
-      items: views.itemCounts(),
+      standing: { items: views.itemCounts(), ...standingOf(views, config, ids) },
       attention: attentionOf(views, []),
       sources: config.sources.map(({ id }) => ({
         source: id,
@@ -74,13 +79,14 @@ async function status(context: CommandContext): Promise<number> {
 
   const found = opened ?? {
     freeBytes: null,
-    items: { product: {}, material: {}, bom_item: {} },
-    attention: { waitingFor: [], stuck: [], doubtsUnderWay: 0, quarantined: 0, passports: {} },
+    standing: NOTHING,
+    attention: { waitingFor: [], stuck: [], doubtsUnderWay: 0 },
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
     queue: { kind: config.queue.kind, counts: null, problem: null },
   };
-  const exitCode = needsPerson(found.attention) ? 4 : 0;
-  if (output.json) output.document(statusDocument(found, config, { ok: exitCode === 0, exists: opened !== null }));
+  const causes = causesOf(atRest(found));
+  const exitCode = causes.length > 0 ? 4 : 0;
+  if (output.json) output.document(statusDocument(found, config, { causes, exists: opened !== null }));
   else printStatus(found, config, opened !== null, output);
   return exitCode;
 }
@@ -96,18 +102,39 @@ async function queueOf(ledger: OpenedViews, { log }: CommandContext, config: Run
   }
 }
 
-function needsPerson({ waitingFor, stuck, quarantined, passports }: Attention): boolean {
-  return (passports.incomplete ?? 0) > 0 || quarantined > 0 || stuck.length > 0 || waitingFor.length > 0;
+const NOTHING: Standing = {
+  items: { product: {}, material: {}, bom_item: {} },
+  passports: {},
+  quarantined: 0,
+  guarded: [],
+  failedRuns: [],
+  missing: {},
+};
+
+/** Beside a daemon something is always on its way: what goes on by itself is left out. */
+function atRest({ standing, attention }: Found): Standing {
+  const items: ItemCounts = { product: {}, material: {}, bom_item: {} };
+  let underWay = attention.doubtsUnderWay;
+  for (const kind of ITEM_KINDS) {
+    const { due: _, sending: __, waiting = 0, in_doubt: inDoubt = 0, ...counts } = standing.items[kind];
+    const looked = Math.min(inDoubt, underWay);
+    underWay -= looked;
+    items[kind] = { ...counts, in_doubt: inDoubt - looked, waiting: attention.waitingFor.length > 0 ? waiting : 0 };
+  }
+  return { ...standing, items };
 }
 
-function statusDocument(found: Found, config: RuntimeConfig, facts: { ok: boolean; exists: boolean }): object {
-  const { items, attention, sources, queue } = found;
+function statusDocument(found: Found, config: RuntimeConfig, facts: { causes: Cause[]; exists: boolean }): object {
+  const { standing, attention, sources, queue } = found;
   return {
-    ok: facts.ok,
+    ok: facts.causes.length === 0,
     ledger: { file: config.ledger, exists: facts.exists, freeBytes: found.freeBytes },
-    items,
-    passports: attention.passports,
-    quarantined: attention.quarantined,
+    items: standing.items,
+    passports: standing.passports,
+    quarantined: standing.quarantined,
+    guarded: standing.guarded.map(guardedDocument),
+    missing: standing.missing,
+    causes: facts.causes,
     waitingFor: attention.waitingFor,
     queue: { kind: queue.kind, counts: queue.counts, problem: queue.problem },
     sources: sources.map(({ source, lastRun, nextRunAt }) => ({
@@ -137,8 +164,8 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
       '',
     );
   } else {
-    output.print(...itemLines(found.items, paint), '');
-    const passports = passportLines(found.attention.passports, paint);
+    output.print(...itemLines(found.standing.items, paint), '');
+    const passports = passportLines(found.standing.passports, paint);
     if (passports.length > 0) output.print(...passports, '');
   }
   const rows = found.sources.map(({ source, lastRun, nextRunAt }) => [
@@ -157,9 +184,9 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   output.print(`  ${paint('dim', `times are in ${zone}`)}`, '', queueLine(found.queue));
   if (found.freeBytes !== null && found.freeBytes < LITTLE_ROOM_BYTES) output.print(roomLine(found.freeBytes));
-  const underWay = countOf(found.items, ['due', 'sending']) + found.attention.doubtsUnderWay;
+  const underWay = countOf(found.standing.items, ['due', 'sending']) + found.attention.doubtsUnderWay;
   if (underWay > 0) output.print('', underWayLine(underWay));
-  const lines = attentionLines(found.items, found.attention, paint);
+  const lines = attentionLines(found.standing, found.attention, paint);
   if (lines.length > 0) output.print('', ...lines);
 }
 

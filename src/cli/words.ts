@@ -26,6 +26,7 @@ export function countKind(count: number, kind: SubjectKind): string {
 /** In the order in which people want to read them. */
 export const STATES_IN_ORDER: readonly ItemState[] = [
   'delivered',
+  'superseded',
   'due',
   'sending',
   'waiting',
@@ -46,6 +47,7 @@ export const PASSPORT_COLOURS: Record<PassportState, Colour> = {
 
 export const STATE_COLOURS: Record<ItemState, Colour> = {
   delivered: 'green',
+  superseded: 'dim',
   due: 'cyan',
   sending: 'cyan',
   waiting: 'yellow',
@@ -63,15 +65,20 @@ export function stateWord(state: string): string {
 /** What a person can do about an item in this state. */
 export const NEXT_STEPS: Record<ItemState, string> = {
   delivered: 'Nothing: the platform has it as the source wants it.',
+  superseded:
+    'Nothing: a person has ended this write, and it is sent again when its row changes. To send it now: `dpp-sync replay --key KEY`.',
   due: 'Nothing: the next `dpp-sync sync` or the daemon sends it.',
   sending: 'Nothing: it is under way.',
-  waiting: 'See to it that what it refers to is delivered; it goes out by itself then.',
+  waiting:
+    'See to it that what it refers to is delivered; it goes out by itself then. Or run `dpp-sync settle KEY --ignore`, to do without it.',
   in_doubt:
     'It is looked up by itself where the API can tell. Else look at the platform and say so: `dpp-sync settle KEY --delivered` or `--rejected`; `dpp-sync replay --key KEY --force` sends it again.',
-  blocked: 'Mend what the platform names, then run `dpp-sync replay --key KEY`.',
+  blocked:
+    'Fix what the platform names, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle KEY --delivered`; to leave the platform as it is, `dpp-sync settle KEY --ignore`.',
   rejected:
-    'Correct the row in the source, or the mapping; the next sync takes it up. Or run `dpp-sync replay --key KEY`.',
-  parked: 'Look at the reason, then run `dpp-sync replay --key KEY`.',
+    'Correct the row in the source, or the mapping; the next sync takes it up. Or run `dpp-sync replay --key KEY`. To do without it: `dpp-sync settle KEY --ignore`.',
+  parked:
+    'Look at the reason, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle KEY --delivered`.',
 };
 
 /** A value of a record or a payload on one line. */

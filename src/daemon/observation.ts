@@ -4,6 +4,7 @@ import { kept } from '../lib/kept.ts';
 import type { ApiStanding } from '../observe/health.ts';
 import type { Standing } from '../observe/metrics.ts';
 import type { Runtime } from './runtime.ts';
+import { standingOf } from './standing.ts';
 
 const COUNTS_KEPT_MS = 2000;
 /** How far back the last complete run of a source is looked for. */
@@ -22,11 +23,11 @@ export function createObservation(options: {
 }): Observation {
   const { runtime, nextRun, clock } = options;
   const { views, gate, queues, config } = runtime;
+  const ids = config.sources.map(({ id }) => id);
   const counted = kept(
     () => ({
       items: views.itemCounts(),
-      passports: views.passportCounts(),
-      quarantined: views.quarantinedCount(),
+      ...standingOf(views, config, ids),
     }),
     COUNTS_KEPT_MS,
     clock,

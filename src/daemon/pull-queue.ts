@@ -79,8 +79,13 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
 
   async function pull(source: string, trigger: RunTrigger): Promise<Hearing> {
     try {
-      const { runId, result } = await options.pull(source, trigger, abort.signal);
+      const { runId, result, guarded } = await options.pull(source, trigger, abort.signal);
       emit({ type: 'run_ended', source, result });
+      for (const { stream, message } of guarded)
+        log.warn(
+          { source, stream, runId },
+          `The guard holds ${source}/${stream}: ${message} Have the whole export written, or stop the daemon and accept this one: dpp-sync sync --accept ${source}.`,
+        );
       log.info({ source, runId, result }, `The run of ${source} is ${result}.`);
       if (result === 'complete') return { status: 'done', note: `Run ${runId} is complete.` };
       // The ledger knows the run as interrupted, and the next daemon makes up for it.

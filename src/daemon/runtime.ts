@@ -34,7 +34,8 @@ import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
 import { createMappers, type Mappers } from './mappers.ts';
-import { openSource, type RuntimeConfig } from './open-source.ts';
+import type { RuntimeConfig } from './open-source.ts';
+import { openToPull } from './open-to-pull.ts';
 import { queuePrefix } from './open-views.ts';
 import { createOutageWatch } from './outage-watch.ts';
 import { passportRulesOf } from './passport-rules.ts';
@@ -261,8 +262,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       async pull(id, trigger, abort, waitMs = Number.POSITIVE_INFINITY) {
         const source = config.sources.find((one) => one.id === id);
         if (!source) throw fault('usage', `There is no source "${id}" in ${config.file}.`);
-        const mapper = await mappers.refresh(id);
-        const records = await openSource(source, config, log);
+        const patience = { clock, waitMs, onPause: (reason: Fault | null) => tellPause(id, reason) };
+        const opening = { config, mappers, log, ledger, patience };
+        const { mapper, records } = await openToPull({ source, trigger }, opening, abort);
         pulling += 1;
         try {
           const { omit, guard, onMissing } = source;
@@ -272,7 +274,6 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
             await startWorkers();
             await mapQueue.ring(changed);
           };
-          const patience = { clock, waitMs, onPause: (reason: Fault | null) => tellPause(id, reason) };
           const working = { ledger, emit, onChanged, patience };
           return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, working, abort);
         } finally {

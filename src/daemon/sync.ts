@@ -1,14 +1,17 @@
 import { fault } from '../domain/faults.ts';
-import type { ItemCounts, PassportCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import type { Accepted } from '../domain/ports/intake.ts';
+import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
 import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
+import { causesOf } from '../observe/causes.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
 import { awayFault, leftAwayFault } from './away-fault.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import { refusedScopeFault } from './refused-scope-fault.ts';
 import type { Runtime } from './runtime.ts';
+import { type SourcesStanding, standingOf } from './standing.ts';
 
 export interface SyncRequest {
   /** Source ids; empty for all. */
@@ -18,32 +21,30 @@ export interface SyncRequest {
   abort: AbortSignal;
   /** False to deliver only what the ledger has already: after a replay. */
   pull?: boolean;
+  /** Sources of which a person accepts what is held. */
+  accept?: readonly string[];
 }
 
-export interface SyncReport {
+export interface SyncReport extends SourcesStanding {
   runs: StreamAccount[];
   items: ItemCounts;
-  passports: PassportCounts;
+  /** What was held and is accepted now; null where nobody asked for that. */
+  accepted: Accepted | null;
   requests: RequestCounts;
   durationMs: number;
   /** What kept the sync from finishing: a source, the API, the queue, or the person who stopped it. */
   fault: Fault | null;
   /** Things that a person should know of and that stop nothing. */
   warnings: string[];
-  quarantined: number;
   waitingFor: WaitingGroup[];
   /** Deliveries that are left to be sent. */
   left: number;
 }
 
-/** 0 all well, 4 finished with items or passports that need a person or still wait, else what the fault says. */
+/** 0 all well, 4 finished with something that needs a person or still waits, else what the fault says. */
 export function exitCodeOf(report: SyncReport): number {
   if (report.fault) return report.fault.exitCode;
-  const open = Object.values(report.items).some((states) =>
-    Object.entries(states).some(([state, count]) => state !== 'delivered' && count > 0),
-  );
-  const { blocked = 0, incomplete = 0 } = report.passports;
-  return open || report.quarantined > 0 || blocked + incomplete > 0 ? 4 : 0;
+  return causesOf(report).length > 0 ? 4 : 0;
 }
 
 /** How often the sync looks whether it is done. */
@@ -65,7 +66,10 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const selected = request.sources.length > 0 ? [...request.sources] : config.sources.map(({ id }) => id);
   const runIds: number[] = [];
   let problem: Fault | null = null;
+  let accepted: Accepted | null = null;
   try {
+    if (request.accept && request.accept.length > 0)
+      accepted = await runtime.ledger.accept({ sources: request.accept });
     do await runtime.recheck.look();
     while (runtime.recheck.more() && !request.abort.aborted);
     if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
@@ -86,17 +90,16 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     unsubscribe();
   }
   const items = await landed(runtime, selected, clock);
-  const latest = runIds.flatMap((id) => views.run(id)?.streams ?? []);
   return {
-    runs: latest,
+    runs: runIds.flatMap((id) => views.run(id)?.streams ?? []),
     items,
-    passports: views.passportCounts(selected),
+    ...standingOf(views, config, selected),
+    accepted,
     requests: requests.counts,
     durationMs: clock.ticks() - startedAt,
     fault: problem,
-    warnings: warningsOf(runtime, latest),
-    quarantined: views.quarantinedCount(selected),
-    waitingFor: views.waitingFor(20),
+    warnings: warningsOf(runtime),
+    waitingFor: views.waitingFor(20, selected),
     left: leftOf(items),
   };
 }
@@ -179,12 +182,8 @@ function leftOf(items: ItemCounts): number {
   return Object.values(items).reduce((sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0), 0);
 }
 
-function warningsOf(runtime: Runtime, accounts: readonly StreamAccount[]): string[] {
-  const guarded = accounts.flatMap(({ source, stream, guarded: why }) =>
-    why === null ? [] : [`${source}/${stream}: ${why}`],
-  );
-  const cycles = runtime.views
+function warningsOf(runtime: Runtime): string[] {
+  return runtime.views
     .bomCycles(20)
     .map((path) => `The bill of materials of ${path[0]} contains itself: ${path.join(' → ')}.`);
-  return [...guarded, ...cycles];
 }

@@ -171,7 +171,7 @@ function blocked(reason: Reason): Verdict {
 }
 
 function noImport(detail: OutcomeDetail): Reason {
-  const message = `The API does not take bulk imports: ${detail.message} Set \`productUpdate: none\` in the profile, or mend what the answer names and run \`dpp-sync replay\`.`;
+  const message = `The API does not take bulk imports: ${detail.message} Set \`productUpdate: none\` in the profile, or fix what the answer names and run \`dpp-sync replay\`.`;
   return { ...reasonOf('unsupported', detail), message };
 }
 

@@ -15,6 +15,7 @@ export const VERDICT_STATES: Record<Verdict['kind'], DeliveryState> = {
   blocked: 'blocked',
   rejected: 'rejected',
   parked: 'parked',
+  ignored: 'superseded',
 };
 
 export interface JudgeContext extends Attempted {

@@ -1,18 +1,19 @@
 import type { Operation } from '../domain/delivery.ts';
-import type { NamedDoubt } from '../domain/ports/doubt.ts';
+import type { NamedDelivery } from '../domain/ports/doubt.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { Verdict } from '../domain/ports/verdict.ts';
 import type { JsonValue } from '../lib/json.ts';
 
-/** What a person says of a delivery in doubt, after a look at the platform. */
-export type PersonsWord = { arrived: true; remoteId: JsonValue } | { arrived: false };
+/** What a person says of a delivery, after a look at the platform. */
+export type PersonsWord = { said: 'delivered'; remoteId: JsonValue } | { said: 'rejected' } | { said: 'ignored' };
 
 /**
- * What becomes of a doubt by a person's word. What did not arrive ends as rejected, so that nothing goes out behind the
+ * What becomes of a delivery by a person's word. What did not arrive ends as rejected, so that nothing goes out behind the
  * person's back: a change of the row, or a replay, sends it as a new revision.
  */
-export function personsVerdict({ kind, reason }: Pick<NamedDoubt, 'kind' | 'reason'>, word: PersonsWord): Verdict {
-  if (!word.arrived) return { kind: 'rejected', reason: NOT_ARRIVED, absent: true };
+export function personsVerdict({ kind, reason }: Pick<NamedDelivery, 'kind' | 'reason'>, word: PersonsWord): Verdict {
+  if (word.said === 'rejected') return { kind: 'rejected', reason: NOT_ARRIVED, absent: true };
+  if (word.said === 'ignored') return { kind: 'ignored', reason: { code: 'ignored', message: ignoredMessage(reason) } };
   // As after a look at the listing: what was there before this write, or is of a lost time, may have other content. A BOM
   // item has none that could be written again.
   const mayDiffer = (kind === 'product' || kind === 'material') && OF_ANOTHER_WRITE.has(reason.code);
@@ -31,3 +32,8 @@ const NOT_ARRIVED = {
   code: 'person',
   message: 'A person has said that it did not arrive. It is sent again when its row changes, or by a replay.',
 };
+
+function ignoredMessage({ message }: NamedDelivery['reason']): string {
+  const before = message === '' ? '' : ` Before that: ${message}`;
+  return `A person has said that the platform is to stay as it is. It is sent again when its row changes, or by a replay that names it.${before}`;
+}

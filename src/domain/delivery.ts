@@ -8,6 +8,9 @@
 //                             ├─ rejected, where it cannot even be attempted
 //                             └─ superseded, from every state in which nothing is in flight and nothing has arrived
 //
+// A person may say of what is blocked, rejected or parked that it was done by hand at the platform: it is delivered then. What a
+// person ends without that is superseded, and stays so until something else is desired.
+//
 // In a ledger restored from a backup, what waits or is due may have been sent in the time that was lost: it goes to `in_doubt`.
 // `waiting`: a ref has no remote id yet. `sending` is committed before the first byte goes out, so after a crash it means
 // that the request may have reached the API: the lease is voided and the delivery is in doubt. An item has at most one
@@ -37,7 +40,7 @@ export const DELIVERY_EVENTS = [
   'refs_missing',
   /** A worker takes the delivery; committed before any byte goes out. */
   'claim',
-  /** The write is known to have taken effect. */
+  /** The write is known to have taken effect, or a person says that it was done by hand. */
   'accept',
   /** No effect is possible and the same revision goes out again later. */
   'retry',
@@ -49,11 +52,11 @@ export const DELIVERY_EVENTS = [
   'resend',
   /** A business rule at the API, or a write that the API does not have, holds it. */
   'block',
-  /** The data is wrong, or nothing can be sent of it. */
+  /** The data is wrong, nothing can be sent of it, or a person says that it did not arrive. */
   'reject',
   /** The delivery's own retry limit is spent. */
   'exhaust',
-  /** A newer revision takes its place. */
+  /** A newer revision takes its place, or a person ends it. */
   'supersede',
 ] as const;
 export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number];
@@ -115,9 +118,9 @@ export const TRANSITIONS: Record<DeliveryState, Row> = {
     exhaust: 'parked',
   },
   delivered: END,
-  blocked: { ...END, supersede: 'superseded' },
-  rejected: { ...END, supersede: 'superseded' },
-  parked: { ...END, supersede: 'superseded' },
+  blocked: { ...END, accept: 'delivered', reject: 'rejected', supersede: 'superseded' },
+  rejected: { ...END, accept: 'delivered', supersede: 'superseded' },
+  parked: { ...END, accept: 'delivered', reject: 'rejected', supersede: 'superseded' },
   superseded: END,
 };
 

@@ -16,6 +16,7 @@ const FAULTS = {
   'ledger.linked': 3,
   'ledger.unreadable': 3,
   'ledger.newer': 3,
+  'ledger.older': 3,
   'ledger.restored': 3,
   'ledger.unwritable': 3,
   'queue.unreachable': 3,

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { shellWord } from '../lib/shell-word.ts';
 import type { Operation, Reason } from './delivery.ts';
 import type { ItemKind } from './item.ts';
 import type { Profile } from './profile.ts';
@@ -7,6 +8,7 @@ import type { Profile } from './profile.ts';
 /** What the ledger knows of an item on both sides. */
 export interface ItemStanding {
   kind: ItemKind;
+  key: string;
   desiredHash: string;
   /** Null until the API has acknowledged a write. */
   baselineHash: string | null;
@@ -31,24 +33,31 @@ export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 
   const operation: Operation = `${item.kind}.update`;
   if (item.kind === 'product' && productUpdate === 'import') {
     return item.renamed
-      ? { need: 'blocked', operation, reason: RENAMED }
+      ? { need: 'blocked', operation, reason: renamedReason(item.key) }
       : { need: 'write', operation: 'product.import' };
   }
-  return { need: 'blocked', operation, reason: { code: 'unsupported', message: UNSUPPORTED[item.kind] } };
+  return { need: 'blocked', operation, reason: { code: 'unsupported', message: UNSUPPORTED[item.kind](item.key) } };
 }
 
 /** An import tells products apart by the natural key: under a new one it would make a second product. */
-const RENAMED: Reason = {
-  code: 'renamed',
-  message:
-    'The bulk import finds a product by its natural key, as the SKU, and this one was given another: importing it would make a second product. Change the key at the platform by hand, or give the product its old one.',
+function renamedReason(key: string): Reason {
+  return {
+    code: 'renamed',
+    message: `The bulk import finds a product by its natural key, as the SKU, and this one was given another: importing it would make a second product. Give the product its old key, or change the key at the platform. ${byHand(key)}`,
+  };
+}
+
+const UNSUPPORTED: Record<'product' | 'bom_item', (key: string) => string> = {
+  product: (key) =>
+    `The API has no update of a single product, and the profile says \`productUpdate: none\`. The change goes out through the bulk import once the profile says \`productUpdate: import\`. ${byHand(key)}`,
+  bom_item: (key) => `The API can neither read nor change a BOM item. ${byHand(key)}`,
 };
 
-const UNSUPPORTED = {
-  product:
-    'The API has no update of a single product, and the profile says `productUpdate: none`. The change is kept here; it goes out through the bulk import once the profile says `productUpdate: import`.',
-  bom_item: 'The API can neither read nor change a BOM item. The change is kept here; mend it at the platform by hand.',
-} as const;
+/** What a person can do about a change that the API has no write for. */
+function byHand(key: string): string {
+  const word = shellWord(key);
+  return `Make the change at the platform by hand, then run \`dpp-sync settle --delivered ${word}\`. To leave the platform as it is, run \`dpp-sync settle --ignore ${word}\`.`;
+}
 
 /**
  * The whole of an item as an import carries it: what is desired, and null for what the API has and is no longer desired.

@@ -67,11 +67,15 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
     rowsOfAny: db.prepare<[{ sources: string; limit: number }], QuarantinedRow>(
       `${quarantined} h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
     ),
-    lastRun: db.prepare<[string], { result: string | null; endedAt: number | null; guarded: string | null }>(
-      `SELECT result, ended_at AS endedAt,
-         (SELECT guarded FROM run_streams s WHERE s.run_id = runs.id AND guarded IS NOT NULL LIMIT 1) AS guarded
-       FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1`,
+    lastRun: db.prepare<[string], { result: string | null; endedAt: number | null }>(
+      'SELECT result, ended_at AS endedAt FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1',
     ),
+    // An accepted read counts as well: what is missing from it is marked by the next run alone.
+    guarded: db
+      .prepare<[string], string>(
+        'SELECT g.message FROM guarded_reads g JOIN streams s ON s.id = g.stream_id WHERE s.source = ? LIMIT 1',
+      )
+      .pluck(),
     // A row that is gone stays as it was when the mapping changed: it is mapped anew where it comes back.
     unmapped: db.prepare<[string], { found: number }>(
       `SELECT 1 AS found FROM streams s WHERE s.source = ?
@@ -87,8 +91,9 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
     if (run.result === null) return `The source ${source} gives parts and is being read.`;
     if (run.result !== 'complete')
       return `The last read of the source ${source}, which gives parts, ${ENDINGS[run.result] ?? run.result}.`;
-    if (run.guarded !== null)
-      return `The last read of the source ${source}, which gives parts, looks broken: ${run.guarded}`;
+    const guarded = sql.guarded.get(source);
+    if (guarded !== undefined)
+      return `The last read of the source ${source}, which gives parts, looks broken: ${guarded}`;
     return sql.unmapped.get(source) ? `Not all rows of the source ${source}, which gives parts, are mapped yet.` : null;
   }
 

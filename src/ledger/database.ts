@@ -84,6 +84,21 @@ export function assertOneName(file: string): void {
   );
 }
 
+/**
+ * Sees that a ledger that was opened for reading has the tables of this version. Closes it where it has not.
+ *
+ * @throws Fault `ledger.older`
+ */
+export function assertPresentSchema(db: Sqlite, file: string): void {
+  if (Number(db.pragma('user_version', { simple: true })) === MIGRATIONS.length) return;
+  db.close();
+  throw fault('ledger.older', `The ledger ${file} was last written by an older version of dpp-sync.`, {
+    path: 'ledger',
+    suggestion:
+      'Start the daemon, or run `dpp-sync sync`, with this version: that brings the ledger up to date. `dpp-sync ledger restore` does so with a backup.',
+  });
+}
+
 function configure(db: Sqlite): void {
   db.pragma('journal_mode = WAL');
   // I8: a commit is on the disk before anybody hears of it. The library is compiled with NORMAL for WAL, which a power

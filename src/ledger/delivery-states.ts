@@ -11,3 +11,8 @@ export function isOpen(of: string): string {
 export function isStuck(of: string): string {
   return `(${of}.state IN ('blocked', 'rejected') OR ${of}.state IN ('parked', 'in_doubt'))`;
 }
+
+/** The state of an item: that of its open delivery, or where it stands without one. `i` and `d` name the tables. */
+export function itemState(i: string, d: string): string {
+  return `coalesce(${d}.state, CASE WHEN ${i}.ignored_hash IS NULL THEN 'delivered' ELSE 'superseded' END)`;
+}

@@ -10,7 +10,7 @@ import type {
 import { type IncomingRecord, recordKey } from '../domain/record.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJsonOrNull } from './context.ts';
-import { guardAgainst } from './missing-guard.ts';
+import type { GuardedReads } from './guarded-reads.ts';
 import { createPassOver, type PassOver } from './pass-over.ts';
 import { type PendingRow, pendingRecord } from './pending-record.ts';
 import type { Restored } from './restored.ts';
@@ -36,7 +36,10 @@ export interface Intake {
   pendingRecords(request: { source: string; afterId: number; limit: number }): PendingRecord[];
 }
 
-export function createIntake({ db, clock }: LedgerContext, restored: Restored): Intake {
+export function createIntake(
+  { db, clock }: LedgerContext,
+  { restored, guardedReads }: { restored: Restored; guardedReads: GuardedReads },
+): Intake {
   const accounts = createRunAccounts(db);
   const passOver = createPassOver(db);
   const sql = {
@@ -205,6 +208,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
         sql.insertRunStream.run(runId, row.id);
         cursors[name] = parseJsonOrNull<JsonValue>(row.cursor);
       }
+      guardedReads.keepOnly(source, streams);
       return { runId, cursors };
     },
 
@@ -244,7 +248,7 @@ export function createIntake({ db, clock }: LedgerContext, restored: Restored): 
         const present = sql.presentCount.get({ streamId: row.id }) ?? 0;
         const gone = seen.size() === present ? [] : unseen(row.id, seen);
         missing = gone.length;
-        guarded = guardAgainst({ missing, present, read, before: row.completeRead, guard });
+        guarded = guardedReads.judge(row.id, { runId, missing, present, read, before: row.completeRead, guard });
         if (guarded === null) {
           const now = clock.now();
           for (const id of gone) {

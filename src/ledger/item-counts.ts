@@ -6,7 +6,8 @@ import { createItemTotals } from './item-totals.ts';
 
 /**
  * Counts items by kind and state; passports are told by where they stand instead. Nearly all items of a ledger are
- * delivered most of the time: those are what is left of the total without the ones that have an open delivery.
+ * delivered most of the time: those are what is left of the total without the ones that have an open delivery,
+ * or whose last write a person has ended.
  */
 export function createItemCounts(db: Sqlite): LedgerViews['itemCounts'] {
   const totals = createItemTotals(db);
@@ -16,11 +17,17 @@ export function createItemCounts(db: Sqlite): LedgerViews['itemCounts'] {
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
      GROUP BY 1, 2`,
   );
+  const ended = db.prepare<[{ sources: string }], { kind: ItemKind; n: number }>(
+    `SELECT i.kind, count(*) AS n FROM items i WHERE i.ignored_hash IS NOT NULL
+       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY i.kind`,
+  );
   // One transaction, so that both speak of the same moment.
   return db.transaction((sources: readonly string[] = []) => {
     const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
     const delivered = totals(sources);
-    for (const { kind, state, n } of open.all({ sources: JSON.stringify(sources) })) {
+    const listed = { sources: JSON.stringify(sources) };
+    const superseded = ended.all(listed).map((row) => ({ ...row, state: 'superseded' as const }));
+    for (const { kind, state, n } of [...open.all(listed), ...superseded]) {
       counts[kind][state] = n;
       delivered[kind] = (delivered[kind] ?? 0) - n;
     }

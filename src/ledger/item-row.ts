@@ -14,7 +14,9 @@ export interface ItemRow {
   remoteId: string | null;
   revision: number;
   missingSince: number | null;
+  /** Of a write that a person has ended although the platform does not have it; null for all other items. */
+  ignoredHash: string | null;
 }
 
 export const ITEM_COLUMNS = `id, kind, key, natural_key AS naturalKey, record_id AS recordId, desired, desired_hash AS desiredHash,
-  baseline, baseline_hash AS baselineHash, remote_id AS remoteId, revision, missing_since AS missingSince`;
+  baseline, baseline_hash AS baselineHash, remote_id AS remoteId, revision, missing_since AS missingSince, ignored_hash AS ignoredHash`;

@@ -1,6 +1,7 @@
 import type { Operation, Reason } from '../domain/delivery.ts';
 import type { Issue } from '../domain/issue.ts';
 import type { ItemKind, RefRole, SubjectKind } from '../domain/item.ts';
+import type { PassportRules } from '../domain/passport.ts';
 import type {
   ItemState,
   ItemSummary,
@@ -13,7 +14,8 @@ import type { Place } from '../domain/record.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
-import { isOpen } from './delivery-states.ts';
+import { isOpen, itemState } from './delivery-states.ts';
+import { IS_MISSING } from './missing-items.ts';
 
 interface SummaryRow {
   id: number;
@@ -25,6 +27,7 @@ interface SummaryRow {
   state: ItemState;
   remoteId: string | null;
   missing: number;
+  missingAccepted: number;
   reason: string | null;
   dueAt: number | null;
 }
@@ -38,17 +41,21 @@ interface DetailRow extends SummaryRow {
 }
 
 const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, json_extract(i.desired, '$.name') AS name, i.source,
-  coalesce(d.state, 'delivered') AS state, i.remote_id AS remoteId, i.missing_since IS NOT NULL AS missing,
-  d.reason, nullif(d.due_at, 0) AS dueAt`;
+  ${itemState('i', 'd')} AS state, i.remote_id AS remoteId, i.missing_since IS NOT NULL AS missing,
+  i.missing_since IS NOT NULL AND i.missing_accepted IS i.missing_since AS missingAccepted,
+  CASE WHEN i.ignored_hash IS NULL THEN d.reason ELSE (SELECT e.reason FROM deliveries e WHERE e.item_id = i.id
+    ORDER BY e.revision DESC LIMIT 1) END AS reason, nullif(d.due_at, 0) AS dueAt`;
 const FROM = `FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')}`;
 
 /** Lists and single items. */
-export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'> {
+export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerViews, 'items' | 'item'> {
+  const withdrawing = JSON.stringify(rules.withdrawMissingOf);
   const sql = {
     items: db.prepare<
       [
         {
           state: string | null;
+          withdrawing: string;
           kind: string | null;
           source: string | null;
           search: string | null;
@@ -60,7 +67,7 @@ export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'>
     >(
       `SELECT ${SUMMARY} ${FROM}
        WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
-         AND (@state IS NULL OR (@state = 'missing' AND i.missing_since IS NOT NULL) OR coalesce(d.state, 'delivered') = @state)
+         AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING}) OR ${itemState('i', 'd')} = @state)
          AND (@search IS NULL OR instr(lower(i.key), @search) OR instr(lower(coalesce(i.natural_key, '')), @search)
               OR instr(lower(coalesce(json_extract(i.desired, '$.name'), '')), @search))
        ORDER BY i.id LIMIT @limit`,
@@ -70,7 +77,7 @@ export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'>
        WHERE i.kind = @kind AND (i.key = @key OR i.natural_key = @key) ORDER BY i.key = @key DESC LIMIT 1`,
     ),
     refs: db.prepare<[number], { role: RefRole; kind: ItemKind; key: string; state: ItemState | null }>(
-      `SELECT refs.role, refs.kind, refs.key, CASE WHEN i.id IS NULL THEN NULL ELSE coalesce(d.state, 'delivered') END AS state
+      `SELECT refs.role, refs.kind, refs.key, CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i', 'd')} END AS state
        FROM refs LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
        LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')} WHERE refs.item_id = ?`,
     ),
@@ -116,6 +123,7 @@ export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'>
     items({ state, kind, source, search, afterId, limit }) {
       const rows = sql.items.all({
         state: state ?? null,
+        withdrawing,
         kind: kind ?? null,
         source: source ?? null,
         search: search?.toLowerCase() ?? null,
@@ -131,6 +139,7 @@ export function createItemViews(db: Sqlite): Pick<LedgerViews, 'items' | 'item'>
       const record = row.recordId === null ? undefined : sql.record.get(row.recordId);
       return {
         ...summary(row),
+        missingAccepted: row.missingAccepted === 1,
         desired: parseJson<JsonObject>(row.desired),
         baseline: parseJsonOrNull<JsonObject>(row.baseline),
         refs: sql.refs.all(row.id) satisfies RefStanding[],

@@ -33,6 +33,9 @@ function mayHaveArrived(delivery: OpenDelivery): boolean {
   return IN_FLIGHT_STATES.includes(delivery.state) || delivery.uncertain === 1;
 }
 
+/** A delivery that a person ends. */
+type Ended = Pick<OpenDelivery, 'id' | 'state' | 'desiredHash'> & { itemId: number };
+
 /** What a record asks of an item, and the item as it is, if there is one. */
 export interface DesiredItem {
   item: Item;
@@ -84,6 +87,10 @@ export function createItems(
     supersede: db.prepare<[string, number, number]>(
       'UPDATE deliveries SET state = ?, settled_at = ?, desired = NULL, body = NULL, due_at = 0 WHERE id = ?',
     ),
+    end: db.prepare<[string, number, string, number]>(
+      'UPDATE deliveries SET state = ?, settled_at = ?, reason = ?, desired = NULL, body = NULL, due_at = 0 WHERE id = ?',
+    ),
+    setIgnored: db.prepare<[string | null, number]>('UPDATE items SET ignored_hash = ? WHERE id = ?'),
     nextRevision: db.prepare<[number]>('UPDATE items SET revision = revision + 1 WHERE id = ?'),
     insertDelivery: db.prepare<[number, string, number, string, string, string, string, string | null, 0 | 1, number]>(
       `INSERT INTO deliveries
@@ -119,6 +126,7 @@ export function createItems(
     reason: Reason | null,
   ): number {
     if (!item.isNew) sql.nextRevision.run(item.id);
+    if (item.ignoredHash !== null) sql.setIgnored.run(null, item.id);
     const revision = item.revision + 1;
     const key = idempotencyKey({
       epoch,
@@ -151,8 +159,11 @@ export function createItems(
     const wanted = wantedOf(item, profile);
     if (wanted.need === 'none') {
       if (open) supersede(open);
+      if (item.ignoredHash !== null) sql.setIgnored.run(null, itemId);
       return null;
     }
+    // I4: the delivery that a person has ended says why the two differ.
+    if (!open && !again && item.ignoredHash === wanted.desiredHash) return null;
     if (open) {
       // Each further import would make one more product: only a person's word sends another.
       if (open.reasonCode === 'not_upserted' && wanted.need === 'write' && !again) return null;
@@ -225,12 +236,19 @@ export function createItems(
       const inserted = sql.insert.run(kind, key, naturalKey, ...owner, desired, desiredHash, missingSince);
       const id = Number(inserted.lastInsertRowid);
       insertRefs(id, refs);
-      const unwritten = { baseline: null, baselineHash: null, remoteId: null, revision: 0 };
+      const unwritten = { baseline: null, baselineHash: null, remoteId: null, revision: 0, ignoredHash: null };
       return reconcileItem({ id, kind, key, ...asked, ...unwritten, isNew: true }, undefined, again);
     },
 
     /** A person waits for what is under way of an item, or for what follows it. */
     hasten: (itemId: number) => void sql.hasten.run(itemId),
+
+    /** Ends a delivery on a person's word, and with it what is desired until that changes. */
+    ignore({ id, itemId, state, desiredHash }: Ended, reason: Reason): void {
+      sql.end.run(transition(state, 'supersede'), clock.now(), JSON.stringify(reason), id);
+      sql.setIgnored.run(desiredHash, itemId);
+      note(itemId, id, 'ignored', reason);
+    },
 
     /** Takes back what is staged for an item, unless it may have arrived. */
     takeBack(itemId: number): void {

@@ -1,18 +1,18 @@
 import type { MissingGuard } from '../domain/ports/intake.ts';
 
-/**
- * Why a complete read is taken for a broken export, so that nothing is marked as missing; null where it is not.
- *
- * @param read.present records that were there before, `missing` of which the export of `read.read` rows has not; `before` is how
- *   many rows the last complete one had
- */
-export function guardAgainst(read: {
-  missing: number;
+/** The figures of a complete read. */
+export interface CompleteRead {
+  /** Records that were there before, and of them those that the export has not. */
   present: number;
+  missing: number;
+  /** How many rows the export has, and how many the last whole one had. */
   read: number;
   before: number | null;
   guard: MissingGuard;
-}): string | null {
+}
+
+/** Why a complete read is taken for a broken export, so that nothing is marked as missing; null where it is not. */
+export function guardAgainst(read: CompleteRead): string | null {
   const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;
   const missingShare = read.present === 0 ? 0 : read.missing / read.present;
   if (read.missing > 0 && missingShare > read.guard.maxMissing) {

@@ -34,6 +34,11 @@ export function createReplay(
                 OR i.natural_key IN (SELECT value FROM json_each(@keys)))
            AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
          UNION
+         SELECT i.record_id FROM items i
+         WHERE i.ignored_hash IS NOT NULL AND 'superseded' IN (SELECT value FROM json_each(@states)) AND @ids = '[]'
+           AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
+                OR i.natural_key IN (SELECT value FROM json_each(@keys)))
+         UNION
          SELECT r.id FROM records r
          WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND @ids = '[]'
            AND 'quarantined' IN (SELECT value FROM json_each(@states))

@@ -183,4 +183,26 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX events_by_item ON events (item_id, id);
   `,
+  `
+  -- Reads that the guard took for a broken export: one row for each stream, until a whole export comes or an accepted one.
+  CREATE TABLE guarded_reads (
+    stream_id INTEGER PRIMARY KEY REFERENCES streams (id),
+    run_id INTEGER NOT NULL,          -- the last run that the guard held
+    since INTEGER NOT NULL,           -- when the guard held the first one
+    missing INTEGER NOT NULL,
+    read INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    accepted_at INTEGER               -- when a person accepted these figures
+  ) STRICT;
+  INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message)
+    SELECT a.stream_id, a.run_id, r.started_at, a.missing, a.read, a.guarded FROM run_streams a JOIN runs r ON r.id = a.run_id
+    WHERE a.guarded IS NOT NULL AND a.run_id = (SELECT max(id) FROM runs WHERE source = r.source);
+
+  -- The desired hash of a write that a person has ended although the platform does not have it; null for all other items.
+  ALTER TABLE items ADD COLUMN ignored_hash TEXT;
+  CREATE INDEX items_ignored ON items (kind) WHERE ignored_hash IS NOT NULL;
+  -- The missing_since that a person has accepted: an item that comes back and goes missing again is shown again.
+  ALTER TABLE items ADD COLUMN missing_accepted INTEGER;
+  CREATE INDEX items_missing ON items (kind) WHERE missing_since IS NOT NULL;
+  `,
 ];

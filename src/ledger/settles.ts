@@ -1,5 +1,6 @@
 import { type Operation, transition } from '../domain/delivery.ts';
 import { hasRefs, type SubjectKind } from '../domain/item.ts';
+import { isSettleState, mayBeSettled } from '../domain/manual.ts';
 import type { ImportSettlement, Settled, Settlement, Verdict } from '../domain/ports/verdict.ts';
 import type { LedgerContext } from './context.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
@@ -95,10 +96,10 @@ export function createSettles(
     return released;
   }
 
-  function settle({ deliveryId, verdict, judgedAt }: Settlement): Settled {
+  function settle({ deliveryId, verdict, judgedAt, manual }: Settlement): Settled {
     const row = sql.byId.get(deliveryId);
     const gone = { deliveryId, released: 0, applied: false };
-    if (!row || !isUnsettled(row)) return gone;
+    if (!row || !(manual ? maySay(row, verdict) : isUnsettled(row))) return gone;
     // A member that moves on by itself leaves bytes behind that may not go out again.
     if (row.importId !== null) imports.dissolve(row.importId);
     return settleRow(row, verdict, { judgedAt, now: clock.now() });
@@ -132,6 +133,12 @@ export function createSettles(
       if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, verdict.by === 'person' ? ARRIVED : null);
       return { deliveryId, released: deliver(row, verdict), applied: true };
     }
+    if (verdict.kind === 'ignored') {
+      items.ignore(row, verdict.reason);
+      // Nothing of it holds a passport any more.
+      passports.stirBy({ id: row.itemId, kind: row.kind, key: row.key, isNew: false });
+      return { deliveryId, released: items.reconcile(row.itemId) === 'due' ? 1 : 0, applied: true };
+    }
     const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[verdict.kind](verdict as never);
     const reason = JSON.stringify(verdict.reason);
     const sinceMs = dueAt === 0 || judgedAt === undefined ? 0 : now - judgedAt;
@@ -160,6 +167,13 @@ export function createSettles(
 
 function isUnsettled({ state }: DeliveryRow): boolean {
   return state === 'sending' || state === 'in_doubt';
+}
+
+/** Whether a person may say so of a delivery. */
+function maySay({ kind, state, uncertain }: DeliveryRow, verdict: Verdict): boolean {
+  const said = verdict.kind;
+  if (said !== 'delivered' && said !== 'rejected' && said !== 'ignored') return false;
+  return isSettleState(state) && mayBeSettled({ kind, state, uncertain: uncertain === 1 }, said);
 }
 
 /** Verdicts after which a member may still be tied to its import. */

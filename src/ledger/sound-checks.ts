@@ -92,7 +92,14 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
     // A record that waits to be read or mapped anew stages the difference when it is; an item without one asks for nothing.
     sql: `SELECT ${ITEM} FROM items i JOIN records r ON r.id = i.record_id
       WHERE i.kind <> 'passport' AND i.desired_hash IS NOT i.baseline_hash AND r.state NOT IN ('stale', 'pending')
-        AND ${NO_OPEN}`,
+        AND i.ignored_hash IS NOT i.desired_hash AND ${NO_OPEN}`,
+  },
+  {
+    name: 'item.ignored',
+    holds: 'An item whose write a person has ended has nothing open, and that write says so (I4).',
+    sql: `SELECT ${ITEM} FROM items i WHERE i.ignored_hash IS NOT NULL AND NOT (${NO_OPEN} AND EXISTS (
+        SELECT 1 FROM deliveries d WHERE d.item_id = i.id AND d.revision = i.revision AND d.state = 'superseded'
+          AND d.desired_hash = i.ignored_hash AND d.reason IS NOT NULL))`,
   },
   {
     name: 'passport.step',

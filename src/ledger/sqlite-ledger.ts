@@ -7,12 +7,13 @@ import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import { createClaims } from './claims.ts';
-import { openDatabase, type Sqlite } from './database.ts';
+import { assertPresentSchema, openDatabase, type Sqlite } from './database.ts';
 import { createDoubtful } from './doubtful.ts';
 import { createDue } from './due.ts';
 import { createFollowClock } from './follow-clock.ts';
 import { createFollowProfile } from './follow-profile.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { createGuardedReads } from './guarded-reads.ts';
 import { createHighWater, type HighWater } from './high-water.ts';
 import { type LedgerHolder, thisHolder } from './holder.ts';
 import { takeIdentity } from './identity.ts';
@@ -24,7 +25,8 @@ import { watchLedger } from './ledger-watch.ts';
 import { acquireLock, type LedgerLock } from './lock.ts';
 import { createLogSync, type LogSync } from './log-sync.ts';
 import { createMeta } from './meta.ts';
-import { createNamedDoubts } from './named-doubts.ts';
+import { createAcceptMissing } from './missing-items.ts';
+import { createNamedDeliveries } from './named-deliveries.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
 import { createPutAside } from './put-aside.ts';
@@ -92,7 +94,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
 /**
  * Opens the ledger's read side beside whoever writes. Null where there is no ledger yet.
  *
- * @throws Fault `ledger.restored` where there was a ledger, `ledger.linked`, `ledger.unreadable` or `ledger.newer`
+ * @throws Fault `ledger.restored` where there was a ledger, `ledger.linked`, `ledger.unreadable` `ledger.newer` or `ledger.older`
  */
 export function openLedgerViews(options: {
   file: string;
@@ -100,6 +102,7 @@ export function openLedgerViews(options: {
 }): { id: string; views: LedgerViews; close(): void } | null {
   const db = openToRead(options.file);
   if (!db) return null;
+  assertPresentSchema(db, options.file);
   return {
     id: createMeta(db).get('id') ?? '',
     views: createViews(db, options.passportRules),
@@ -136,7 +139,8 @@ function compose(
   const meta = createMeta(db);
   const restored = createRestored(context);
   const items = createItems(context, restored);
-  const intake = createIntake(context, restored);
+  const guardedReads = createGuardedReads(context);
+  const intake = createIntake(context, { restored, guardedReads });
   const staging = createStaging(context, items);
   const imports = createImports(context, options.encodeImport);
   const due = createDue(context);
@@ -148,7 +152,8 @@ function compose(
   const followProfile = createFollowProfile(context, items);
   const replay = createReplay(context, { items, imports, restored }, staging);
   const recheck = createRecheck(context, { items, passports });
-  const named = createNamedDoubts(context);
+  const named = createNamedDeliveries(context);
+  const acceptMissing = createAcceptMissing(context);
   const prune = createPrune(context);
   const commit = createGroupCommit(db, { highWater, log, lost });
   const followClock = createFollowClock({ db, clock, commit });
@@ -181,6 +186,7 @@ function compose(
     },
     endStream: (end) => commit.run(() => intake.endStream(end)),
     endRun: (end) => commit.run(() => intake.endRun(end)),
+    accept: ({ sources }) => commit.run(() => ({ sources, reads: guardedReads.accept(sources) })),
     pendingRecords: async (request) => reading(() => intake.pendingRecords(request)),
     stage: (records) => commit.run(() => staging.stage(records)),
     dueDeliveries: (request) => timely(() => due.list(request)),
@@ -195,7 +201,10 @@ function compose(
     putAside: (request) => commit.run(() => putAside(request)),
     settleImport: (settlement) => commit.run(() => settles.settleImport(settlement)),
     doubtfulDeliveries: (request) => timely(() => doubtful.list(request)),
-    doubtsOf: async (name) => reading(() => named.doubtsOf(name)),
+    deliveriesNamed: async (name) => reading(() => named.named(name)),
+    countSelected: async (selection) => reading(() => named.count(selection)),
+    selectedDeliveries: async (request) => reading(() => named.selected(request)),
+    acceptMissing: (request) => commit.run(() => acceptMissing(request)),
     boundTo: async (kind, remoteId) => reading(() => named.boundTo(kind, remoteId)),
     replayCandidates: async (request) => reading(() => replay.candidates(request)),
     replay: (request) => commit.run(() => replay.replay(request)),

@@ -1,5 +1,5 @@
 import { messageOf } from '../lib/errors.ts';
-import { openDatabaseReadOnly, type Sqlite } from './database.ts';
+import { assertPresentSchema, openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { assertNotGone } from './recognise.ts';
 import { SOUND_CHECKS } from './sound-checks.ts';
@@ -29,7 +29,7 @@ const INTEGRITY_MAX = 100;
 /**
  * Checks a ledger or a backup as it is at one moment, beside whoever writes it. Null where there is none.
  *
- * @throws Fault `ledger.restored` where there was one, `ledger.unreadable` or `ledger.newer`
+ * @throws Fault `ledger.restored` where there was one, `ledger.unreadable`, `ledger.newer` or `ledger.older`
  */
 export function verifyLedger(file: string, onCheck: (name: string) => void): Verification | null {
   const db = openDatabaseReadOnly(file);
@@ -37,6 +37,7 @@ export function verifyLedger(file: string, onCheck: (name: string) => void): Ver
     assertNotGone(file);
     return null;
   }
+  assertPresentSchema(db, file);
   try {
     db.exec('BEGIN');
     return verify(db, onCheck);

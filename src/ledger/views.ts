@@ -3,6 +3,7 @@ import type { Issue } from '../domain/issue.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type {
+  GuardedRead,
   LedgerViews,
   QuarantinedRecord,
   RunView,
@@ -15,9 +16,11 @@ import type { JsonObject } from '../lib/json.ts';
 import { findCycles } from './bom-cycles.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
-import { isOpen, isStuck } from './delivery-states.ts';
+import { isOpen, isStuck, itemState } from './delivery-states.ts';
+import { OPEN_GUARDED_READS } from './guarded-reads.ts';
 import { createItemCounts } from './item-counts.ts';
 import { createItemViews } from './item-views.ts';
+import { createMissingCounts } from './missing-items.ts';
 import { createPassportViews } from './passport-views.ts';
 
 const NEEDS_PERSON = "(d.state IN ('blocked', 'rejected', 'parked') OR (d.state = 'in_doubt' AND d.due_at = 0))";
@@ -56,6 +59,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
       `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded
        FROM run_streams a JOIN streams s ON s.id = a.stream_id WHERE a.run_id = ? ORDER BY s.id`,
     ),
+    guardedReads: db.prepare<[Listed], GuardedRead>(OPEN_GUARDED_READS),
     pendingSources: db
       .prepare<[], string>(
         `SELECT DISTINCT source FROM streams s
@@ -71,8 +75,8 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
        WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND (@source IS NULL OR s.source = @source) AND r.id > @afterId
        ORDER BY r.id LIMIT @limit`,
     ),
-    stuck: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE ${isStuck('d')}
-       AND ${NEEDS_PERSON} ORDER BY d.id DESC LIMIT ?`),
+    stuck: db.prepare<[Listed & { limit: number }], StuckRow>(`${stuckColumns} WHERE ${isStuck('d')} AND ${NEEDS_PERSON}
+       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) ORDER BY d.id DESC LIMIT @limit`),
     // Written like the index of what is scheduled.
     doubtsUnderWay: db
       .prepare<[Listed], number>(
@@ -83,13 +87,16 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
       .pluck(),
     delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE d.id = ?`),
     // What waits is little beside all the refs, so it comes first.
-    waitingFor: db.prepare<[number], WaitingGroup>(
+    waitingFor: db.prepare<[Listed & { limit: number }], WaitingGroup>(
       `SELECT refs.kind, refs.key,
-         CASE WHEN i.id IS NULL THEN NULL ELSE coalesce(o.state, 'delivered') END AS state, count(*) AS count
+         CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i', 'o')} END AS state, count(*) AS count
        FROM deliveries d CROSS JOIN refs ON refs.item_id = d.item_id
        LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
        LEFT JOIN deliveries o ON o.item_id = i.id AND ${isOpen('o')}
-       WHERE ${isOpen('d')} AND d.state = 'waiting' AND i.remote_id IS NULL GROUP BY 1, 2 ORDER BY count DESC, refs.key LIMIT ?`,
+       WHERE ${isOpen('d')} AND d.state = 'waiting' AND i.remote_id IS NULL
+         AND (@sources = '[]' OR EXISTS (SELECT 1 FROM items w WHERE w.id = d.item_id
+           AND w.source IN (SELECT value FROM json_each(@sources))))
+       GROUP BY 1, 2 ORDER BY count DESC, refs.key LIMIT @limit`,
     ),
     bomEdges: db.prepare<[], { parent: string; component: string }>(
       `SELECT p.key AS parent, c.key AS component FROM refs p JOIN refs c ON c.item_id = p.item_id AND c.role = 'component'
@@ -101,25 +108,27 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   const withStreams = (row: RunRow): RunView => ({ ...row, streams: sql.accounts.all(row.id) });
 
   return {
-    ...createItemViews(db),
+    ...createItemViews(db, rules),
     ...createPassportViews(db, rules),
     itemCounts: createItemCounts(db),
+    missingCounts: createMissingCounts(db, rules),
     runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),
     run(id) {
       const row = sql.run.get(id);
       return row ? withStreams(row) : null;
     },
+    guardedReads: (sources) => sql.guardedReads.all(listed(sources)),
     pendingSources: () => sql.pendingSources.all(),
     quarantinedCount: (sources) => sql.quarantinedCount.get(listed(sources))?.n ?? 0,
     quarantined: ({ source, afterId, limit }) =>
       sql.quarantined.all({ source: source ?? null, afterId, limit }).map(quarantinedRecord),
-    stuck: (limit) => sql.stuck.all(limit).map(stuckDelivery),
+    stuck: (limit, sources) => sql.stuck.all({ limit, ...listed(sources) }).map(stuckDelivery),
     doubtsUnderWay: (sources) => sql.doubtsUnderWay.get(listed(sources)) ?? 0,
     delivery(id) {
       const row = sql.delivery.get(id);
       return row ? { ...stuckDelivery(row), needsPerson: row.needsPerson === 1 } : null;
     },
-    waitingFor: (limit) => sql.waitingFor.all(limit),
+    waitingFor: (limit, sources) => sql.waitingFor.all({ limit, ...listed(sources) }),
     bomCycles: (limit) => findCycles(sql.bomEdges.iterate(), limit),
   };
 }

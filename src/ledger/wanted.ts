@@ -27,10 +27,10 @@ export type Wanted =
 
 /** The difference between what is desired and what the API acknowledged (I4), as the write that would end it. */
 export function wantedOf(item: ItemRow, profile: Profile): Wanted {
-  const { kind, desired, desiredHash, baselineHash } = item;
+  const { kind, key, desired, desiredHash, baselineHash } = item;
   if (kind === 'passport') return passportDifference(item);
   const renamed = kind === 'product' && baselineHash !== desiredHash && isRenamed(item, kind, profile);
-  const wanted = difference({ kind, desiredHash, baselineHash, renamed }, profile);
+  const wanted = difference({ kind, key, desiredHash, baselineHash, renamed }, profile);
   return wanted.need === 'none' ? wanted : { ...wanted, desired, desiredHash, byHand: false };
 }
 

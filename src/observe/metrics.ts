@@ -1,22 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { ITEM_KINDS } from '../domain/item.ts';
-import {
-  type ItemCounts,
-  type ItemState,
-  PASSPORT_STATES,
-  type PassportCounts,
-  type RunView,
-} from '../domain/ports/ledger-views.ts';
+import { type ItemState, type MissingCounts, PASSPORT_STATES, type RunView } from '../domain/ports/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import { SCOPES, type Scope } from '../domain/scope.ts';
+import type { LedgerStanding } from './causes.ts';
 import { API_STANDINGS, type ApiStanding } from './health.ts';
 
 /** What is true at the moment, asked when somebody scrapes. */
-export interface Standing {
-  items: ItemCounts;
-  passports: PassportCounts;
-  quarantined: number;
+export interface Standing extends LedgerStanding {
+  /** What is missing from its source and waits for somebody to decide. */
+  missing: MissingCounts;
   /** Null while the queue is out of reach. */
   queues: Record<QueueName, QueueCounts> | null;
   api: ApiStanding;
@@ -41,6 +35,7 @@ export interface Metrics {
 }
 
 const ITEM_STATES: readonly ItemState[] = [
+  'superseded',
   'waiting',
   'due',
   'sending',
@@ -89,6 +84,12 @@ export function createMetrics(options: { version: string }): Metrics {
   const items = gauge('items', 'Items in the ledger by the state that they are in.', ['kind', 'state']);
   const passports = gauge('passports', 'Passports of the products in the ledger by where they stand.', ['state']);
   const quarantined = gauge('quarantined_records', 'Records that could not be mapped or validated.');
+  const missing = gauge('missing_items', 'Items that their sources no longer have, until somebody decides.', ['kind']);
+  const guardHeld = gauge(
+    'guard_held',
+    '1 for a stream whose last export the guard takes for broken, 0 for the others.',
+    ['source', 'stream'],
+  );
   const queueJobs = gauge('queue_jobs', 'Doorbells in the queues; absent while the queue is out of reach.', [
     'queue',
     'state',
@@ -152,6 +153,7 @@ export function createMetrics(options: { version: string }): Metrics {
       }
       for (const state of PASSPORT_STATES) passports.set({ state }, standing.passports[state] ?? 0);
       quarantined.set(standing.quarantined);
+      for (const kind of ITEM_KINDS) missing.set({ kind }, standing.missing[kind] ?? 0);
       queueJobs.reset();
       for (const queue of standing.queues === null ? [] : QUEUE_NAMES) {
         for (const state of QUEUE_STATES) queueJobs.set({ queue, state }, standing.queues?.[queue][state] ?? 0);
@@ -159,6 +161,9 @@ export function createMetrics(options: { version: string }): Metrics {
       for (const state of API_STANDINGS) api.set({ state }, standing.api === state ? 1 : 0);
       for (const scope of SCOPES) refused.set({ scope }, standing.refusedScopes.includes(scope) ? 1 : 0);
       standing.sources.forEach(showSource);
+      for (const { source, lastRun } of standing.sources)
+        for (const { stream } of lastRun?.streams ?? []) guardHeld.set({ source, stream }, 0);
+      for (const { source, stream } of standing.guarded) guardHeld.set({ source, stream }, 1);
       return registry.metrics();
     },
   };

@@ -34,6 +34,8 @@ export interface PullOptions {
 export interface PullResult {
   runId: number;
   result: 'complete' | 'interrupted';
+  /** Streams whose export the guard takes for broken, and why. */
+  guarded: { stream: string; message: string }[];
 }
 
 /**
@@ -48,9 +50,12 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   const streams = reader.streams.map(({ name, snapshot }) => ({ name, snapshot }));
   const start = { source, trigger, streams, mappingRevision };
   const { runId, cursors } = await untilWritable(() => ledger.startRun(start), patience, abort);
+  const guarded: PullResult['guarded'] = [];
   try {
     for (const stream of reader.streams) {
-      await pullStream({ ...request, runId, stream, cursor: cursors[stream.name] ?? null }, options, abort);
+      const cursor = cursors[stream.name] ?? null;
+      const message = await pullStream({ ...request, runId, stream, cursor }, options, abort);
+      if (message !== null) guarded.push({ stream: stream.name, message });
       if (abort.aborted) break;
     }
   } catch (error) {
@@ -65,7 +70,22 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   await untilWritable(() => ledger.endRun({ runId, result }), patience, abort);
   // Records that were made stale by a new mapping wait from the end of their stream on.
   await options.onChanged(source);
-  return { runId, result };
+  return { runId, result, guarded };
+}
+
+/**
+ * Notes a run whose source could not even be opened, so that the ledger shows it as it shows one that failed on the way.
+ */
+export async function noteFailedRun(
+  { source, trigger }: Pick<PullRequest, 'source' | 'trigger'>,
+  error: unknown,
+  { ledger, patience }: Pick<PullOptions, 'ledger' | 'patience'>,
+  abort: AbortSignal,
+): Promise<void> {
+  const start = { source, trigger, streams: [], mappingRevision: '' };
+  const { runId } = await untilWritable(() => ledger.startRun(start), patience, abort);
+  const failed = { runId, result: 'failed', error: messageOf(error) } as const;
+  await untilWritable(() => ledger.endRun(failed), patience, abort);
 }
 
 interface StreamPull extends PullRequest {
@@ -74,11 +94,12 @@ interface StreamPull extends PullRequest {
   cursor: JsonValue;
 }
 
+/** Gives why the guard takes the export for broken, or null. */
 async function pullStream(
   request: StreamPull,
   { ledger, emit, onChanged, patience }: PullOptions,
   abort: AbortSignal,
-): Promise<void> {
+): Promise<string | null> {
   const { runId, source, stream, cursor, omit, guard, ignoreMissing } = request;
   const seen = createBitmap();
   const omitted = new Set(omit);
@@ -86,7 +107,7 @@ async function pullStream(
   let read = 0;
   let uncounted = 0;
   for await (const page of stream.read(cursor, abort)) {
-    if (abort.aborted) return;
+    if (abort.aborted) return null;
     const records = page.rows.map((row) => incomingRecord(row, stream.key, omitted));
     const toStage = { runId, source, stream: stream.name, records, seen, hold, uncounted, ...cursorOf(page) };
     const staged = await untilWritable(() => ledger.stagePage(toStage), patience, abort);
@@ -96,11 +117,12 @@ async function pullStream(
     emit({ type: 'page', source, stream: stream.name, read, changed: staged.changed, done, total });
     if (staged.changed > 0 && !hold) await onChanged(source);
   }
-  if (abort.aborted) return;
+  if (abort.aborted) return null;
   const flagItems = !ignoreMissing;
   const end = { runId, source, stream: stream.name, seen: stream.snapshot ? seen : null, flagItems, guard, uncounted };
-  await untilWritable(() => ledger.endStream(end), patience, abort);
+  const { guarded } = await untilWritable(() => ledger.endStream(end), patience, abort);
   if (hold) await onChanged(source);
+  return guarded;
 }
 
 function cursorOf(page: Page): { cursor?: JsonValue } {

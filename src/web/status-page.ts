@@ -39,6 +39,7 @@ export interface StatusView {
 const KINDS: Record<ItemKind, string> = { product: 'Products', material: 'Materials', bom_item: 'BOM items' };
 const STATES: readonly { state: ItemState; name: string }[] = [
   { state: 'delivered', name: 'delivered' },
+  { state: 'superseded', name: 'superseded' },
   { state: 'due', name: 'due' },
   { state: 'sending', name: 'sending' },
   { state: 'waiting', name: 'waiting' },
@@ -134,20 +135,39 @@ function passportsCard(passports: PassportCounts): Html | null {
 }
 
 function personCard({ stuck, standing }: StatusView): Html {
-  const quarantined =
-    standing.quarantined === 0
-      ? null
-      : html`<p><b class="warn">${standing.quarantined}</b> ${standing.quarantined === 1 ? 'record is' : 'records are'} in quarantine: <code>dpp-sync quarantine</code> shows why.</p>`;
+  const notes = [...guardNotes(standing), ...quarantineNotes(standing), ...missingNotes(standing)];
   if (stuck.length === 0) {
-    return html`<section class="card"><h2>What needs a person</h2>${quarantined ?? html`<p class="quiet">Nothing.</p>`}</section>`;
+    return html`<section class="card"><h2>What needs a person</h2>${notes.length > 0 ? notes : html`<p class="quiet">Nothing.</p>`}</section>`;
   }
   const rows = stuck.map(
     ({ operation, naturalKey, key, state, reason }) =>
       html`<tr><th scope="row">${naturalKey ?? key}</th><td>${operation}</td><td class="bad">${state.replace('_', ' ')}</td><td>${reason.message}</td></tr>`,
   );
-  return html`<section class="card"><h2>What needs a person</h2>${quarantined}<div class="scroll"><table>
+  return html`<section class="card"><h2>What needs a person</h2>${notes}<div class="scroll"><table>
 <thead><tr><th>item</th><th>write</th><th>state</th><th>why</th></tr></thead><tbody>${rows}</tbody></table></div>
 <p><a href="/queues/queue/deliver?status=failed">All failed deliveries</a>, where Retry maps the stored record anew and sends it again.</p></section>`;
+}
+
+function guardNotes({ guarded }: Standing): Html[] {
+  return guarded.map(
+    ({ source, stream, message }) =>
+      html`<p class="bad">The guard holds ${source}/${stream}: ${message} Have the whole export written, or accept this one: <code>dpp-sync sync --accept ${source}</code></p>`,
+  );
+}
+
+function quarantineNotes({ quarantined }: Standing): Html[] {
+  if (quarantined === 0) return [];
+  return [
+    html`<p><b class="warn">${quarantined}</b> ${quarantined === 1 ? 'record is' : 'records are'} in quarantine: <code>dpp-sync quarantine</code> shows why.</p>`,
+  ];
+}
+
+function missingNotes({ missing }: Standing): Html[] {
+  const count = ITEM_KINDS.reduce((sum, kind) => sum + (missing[kind] ?? 0), 0);
+  if (count === 0) return [];
+  return [
+    html`<p><b class="warn">${count}</b> ${count === 1 ? 'item is' : 'items are'} missing from the source and kept at the platform: <code>dpp-sync items --state missing</code> shows which.</p>`,
+  ];
 }
 
 function time(at: number): Html {

@@ -138,8 +138,8 @@ describe('dpp-sync settle', () => {
     const refused: [string[], RegExp][] = [
       [['B1', '--delivered'], /the BOM item is waiting/],
       [['P', '--rejected'], /Did you mean P1/],
-      [['P1'], /either --delivered or --rejected/],
-      [['P1', '--delivered', '--rejected'], /either --delivered or --rejected/],
+      [['P1'], /either --delivered, --rejected or --ignore/],
+      [['P1', '--delivered', '--rejected'], /either --delivered, --rejected or --ignore/],
       [['P1', '--rejected', '--id', '7'], /--id goes with --delivered alone/],
       [['P1', '--rejected', '--kind', 'bom_item'], /no BOM item "P1"/],
     ];

@@ -20,7 +20,19 @@ describe('dpp-sync sync', () => {
     const first = await sync('--json');
     expect(first.exitCode).toBe(0);
     const document = first.json();
-    expect(Object.keys(document)).toEqual(['ok', 'runs', 'items', 'passports', 'requests', 'durationMs', 'warnings']);
+    const members = [
+      'ok',
+      'runs',
+      'items',
+      'passports',
+      'requests',
+      'durationMs',
+      'warnings',
+      'guarded',
+      'missing',
+      'causes',
+    ];
+    expect(Object.keys(document)).toEqual(members);
     expect(document).toMatchObject({
       ok: true,
       items: { product: { delivered: 2 }, material: { delivered: 1 }, bom_item: { delivered: 2 } },

@@ -94,6 +94,7 @@ const DAMAGE: Record<string, { sql: string; also?: string[] }> = {
   'delivery.waiting': { sql: "UPDATE refs SET key = '900' WHERE key = 'unknown'" },
   'item.baseline': { sql: "UPDATE items SET remote_id = NULL WHERE key = '10'" },
   'item.difference': { sql: "UPDATE items SET desired_hash = 'other' WHERE key = '10'" },
+  'item.ignored': { sql: "UPDATE items SET ignored_hash = 'other' WHERE key = '10'" },
   'passport.step': { sql: `UPDATE items SET desired = '{"status":"unpublished"}' WHERE kind = 'passport'` },
   'item.refs': { sql: "DELETE FROM refs WHERE role = 'material' AND key = '900'" },
   'item.owner': { sql: "UPDATE items SET record_id = 999 WHERE key = '900'" },

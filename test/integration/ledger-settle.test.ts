@@ -52,11 +52,11 @@ async function loseAnswers(verdict = DOUBT): Promise<void> {
 }
 
 async function say(name: string, word: PersonsWord) {
-  const doubts = await fixture.ledger.doubtsOf(name);
+  const doubts = await fixture.ledger.deliveriesNamed(name);
   expect(doubts).toHaveLength(1);
   const [doubt] = doubts;
   if (doubt === undefined) throw new Error('nothing is in doubt');
-  return fixture.ledger.settle({ deliveryId: doubt.id, verdict: personsVerdict(doubt, word) });
+  return fixture.ledger.settle({ deliveryId: doubt.id, verdict: personsVerdict(doubt, word), manual: true });
 }
 
 const stateOf = (kind: 'product' | 'material' | 'bom_item' | 'passport', key: string) =>
@@ -108,8 +108,8 @@ describe("a person's word that a write arrived", () => {
       const rows = { P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) };
       await stage(rows);
       await loseAnswers();
-      expect(await say('SKU-P1', { arrived: true, remoteId: 7 })).toMatchObject({ applied: true, released: 0 });
-      expect(await say('M1', { arrived: true, remoteId: 'm-7' })).toMatchObject({ applied: true, released: 1 });
+      expect(await say('SKU-P1', { said: 'delivered', remoteId: 7 })).toMatchObject({ applied: true, released: 0 });
+      expect(await say('M1', { said: 'delivered', remoteId: 'm-7' })).toMatchObject({ applied: true, released: 1 });
       expect(await deliverAll(fixture.ledger)).toEqual([
         { operation: 'bom_item.create', key: 'B1', body: '{"quantity":"1","material":"m-7","product":7}' },
       ]);
@@ -122,7 +122,7 @@ describe("a person's word that a write arrived", () => {
   it('tells in the timeline that a person said so', async () => {
     await stage({ P1: items(product('P1')) });
     await loseAnswers();
-    await say('P1', { arrived: true, remoteId: 7 });
+    await say('P1', { said: 'delivered', remoteId: 7 });
     expect(
       fixture.ledger.views.item('product', 'P1')?.timeline.map(({ what, detail }) => [what, detail]),
     ).toContainEqual(['person', 'A person has said that it arrived.']);
@@ -132,7 +132,7 @@ describe("a person's word that a write arrived", () => {
     await stage({ M1: items(material('M1')) });
     await loseAnswers();
     await stage({ M1: items(material('M1', 'Iron')) });
-    expect(await say('M1', { arrived: true, remoteId: 7 })).toMatchObject({ released: 1 });
+    expect(await say('M1', { said: 'delivered', remoteId: 7 })).toMatchObject({ released: 1 });
     expect(await deliverAll(fixture.ledger)).toEqual([
       { operation: 'material.update', key: 'M1', body: '{"name":"Iron"}' },
     ]);
@@ -142,7 +142,7 @@ describe("a person's word that a write arrived", () => {
     await stage({ P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) });
     await settleFirstTwo();
     await loseAnswers();
-    await say('B1', { arrived: true, remoteId: null });
+    await say('B1', { said: 'delivered', remoteId: null });
     expect(stateOf('bom_item', 'B1')).toBe('delivered');
     expect(await deliverAll(fixture.ledger)).toEqual([]);
   });
@@ -152,16 +152,16 @@ describe("a person's word that a write arrived", () => {
     await deliverAll(fixture.ledger);
     await fixture.ledger.askForPassports({ products: ['P1'], status: 'published' });
     await loseAnswers();
-    expect(await say('SKU-P1', { arrived: true, remoteId: null })).toMatchObject({ released: 1 });
+    expect(await say('SKU-P1', { said: 'delivered', remoteId: null })).toMatchObject({ released: 1 });
     await loseAnswers();
-    await say('P1', { arrived: true, remoteId: null });
+    await say('P1', { said: 'delivered', remoteId: null });
     expect(fixture.ledger.views.passport('P1')).toMatchObject({ state: 'published', acknowledged: 'published' });
   });
 
   it('takes only the presence for known where the item was there before', covers('answer-lost', 'I4'), async () => {
     await stage({ M1: items(material('M1')) });
     await loseAnswers({ kind: 'doubt', nextLookAt: 1, spend: false, reason: { code: 'exists', message: 'taken' } });
-    await say('M1', { arrived: true, remoteId: 7 });
+    await say('M1', { said: 'delivered', remoteId: 7 });
     expect(await deliverAll(fixture.ledger)).toMatchObject([{ operation: 'material.update', key: 'M1' }]);
   });
 });
@@ -175,7 +175,7 @@ describe("a person's word that a write did not arrive", () => {
       const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
       const claim = await fixture.ledger.claim(first?.id ?? 0);
       await fixture.ledger.settle({ deliveryId: first?.id ?? 0, verdict: DOUBT });
-      await say('P1', { arrived: false });
+      await say('P1', { said: 'rejected' });
       expect(fixture.ledger.views.item('product', 'P1')).toMatchObject({
         state: 'rejected',
         reason: { code: 'person' },
@@ -196,7 +196,7 @@ describe("a person's word that a write did not arrive", () => {
     await stage({ P1: items(product('P1')) });
     await loseAnswers();
     await stage({ P1: items(product('P1', 'Changed')) });
-    expect(await say('P1', { arrived: false })).toMatchObject({ released: 1 });
+    expect(await say('P1', { said: 'rejected' })).toMatchObject({ released: 1 });
     expect(await deliverAll(fixture.ledger)).toMatchObject([{ body: '{"name":"Changed","sku":"SKU-P1"}' }]);
   });
 
@@ -208,7 +208,7 @@ describe("a person's word that a write did not arrive", () => {
       await deliverAll(fixture.ledger);
       await stage({ M1: items(material('M1', 'Iron')) });
       await loseAnswers();
-      await say('M1', { arrived: false });
+      await say('M1', { said: 'rejected' });
       await stage({ M1: items(material('M1')) });
       expect(await deliverAll(fixture.ledger)).toEqual([]);
       expect(stateOf('material', 'M1')).toBe('delivered');
@@ -223,7 +223,7 @@ describe("a person's word that a write did not arrive", () => {
     await fixture.reopen();
     fixture.clock.advance(10);
     expect(stateOf('bom_item', 'B1')).toBe('in_doubt');
-    await say('B1', { arrived: false });
+    await say('B1', { said: 'rejected' });
     await stage({ P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) });
     await replayAll(false);
     expect(stateOf('bom_item', 'B1')).toBe('due');
@@ -338,4 +338,113 @@ describe('since when the API could not take a delivery', () => {
       expect(await answered(AWAY)).toBe(null);
     },
   );
+});
+
+describe('a person settles what is stuck', () => {
+  const BOM = (quantity: string) => ({
+    P: items(product('P')),
+    M: items(material('M')),
+    B: items(bomItem('B', 'P', 'M', quantity)),
+  });
+  const bom = () => fixture.ledger.views.item('bom_item', 'B');
+
+  beforeEach(async () => {
+    await stage(BOM('1'));
+    await deliverAll(fixture.ledger);
+    await stage(BOM('2'));
+    expect(bom()).toMatchObject({ state: 'blocked', reason: { code: 'unsupported' } });
+  });
+
+  it('as done by hand: what is desired is the baseline then, and a later change is staged anew', async () => {
+    expect(bom()?.reason?.message).toContain('dpp-sync settle --delivered B');
+    await say('B', { said: 'delivered', remoteId: null });
+    expect(bom()).toMatchObject({ state: 'delivered', baseline: { quantity: '2' }, remoteId: 103 });
+    await stage(BOM('2'));
+    expect(stateOf('bom_item', 'B')).toBe('delivered');
+    await stage(BOM('3'));
+    expect(stateOf('bom_item', 'B')).toBe('blocked');
+  });
+
+  it('as ignored: it is superseded with its reason until something else is desired', async () => {
+    await say('B', { said: 'ignored' });
+    const ignored = { state: 'superseded', baseline: { quantity: '1' }, desired: { quantity: '2' } };
+    expect(bom()).toMatchObject({ ...ignored, reason: { code: 'ignored', message: expect.stringMatching(/person/) } });
+    const { views } = fixture.ledger;
+    expect(views.itemCounts().bom_item).toEqual({ superseded: 1 });
+    expect(views.stuck(10)).toEqual([]);
+    expect(views.items({ state: 'superseded', afterId: 0, limit: 9 }).items).toMatchObject([{ key: 'B' }]);
+    expect(views.items({ state: 'delivered', afterId: 0, limit: 9 }).items).toHaveLength(2);
+
+    // The same row again, a new mapping and a restart change nothing of it.
+    await stage(BOM('2'));
+    await fixture.reopen();
+    await fixture.ledger.recover(0);
+    expect(bom()).toMatchObject(ignored);
+    await stage(BOM('3'));
+    expect(bom()).toMatchObject({ state: 'blocked', desired: { quantity: '3' } });
+    await stage(BOM('2'));
+    expect(stateOf('bom_item', 'B')).toBe('blocked');
+  });
+
+  it('as ignored, and is delivered once the source agrees with the platform again', async () => {
+    await say('B', { said: 'ignored' });
+    await stage(BOM('1'));
+    expect(fixture.ledger.views.itemCounts().bom_item).toEqual({ delivered: 1 });
+    await stage(BOM('2'));
+    expect(stateOf('bom_item', 'B')).toBe('blocked');
+  });
+
+  it('as ignored, and sends it all the same by a replay that names it', async () => {
+    await say('B', { said: 'ignored' });
+    const selection = { states: ['superseded' as const], sources: [], keys: ['B'], deliveryIds: [] };
+    const mapperOf = () => ({
+      revision: 'r1',
+      streams: ['default'],
+      map: ({ fields }: { fields: Record<string, unknown> }) => JSON.parse(text(fields['version'])) as MapResult,
+    });
+    expect((await replayAll(false)).records).toBe(0);
+    await replay({ selection, force: false, dryRun: false }, { ledger: fixture.ledger, mapperOf });
+    expect(stateOf('bom_item', 'B')).toBe('blocked');
+  });
+
+  it('and its product is complete then, whatever the person has said', async () => {
+    const rules = { init: 'when-complete', publish: 'auto' } as const;
+    for (const word of [{ said: 'ignored' }, { said: 'delivered', remoteId: null }] as const) {
+      await stage(BOM(word.said === 'ignored' ? '4' : '5'));
+      await fixture.reopen(undefined, rules);
+      const judge = () => fixture.ledger.judgePassports({ afterKey: null, limit: 9 });
+      await judge();
+      expect(fixture.ledger.views.passport('P')?.holds).toMatchObject([
+        expect.stringContaining('BOM item B is blocked'),
+      ]);
+      await say('B', word);
+      expect(fixture.ledger.views.passport('P')?.holds).toEqual([]);
+    }
+    await fixture.ledger.judgePassports({ afterKey: null, limit: 9 });
+    const sent = await deliverAll(fixture.ledger, 900);
+    expect(sent.map(({ operation }) => operation)).toEqual(['passport.init', 'passport.publish']);
+  });
+
+  it('but neither ignores what may have arrived nor what is under way, and no passport', async () => {
+    await stage({ ...BOM('2'), N: items(product('N')) });
+    await loseAnswers();
+    const [doubt] = await fixture.ledger.deliveriesNamed('N');
+    expect(doubt).toMatchObject({ state: 'in_doubt', uncertain: true });
+    const verdict = personsVerdict({ kind: 'product', reason: LOST }, { said: 'ignored' });
+    const ignored = await fixture.ledger.settle({ deliveryId: doubt?.id ?? 0, verdict, manual: true });
+    expect(ignored.applied).toBe(false);
+    expect(stateOf('product', 'N')).toBe('in_doubt');
+  });
+
+  it('and what was rejected or parked likewise, and what waits for it is ignored by itself', async () => {
+    await stage({ ...BOM('2'), N: items(product('N')), C: items(bomItem('C', 'N', 'M')) });
+    await loseAnswers({ kind: 'rejected', reason: { code: 'refused', message: 'No.' } });
+    expect([stateOf('product', 'N'), stateOf('bom_item', 'C')]).toEqual(['rejected', 'waiting']);
+    await say('C', { said: 'ignored' });
+    await say('N', { said: 'ignored' });
+    expect([stateOf('product', 'N'), stateOf('bom_item', 'C')]).toEqual(['superseded', 'superseded']);
+    expect(fixture.ledger.views.waitingFor(5)).toEqual([]);
+    await stage({ ...BOM('2'), N: items(product('N', 'Other')), C: items(bomItem('C', 'N', 'M', '9')) });
+    expect([stateOf('product', 'N'), stateOf('bom_item', 'C')]).toEqual(['due', 'waiting']);
+  });
 });

@@ -33,7 +33,7 @@ describe('the pull queue', () => {
         begun.push(`${source} ${trigger}`);
         return new Promise((resolve, reject) => {
           ends.set(source, (result) => (result instanceof Error ? reject(result) : resolve(result)));
-          abort.addEventListener('abort', () => resolve({ runId: 9, result: 'interrupted' }));
+          abort.addEventListener('abort', () => resolve({ runId: 9, result: 'interrupted', guarded: [] }));
         });
       },
       afterRun: async () => {
@@ -67,7 +67,7 @@ describe('the pull queue', () => {
     await pulls.ring('pim', 'cli');
     await expect.poll(running, SOON).toEqual(['erp', 'pim']);
     expect(begun).toEqual(['erp schedule', 'pim cli']);
-    ends.get('erp')?.({ runId: 1, result: 'complete' });
+    ends.get('erp')?.({ runId: 1, result: 'complete', guarded: [] });
     await expect.poll(running, SOON).toEqual(['pim']);
     await pulls.ring('erp', 'schedule');
     await expect.poll(() => begun, SOON).toHaveLength(3);
@@ -91,7 +91,7 @@ describe('the pull queue', () => {
     pruned = 0;
     await pulls.ring('erp', 'schedule');
     await expect.poll(running, SOON).toEqual(['erp']);
-    ends.get('erp')?.({ runId: 4, result: 'complete' });
+    ends.get('erp')?.({ runId: 4, result: 'complete', guarded: [] });
     await expect.poll(completed, SOON).toEqual(['pull erp: Run 4 is complete.']);
     expect(pruned).toBe(1);
   });

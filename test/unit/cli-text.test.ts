@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { attentionLines } from '../../src/cli/attention.ts';
 import { failureDocument, failureLines, failureOf } from '../../src/cli/errors.ts';
 import { formatLogLine } from '../../src/cli/log-line.ts';
 import { harmless } from '../../src/cli/quarantine-file.ts';
 import { createPaint, formatDuration, formatTable, printable, wantsColour } from '../../src/cli/style.ts';
-import { attentionLines } from '../../src/cli/sync-report.ts';
 import { fault } from '../../src/domain/faults.ts';
 
 describe('values in a spreadsheet', () => {
@@ -73,8 +73,15 @@ describe('text on a terminal', () => {
 describe('what needs a person', () => {
   const told = (product: Record<string, number>, doubtsUnderWay = 0) =>
     attentionLines(
-      { product, material: {}, bom_item: {} },
-      { waitingFor: [], stuck: [], doubtsUnderWay, quarantined: 0, passports: {} },
+      {
+        items: { product, material: {}, bom_item: {} },
+        passports: {},
+        quarantined: 0,
+        guarded: [],
+        failedRuns: [],
+        missing: {},
+      },
+      { waitingFor: [], stuck: [], doubtsUnderWay },
       createPaint(false),
     ).join('\n');
 

@@ -37,8 +37,13 @@ const KNOWN: [DeliveryState, DeliveryEvent, DeliveryState][] = [
   ['in_doubt', 'block', 'blocked'],
   ['in_doubt', 'reject', 'rejected'],
   ['in_doubt', 'exhaust', 'parked'],
+  ['blocked', 'accept', 'delivered'],
+  ['blocked', 'reject', 'rejected'],
   ['blocked', 'supersede', 'superseded'],
+  ['rejected', 'accept', 'delivered'],
   ['rejected', 'supersede', 'superseded'],
+  ['parked', 'accept', 'delivered'],
+  ['parked', 'reject', 'rejected'],
   ['parked', 'supersede', 'superseded'],
 ];
 

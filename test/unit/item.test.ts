@@ -88,7 +88,7 @@ describe('itemHash', () => {
 });
 
 describe('difference', () => {
-  const item = { kind: 'material' as const, desiredHash: 'a', baselineHash: null, renamed: false };
+  const item = { kind: 'material' as const, key: 'a b', desiredHash: 'a', baselineHash: null, renamed: false };
   const BY_IMPORT = { productUpdate: 'import' as const };
 
   it('creates what the API does not have', () => {
@@ -107,6 +107,7 @@ describe('difference', () => {
     expect(difference({ ...changed, kind: 'bom_item' }, BY_IMPORT)).toMatchObject({
       ...blocked,
       operation: 'bom_item.update',
+      reason: { message: expect.stringContaining("run `dpp-sync settle --delivered 'a b'`") },
     });
   });
   it('does not import a product under another natural key, which would make a second one', () => {

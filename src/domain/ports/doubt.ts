@@ -1,7 +1,9 @@
-// What the ledger does not know: deliveries that may have arrived.
+// What the ledger does not know: deliveries that may have arrived, and what a person may say of those that are stuck.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery.ts';
+import type { SubjectKind } from '../item.ts';
+import type { SettleState } from '../manual.ts';
 import type { NaturalKey } from '../natural-key.ts';
 import type { DueDelivery } from './due.ts';
 import type { EncodedWrite } from './target.ts';
@@ -33,9 +35,26 @@ export interface SentProduct {
   remoteId: JsonValue;
 }
 
-/** A delivery in doubt, whether or not it may be looked at by now. */
-export interface NamedDoubt extends DueDelivery {
+/** A delivery that a person may settle. */
+export interface NamedDelivery extends DueDelivery {
+  state: SettleState;
+  /** True while it is not known whether an attempt took effect. */
+  uncertain: boolean;
   /** Of what was sent; of a passport its product's. */
   naturalKey: string | null;
   reason: Reason;
+}
+
+/** Which deliveries a person means. */
+export interface NamedSelection {
+  state: SettleState;
+  kind: SubjectKind | null;
+  source: string | null;
+}
+
+/** Which missing items a person means; null does not narrow the selection. */
+export interface MissingSelection {
+  name: string | null;
+  kind: SubjectKind | null;
+  source: string | null;
 }

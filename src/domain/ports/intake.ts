@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Issue } from '../issue.ts';
 import type { MapResult } from '../mapping.ts';
 import type { IncomingRecord, Place } from '../record.ts';
+import type { GuardedRead } from './ledger-views.ts';
 
 /** What started a run. */
 export type RunTrigger = 'cli' | 'schedule' | 'retry';
@@ -81,6 +82,12 @@ export interface StreamEnd {
   guard: MissingGuard;
   /** Unchanged records that are not counted yet. */
   uncounted?: number;
+}
+
+/** What a person's word has accepted. */
+export interface Accepted {
+  sources: readonly string[];
+  reads: GuardedRead[];
 }
 
 export type RunResult = 'complete' | 'failed' | 'interrupted';

@@ -8,8 +8,11 @@ import type { PassportDesire, PassportStatus } from '../passport.ts';
 import type { Place } from '../record.ts';
 import type { RunResult, RunTrigger } from './intake.ts';
 
-/** The state of an item: that of its open delivery, or `delivered`. */
-export type ItemState = Exclude<DeliveryState, 'superseded'>;
+/**
+ * The state of an item: that of its open delivery; `superseded` where a person has ended its last write although the platform
+ * does not have it; or `delivered`.
+ */
+export type ItemState = DeliveryState;
 
 export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
 
@@ -46,6 +49,22 @@ export interface StreamAccount {
   /** Why nothing was marked missing, where the guard stepped in. */
   guarded: string | null;
 }
+
+/** A read that the guard took for a broken export, so that nothing of it was marked as missing. */
+export interface GuardedRead {
+  source: string;
+  stream: string;
+  /** The last run that the guard held. */
+  runId: number;
+  /** When the guard held the first run of this stream since its last whole export, in milliseconds since the epoch. */
+  since: number;
+  /** Records that are not in the export, and rows that are. */
+  missing: number;
+  read: number;
+  message: string;
+}
+
+export type MissingCounts = Partial<Record<ItemKind, number>>;
 
 export interface RunView {
   id: number;
@@ -105,6 +124,8 @@ export interface TimelineEntry {
 }
 
 export interface ItemView extends ItemSummary {
+  /** True where a person has accepted that the source no longer has it. */
+  missingAccepted: boolean;
   desired: JsonObject;
   baseline: JsonObject | null;
   refs: RefStanding[];
@@ -140,6 +161,10 @@ export interface LedgerViews {
   itemCounts(sources?: readonly string[]): ItemCounts;
   runs(request: { source?: string; limit: number }): RunView[];
   run(id: number): RunView | null;
+  /** Streams of these sources whose last complete read the guard holds, and that nobody has accepted. */
+  guardedReads(sources?: readonly string[]): GuardedRead[];
+  /** Items that their sources no longer have, until a person or the config decides what becomes of them. */
+  missingCounts(sources?: readonly string[]): MissingCounts;
   /** Sources that have records waiting to be mapped. */
   pendingSources(): string[];
   quarantinedCount(sources?: readonly string[]): number;
@@ -152,12 +177,12 @@ export interface LedgerViews {
   /** Passports of the products of these sources, by where they stand. */
   passportCounts(sources?: readonly string[]): PassportCounts;
   /** What needs a person, newest first: blocked, rejected, parked, and in doubt with nothing left to ask. */
-  stuck(limit: number): StuckDelivery[];
+  stuck(limit: number, sources?: readonly string[]): StuckDelivery[];
   /** Items of these sources in doubt that need nobody: they are looked up or sent again by themselves. */
   doubtsUnderWay(sources?: readonly string[]): number;
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;
-  /** What deliveries wait for, the most waited for first. */
-  waitingFor(limit: number): WaitingGroup[];
+  /** What deliveries of these sources wait for, the most waited for first. */
+  waitingFor(limit: number, sources?: readonly string[]): WaitingGroup[];
   /** Products that contain themselves, as paths of keys that end where they begin. */
   bomCycles(limit: number): string[][];
 }

@@ -5,9 +5,10 @@ import type { JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery.ts';
 import type { PassportAnswer } from '../passport.ts';
 import type { Claim } from './claim.ts';
-import type { DoubtfulDelivery, NamedDoubt } from './doubt.ts';
+import type { DoubtfulDelivery, MissingSelection, NamedDelivery, NamedSelection } from './doubt.ts';
 import type { Denials, DueDelivery, Held, LeftAway } from './due.ts';
 import type {
+  Accepted,
   MappedRecord,
   PageToStage,
   PendingRecord,
@@ -36,6 +37,11 @@ export interface Ledger {
   /** Marks what a complete read did not see as missing, unless the guard takes the read for broken. */
   endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;
   endRun(end: { runId: number; result: RunResult; error?: string }): Promise<void>;
+  /**
+   * Accepts on a person's word what is held of these sources. Of a guarded read its figures are accepted: the next read that
+   * misses no more records and has no fewer rows counts as whole.
+   */
+  accept(request: { sources: readonly string[] }): Promise<Accepted>;
 
   /** Records that wait to be mapped, oldest first, after `afterId`. */
   pendingRecords(request: { source: string; afterId: number; limit: number }): Promise<PendingRecord[]>;
@@ -75,8 +81,16 @@ export interface Ledger {
   putAside(request: { deliveryId: number; reason: Reason }): Promise<void>;
   /** Doubts whose next look is due, but for those that are held. */
   doubtfulDeliveries(request: { limit: number; held?: Held }): Promise<DoubtfulDelivery[]>;
-  /** Doubts of the items with this key, or with this natural key where none has the key. */
-  doubtsOf(name: string): Promise<NamedDoubt[]>;
+  /** What a person may settle of the items with this key, or with this natural key where none has the key. */
+  deliveriesNamed(name: string): Promise<NamedDelivery[]>;
+  /** How many deliveries a selection holds, and those after an id. */
+  countSelected(selection: NamedSelection): Promise<number>;
+  selectedDeliveries(request: NamedSelection & { afterId: number; limit: number }): Promise<NamedDelivery[]>;
+  /**
+   * Accepts on a person's word that items are gone from their sources: those with this key or natural key, or all of a kind
+   * and a source. Gives how many those are; with `dryRun` nothing else.
+   */
+  acceptMissing(request: MissingSelection & { dryRun?: boolean }): Promise<number>;
   /** The key of the item that is bound to this remote id, or null. */
   boundTo(kind: ListableKind, remoteId: JsonValue): Promise<string | null>;
 

@@ -3,7 +3,10 @@
 import type { PendingRecord } from './intake.ts';
 
 export interface ReplaySelection {
-  /** Empty lists do not narrow the selection. Delivery states to replay, and `quarantined` for records that could not be mapped. */
+  /**
+   * Empty lists do not narrow the selection. Delivery states to replay, `quarantined` for records that could not be mapped,
+   * and `superseded` for items whose last write a person has ended.
+   */
   states: readonly ReplayState[];
   sources: readonly string[];
   /** Item keys, natural keys or record keys. */
@@ -12,7 +15,7 @@ export interface ReplaySelection {
   deliveryIds: readonly number[];
 }
 
-export const REPLAY_STATES = ['blocked', 'rejected', 'parked', 'in_doubt', 'quarantined'] as const;
+export const REPLAY_STATES = ['blocked', 'rejected', 'parked', 'in_doubt', 'quarantined', 'superseded'] as const;
 export type ReplayState = (typeof REPLAY_STATES)[number];
 
 /** A stored record that a selection found, to be mapped anew. */

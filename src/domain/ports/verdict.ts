@@ -27,11 +27,15 @@ export type Verdict =
   /** `absent` says that the write is proven not to have taken effect, whatever was open before. */
   | { kind: 'rejected'; reason: Reason; absent?: true }
   /** With `open` an attempt may have taken effect, and a new revision may take its place all the same. */
-  | { kind: 'parked'; reason: Reason; open?: true };
+  | { kind: 'parked'; reason: Reason; open?: true }
+  /** A person leaves the platform as it is: nothing more is sent of it until something else is desired. */
+  | { kind: 'ignored'; reason: Reason };
 
 export interface Settlement {
   deliveryId: number;
   verdict: Verdict;
+  /** True for a person's word, which also ends what is stuck. Other verdicts are about what is under way. */
+  manual?: true;
   /** What the clock showed when the verdict was reached. It may be set before the verdict is stored, and waits go by this. */
   judgedAt?: number;
 }

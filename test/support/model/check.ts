@@ -21,6 +21,8 @@ export interface ItemState {
   desiredHash: string;
   baseline: JsonObject | null;
   baselineHash: string | null;
+  /** Of what a person has ended the write. */
+  ignoredHash: string | null;
   remoteId: JsonValue;
   /** Whether a record stands behind it. */
   isOwned: boolean;
@@ -47,6 +49,7 @@ interface Row {
   desiredHash: string;
   baseline: string | null;
   baselineHash: string | null;
+  ignoredHash: string | null;
   remoteId: string | null;
   recordId: number | null;
   missingSince: number | null;
@@ -67,7 +70,7 @@ export function readItems(file: string): ItemState[] {
     const rows = db
       .prepare<[], Row>(
         `SELECT i.id, i.kind, i.key, i.natural_key AS naturalKey, i.desired, i.desired_hash AS desiredHash, i.baseline,
-           i.baseline_hash AS baselineHash, i.remote_id AS remoteId, i.record_id AS recordId, i.missing_since AS missingSince, d.id AS deliveryId, d.state, d.operation, d.uncertain,
+           i.baseline_hash AS baselineHash, i.ignored_hash AS ignoredHash, i.remote_id AS remoteId, i.record_id AS recordId, i.missing_since AS missingSince, d.id AS deliveryId, d.state, d.operation, d.uncertain,
            d.due_at AS dueAt, d.attempts, d.desired AS sent, d.reason
          FROM items i LEFT JOIN deliveries d ON d.item_id = i.id
            AND d.state NOT IN ('delivered', 'superseded') ORDER BY i.id`,
@@ -82,6 +85,7 @@ export function readItems(file: string): ItemState[] {
       desiredHash: row.desiredHash,
       baseline: row.baseline === null ? null : (JSON.parse(row.baseline) as JsonObject),
       baselineHash: row.baselineHash,
+      ignoredHash: row.ignoredHash,
       remoteId: row.remoteId === null ? null : (JSON.parse(row.remoteId) as JsonValue),
       isOwned: row.recordId !== null,
       isMade: row.recordId !== null && row.missingSince === null,
@@ -205,7 +209,8 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
   if (baseline === null) {
     // From the lost time, and nobody wants it now or something else is wrong with it. Or an earlier revision may have
     // created it, and the one that is to find it is refused, too.
-    const mayBeThere = open !== null && (isRestored || witness.wasUnclear(`${kind} ${item.key}`));
+    const isEnded = item.ignoredHash !== null;
+    const mayBeThere = (open !== null || isEnded) && (isRestored || witness.wasUnclear(`${kind} ${item.key}`));
     const isExplained = remote === null || mayBeThere || (isRestored && !item.isMade);
     return isExplained ? [] : ['I4: it is at the platform, and the ledger does not know.'];
   }
@@ -219,7 +224,9 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
   }
   // What the source no longer has is not written in full after a restore, until it comes back.
   const isWanted = item.isOwned && (item.isMade || !isRestored);
-  if (open === null && isWanted && baselineHash !== item.desiredHash)
+  if (item.ignoredHash !== null && (open !== null || item.ignoredHash !== item.desiredHash))
+    problems.push('I4: a person has ended a write, and another one is desired or open.');
+  if (open === null && isWanted && baselineHash !== item.desiredHash && item.ignoredHash === null)
     problems.push('I4: desired and acknowledged differ, and no delivery says so.');
   return problems;
 }

@@ -1,5 +1,6 @@
 import { kindToBind, type PersonsWord, personsVerdict } from '../../../src/delivery/persons-word.ts';
-import type { NamedDoubt } from '../../../src/domain/ports/doubt.ts';
+import { mayBeSettled } from '../../../src/domain/manual.ts';
+import type { NamedDelivery } from '../../../src/domain/ports/doubt.ts';
 import { type ItemState, readItems, remoteOf, showsPayload } from './check.ts';
 import type { Milestones } from './milestones.ts';
 import type { ModelApi } from './model-api.ts';
@@ -8,11 +9,12 @@ import type { VirtualTime } from './virtual-time.ts';
 import type { Witness } from './witness.ts';
 
 /** What a person does about what is not at the platform. */
-export type PersonsWay = 'settle' | 'force';
+export type PersonsWay = 'settle' | 'force' | 'ignore';
 
 /**
  * Looks at the platform for each delivery that only a person can tell of, and says what is there, as `dpp-sync settle`
- * takes it: the write took effect, or it did not. With `force` what did not goes out again at once, as by `replay --force`.
+ * takes it: the write took effect, or it did not. With `force` what did not goes out again at once, as by `replay --force`. With
+ * `ignore` the platform is left as it is, wherever nothing is under way.
  */
 export async function helpAsPerson(
   file: string,
@@ -23,11 +25,32 @@ export async function helpAsPerson(
   // What is still at work may take effect after the look.
   if (api.working() > 0) return;
   const items = readItems(file);
+  if (way === 'ignore') return ignoreStuck(items, parts);
   for (const item of items) {
     if (item.open?.state !== 'in_doubt' || item.open.dueAt > 0) continue;
     const said = say(item, way, { ...parts, items });
     said.catch((error: unknown) => {
       parts.witness.breaches.push(`Threw: ${String(error)}`);
+    });
+    await time.settle();
+    process.wake();
+  }
+}
+
+async function ignoreStuck(
+  items: readonly ItemState[],
+  { process, witness, time, reach }: Parameters<typeof helpAsPerson>[2],
+): Promise<void> {
+  for (const { key } of items) {
+    const ignoring = process.ledger.deliveriesNamed(key).then(async (deliveries) => {
+      for (const delivery of deliveries.filter((one) => mayBeSettled(one, 'ignored'))) {
+        const verdict = personsVerdict(delivery, { said: 'ignored' });
+        const { applied } = await process.ledger.settle({ deliveryId: delivery.id, verdict, manual: true });
+        if (applied) reach('a person ended a write');
+      }
+    });
+    ignoring.catch((error: unknown) => {
+      witness.breaches.push(`Threw: ${String(error)}`);
     });
     await time.settle();
     process.wake();
@@ -48,10 +71,10 @@ async function say(
     await process.replay({ selection, force: true, dryRun: false });
     return;
   }
-  const doubt = (await process.ledger.doubtsOf(item.key)).find(({ id }) => id === deliveryId);
+  const doubt = (await process.ledger.deliveriesNamed(item.key)).find(({ id }) => id === deliveryId);
   if (doubt === undefined) return;
-  const word: PersonsWord = hasArrived ? { arrived: true, remoteId: idFor(doubt, remote) } : { arrived: false };
-  const { applied } = await process.ledger.settle({ deliveryId, verdict: personsVerdict(doubt, word) });
+  const word: PersonsWord = hasArrived ? { said: 'delivered', remoteId: idFor(doubt, remote) } : { said: 'rejected' };
+  const { applied } = await process.ledger.settle({ deliveryId, verdict: personsVerdict(doubt, word), manual: true });
   if (!applied) return;
   reach(hasArrived ? 'a person said that it had arrived' : 'a person said that it had not arrived');
 }
@@ -63,11 +86,11 @@ function asSent(item: ItemState): ItemState {
 }
 
 /** Of what a create makes the person has read the id. */
-function idFor({ operation }: NamedDoubt, remote: NonNullable<ReturnType<typeof remoteOf>>): PersonsIdOrNull {
+function idFor({ operation }: NamedDelivery, remote: NonNullable<ReturnType<typeof remoteOf>>): PersonsIdOrNull {
   const isNew = kindToBind(operation) !== null || operation === 'bom_item.create';
   return isNew ? (remote['id'] ?? null) : null;
 }
-type PersonsIdOrNull = Extract<PersonsWord, { arrived: true }>['remoteId'];
+type PersonsIdOrNull = Extract<PersonsWord, { said: 'delivered' }>['remoteId'];
 
 function showsWrite(
   { kind, open }: ItemState,

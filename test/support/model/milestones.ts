@@ -10,6 +10,7 @@ export const MILESTONES = [
   'a person said that it had arrived',
   'a person said that it had not arrived',
   'a person had it sent again',
+  'a person ended a write',
   'a process died amid a pull',
 ] as const;
 export type Milestone = (typeof MILESTONES)[number];

@@ -107,7 +107,7 @@ const clock = fc.record({
 });
 const person = fc.record({
   do: fc.constant('person' as const),
-  way: fc.constantFrom('settle' as const, 'settle' as const, 'force' as const),
+  way: fc.constantFrom('settle' as const, 'settle' as const, 'force' as const, 'ignore' as const),
 });
 const death = fc.record({ calls: fc.nat({ max: 60 }), side: fc.constantFrom('before' as const, 'after' as const) });
 

@@ -1,0 +1,120 @@
+import type { SourcesStanding } from '../daemon/standing.ts';
+import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
+import type { ItemCounts, LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
+import { countKind, kindWord, stateWord } from './words.ts';
+
+/** What people have to know of the deliveries of some sources to go on. */
+export interface Attention {
+  /** What deliveries wait for and what does not come by itself; the most waited for first. */
+  waitingFor: WaitingGroup[];
+  stuck: StuckDelivery[];
+  /** Items in doubt that need nobody. */
+  doubtsUnderWay: number;
+}
+
+/** How the ledger stands, with its items. */
+export type Standing = SourcesStanding & { items: ItemCounts };
+
+/** States out of which a person has to help. */
+const NEEDING = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
+const GROUPS_MAX = 200;
+const SHOWN_MAX = 5;
+
+/** @param sources whose deliveries count; empty for all */
+export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
+  const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
+  return {
+    waitingFor: views.waitingFor(GROUPS_MAX, sources).filter(({ state }) => !onTheWay(state)),
+    stuck: views.stuck(SHOWN_MAX, sources),
+    doubtsUnderWay: views.doubtsUnderWay(sources),
+  };
+}
+
+/** What was read wrongly, what waits and why, what needs a person, what is quarantined or missing; nothing where all is well. */
+export function attentionLines(standing: Standing, attention: Attention, paint: Paint): string[] {
+  const { items, passports, quarantined } = standing;
+  const lines = [...readLines(standing, paint)];
+  const waiting = countOf(items, ['waiting']);
+  if (waiting > 0 && attention.waitingFor.length > 0) {
+    const goes = waiting === 1 ? 'It goes out by itself' : 'They go out by themselves';
+    lines.push(
+      paint('yellow', `${plural(waiting, 'item waits', 'items wait')} for others to be delivered. ${goes} then.`),
+    );
+    for (const { kind, key, state, count } of attention.waitingFor.slice(0, SHOWN_MAX)) {
+      const why = state === null ? 'which no usable record gives' : `which is ${stateWord(state)}`;
+      lines.push(`  ${formatCount(count)} for ${kindWord(kind)} ${printable(key)}, ${why}`);
+    }
+    if (attention.waitingFor.length > SHOWN_MAX) lines.push('  … all of them: dpp-sync items --state waiting');
+  }
+  const { blocked = 0, incomplete = 0 } = passports;
+  // A daemon beside may settle doubts between the two counts.
+  const needingIn = (state: (typeof NEEDING)[number]): number =>
+    Math.max(0, countOf(items, [state]) - (state === 'in_doubt' ? attention.doubtsUnderWay : 0));
+  const needing = NEEDING.reduce((sum, state) => sum + needingIn(state), 0);
+  if (needing + blocked > 0) {
+    const parts = [
+      ...(needing > 0 ? [plural(needing, 'item', 'items')] : []),
+      ...(blocked > 0 ? [plural(blocked, 'passport', 'passports')] : []),
+    ];
+    const verb = needing + blocked === 1 ? 'needs' : 'need';
+    lines.push(paint('red', `${parts.join(' and ')} ${verb} a person:`));
+    for (const { kind, key, naturalKey, state, reason } of attention.stuck) {
+      const name = naturalKey === null || naturalKey === key ? key : `${key} (${naturalKey})`;
+      lines.push(
+        `  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(reason.message), 160)}`,
+      );
+    }
+    const lists = NEEDING.filter((state) => needingIn(state) > 0 || (state === 'blocked' && blocked > 0)).map(
+      (state) => `dpp-sync items --state ${state}`,
+    );
+    lines.push(`  What can be done: dpp-sync show KIND KEY, or for all: ${lists.join(' and ')}`);
+  }
+  if (incomplete > 0) {
+    lines.push(
+      paint('yellow', `${plural(incomplete, 'passport waits', 'passports wait')} for their products to be complete.`),
+      '  What is missing: dpp-sync show product KEY',
+    );
+  }
+  if (quarantined > 0) {
+    lines.push(
+      paint(
+        'yellow',
+        `${plural(quarantined, 'record is', 'records are')} quarantined, as ${quarantined === 1 ? 'it' : 'they'} could not be mapped.`,
+      ),
+      '  Which and why: dpp-sync quarantine, or as a file for the team of the source: dpp-sync quarantine --out FILE',
+    );
+  }
+  return [...lines, ...missingLines(standing, paint)];
+}
+
+/** Sources that could not be read, or that gave what looks like a part of an export. */
+function readLines({ failedRuns, guarded }: Standing, paint: Paint): string[] {
+  const failed = failedRuns.map(({ source, error }) =>
+    paint('red', `The last run of ${source} failed: ${shorten(printable(error), 300)}`),
+  );
+  const held = guarded.map(({ source, stream, message }) =>
+    paint('red', `The guard holds ${source}/${stream}: ${printable(message)}`),
+  );
+  const cures = [...new Set(guarded.map(({ source }) => source))].map(
+    (source) => `  Have the whole export written, or accept this one: dpp-sync sync --accept ${source}`,
+  );
+  return [...failed, ...held, ...cures];
+}
+
+function missingLines({ missing }: Standing, paint: Paint): string[] {
+  const counts = ITEM_KINDS.flatMap((kind) => ((missing[kind] ?? 0) > 0 ? [countKind(missing[kind] ?? 0, kind)] : []));
+  if (counts.length === 0) return [];
+  return [
+    paint('yellow', `Missing from their sources, and kept at the platform: ${counts.join(', ')}.`),
+    '  Which ones: dpp-sync items --state missing. To keep one as it is: dpp-sync settle KEY --ignore',
+  ];
+}
+
+/** How many items are in these states, of whatever kind. */
+export function countOf(items: ItemCounts, states: readonly (keyof ItemCounts[ItemKind])[]): number {
+  return Object.values(items).reduce(
+    (sum, counts) => sum + states.reduce((inner, state) => inner + (counts[state] ?? 0), 0),
+    0,
+  );
+}

@@ -1,0 +1,31 @@
+import type { RunTrigger } from '../domain/ports/intake.ts';
+import type { SourceReader } from '../domain/ports/source.ts';
+import type { Logger } from '../lib/logging.ts';
+import { noteFailedRun, type PullOptions } from '../pipeline/pull.ts';
+import type { Mappers } from './mappers.ts';
+import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
+
+interface Opening extends Pick<PullOptions, 'ledger' | 'patience'> {
+  config: RuntimeConfig;
+  mappers: Mappers;
+  log: Logger;
+}
+
+/**
+ * Loads the mappings of a source anew and opens it for a run.
+ *
+ * @throws what keeps it from being read, once the ledger has it as a failed run
+ */
+export async function openToPull(
+  { source, trigger }: { source: ConfiguredSource; trigger: RunTrigger },
+  { config, mappers, log, ledger, patience }: Opening,
+  abort: AbortSignal,
+): Promise<{ mapper: Awaited<ReturnType<Mappers['refresh']>>; records: SourceReader }> {
+  try {
+    const mapper = await mappers.refresh(source.id);
+    return { mapper, records: await openSource(source, config, log) };
+  } catch (error) {
+    await noteFailedRun({ source: source.id, trigger }, error, { ledger, patience }, abort);
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import type { LedgerViews, MissingCounts } from '../domain/ports/ledger-views.ts';
+import type { FailedRun, LedgerStanding } from '../observe/causes.ts';
+import type { RuntimeConfig } from './open-source.ts';
+
+/** How the ledger stands for some sources, but for its items. */
+export interface SourcesStanding extends Omit<LedgerStanding, 'items'> {
+  /** What is missing from its source and waits for somebody to decide. */
+  missing: MissingCounts;
+}
+
+/** @param selected ids of configured sources */
+export function standingOf(
+  views: LedgerViews,
+  { sources }: Pick<RuntimeConfig, 'sources'>,
+  selected: readonly string[],
+): SourcesStanding {
+  // What nobody wants to hear of is not counted.
+  const watched = sources.filter(({ id, onMissing }) => selected.includes(id) && onMissing !== 'ignore');
+  return {
+    passports: views.passportCounts(selected),
+    quarantined: views.quarantinedCount(selected),
+    guarded: views.guardedReads(selected),
+    failedRuns: failedRunsOf(views, selected),
+    // An empty list would stand for all sources.
+    missing: watched.length === 0 ? {} : views.missingCounts(watched.map(({ id }) => id)),
+  };
+}
+
+/** Sources whose last run that ended has failed. One that goes on now says nothing yet. */
+function failedRunsOf(views: LedgerViews, sources: readonly string[]): FailedRun[] {
+  return sources.flatMap((source) => {
+    const last = views.runs({ source, limit: 2 }).find(({ endedAt }) => endedAt !== null);
+    return last?.result === 'failed' ? [{ source, error: last.error ?? 'No reason was kept.' }] : [];
+  });
+}

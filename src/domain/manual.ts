@@ -1,0 +1,32 @@
+// What a person may say of a delivery that does not go on by itself: its manual resolution.
+
+import { type DeliveryEvent, type DeliveryState, TRANSITIONS } from './delivery.ts';
+import type { SubjectKind } from './item.ts';
+
+/** States of deliveries that a person can settle. What is due or on its way goes on by itself. */
+export const SETTLE_STATES = ['in_doubt', 'blocked', 'rejected', 'parked', 'waiting'] as const;
+export type SettleState = (typeof SETTLE_STATES)[number];
+
+/**
+ * `delivered`: the platform has it. `rejected`: the platform has nothing of it. `ignored`: the platform stays as it is until
+ * something else is desired.
+ */
+export type Resolution = 'delivered' | 'rejected' | 'ignored';
+
+const EVENTS: Record<Resolution, DeliveryEvent> = { delivered: 'accept', rejected: 'reject', ignored: 'supersede' };
+
+export function isSettleState(state: DeliveryState): state is SettleState {
+  return SETTLE_STATES.some((one) => one === state);
+}
+
+/**
+ * Whether a person can say so of a delivery. What may have arrived is not ignored, since a later write could double it (I6);
+ * and neither is a passport, which is wanted or not: `unpublish` says so.
+ */
+export function mayBeSettled(
+  { kind, state, uncertain }: { kind: SubjectKind; state: SettleState; uncertain: boolean },
+  resolution: Resolution,
+): boolean {
+  if (TRANSITIONS[state][EVENTS[resolution]] === null) return false;
+  return resolution !== 'ignored' || (!uncertain && kind !== 'passport');
+}

@@ -1,0 +1,64 @@
+// Why a ledger is not all well although everything that could go on by itself has gone on. Exit code 4 stands for one or
+// more of these, and each names the command that shows it.
+
+import type { GuardedRead, ItemCounts, ItemState, PassportCounts } from '../domain/ports/ledger-views.ts';
+
+/** The last run of a source, where it failed. */
+export interface FailedRun {
+  source: string;
+  error: string;
+}
+
+/** How a ledger stands, as far as it may need a person. */
+export interface LedgerStanding {
+  items: ItemCounts;
+  passports: PassportCounts;
+  quarantined: number;
+  guarded: readonly GuardedRead[];
+  failedRuns: readonly FailedRun[];
+}
+
+export type CauseName =
+  | ItemState
+  | 'passport_blocked'
+  | 'passport_incomplete'
+  | 'quarantined'
+  | 'guarded'
+  | 'failed_run';
+
+export interface Cause {
+  /** Stable, for scripts. */
+  cause: CauseName;
+  count: number;
+  /** The command that shows it, or that ends it where showing says nothing more. */
+  command: string;
+}
+
+/** States of items that need nobody. */
+const WELL: readonly ItemState[] = ['delivered', 'superseded'];
+
+export function causesOf({ items, passports, quarantined, guarded, failedRuns }: LedgerStanding): Cause[] {
+  const byState = new Map<ItemState, number>();
+  for (const counts of Object.values(items)) {
+    for (const [state, count] of Object.entries(counts) as [ItemState, number][]) {
+      if (!WELL.includes(state)) byState.set(state, (byState.get(state) ?? 0) + count);
+    }
+  }
+  const { blocked = 0, incomplete = 0 } = passports;
+  const causes: Cause[] = [
+    ...failedRuns.map(({ source }) => ({ cause: 'failed_run' as const, count: 1, command: `dpp-sync sync ${source}` })),
+    ...Array.from(
+      Map.groupBy(guarded, ({ source }) => source),
+      ([source, reads]) => ({
+        cause: 'guarded' as const,
+        count: reads.length,
+        command: `dpp-sync sync --accept ${source}`,
+      }),
+    ),
+    ...Array.from(byState, ([cause, count]) => ({ cause, count, command: `dpp-sync items --state ${cause}` })),
+    { cause: 'passport_blocked', count: blocked, command: 'dpp-sync items --kind passport' },
+    { cause: 'passport_incomplete', count: incomplete, command: 'dpp-sync show product KEY' },
+    { cause: 'quarantined', count: quarantined, command: 'dpp-sync quarantine' },
+  ];
+  return causes.filter(({ count }) => count > 0);
+}

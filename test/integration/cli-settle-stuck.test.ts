@@ -1,0 +1,139 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { exitCodeOf } from '../../src/daemon/sync.ts';
+import type { CliResult } from '../support/cli.ts';
+import { runHere } from '../support/cli-here.ts';
+import { bomItem, deliverAll, items, mapRows, material, product, pullRows, row, text } from '../support/ledger.ts';
+import { quickQueue } from '../support/quick-queue.ts';
+import { changed, SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
+import { createWorld, type World } from '../support/world.ts';
+import { withLedger } from '../support/world-ledger.ts';
+
+const queue = quickQueue();
+let world: World;
+afterEach(() => world.remove());
+
+const GATES_OPEN = {
+  productComplete: { enabled: false },
+  bomPresent: { enabled: false },
+  materialData: { enabled: false },
+};
+
+/** Everything is delivered; then the quantity of two BOM items changes, which the API has no write for. */
+async function syncThenChange(): Promise<void> {
+  world = await createWorld({
+    queue: queue(),
+    config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'manual' } },
+    files: smallFiles(SMALL),
+    sandbox: { gates: GATES_OPEN },
+  });
+  await world.sync();
+  const lines = changed('lines', '3', { quantity: '7' }).lines.map((line) =>
+    line.id === '4' ? { ...line, quantity: '8' } : line,
+  );
+  for (const [path, content] of Object.entries(smallFiles({ ...SMALL, lines }))) world.write(path, content);
+  const report = await world.sync();
+  expect([exitCodeOf(report), report.items.bom_item]).toEqual([4, { delivered: 2, blocked: 2 }]);
+}
+
+/** The same in the ledger alone, for the BOM items 3 and 4 of P1. */
+async function changeInLedger(): Promise<void> {
+  world = await createWorld({ config: { sources: SMALL_SOURCES } });
+  await withLedger(world, async (ledger) => {
+    for (const quantity of ['1', '2']) {
+      const made = {
+        P1: product('P1'),
+        M1: material('M1'),
+        3: bomItem('3', 'P1', 'M1', quantity),
+        4: bomItem('4', 'P1', 'M1', quantity),
+      };
+      await pullRows(ledger, { rows: Object.keys(made).map((id) => row(id, { quantity })) });
+      await mapRows(ledger, ({ id }) => items(made[text(id) as keyof typeof made]));
+      await deliverAll(ledger);
+    }
+  });
+}
+
+const run = (...args: string[]): Promise<CliResult> => runHere([...args, '-c', world.configFile]);
+
+describe('dpp-sync settle of what is blocked', () => {
+  it('takes the command that the reason names, and the passport can be published then', async () => {
+    await syncThenChange();
+    const { item } = (await run('show', 'bom_item', '3', '--json')).json() as { item: { reason: { message: string } } };
+    const [, command = ''] = /`dpp-sync (settle --delivered \S+)`/.exec(item.reason.message) ?? [];
+    expect(command).toBe('settle --delivered 3');
+    const held = await run('publish', 'SKU-P2', '--json');
+    expect(held.exitCode).toBe(4);
+
+    const settled = await run(...command.split(' '), '--json');
+    expect(settled.json()).toMatchObject({
+      ok: true,
+      kind: 'bom_item',
+      key: '3',
+      operation: 'bom_item.update',
+      state: 'delivered',
+    });
+    const published = await run('publish', 'SKU-P2', '--json');
+    expect(published.json()).toMatchObject({ passports: [{ asked: 'SKU-P2', state: 'published' }] });
+  });
+
+  it('ignores all in a state once a person has confirmed how many, and a sync is well then', async () => {
+    await syncThenChange();
+    const unasked = await run('settle', '--state', 'blocked', '--ignore', '--json');
+    expect(unasked.exitCode).toBe(2);
+    expect(unasked.json()).toMatchObject({
+      error: { code: 'usage', message: expect.stringMatching(/whether 2 items are to be settled.*--yes/) },
+    });
+    const { exitCode, json } = await run('settle', '--state', 'blocked', '--ignore', '--yes', '--json');
+    expect(exitCode).toBe(0);
+    expect(json()).toEqual({ ok: true, settled: 2, left: 0, released: 0 });
+    const report = await world.sync();
+    expect([exitCodeOf(report), report.items.bom_item]).toEqual([0, { delivered: 2, superseded: 2 }]);
+    expect(report.passports).toEqual({ initialized: 3 });
+
+    const shown = await run('show', 'bom_item', '3');
+    expect(shown.stdout).toMatch(/state +superseded/);
+    expect(shown.stdout).toContain('A person has said that the platform is to stay as it is.');
+    expect(shown.stdout).toContain('the platform has: 1.25');
+    expect((await run('status')).exitCode).toBe(0);
+    expect((await run('items', '--state', 'superseded', '--json')).stdout.trim().split('\n')).toHaveLength(2);
+    expect((await run('ledger', 'verify')).exitCode).toBe(0);
+
+    for (const [path, content] of Object.entries(smallFiles(SMALL))) world.write(path, content);
+    const back = await world.sync();
+    expect([exitCodeOf(back), back.items.bom_item]).toEqual([0, { delivered: 4 }]);
+  });
+
+  it('settles several keys, or none where one of them is wrong', async () => {
+    await changeInLedger();
+    const wrong = await run('settle', '3', 'nothing', '--ignore', '--json');
+    expect(wrong.exitCode).toBe(2);
+    expect(wrong.json()).toMatchObject({ error: { code: 'item.unknown' } });
+    const both = await run('settle', '3', '4', '--rejected', '--json');
+    expect(both.json()).toMatchObject({
+      ok: true,
+      settled: 2,
+      deliveries: [
+        { key: '3', state: 'rejected' },
+        { key: '4', state: 'rejected' },
+      ],
+    });
+  });
+
+  it('ends with 2 and says what to do where that cannot be said', async () => {
+    await changeInLedger();
+    const refused: [string[], RegExp][] = [
+      [['P1', '--kind', 'product', '--delivered'], /the product is delivered/],
+      [['--ignore'], /either by keys or by --state/],
+      [['3', '--state', 'blocked', '--ignore'], /either by keys or by --state/],
+      [['3', '4', '--delivered', '--id', '7'], /--id goes with --delivered alone, and with one key/],
+      [['--state', 'missing', '--delivered', '--yes'], /--state missing goes with --ignore/],
+      [['--state', 'gone', '--ignore'], /Allowed choices are/],
+      [['--state', 'blocked', '--ignore', '--source', 'epr'], /Did you mean erp/],
+    ];
+    for (const [args, message] of refused) {
+      const { exitCode, json } = await run('settle', ...args, '--json');
+      expect({ args, exitCode }).toEqual({ args, exitCode: 2 });
+      expect(json()).toMatchObject({ ok: false, error: { message: expect.stringMatching(message) } });
+    }
+  });
+});
