@@ -310,8 +310,7 @@ test('names the faults that were asked for and never happened, dropped ones incl
 
 test('shows lists that moved, have no order or lag behind, and no other answer', async () => {
   const { call, sandbox, clock } = await startSandbox({ pageSize: 2, pageSizeMax: 2 });
-  const listed = async (query = '') =>
-    (await call('GET', `${PATH}${query}`)).body.results.map(({ sku }) => sku);
+  const listed = async (query = '') => (await call('GET', `${PATH}${query}`)).body.results.map(({ sku }) => sku);
   for (const sku of ['A', 'B', 'C', 'D']) await call('POST', PATH, product(sku));
   sandbox.faults.add({ operation: 'product.list', kind: 'move', count: 1 });
   // B comes to the page that was read, and A twice.
