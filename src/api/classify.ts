@@ -33,7 +33,7 @@ export interface Judge {
   outcomeOf(exchange: Exchange, expectation: Expectation): Outcome;
 }
 
-/** What a status says before its body is looked at. */
+/** What a status says before its body is looked at. Of `away` the body has to say that nothing worked on the request. */
 type Meaning = 'done' | 'redirect' | 'key' | 'plan' | 'scope' | 'gate' | 'throttle' | 'away' | 'refusal' | Doubt;
 
 const MEANINGS: Readonly<Record<number, Meaning>> = {
@@ -45,7 +45,8 @@ const MEANINGS: Readonly<Record<number, Meaning>> = {
   504: 'timeout',
   409: 'gate',
   429: 'throttle',
-  // RFC 9110 gives 503 for a server that does not handle requests at present.
+  // RFC 9110 gives 503 for a server that does not handle requests at present. Gateways also give it when the server behind
+  // them has taken the request and then lost the connection, so the status alone proves nothing.
   503: 'away',
 };
 
@@ -87,6 +88,9 @@ const EXISTS_STATUSES = new Set([400, 409, 422]);
 
 /** There is nothing at the address, or it takes no such request, whatever the data are. */
 const ENDPOINT_STATUSES = new Set([404, 405, 406, 410, 411, 415]);
+
+/** The words that a 503 is looked through for stand at its beginning. */
+const WORDS_WITHIN = 4_096;
 
 /** Machine-readable words for it, and what the frameworks write: Django, Rails, Laravel, Spring and databases. */
 const EXISTS_CODES = /^(?:unique|not_unique|unique_together|already_exists|exists|duplicate\w*|taken)$/i;
@@ -142,8 +146,15 @@ function isDefect(loss: Loss): boolean {
 }
 
 /** @param now milliseconds since the Unix epoch */
-export function createJudge(options: { clean: CleanText; now: () => number }): Judge {
+export function createJudge(options: { clean: CleanText; now: () => number; unprocessed: readonly string[] }): Judge {
   const { clean, now } = options;
+  const unprocessed = options.unprocessed.map((words) => words.toLowerCase());
+
+  /** Whether a 503 says that nothing worked on the request. `Retry-After` says only when to come back. */
+  function isUnprocessed(body: string): boolean {
+    const text = body.slice(0, WORDS_WITHIN).toLowerCase();
+    return unprocessed.some((words) => text.includes(words));
+  }
 
   function answered(exchange: Extract<Exchange, { kind: 'answer' }>, expectation: Expectation): Outcome {
     const { status, headers, body, cut } = exchange;
@@ -168,8 +179,12 @@ export function createJudge(options: { clean: CleanText; now: () => number }): J
         return { kind: 'denied', by: meaning, detail };
       case 'throttle':
         return { kind: 'throttled', retryAfterMs: retryAfterMs(headers, now()), detail };
-      case 'away':
-        return { kind: 'unavailable', sent: true, retryAfterMs: retryAfterMs(headers, now()), detail };
+      case 'away': {
+        const waitMs = retryAfterMs(headers, now());
+        if (isUnprocessed(body)) return { kind: 'unavailable', sent: true, retryAfterMs: waitMs, detail };
+        // As after a 504: what stands behind the gateway may still be at work on it.
+        return { kind: 'ambiguous', doubt: 'timeout', retryAfterMs: waitMs, detail };
+      }
       case 'gate':
         if (alreadyExists(status, error, expectation)) return { kind: 'exists', detail };
         return { kind: isKeyBusy(error) ? 'in_flight' : 'gated', detail };

@@ -15,7 +15,7 @@ import type { Profile } from '../domain/profile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { unprovenReason } from './doubt-reasons.ts';
-import { judge, judgeResend, type ResendContext, reasonOf } from './judge.ts';
+import { boundedWaitMs, judge, judgeResend, type ResendContext, reasonOf } from './judge.ts';
 import { backoffMs, resendDelayMs } from './judge-waits.ts';
 import type { Sighting } from './sightings.ts';
 
@@ -101,7 +101,8 @@ export function judgeImport(
     }
     case 'ambiguous': {
       const keep = alone || (sends < SENDS_MAX && !isFaultOfARow(outcome.detail, context));
-      const nextLookAt = context.now + resendDelayMs(outcome.doubt, { ...context, attempts: attemptsOf(members) });
+      const waitMs = resendDelayMs(outcome.doubt, { ...context, attempts: attemptsOf(members) });
+      const nextLookAt = context.now + Math.max(waitMs, boundedWaitMs(outcome));
       const reason = reasonOf(outcome.doubt, outcome.detail);
       return each(() => ({ kind: 'doubt', nextLookAt, spend: alone, reason }), { keep, groupMax: keep ? null : half });
     }

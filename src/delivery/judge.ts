@@ -1,5 +1,5 @@
 import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
-import type { Outcome, OutcomeDetail } from '../domain/outcome.ts';
+import { askedWaitMs, type Outcome, type OutcomeDetail } from '../domain/outcome.ts';
 import type { Verdict } from '../domain/ports/verdict.ts';
 import { doubtPolicy, isRepeatable, showsInListing } from './doubt-policy.ts';
 import { readInitConflict } from './init-conflict.ts';
@@ -82,7 +82,8 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       const reason = reasonOf(outcome.doubt, outcome.detail);
       const isReadBack = doubtPolicy(operation, profile) === 'read_back';
       const waitMs = isReadBack ? readBackDelayMs(outcome.doubt, context) : resendDelayMs(outcome.doubt, context);
-      return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
+      const askedMs = boundedWaitMs(outcome);
+      return { kind: 'doubt', nextLookAt: now + Math.max(waitMs, askedMs), spend: true, reason };
     }
   }
 }
@@ -93,6 +94,11 @@ const AWAY_MAX_MS = 25 * 3_600_000;
 const AWAY_WAIT_MAX_MS = 300_000;
 /** For no longer is a delivery put off by a time that the API has named. */
 const RETRY_AFTER_MAX_MS = 3_600_000;
+
+/** The wait that an answer asks for, as far as it is obeyed, in milliseconds. */
+export function boundedWaitMs(outcome: Outcome): number {
+  return Math.min(askedWaitMs(outcome) ?? 0, RETRY_AFTER_MAX_MS);
+}
 
 /**
  * The API is away, or says so of this delivery. The longer it does, the less often it is asked. It costs no attempt, whatever
@@ -107,7 +113,7 @@ function judgeAway(outcome: Outcome & { kind: 'unavailable' }, context: AttemptC
   const { baseMs, capMs } = profile.retry.backoff;
   const capNowMs = Math.max(capMs, Math.min((now - since) / 10, AWAY_WAIT_MAX_MS));
   const waitMs = Math.floor(random * Math.min(capNowMs, Math.max(baseMs, now - since)));
-  const askedMs = Math.min(outcome.retryAfterMs ?? 0, RETRY_AFTER_MAX_MS);
+  const askedMs = boundedWaitMs(outcome);
   return { kind: 'retry', dueAt: now + Math.max(waitMs, askedMs), spend, reason };
 }
 

@@ -14,13 +14,16 @@ export type Outcome =
   | { kind: 'exists'; detail: OutcomeDetail }
   /** 429: the rate controller waits; no attempt is used. */
   | { kind: 'throttled'; retryAfterMs: number | null; detail: OutcomeDetail }
-  /** 503, or the request never left this machine: sent again later; no effect is possible. */
+  /**
+   * The request never left this machine, or a 503 says in words of the profile that nothing worked on it: sent again later;
+   * no effect is possible.
+   */
   | { kind: 'unavailable'; sent: boolean; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
    * Bytes went out and no usable answer came back. With `atWork` the API itself has spoken, though not of what was needed:
-   * no sign that it is away, as a page in its place would be.
+   * no sign that it is away, as a page in its place would be. `retryAfterMs` is the wait that the answer asks for.
    */
-  | { kind: 'ambiguous'; doubt: Doubt; atWork?: true; detail: OutcomeDetail }
+  | { kind: 'ambiguous'; doubt: Doubt; atWork?: true; retryAfterMs?: number | null; detail: OutcomeDetail }
   /** 409: a business rule blocks the write for now. */
   | { kind: 'gated'; detail: OutcomeDetail }
   /** The same idempotency key is still being worked on: ask again later. */
@@ -52,4 +55,10 @@ export interface OutcomeDetail {
   message: string;
   /** Problems by field, where the API named fields. */
   fields?: Record<string, string>;
+}
+
+/** The wait that an answer asks for, in milliseconds; null where it names none. */
+export function askedWaitMs(outcome: Outcome): number | null {
+  const asks = outcome.kind === 'throttled' || outcome.kind === 'unavailable' || outcome.kind === 'ambiguous';
+  return asks ? (outcome.retryAfterMs ?? null) : null;
 }

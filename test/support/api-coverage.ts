@@ -241,7 +241,7 @@ const MEANINGS: Record<string, string> = {
   scope: 'denied by scope: nothing more is sent that takes this scope until the key may; everything else goes on',
   gate: 'gated: blocked with the words of the gate; `in_flight` where it is about the idempotency key; `exists` for a create',
   throttle: 'throttled: sent again after `Retry-After`, without using up an attempt',
-  away: 'unavailable: sent again after `Retry-After`',
+  away: 'unavailable where its body says that nothing worked on the request: sent again after `Retry-After`; else ambiguous, as 504',
   refusal: 'refused: the data is wrong; `exists` for a create that says so',
   timeout: 'ambiguous: nobody knows whether it took effect',
   server_error: 'ambiguous: nobody knows whether it took effect',

@@ -6,10 +6,12 @@ import { createCleanText } from '../../src/api/clean-text.ts';
 import { RETRY_AFTER_MAX_MS } from '../../src/api/retry-after.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../../src/api/transport.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import { Profile } from '../../src/domain/profile.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
-const judge = createJudge({ clean: createCleanText(createSecretStore()), now: () => NOW });
+const unprocessed = Profile.parse({}).answers.unprocessed503;
+const judge = createJudge({ clean: createCleanText(createSecretStore()), now: () => NOW, unprocessed });
 
 const CREATE: Expectation = { needsId: true, idPaths: ['id', 'data.id'], uniqueFields: ['sku'] };
 const UPDATE: Expectation = { needsId: false, idPaths: ['id', 'data.id'], uniqueFields: [] };
@@ -38,7 +40,7 @@ describe('a status', () => {
     408: 'ambiguous:timeout',
     409: 'gated',
     429: 'throttled',
-    503: 'unavailable:sent',
+    503: 'ambiguous:timeout',
     504: 'ambiguous:timeout',
   };
   const expected = (status: number): string => {
@@ -169,12 +171,49 @@ describe('Retry-After', () => {
     expect(wait('Sun, 01 Mar 2026 09:00:10 GMT', { date: 'Sun, 01 Mar 2026 09:00:00 GMT' })).toBe(10_000);
   });
 
-  it('counts for 503 as well', () => {
+  it('counts for 503 as well, and proves nothing there', () => {
     expect(judge.outcomeOf(answer(503, '', { 'retry-after': '3' }), CREATE)).toMatchObject({
+      kind: 'ambiguous',
+      doubt: 'timeout',
+      retryAfterMs: 3_000,
+    });
+    expect(judge.outcomeOf(answer(503, 'no healthy upstream', { 'retry-after': '3' }), CREATE)).toMatchObject({
       kind: 'unavailable',
       sent: true,
       retryAfterMs: 3_000,
     });
+  });
+});
+
+describe('a 503', () => {
+  it.each([
+    'no healthy upstream',
+    'No Healthy Upstream',
+    'upstream connect error or disconnect/reset before headers. reset reason: overflow',
+    '{"detail": "Rate limit exceeded."}',
+    '{"code": "rate_limited"}',
+    '<h1>Too Many Requests</h1>',
+    '{"message": "Request was throttled."}',
+  ])('that says %j was not worked on: the write had no effect', (body) => {
+    expect(wordOf(judged(503, body))).toBe('unavailable:sent');
+  });
+
+  it.each([
+    '',
+    'upstream connect error or disconnect/reset before headers. reset reason: connection termination',
+    // An earlier attempt of the gateway may have arrived.
+    'upstream connect error or disconnect/reset before headers. retried and the latest reset reason: overflow',
+    '<html><h1>Service Temporarily Unavailable</h1></html>',
+    '{"detail": "Service unavailable. Try again later."}',
+    `${' '.repeat(5_000)}no healthy upstream`,
+  ])('that says %j leaves a write in doubt', (body) => {
+    expect(wordOf(judged(503, body))).toBe('ambiguous:timeout');
+  });
+
+  it('is understood by the words of the profile', () => {
+    const own = createJudge({ clean: createCleanText(createSecretStore()), now: () => NOW, unprocessed: ['Wartung'] });
+    expect(wordOf(own.outcomeOf(answer(503, 'Geplante WARTUNG'), CREATE))).toBe('unavailable:sent');
+    expect(wordOf(own.outcomeOf(answer(503, 'no healthy upstream'), CREATE))).toBe('ambiguous:timeout');
   });
 });
 
@@ -195,7 +234,7 @@ describe('an answer that is cut short', () => {
       'denied:plan',
       'denied:scope',
       'throttled',
-      'unavailable:sent',
+      'ambiguous:timeout',
       'ambiguous:server_error',
     ]);
   });
@@ -304,7 +343,7 @@ describe('a hostile answer', () => {
   const secrets = createSecretStore();
   secrets.add(KEY);
   secrets.add(OTHER);
-  const wary = createJudge({ clean: createCleanText(secrets), now: () => NOW });
+  const wary = createJudge({ clean: createCleanText(secrets), now: () => NOW, unprocessed });
 
   it('never gets the key into an outcome, however it repeats it', () => {
     const key = fc.constantFrom(KEY, OTHER);
