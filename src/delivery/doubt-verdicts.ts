@@ -1,11 +1,13 @@
+import { SHARED_ID } from '../domain/delivery.ts';
 import type { DoubtfulDelivery } from '../domain/ports/doubt.ts';
 import type { Settlement, Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Clock, ticksAt } from '../lib/clock.ts';
 import type { Breaker } from './breaker.ts';
-import { absentReason, unprovenReason } from './doubt-reasons.ts';
-import { blockedByGate, type JudgeContext, judgeResend, type ResendContext } from './judge.ts';
+import { absentReason, notFoundReason, notShownReason, unprovenReason, withWords } from './doubt-reasons.ts';
+import { blockedByGate, type JudgeContext, judgeResend, MAY_EXIST, type ResendContext } from './judge.ts';
 import { judgeReadBack } from './judge-import.ts';
+import { listLagMs } from './judge-waits.ts';
 import { unclearReason } from './passport-doubts.ts';
 import type { Readable } from './read-budget.ts';
 import type { Readings } from './readings.ts';
@@ -29,6 +31,12 @@ export interface DoubtVerdicts {
   /** The same of all members of an import, in their order: they go out together, so that they take one turn. */
   sentTogether(members: readonly DoubtfulDelivery[]): Settlement[];
 }
+
+/** What was there before, or was written in the time that a restored ledger lost, may have other content. */
+const CONTENT_UNKNOWN: ReadonlySet<string> = new Set(['exists', 'restored', MAY_EXIST, SHARED_ID]);
+/** The answer spoke of another item. The item may be at the platform under a key that was not sent. */
+const OF_ANOTHER: ReadonlySet<string> = new Set(['crossed', SHARED_ID]);
+const GATE_STATUS = 409;
 
 export interface DoubtVerdictsOptions {
   readings: Pick<Readings, 'waitMs'>;
@@ -74,36 +82,55 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
     return { kind: 'doubt', nextLookAt, spend: false, reason };
   }
 
+  /** A list that lags behind may show it then. */
+  function lookedAtLater({ reason }: DoubtfulDelivery): Verdict {
+    const now = clock.now();
+    return { kind: 'doubt', nextLookAt: now + listLagMs(profile), spend: false, reason: { ...reason, since: now } };
+  }
+
   /** Of a write that is proven to have had no effect. A refusal that came after it stands then. */
   function absent(delivery: DoubtfulDelivery): Verdict {
     const { reason } = delivery;
-    if (reason.code === 'gate') return blockedByGate(reason, context(delivery));
-    if (reason.code === 'refused') return { kind: 'rejected', reason, absent: true };
+    if (reason.code === 'exists') return { kind: 'rejected', reason: notShownReason(reason) };
+    const isGate = reason.code === 'gate' || (reason.code === MAY_EXIST && reason.status === GATE_STATUS);
+    if (isGate) return blockedByGate({ ...reason, code: 'gate' }, context(delivery));
+    if (reason.code === 'refused' || reason.code === MAY_EXIST) {
+      return { kind: 'rejected', reason: { ...reason, code: 'refused' }, absent: true };
+    }
+    if (OF_ANOTHER.has(reason.code)) {
+      return { kind: 'doubt', nextLookAt: null, spend: false, reason: notFoundReason(reason) };
+    }
     return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
   }
 
   return {
     listed(delivery, sighting, cut) {
-      const { reason, operation, sent } = delivery;
+      const { reason, sent } = delivery;
       const { found, unclear } = sighting;
       if (sent !== null && cut === null) {
         return inTurn(judgeReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
       }
       // I6: a create that may be there, although it is not shown, would make the item a second time.
       if (unclear !== null && found.length === 0 && cut === null) {
+        // It was refused and is not sent again: whoever corrects the row has to know what else is there.
+        if (reason.code === MAY_EXIST) return absent({ ...delivery, reason: withWords(reason, unclear) });
         return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
       }
       const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
-      const existed = reason.code === 'exists';
-      // What was there before, or was written in the time that a restored ledger lost, may have other content.
-      const contentKnown = !existed && reason.code !== 'restored';
-      if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
-      if (cut !== null) return lookedAtAgain(delivery, cut);
-      if (existed) {
-        const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
-        return { kind: 'rejected', reason: { ...reason, message } };
+      const contentKnown = !CONTENT_UNKNOWN.has(reason.code);
+      const listed = found.at(-1);
+      if (remoteId !== null) {
+        return {
+          kind: 'delivered',
+          remoteId,
+          contentKnown,
+          by: 'read_back',
+          ...(listed && !contentKnown && { listed }),
+        };
       }
-      return absent(delivery);
+      if (cut !== null) return lookedAtAgain(delivery, cut);
+      const isSoughtAgain = reason.lookAgain === true || OF_ANOTHER.has(reason.code);
+      return isSoughtAgain && reason.since === undefined ? lookedAtLater(delivery) : absent(delivery);
     },
 
     published(delivery, done) {

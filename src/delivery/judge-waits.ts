@@ -22,6 +22,11 @@ export function settlingDelayMs(doubt: Doubt, profile: Profile): number {
   return doubt === 'timeout' ? profile.settlingDelayMs.timeout : profile.settlingDelayMs.reset;
 }
 
+/** How long a listing may lag behind the writes: what it does not show may show after this. */
+export function listLagMs(profile: Profile): number {
+  return settlingDelayMs('timeout', profile);
+}
+
 /** How long to wait before a listing can prove that a write is absent whose answer was lost. */
 export function readBackDelayMs(doubt: Doubt, attempted: Attempted): number {
   return settlingDelayMs(doubt, attempted.profile) + Math.max(backoffMs(attempted), 1);

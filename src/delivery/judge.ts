@@ -49,9 +49,15 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
   const { operation, profile, now } = context;
   switch (outcome.kind) {
     case 'accepted':
-      return { kind: 'delivered', remoteId: outcome.remoteId, contentKnown: true, by: 'answer' };
+      return {
+        kind: 'delivered',
+        remoteId: outcome.remoteId,
+        contentKnown: true,
+        by: 'answer',
+        ...(outcome.shownAs !== undefined && { shownAs: outcome.shownAs }),
+      };
     case 'exists':
-      return { kind: 'doubt', nextLookAt: now, spend: false, reason: reasonOf('exists', outcome.detail) };
+      return soughtAtPlatform({ ...reasonOf('exists', outcome.detail), lookAgain: true }, context);
     // None of these three says anything about the delivery itself, so none of them uses an attempt.
     case 'throttled': {
       // Nor does it end the time for which the API could not take it: what is poison would never come to its limit else.
@@ -71,12 +77,12 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
     case 'in_flight':
       return judgeBusy(outcome.detail, context);
     case 'gated':
-      return judgeGate(outcome.detail, context);
+      return judgeGate(outcome, context);
     case 'refused': {
       const reason = reasonOf('refused', outcome.detail);
       if (isUnknowable(context)) return leftToPerson(reason);
       if (isToBeLookedUp(context)) return lookedUp(reason, context);
-      return { kind: 'rejected', reason };
+      return outcome.mayExist ? mayExist(outcome.detail, context) : { kind: 'rejected', reason };
     }
     case 'ambiguous': {
       const reason = reasonOf(outcome.doubt, outcome.detail);
@@ -167,12 +173,13 @@ function judgeForbidden(detail: OutcomeDetail, context: AttemptContext): Verdict
 const ALREADY = /\balready\b/i;
 
 /** A passport that is where it was to go, by an earlier attempt or by hand, answers with the status of a gate. */
-function judgeGate(detail: OutcomeDetail, context: AttemptContext): Verdict {
+function judgeGate({ detail, ...outcome }: Outcome & { kind: 'gated' }, context: AttemptContext): Verdict {
   const { operation, now } = context;
   const reason = reasonOf('gate', detail);
   if (isUnknowable(context)) return leftToPerson(reason);
   if (operation === 'passport.init') return judgeInitConflict(detail, context);
   if (isToBeLookedUp(context)) return lookedUp(reason, context);
+  if (outcome.mayExist) return mayExist(detail, context);
   const isDone = ALREADY.test(detail.message) && showsInPublications(operation);
   return isDone ? { kind: 'doubt', nextLookAt: now, spend: false, reason } : blockedByGate(reason, context);
 }
@@ -186,8 +193,27 @@ function isToBeLookedUp({ operation, uncertain }: AttemptContext): boolean {
 }
 
 /** The earlier attempt may be on its way yet. */
-function lookedUp(reason: Reason, { profile, now }: AttemptContext): Verdict {
-  return { kind: 'doubt', nextLookAt: now + settlingDelayMs('timeout', profile), spend: false, reason };
+function lookedUp(reason: Reason, { operation, profile, now }: AttemptContext): Verdict {
+  const nextLookAt = now + settlingDelayMs('timeout', profile);
+  const again = showsInPublications(operation) ? {} : { lookAgain: true as const };
+  return { kind: 'doubt', nextLookAt, spend: false, reason: { ...reason, ...again } };
+}
+
+/** The code of a refused create that may have met an item which is there. */
+export const MAY_EXIST = 'may_exist';
+
+/**
+ * A create that was refused in words that say neither yes nor no. Where an attempt was lost before, the item may be that
+ * attempt's, and a list that lags behind may have hidden it.
+ */
+function mayExist(detail: OutcomeDetail, context: AttemptContext): Verdict {
+  const again = context.attempts > 0 ? { lookAgain: true as const } : {};
+  return soughtAtPlatform({ ...reasonOf(MAY_EXIST, detail), ...again }, context);
+}
+
+/** The platform is asked for the item before anybody is told to correct the row. */
+function soughtAtPlatform(reason: Reason, { now }: AttemptContext): Verdict {
+  return { kind: 'doubt', nextLookAt: now, spend: false, reason };
 }
 
 /**

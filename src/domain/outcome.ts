@@ -1,15 +1,19 @@
 import type { JsonValue } from '../lib/json.ts';
 
-/** Why nobody can say whether a request took effect. The settling delay before a read-back depends on it. */
-export type Doubt = 'reset' | 'timeout' | 'server_error' | 'unreadable_answer' | 'crash';
+/**
+ * Why nobody can say whether a request took effect; `crossed` where the answer was about another request. The settling delay before a
+ * read-back depends on it.
+ */
+export type Doubt = 'reset' | 'timeout' | 'server_error' | 'unreadable_answer' | 'crossed' | 'crash';
 
 /** What an answer of the API, or the lack of one, means for a delivery. HTTP statuses get this meaning in `api/` only. */
 export type Outcome =
   /**
    * The write took effect. `remoteId` is null where the answer carries no id and none is needed. `members` is there for an
    * import alone, one for each that was sent, in their order: an import that was accepted may have refused some of them.
+   * `shownAs` says where the answer shows the natural key in another form than it was sent.
    */
-  | { kind: 'accepted'; remoteId: JsonValue; members?: MemberOutcome[] }
+  | { kind: 'accepted'; remoteId: JsonValue; members?: MemberOutcome[]; shownAs?: string }
   /** A create met an item with the same natural key: it is there, its id has to be read. */
   | { kind: 'exists'; detail: OutcomeDetail }
   /** 429: the rate controller waits; no attempt is used. */
@@ -24,15 +28,16 @@ export type Outcome =
    * no sign that it is away, as a page in its place would be. `retryAfterMs` is the wait that the answer asks for.
    */
   | { kind: 'ambiguous'; doubt: Doubt; atWork?: true; retryAfterMs?: number | null; detail: OutcomeDetail }
-  /** 409: a business rule blocks the write for now. */
-  | { kind: 'gated'; detail: OutcomeDetail }
+  /** 409: a business rule blocks the write for now. `mayExist` as of what is refused. */
+  | { kind: 'gated'; detail: OutcomeDetail; mayExist?: true }
   /** The same idempotency key is still being worked on: ask again later. */
   | { kind: 'in_flight'; detail: OutcomeDetail }
   /**
    * The data is wrong as it is. `members` is there where a refused import says which of them are at fault. With `endpoint`
-   * it is about the address or the form of the request, and no other data would fare better.
+   * it is about the address or the form of the request, and no other data would fare better. With `mayExist` it is a create
+   * that may be refused because the item is there already, though the words do not say so.
    */
-  | { kind: 'refused'; detail: OutcomeDetail; members?: MemberOutcome[]; endpoint?: true }
+  | { kind: 'refused'; detail: OutcomeDetail; members?: MemberOutcome[]; endpoint?: true; mayExist?: true }
   /** 401, 402 or 403: it is not about this delivery, which stays due. */
   | { kind: 'denied'; by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail };
 

@@ -22,12 +22,14 @@ import { createItems } from './items.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { acquireLock, type LedgerHolder, type LedgerLock } from './lock.ts';
 import { createLogSync, type LogSync } from './log-sync.ts';
+import { createLookAgain } from './look-again.ts';
 import { createMeta, type Meta } from './meta.ts';
 import { createNamedDoubts } from './named-doubts.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
 import { createPutAside } from './put-aside.ts';
 import { createRecheck } from './recheck.ts';
+import { createRemoteIds } from './remote-ids.ts';
 import { createReplay } from './replay.ts';
 import { createRestored } from './restored.ts';
 import { createSettles } from './settles.ts';
@@ -145,7 +147,14 @@ function compose(
   const due = createDue(context);
   const passports = createPassports(context, items);
   const claims = createClaims(context, { imports, passports }, options.encode);
-  const settles = createSettles(context, { items, imports, passports, restored });
+  const settles = createSettles(context, {
+    items,
+    imports,
+    passports,
+    restored,
+    remoteIds: createRemoteIds(context, items),
+  });
+  const lookAgain = createLookAgain(context, items);
   const putAside = createPutAside(context, { items, imports, settles });
   const doubtful = createDoubtful(context, items);
   const followProfile = createFollowProfile(context, items);
@@ -173,7 +182,11 @@ function compose(
         followProfile();
         return { voided };
       }),
-    startRun: (start) => commit.run(() => intake.startRun(start)),
+    startRun: (start) =>
+      commit.run(() => {
+        lookAgain(start.source);
+        return intake.startRun(start);
+      }),
     async stagePage(page) {
       const passed = mayPassOver(page) ? reading(() => intake.passOver(page)) : null;
       const { changed, ids } =

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { errors } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { answersList, createJudge, type Expectation } from '../../src/api/classify.ts';
+import { answersList, createJudge, type Expectation, NOTHING_EXPECTED } from '../../src/api/classify.ts';
 import { createCleanText } from '../../src/api/clean-text.ts';
 import { RETRY_AFTER_MAX_MS } from '../../src/api/retry-after.ts';
+import { sentIdentity } from '../../src/api/sent-identity.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../../src/api/transport.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import type { SentWrite } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 
@@ -93,6 +95,87 @@ describe('a success', () => {
     expect(wordOf(judged(200, '<html>Please sign in</html>', UPDATE))).toBe('ambiguous:unreadable_answer');
     expect(wordOf(judged(200, '{"id": 7', UPDATE))).toBe('ambiguous:unreadable_answer');
   });
+
+  it('of a write that needs no id may be plain text, and a page of HTML stands in the place of an answer', () => {
+    expect(judged(200, 'Updated.', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
+    for (const page of ['<!doctype html><p>Hi', '\n<html>', '<h1>Maintenance</h1>'])
+      expect(judged(200, page, UPDATE)).toEqual(expect.not.objectContaining({ atWork: true }));
+    // The API has spoken, and the list has to tell the id.
+    expect(judged(201, 'Created.')).toMatchObject({ kind: 'ambiguous', atWork: true });
+  });
+
+  it('of an import in plain text says nothing of its members', () => {
+    const members = { keys: ['A', 'B'], keyNames: ['sku'], idPaths: ['id'], resultsAt: ['results'] };
+    const outcomeOf = (body: string) => judged(200, body, { ...NOTHING_EXPECTED, members });
+    const unknown = [{ kind: 'unknown' }, { kind: 'unknown' }];
+    for (const body of ['Import finished.', '2 rows', '{"results": [', '']) {
+      expect(outcomeOf(body), body).toEqual({ kind: 'accepted', remoteId: null, members: unknown });
+    }
+    expect(wordOf(outcomeOf('<html>Please sign in</html>'))).toBe('ambiguous:unreadable_answer');
+  });
+});
+
+describe('an answer that repeats what was sent', () => {
+  const profile = Profile.parse({});
+  const id = '0f9c1f3e-5f0e-4c57-9a51-6e1c5c6f8a01';
+  const other = '7a1c1f3e-5f0e-4c57-9a51-6e1c5c6f8a02';
+  function answered(write: Pick<SentWrite, 'operation' | 'path'>, sent: object | null, shown: object): Outcome {
+    const committed = { ...write, body: sent === null ? null : JSON.stringify(sent), idempotencyKey: 'k' };
+    const expectation = { ...UPDATE, sent: () => sentIdentity(committed, profile) };
+    return judged(200, JSON.stringify(shown), expectation);
+  }
+  const create = { operation: 'product.create', path: '/api/products/' } as const;
+  const material = { operation: 'material.create', path: '/api/materials/' } as const;
+  const update = { operation: 'material.update', path: '/api/materials/7/' } as const;
+  const part = { operation: 'bom_item.create', path: '/api/bom-items/' } as const;
+  const publish = { operation: 'passport.publish', path: '/api/dpp/7/publish/' } as const;
+  const publishUuid = { operation: 'passport.publish', path: `/api/dpp/${id}/publish/` } as const;
+
+  it.each([
+    [create, { sku: 'P-2' }, { id: 1, sku: 'P-1' }],
+    [create, { sku: 'P-2' }, { data: { id: 1, sku: 'P-1' } }],
+    [create, { sku: 'P-2' }, { id: 1, sku: 1 }],
+    [material, { code: 'M-2', name: 'Tin' }, { id: 1, code: 'M-1', name: 'Tin' }],
+    [material, { name: 'Tin' }, { id: 1, code: null, name: 'Zinc' }],
+    [update, { name: 'Tin' }, { id: 8, name: 'Tin' }],
+    [update, { code: 'M-2' }, { id: 7, code: 'M-1' }],
+    [part, { product: 1, material: 5 }, { id: 9, product: 2, material: 5 }],
+    [part, { product: id, material: other }, { id: 9, product: { id: other }, material: other }],
+    [publish, null, { id: 3, product: 8 }],
+    [publishUuid, null, { id: 3, product_id: other }],
+  ])('in %j is not believed where it has another: %j, %j', (write, sent, shown) => {
+    const outcome = answered(write, sent, shown);
+    expect(outcome).toMatchObject({ kind: 'ambiguous', doubt: 'crossed', atWork: true });
+    expect('detail' in outcome && outcome.detail.message).toMatch(/^The answer is about another request: it has the /);
+  });
+
+  it.each([
+    [create, { sku: 'P-2' }, { id: 1, sku: 'P-2' }],
+    [create, { sku: 'P-2' }, { id: 1 }],
+    [create, { sku: 'P-2' }, { id: 1, sku: null }],
+    [create, { sku: '12' }, { id: 1, sku: 12 }],
+    [create, { sku: 'P-2' }, { sku: 'the type of this answer', data: { id: 1, sku: 'P-2' } }],
+    // The code decides where there is one.
+    [material, { code: 'M-2', name: 'Tin' }, { id: 1, code: 'M-2', name: 'Tin (pure)' }],
+    [update, { name: 'Tin' }, { id: '7', name: 'Tin' }],
+    // What stands under the name of an id need not be one.
+    [part, { product: 1, material: 5 }, { id: 9, product: 'SKU-1', material: 'https://dpp.example/materials/5/' }],
+    [part, { product: id, material: id }, { id: 9, product: 'SKU-1', material: id.toUpperCase() }],
+    [publish, null, { id: 3, product: 7, sku: 'P-1' }],
+    [publish, null, { id: 3, product: 'P-1' }],
+  ])('in %j is believed where it has the same, or none: %j, %j', (write, sent, shown) => {
+    expect(answered(write, sent, shown)).not.toHaveProperty('shownAs');
+    expect(answered(write, sent, shown).kind).toBe('accepted');
+  });
+
+  it('in another form is believed, and told', () => {
+    for (const sku of ['p-2', ' P-2 ', 'Ｐ-2'])
+      expect(answered(create, { sku: 'P-2' }, { id: 1, sku })).toEqual({
+        kind: 'accepted',
+        remoteId: 1,
+        shownAs: expect.stringContaining('"P-2" was sent.') as unknown,
+      });
+  });
 });
 
 it('tells a list from a page in its place, as far as either was read', () => {
@@ -117,6 +200,28 @@ describe('a create of what is there already', () => {
     [422, '{"errors": [{"detail": "is not unique", "source": {"pointer": "/data/attributes/sku"}}]}'],
   ])('is told by %i %s', (status, body) => {
     expect(judged(status, body).kind).toBe('exists');
+  });
+
+  it.each([
+    [400, '{"detail": "Nope."}'],
+    [400, ''],
+    [422, '{"errors": {"sku": ["Please choose another one."]}}'],
+    [422, '{"errors": [{"detail": "Nope.", "source": {"pointer": "/data/attributes/sku"}}]}'],
+    [409, '{"detail": "Conflict."}'],
+    [400, 'Artikel bereits vorhanden'],
+  ])('may be told by %i %s as well', (status, body) => {
+    expect(judged(status, body)).toMatchObject({ kind: status === 409 ? 'gated' : 'refused', mayExist: true });
+  });
+
+  it('is not told by what names other fields alone, by other statuses, or to other writes', () => {
+    for (const body of [
+      '{"country_of_origin": ["Not a country."], "gtin": ["Wrong."]}',
+      '{"title": "Bad Request", "detail": "The request is not valid.", "errors": {"gtin": ["Wrong."]}}',
+    ])
+      expect(judged(400, body)).not.toHaveProperty('mayExist');
+    expect(judged(404, '{"detail": "Nope."}')).not.toHaveProperty('mayExist');
+    expect(judged(413, '{"detail": "Nope."}')).not.toHaveProperty('mayExist');
+    expect(judged(400, '{"detail": "Nope."}', UPDATE)).not.toHaveProperty('mayExist');
   });
 
   it('is not told by the same words about another field, status or operation', () => {

@@ -38,6 +38,7 @@ const KNOWN: [DeliveryState, DeliveryEvent, DeliveryState][] = [
   ['in_doubt', 'reject', 'rejected'],
   ['in_doubt', 'exhaust', 'parked'],
   ['blocked', 'supersede', 'superseded'],
+  ['rejected', 'suspect', 'in_doubt'],
   ['rejected', 'supersede', 'superseded'],
   ['parked', 'supersede', 'superseded'],
 ];
