@@ -421,12 +421,15 @@ describe('when the API does not want', () => {
   });
 });
 
+/** What says that nothing has worked on the request. */
+const body = 'no healthy upstream';
+
 it('ends where one item cannot be taken and another one waits for a list that cannot be read', {
   ...covers(['api-down', 'server-error', 'answer-lost'], 'I5'),
   timeout: 60_000,
 }, async () => {
   await given();
-  world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, match: 'SKU-P1' });
+  world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, body, match: 'SKU-P1' });
   world.sandbox.faults.add({ operation: 'material.create', kind: 'reset-after', count: 1 });
   world.sandbox.faults.add({ operation: 'material.list', kind: 'status', status: 500 });
   const report = await world.sync({ waitMs: 500 });
@@ -437,7 +440,7 @@ it('ends where one item cannot be taken and another one waits for a list that ca
 
 it('ends with 3, naming what the platform cannot take, where it takes all else', covers('api-down', 'I5'), async () => {
   await given();
-  world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, match: 'SKU-P1' });
+  world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, body, match: 'SKU-P1' });
   const report = await world.sync({ waitMs: 300 });
   expect(exitCodeOf(report)).toBe(3);
   expect(report.fault).toMatchObject({
