@@ -10,7 +10,7 @@ export interface SentIdentity {
   /** The natural key's fields in order of preference. The first that is both sent and repeated decides. */
   keys: readonly { name: string; value: string }[];
   /** Ids that the request names, and where an answer may repeat each: dotted paths. `isOwn` where nothing but the id stands there. */
-  ids: readonly { name: string; paths: readonly string[]; id: JsonValue; isOwn?: true }[];
+  ids: readonly { name: string; paths: readonly string[]; id: string | number; isOwn?: true }[];
 }
 
 /** What an answer repeats otherwise than it was sent. */
@@ -48,9 +48,7 @@ function idDifference(holders: readonly JsonValue[], ids: SentIdentity['ids']): 
   for (const { name, paths, id, isOwn } of ids) {
     const shown = holders
       .flatMap((holder) => paths.map((path) => valueAt(holder, path)))
-      .flatMap((value) =>
-        isOwn ? (textOf(value) ?? []) : value !== undefined && isComparable(id, value) ? String(value) : [],
-      );
+      .flatMap((value) => (isOwn === true || isComparable(id, value) ? (textOf(value) ?? []) : []));
     const [other] = shown;
     if (other === undefined || shown.some((one) => plain(one) === plain(String(id)))) continue;
     return { name, sent: String(id), shown: other, formOnly: false };
@@ -62,8 +60,8 @@ function idDifference(holders: readonly JsonValue[], ids: SentIdentity['ids']): 
  * Whether two values are both ids of one form. Under an id's name a platform may repeat the SKU, the address or the whole of
  * what it belongs to, which says nothing of the id.
  */
-function isComparable(sent: JsonValue, shown: JsonValue): boolean {
-  if (typeof shown === 'number') return typeof sent === 'number' || (typeof sent === 'string' && DIGITS.test(sent));
+function isComparable(sent: string | number, shown: JsonValue | undefined): boolean {
+  if (typeof shown === 'number') return typeof sent === 'number' || DIGITS.test(sent);
   return typeof sent === 'string' && typeof shown === 'string' && UUID.test(sent) && UUID.test(shown);
 }
 

@@ -2,7 +2,7 @@ import { kindOf } from '../domain/delivery.ts';
 import { REF_ROLES } from '../domain/item.ts';
 import type { SentWrite } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { SentIdentity } from './echo.ts';
 import { wireNameOf } from './encode.ts';
 import { parseJson } from './json-text.ts';
@@ -28,7 +28,10 @@ export function sentIdentity({ operation, path, body }: SentWrite, profile: Prof
         keys: [],
         ids: [{ name: 'product', paths: profile.publications.productIdPaths, id: idIn(path) }],
       };
-    default:
+    // The members of an import are told apart by what the answer says of each.
+    case 'product.import':
+    case 'product.update':
+    case 'bom_item.update':
       return { keys: [], ids: [] };
   }
 }
@@ -51,8 +54,9 @@ function keysIn(sent: JsonObject, operation: SentWrite['operation'], profile: Pr
 function refsIn(sent: JsonObject, profile: Profile): SentIdentity['ids'] {
   return REF_ROLES.flatMap((role) => {
     const name = profile.refNames[role];
-    const id: JsonValue | undefined = Object.hasOwn(sent, name) ? sent[name] : undefined;
-    return id === undefined || id === null ? [] : [{ name, paths: [name, `${name}.id`, `${name}_id`], id }];
+    const id = Object.hasOwn(sent, name) ? sent[name] : undefined;
+    const isId = typeof id === 'string' || typeof id === 'number';
+    return isId ? [{ name, paths: [name, `${name}.id`, `${name}_id`], id }] : [];
   });
 }
 

@@ -52,7 +52,10 @@ describe('a create whose answer was lost, and whose repetition is refused', () =
     losesFirst(REFUSED, 10 * MINUTE_MS);
     await world.stage(['P1']);
     await world.time.pass(5 * MINUTE_MS);
-    expect(item('P1')).toMatchObject({ state: 'rejected', reason: { message: expect.stringContaining('Nope.') as unknown } });
+    expect(item('P1')).toMatchObject({
+      state: 'rejected',
+      reason: { message: expect.stringContaining('Nope.') as unknown },
+    });
     await world.time.pass(6 * MINUTE_MS);
     const writes = count('write');
     await world.stage([]);

@@ -112,7 +112,11 @@ export async function createVirtualWorld(options: {
     async list(_kind, onPage) {
       const failure = await request('list', null);
       if (failure) return { complete: false, outcome: failure.outcome };
-      onPage([...ids].filter(([sku]) => world.shows(sku)).map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: { sku: naturalKey } })));
+      onPage(
+        [...ids]
+          .filter(([sku]) => world.shows(sku))
+          .map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: { sku: naturalKey } })),
+      );
       return { complete: true };
     },
     async ping() {
