@@ -192,7 +192,7 @@ export const SHARED_ID = 'shared_id';
 
 /** Why a delivery is where it is, for people: shown in `show`, `items`, the dashboard and failed jobs. */
 export interface Reason {
-  /** Stable: `unsupported`, `renamed`, `not_upserted`, `gate`, `forbidden`, `refused`, `exhausted`, `unclear`, `restored`, `reset`, `timeout`, `person` … */
+  /** Stable: `unsupported`, `renamed`, `not_upserted`, `gate`, `forbidden`, `refused`, `exists`, `may_exist`, `crossed`, `shared_id`, `exhausted`, `unclear`, `restored`, `reset`, `timeout`, `person` … */
   code: string;
   message: string;
   /** HTTP status that led here, where there was one. */

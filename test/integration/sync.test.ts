@@ -13,6 +13,9 @@ import { covers } from '../support/reliability.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
+/** What says that nothing has worked on the request. */
+const body = 'no healthy upstream';
+
 const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
@@ -232,7 +235,7 @@ describe('when answers are lost', () => {
   const loseThenAway = (operation: 'product.create' | 'material.update' | 'bom_item.create') => {
     world.sandbox.faults.add({ operation, kind: 'reset-after', count: 1 });
     for (const away of [operation, 'product.list', 'material.list'] as const) {
-      world.sandbox.faults.add({ operation: away, kind: 'status', status: 503 });
+      world.sandbox.faults.add({ operation: away, kind: 'status', status: 503, body });
     }
   };
 
@@ -420,9 +423,6 @@ describe('when the API does not want', () => {
     expect(contents()).toEqual(ALL);
   });
 });
-
-/** What says that nothing has worked on the request. */
-const body = 'no healthy upstream';
 
 it('ends where one item cannot be taken and another one waits for a list that cannot be read', {
   ...covers(['api-down', 'server-error', 'answer-lost'], 'I5'),
