@@ -1,16 +1,18 @@
-// What each HTTP status and each failure on the way means. This is the one file that says so.
+// What each HTTP status means. This is the one file that says so; what a failure on the way means stands in `loss-doubt.ts`.
 //
 // The API document fixes 401, 402, 403, 409 and 429 ("Errors"); RFC 9110 the others. The one question behind every line:
 // could the write have taken effect? Where nobody can say, the outcome is `ambiguous`, never a guess (I6).
 
 import type { Doubt, MemberOutcome, Outcome, OutcomeDetail } from '../domain/outcome.ts';
-import { systemCodeOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import type { CleanText } from './clean-text.ts';
-import { decodeError, type ErrorBody, type Problem, remoteIdIn } from './decode.ts';
+import { decodeError, type ErrorBody, remoteIdIn } from './decode.ts';
 import { describeLoss } from './describe-loss.ts';
+import { type Difference, differenceIn, holdersOf, type SentIdentity } from './echo.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import { parseJson } from './json-text.ts';
+import { doubtOf, isDefect } from './loss-doubt.ts';
+import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
 import { retryAfterMs } from './retry-after.ts';
 import type { AnswerHeaders, Exchange, Loss } from './transport.ts';
 
@@ -24,6 +26,8 @@ export interface Expectation {
   uniqueFields: readonly string[];
   /** For an import: its members, on each of which the answer may say something of its own. */
   members?: ImportExpectation;
+  /** What was sent and may be repeated. Asked for a success alone, since reading it takes time. */
+  sent?: () => SentIdentity;
 }
 
 /** For requests whose answer has to carry nothing in particular. */
@@ -33,7 +37,7 @@ export interface Judge {
   outcomeOf(exchange: Exchange, expectation: Expectation): Outcome;
 }
 
-/** What a status says before its body is looked at. */
+/** What a status says before its body is looked at. Of `away` the body has to say that nothing worked on the request. */
 type Meaning = 'done' | 'redirect' | 'key' | 'plan' | 'scope' | 'gate' | 'throttle' | 'away' | 'refusal' | Doubt;
 
 const MEANINGS: Readonly<Record<number, Meaning>> = {
@@ -45,7 +49,8 @@ const MEANINGS: Readonly<Record<number, Meaning>> = {
   504: 'timeout',
   409: 'gate',
   429: 'throttle',
-  // RFC 9110 gives 503 for a server that does not handle requests at present.
+  // RFC 9110 gives 503 for a server that does not handle requests at present. Gateways also give it when the server behind
+  // them has taken the request and then lost the connection, so the status alone proves nothing.
   503: 'away',
 };
 
@@ -88,62 +93,19 @@ const EXISTS_STATUSES = new Set([400, 409, 422]);
 /** There is nothing at the address, or it takes no such request, whatever the data are. */
 const ENDPOINT_STATUSES = new Set([404, 405, 406, 410, 411, 415]);
 
-/** Machine-readable words for it, and what the frameworks write: Django, Rails, Laravel, Spring and databases. */
-const EXISTS_CODES = /^(?:unique|not_unique|unique_together|already_exists|exists|duplicate\w*|taken)$/i;
-const EXISTS_TEXT =
-  /already (?:exists?|in use|been taken|taken|registered)|must be unique|unique set|duplicate|not unique/i;
-
-/** draft-ietf-httpapi-idempotency-key-header answers 409 while the first request with the key is still at work. */
-const KEY_TEXT = /idempoten/i;
-const BUSY_TEXT = /in[ _-]?progress|in[ _-]?flight|outstanding|concurrent|processing|processed|pending|in[ _-]?use/i;
-
-// Error codes as undici ("Errors"), Node ("Common system errors") and llhttp (`HPE_…`) name them. A code that is in none of
-// the sets means that the connection was lost.
-
-const TIMEOUT_CODES = new Set([
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ETIMEDOUT',
-]);
-
-/** The answer came and is no HTTP, or not the length it said. */
-const UNREADABLE_CODES = new Set([
-  'UND_ERR_HEADERS_OVERFLOW',
-  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-  'UND_ERR_RES_EXCEEDED_MAX_SIZE',
-]);
-
-/** What the HTTP library refuses to send, whatever the network does. */
-const DEFECT_CODES = new Set([
-  'UND_ERR_INVALID_ARG',
-  'UND_ERR_INVALID_RETURN_VALUE',
-  'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
-  'UND_ERR_NOT_SUPPORTED',
-]);
-
-/**
- * Why nobody can say whether a request that went out took effect. After the caller's own abort the server may go on
- * working as after a timeout.
- */
-function doubtOf(loss: Loss): Doubt {
-  if (loss.by === 'deadline' || loss.by === 'abort') return 'timeout';
-  if (loss.by !== 'error') return 'unreadable_answer';
-  const code = systemCodeOf(loss.error) ?? '';
-  if (TIMEOUT_CODES.has(code)) return 'timeout';
-  // undici's parser leaves the code out where llhttp has none of its own.
-  const isParser = code.startsWith('HPE_') || loss.error.name === 'HTTPParserError';
-  return isParser || UNREADABLE_CODES.has(code) ? 'unreadable_answer' : 'reset';
-}
-
-/** True when the request itself is at fault. */
-function isDefect(loss: Loss): boolean {
-  return loss.by === 'error' && DEFECT_CODES.has(systemCodeOf(loss.error) ?? '');
-}
+/** The words that a 503 is looked through for stand at its beginning. */
+const WORDS_WITHIN = 4_096;
 
 /** @param now milliseconds since the Unix epoch */
-export function createJudge(options: { clean: CleanText; now: () => number }): Judge {
+export function createJudge(options: { clean: CleanText; now: () => number; unprocessed: readonly string[] }): Judge {
   const { clean, now } = options;
+  const unprocessed = options.unprocessed.map((words) => words.toLowerCase());
+
+  /** Whether a 503 says that nothing worked on the request. `Retry-After` says only when to come back. */
+  function isUnprocessed(body: string): boolean {
+    const text = body.slice(0, WORDS_WITHIN).toLowerCase();
+    return unprocessed.some((words) => text.includes(words));
+  }
 
   function answered(exchange: Extract<Exchange, { kind: 'answer' }>, expectation: Expectation): Outcome {
     const { status, headers, body, cut } = exchange;
@@ -168,35 +130,59 @@ export function createJudge(options: { clean: CleanText; now: () => number }): J
         return { kind: 'denied', by: meaning, detail };
       case 'throttle':
         return { kind: 'throttled', retryAfterMs: retryAfterMs(headers, now()), detail };
-      case 'away':
-        return { kind: 'unavailable', sent: true, retryAfterMs: retryAfterMs(headers, now()), detail };
+      case 'away': {
+        const waitMs = retryAfterMs(headers, now());
+        if (isUnprocessed(body)) return { kind: 'unavailable', sent: true, retryAfterMs: waitMs, detail };
+        // As after a 504: what stands behind the gateway may still be at work on it.
+        return { kind: 'ambiguous', doubt: 'timeout', retryAfterMs: waitMs, detail };
+      }
       case 'gate':
-        if (alreadyExists(status, error, expectation)) return { kind: 'exists', detail };
-        return { kind: isKeyBusy(error) ? 'in_flight' : 'gated', detail };
+        if (saysExists(status, error, expectation)) return { kind: 'exists', detail };
+        if (isKeyBusy(error)) return { kind: 'in_flight', detail };
+        return { kind: 'gated', detail, ...hint(status, error, expectation) };
       case 'refusal':
-        if (alreadyExists(status, error, expectation)) return { kind: 'exists', detail };
+        if (saysExists(status, error, expectation)) return { kind: 'exists', detail };
         if (ENDPOINT_STATUSES.has(status)) return { kind: 'refused', detail, endpoint: true };
-        return { kind: 'refused', detail, ...withMembers(parseJson(body), expectation, 'refused') };
+        return {
+          kind: 'refused',
+          detail,
+          ...withMembers(parseJson(body), expectation, 'refused'),
+          ...hint(status, error, expectation),
+        };
       case 'redirect':
         return { kind: 'refused', detail, endpoint: true };
       case 'timeout':
       case 'server_error':
       case 'unreadable_answer':
       case 'reset':
+      case 'crossed':
       case 'crash':
         return { kind: 'ambiguous', doubt: meaning, detail };
     }
   }
 
   function done(status: number, body: string, expectation: Expectation): Outcome {
-    const value: JsonValue | undefined = body.trim() === '' ? null : parseJson(body);
-    const remoteId = value === undefined ? null : remoteIdIn(value, expectation.idPaths, clean);
-    if (value !== undefined && (remoteId !== null || !expectation.needsId)) {
-      return { kind: 'accepted', remoteId, ...withMembers(value, expectation, 'accepted') };
-    }
-    const lack = value === undefined ? 'in a body that is not JSON' : 'without an id';
-    const message = `The API answered with ${status} ${lack}, so the write cannot be taken as done.`;
-    return value === undefined ? foreignAnswer(status, message) : unreadableAnswer(status, message);
+    if (isPage(body)) return foreignAnswer(status, notDone(status, 'with a page of HTML'));
+    const value = successIn(body, expectation);
+    if (value === undefined) return unreadableAnswer(status, notDone(status, 'in a body that is not JSON'));
+    const remoteId = remoteIdIn(value, expectation.idPaths, clean);
+    if (remoteId === null && expectation.needsId) return unreadableAnswer(status, notDone(status, 'without an id'));
+    const difference =
+      expectation.sent === undefined ? null : differenceIn(holdersOf(value, expectation.idPaths), expectation.sent());
+    if (difference !== null && !difference.formOnly) return crossedAnswer(status, difference);
+    return {
+      kind: 'accepted',
+      remoteId,
+      ...withMembers(value, expectation, 'accepted'),
+      ...(difference !== null && { shownAs: clean(shownAs(difference)) }),
+    };
+  }
+
+  function crossedAnswer(status: number, { name, sent, shown }: Difference): Outcome {
+    const message = clean(
+      `The answer is about another request: it has the ${name} ${JSON.stringify(shown)}, and ${JSON.stringify(sent)} was sent.`,
+    );
+    return { kind: 'ambiguous', doubt: 'crossed', atWork: true, detail: { status, message } };
   }
 
   function withMembers(
@@ -242,27 +228,47 @@ export function createJudge(options: { clean: CleanText; now: () => number }): J
   };
 }
 
+/**
+ * What a success says, null where it says nothing.
+ *
+ * The status is the API's word. Text beside it takes nothing back, and neither does any body of an import, whose members are
+ * read back where nothing is said of them. JSON that is broken is an answer that was lost on its way.
+ *
+ * @returns undefined where the body has to say more than it does
+ */
+function successIn(body: string, { needsId, members }: Expectation): JsonValue | undefined {
+  const value = body.trim() === '' ? null : parseJson(body);
+  if (value !== undefined || needsId) return value;
+  return members !== undefined || !/^\s*[[{"]/.test(body) ? null : undefined;
+}
+
+/** A page stands in the place of an answer: it comes from a proxy, or from a login. */
+function isPage(body: string): boolean {
+  return /^\s*</.test(body);
+}
+
+function notDone(status: number, how: string): string {
+  return `The API answered with ${status} ${how}, so the write cannot be taken as done.`;
+}
+
+function shownAs({ name, sent, shown }: Difference): string {
+  return `The platform shows the ${name} as ${JSON.stringify(shown)}; ${JSON.stringify(sent)} was sent.`;
+}
+
 /** False where the status alone decides, or where the beginning of a long error body is all that is wanted. */
 function needsBody(meaning: Meaning, cut: Loss): boolean {
   if (meaning === 'done') return true;
   return (meaning === 'gate' || meaning === 'refusal') && cut.by !== 'size';
 }
 
-function alreadyExists(status: number, error: ErrorBody, { uniqueFields }: Expectation): boolean {
-  if (uniqueFields.length === 0 || !EXISTS_STATUSES.has(status)) return false;
-  return error.problems.some((problem) => isDuplicate(problem, uniqueFields));
+/** Whether a create is told under such a status that the item is there. */
+function saysExists(status: number, error: ErrorBody, { uniqueFields }: Expectation): boolean {
+  return uniqueFields.length > 0 && EXISTS_STATUSES.has(status) && alreadyExists(error, uniqueFields);
 }
 
-function isDuplicate({ field, code, text }: Problem, uniqueFields: readonly string[]): boolean {
-  if ((field !== null && !uniqueFields.includes(field)) || KEY_TEXT.test(`${code ?? ''} ${text}`)) return false;
-  return (code !== null && EXISTS_CODES.test(code)) || EXISTS_TEXT.test(text);
-}
-
-function isKeyBusy(error: ErrorBody): boolean {
-  return error.problems.some(({ code, text }) => {
-    const said = `${code ?? ''} ${text}`;
-    return KEY_TEXT.test(said) && BUSY_TEXT.test(said);
-  });
+function hint(status: number, error: ErrorBody, { uniqueFields }: Expectation): { mayExist?: true } {
+  const isCreate = uniqueFields.length > 0 && EXISTS_STATUSES.has(status);
+  return isCreate && mayExist(error, uniqueFields) ? { mayExist: true } : {};
 }
 
 function fallbackMessage(status: number): string {

@@ -1,4 +1,4 @@
-import type { Outcome } from '../domain/outcome.ts';
+import { askedWaitMs, type Outcome } from '../domain/outcome.ts';
 import { fullJitterMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 
@@ -27,14 +27,10 @@ export async function patiently<T>(
     const result = await attempt();
     if (result.ok || result.final) return result;
     const { outcome } = result;
-    const waitMs = waitOf(outcome) ?? fullJitterMs(number, BACKOFF, random());
+    const waitMs = askedWaitMs(outcome) ?? fullJitterMs(number, BACKOFF, random());
     const passing = outcome.kind === 'throttled' || outcome.kind === 'unavailable' || outcome.kind === 'ambiguous';
     if (!passing || number === TRIES_MAX || waitMs > WAIT_MAX_MS || signal?.aborted) return result;
     await clock.sleep(waitMs, signal);
     if (signal?.aborted) return result;
   }
-}
-
-function waitOf(outcome: Outcome): number | null {
-  return outcome.kind === 'throttled' || outcome.kind === 'unavailable' ? outcome.retryAfterMs : null;
 }

@@ -80,7 +80,7 @@ export function createSession(options: ApiOptions): Session {
   const { profile, secrets, clock, log } = options;
   const baseUrl = parseBaseUrl(options.baseUrl);
   const clean = createCleanText(secrets);
-  const judge = createJudge({ clean, now: () => clock.now() });
+  const judge = createJudge({ clean, now: () => clock.now(), unprocessed: profile.answers.unprocessed503 });
   const { headersMs, bodyMs, connectMs, totalMs } = profile.timeouts;
   const connections = options.connections ?? REQUESTS_MAX;
   const timeouts = { connectMs, headersMs, bodyMs };

@@ -9,6 +9,7 @@ import { ENDPOINTS, type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOp
 import { probeScopes } from './probe.ts';
 import { itemShape } from './remote-item.ts';
 import { sendOnce } from './send-once.ts';
+import { sentIdentity } from './sent-identity.ts';
 import { type ApiOptions, createSession, type Session } from './session.ts';
 
 export type TargetOptions = ApiOptions;
@@ -46,9 +47,10 @@ export function targetOver(session: Session): Target {
     );
   }
 
-  function expectationOf(operation: SupportedOperation, { members }: SentWrite): Expectation {
+  function expectationOf(operation: SupportedOperation, write: SentWrite): Expectation {
     const expected = expectations[operation];
-    if (operation !== 'product.import') return expected;
+    if (operation !== 'product.import') return { ...expected, sent: () => sentIdentity(write, profile) };
+    const { members } = write;
     if (members === undefined) throw fault('internal', 'An import was to be sent without the keys of its members.');
     const { bodyMember } = profile.imports;
     return {

@@ -14,12 +14,16 @@ const MAIN_VALUES: Readonly<Record<FaultRule['kind'], string | null>> = {
   truncate: null,
   'slow-body': 'ms',
   duplicate: null,
+  crossed: null,
   outage: 'ms',
   latency: 'ms',
   move: null,
   shuffle: null,
   lag: 'ms',
 };
+
+/** What is taken as it is typed, digits or not. A comma ends it. */
+const TEXTS: ReadonlySet<string> = new Set(['match', 'body']);
 
 /**
  * Parses `OPERATION:KIND[=NUMBER][,NAME=VALUE…]`: `product.create:status=500,effect=done,count=2`, `*:latency=200`,
@@ -46,7 +50,7 @@ export function faultFlag(text: string, before: readonly FaultDraft[] | undefine
     const at = pair.indexOf('=');
     if (at < 1) throw new InvalidArgumentError(form);
     const name = pair.slice(0, at);
-    draft[name] = name === 'match' ? pair.slice(at + 1) : typed(pair.slice(at + 1));
+    draft[name] = TEXTS.has(name) ? pair.slice(at + 1) : typed(pair.slice(at + 1));
   }
   return [...(before ?? []), draft];
 }

@@ -1,6 +1,6 @@
 import { deniedFault } from '../daemon/denied-fault.ts';
 import { fault } from '../domain/faults.ts';
-import type { Outcome, OutcomeDetail } from '../domain/outcome.ts';
+import { askedWaitMs, type Outcome, type OutcomeDetail } from '../domain/outcome.ts';
 import type { Fault } from '../lib/errors.ts';
 
 /** What a person asked of the API. */
@@ -55,7 +55,7 @@ function fieldLines({ message, fields = {} }: OutcomeDetail): string[] {
 }
 
 function waitAdvice(outcome: Outcome): string {
-  const waitMs = outcome.kind === 'throttled' || outcome.kind === 'unavailable' ? outcome.retryAfterMs : null;
+  const waitMs = askedWaitMs(outcome);
   if (waitMs !== null && waitMs > 0) return `Run it again in ${Math.ceil(waitMs / 1000)} s.`;
   return outcome.kind === 'in_flight' ? 'Run it again in a moment.' : 'Run it again when the API can be reached.';
 }

@@ -123,12 +123,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
    * Keeps a verdict, or those of an import, until the ledger takes it. What the API has said is known to this process alone
    * until then, so it is not let go of while the disk is full; only the end of the process turns it into a doubt.
    */
-  async function surely(settle: () => Promise<unknown>, abort: AbortSignal): Promise<void> {
+  async function surely<T>(settle: () => Promise<T>, abort: AbortSignal): Promise<T> {
     for (;;) {
       try {
-        await settle();
+        const settled = await settle();
         trouble = null;
-        return;
+        return settled;
       } catch (error) {
         if (!isLedgerFault(error) || abort.aborted) throw error;
         trouble = error;
@@ -156,8 +156,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const known = { busySince, awaySince, takesOthers: takesOthers(awaySince), forbidden: sent.forbidden };
     const context = { operation, attempts, uncertain, ...known, profile, now, random: random() };
     const verdict = inTurn(judge(outcome, context), outcome);
-    await surely(() => ledger.settle({ deliveryId, verdict, judgedAt: now }), abort);
-    return tell(delivery, verdict, sent);
+    const { instead } = await surely(() => ledger.settle({ deliveryId, verdict, judgedAt: now }), abort);
+    return tell(delivery, instead ?? verdict, sent);
   }
 
   /** When a retry after this outcome may go out at the earliest. Waiting for a limit or a key is not the budget's matter. */
@@ -192,12 +192,15 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       verdict: notBefore(turnAt, verdict),
       judgedAt: context.now,
     }));
-    await surely(() => ledger.settleImport({ settlements, ...company }), abort);
+    const settled = await surely(() => ledger.settleImport({ settlements, ...company }), abort);
     let own: Attempt = { result: 'gone' };
-    for (const { member, verdict } of judged) {
+    for (const [index, { member, verdict }] of judged.entries()) {
       const isOwn = member.id === delivery.id;
       const latencyMs = isOwn ? sent.latencyMs : null;
-      const told = tell({ ...member, operation: delivery.operation }, verdict, { outcome, latencyMs });
+      const told = tell({ ...member, operation: delivery.operation }, settled[index]?.instead ?? verdict, {
+        outcome,
+        latencyMs,
+      });
       if (isOwn) own = told;
     }
     return own;

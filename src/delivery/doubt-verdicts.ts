@@ -1,10 +1,11 @@
+import { SHARED_ID } from '../domain/delivery.ts';
 import type { DoubtfulDelivery } from '../domain/ports/doubt.ts';
 import type { Settlement, Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Clock, ticksAt } from '../lib/clock.ts';
 import type { Breaker } from './breaker.ts';
-import { absentReason, unprovenReason } from './doubt-reasons.ts';
-import { blockedByGate, type JudgeContext, judgeResend, type ResendContext } from './judge.ts';
+import { absentReason, notFoundReason, notShownReason, unprovenReason, withWords } from './doubt-reasons.ts';
+import { blockedByGate, type JudgeContext, judgeResend, MAY_EXIST, type ResendContext } from './judge.ts';
 import { judgeReadBack } from './judge-import.ts';
 import { unclearReason } from './passport-doubts.ts';
 import type { Readable } from './read-budget.ts';
@@ -37,6 +38,12 @@ export interface ListRead {
   /** Milliseconds until it has to be read again, before it is believed that something is absent; 0 to believe it. */
   waitMs: () => number;
 }
+
+/** What was there before, or was written in the time that a restored ledger lost, may have other content. */
+const CONTENT_UNKNOWN: ReadonlySet<string> = new Set(['exists', 'restored', MAY_EXIST, SHARED_ID]);
+/** The answer spoke of another item. The item may be at the platform under a key that was not sent. */
+const OF_ANOTHER: ReadonlySet<string> = new Set(['crossed', SHARED_ID]);
+const GATE_STATUS = 409;
 
 export interface DoubtVerdictsOptions {
   readings: Pick<Readings, 'waitMs'>;
@@ -85,35 +92,48 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
   /** Of a write that is proven to have had no effect. A refusal that came after it stands then. */
   function absent(delivery: DoubtfulDelivery): Verdict {
     const { reason } = delivery;
-    if (reason.code === 'gate') return blockedByGate(reason, context(delivery));
-    if (reason.code === 'refused') return { kind: 'rejected', reason, absent: true };
+    if (reason.code === 'exists') return { kind: 'rejected', reason: notShownReason(reason) };
+    const isGate = reason.code === 'gate' || (reason.code === MAY_EXIST && reason.status === GATE_STATUS);
+    if (isGate) return blockedByGate({ ...reason, code: 'gate' }, context(delivery));
+    if (reason.code === 'refused' || reason.code === MAY_EXIST) {
+      return { kind: 'rejected', reason: { ...reason, code: 'refused' }, absent: true };
+    }
+    if (OF_ANOTHER.has(reason.code)) {
+      return { kind: 'doubt', nextLookAt: null, spend: false, reason: notFoundReason(reason) };
+    }
     return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
   }
 
   return {
     listed(delivery, sighting, { what, complete, waitMs }) {
-      const { reason, operation, sent } = delivery;
+      const { reason, sent } = delivery;
       const { found, unclear } = sighting;
       if (sent !== null && complete) {
         return inTurn(judgeReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
       }
       // I6: a create that may be there, although it is not shown, would make the item a second time.
       if (unclear !== null && found.length === 0 && complete) {
+        // It was refused and is not sent again: whoever corrects the row has to know what else is there.
+        if (reason.code === MAY_EXIST) return absent({ ...delivery, reason: withWords(reason, unclear) });
         return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
       }
       const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
-      const existed = reason.code === 'exists';
-      // What was there before, or was written in the time that a restored ledger lost, may have other content.
-      const contentKnown = !existed && reason.code !== 'restored';
-      if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
-      if (!complete) return lookedAtAgain(delivery, what);
-      const againMs = waitMs();
-      if (againMs > 0) return lookedAtAgain(delivery, what, againMs);
-      if (existed) {
-        const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
-        return { kind: 'rejected', reason: { ...reason, message } };
+      const contentKnown = !CONTENT_UNKNOWN.has(reason.code);
+      const listed = found.at(-1);
+      if (remoteId !== null) {
+        return {
+          kind: 'delivered',
+          remoteId,
+          contentKnown,
+          by: 'read_back',
+          ...(listed && !contentKnown && { listed }),
+        };
       }
-      return absent(delivery);
+      if (!complete) return lookedAtAgain(delivery, what);
+      // What was refused is not sent again, so that a list that lags doubles nothing: only what is said to exist is sought again.
+      const isFinal = reason.code === MAY_EXIST && reason.lookAgain !== true;
+      const againMs = isFinal ? 0 : waitMs();
+      return againMs > 0 ? lookedAtAgain(delivery, what, againMs) : absent(delivery);
     },
 
     published(delivery, done) {

@@ -13,7 +13,7 @@ import { doubtPolicy, showsInListing } from './doubt-policy.ts';
 import { unreadableReason } from './doubt-reasons.ts';
 import { createDoubtVerdicts } from './doubt-verdicts.ts';
 import { heldBy, READ_REASONS } from './held.ts';
-import { VERDICT_STATES } from './judge.ts';
+import { MAY_EXIST, VERDICT_STATES } from './judge.ts';
 import type { Pacer } from './pacer.ts';
 import { hasTakenEffect, readPublications, showsInPublications } from './passport-doubts.ts';
 import type { Readable } from './read-budget.ts';
@@ -60,6 +60,11 @@ const NOT_SOUGHT: Sighting = { found: [], unclear: null };
 /** While only writes fail, one delivery at a time comes back to be tried: all of them would only wait for their turn. */
 const TRY_AGAIN_MS = 30_000;
 
+/** True of a create that was refused: nothing waits to be sent again, so that others may join it before the list is read. */
+function isRefused({ reason }: DoubtfulDelivery): boolean {
+  return reason.code === 'exists' || reason.code === MAY_EXIST;
+}
+
 export function createDoubts(options: DoubtsOptions): Doubts {
   const { ledger, target, reader, pacer, breaker, retries, gate, pause, profile, clock, random, emit } = options;
 
@@ -70,15 +75,16 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   async function settle(delivery: DoubtfulDelivery, verdict: Verdict): Promise<void> {
     const { id, kind, key, operation } = delivery;
-    await ledger.settle({ deliveryId: id, verdict, judgedAt: clock.now() });
-    if (verdict.kind !== 'doubt') absence.forget(id);
-    const reason = 'reason' in verdict ? verdict.reason : null;
+    const { instead } = await ledger.settle({ deliveryId: id, verdict, judgedAt: clock.now() });
+    const settled = instead ?? verdict;
+    if (settled.kind !== 'doubt') absence.forget(id);
+    const reason = 'reason' in settled ? settled.reason : null;
     emit({
       type: 'settled',
       kind,
       key,
       operation,
-      state: VERDICT_STATES[verdict.kind],
+      state: VERDICT_STATES[settled.kind],
       status: null,
       latencyMs: null,
       reason,
@@ -189,7 +195,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     abort: AbortSignal,
   ): Promise<number> {
     if (doubts.length === 0 || abort.aborted || !gate.allows('read')) return 0;
-    if (readings.waitMs(what) > 0 || !(await pacer.answers(null, abort))) return 0;
+    if (readings.waitMs(what, doubts.every(isRefused)) > 0 || !(await pacer.answers(null, abort))) return 0;
     await read();
     return doubts.length;
   }

@@ -1,12 +1,21 @@
-import { OPERATIONS, type Operation } from '../domain/delivery.ts';
+import { OPERATIONS, type Operation, SHARED_ID } from '../domain/delivery.ts';
 import type { Held } from '../domain/ports/due.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Scope, writesThatTake } from '../domain/scope.ts';
 import { doubtPolicy } from './doubt-policy.ts';
+import { MAY_EXIST } from './judge.ts';
 import { UNCLEAR } from './judge-import.ts';
 
 /** Answers that say that there is something already, or nothing of what became of it: what there is has to be read. */
-export const READ_REASONS: ReadonlySet<string> = new Set(['exists', 'gate', 'refused', 'restored', UNCLEAR]);
+export const READ_REASONS: ReadonlySet<string> = new Set([
+  'exists',
+  'gate',
+  'refused',
+  'restored',
+  SHARED_ID,
+  MAY_EXIST,
+  UNCLEAR,
+]);
 
 /**
  * What is left alone in the ledger while the API refuses these scopes, since it could only be refused again.

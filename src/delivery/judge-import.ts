@@ -14,8 +14,8 @@ import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { JsonValue } from '../lib/json.ts';
-import { unprovenReason } from './doubt-reasons.ts';
-import { judge, judgeResend, type ResendContext, reasonOf } from './judge.ts';
+import { unprovenReason, withWords } from './doubt-reasons.ts';
+import { boundedWaitMs, judge, judgeResend, type ResendContext, reasonOf } from './judge.ts';
 import { backoffMs, resendDelayMs } from './judge-waits.ts';
 import type { Sighting } from './sightings.ts';
 
@@ -101,7 +101,8 @@ export function judgeImport(
     }
     case 'ambiguous': {
       const keep = alone || (sends < SENDS_MAX && !isFaultOfARow(outcome.detail, context));
-      const nextLookAt = context.now + resendDelayMs(outcome.doubt, { ...context, attempts: attemptsOf(members) });
+      const waitMs = resendDelayMs(outcome.doubt, { ...context, attempts: attemptsOf(members) });
+      const nextLookAt = context.now + Math.max(waitMs, boundedWaitMs(outcome));
       const reason = reasonOf(outcome.doubt, outcome.detail);
       return each(() => ({ kind: 'doubt', nextLookAt, spend: alone, reason }), { keep, groupMax: keep ? null : half });
     }
@@ -219,10 +220,6 @@ export function judgeReadBack(
 const ABSENT = 'The list of products does not show it.';
 const DIFFERS = 'The list of products shows it as it was before.';
 const HIDDEN = 'The list of products does not show the fields that changed, so nobody but a person can tell.';
-
-function withWords(reason: Reason, words: string): Reason {
-  return reason.message.endsWith(words) ? reason : { ...reason, message: `${reason.message} ${words}` };
-}
 
 function compare({ payload, changed }: SentProduct, { fields }: RemoteItem): 'equal' | 'differs' | 'hidden' {
   const names = Object.keys(payload);

@@ -1,5 +1,5 @@
 import type { DeliveryState, Operation, Reason } from '../domain/delivery.ts';
-import type { Outcome, OutcomeDetail } from '../domain/outcome.ts';
+import { askedWaitMs, type Outcome, type OutcomeDetail } from '../domain/outcome.ts';
 import type { Verdict } from '../domain/ports/verdict.ts';
 import { doubtPolicy, isRepeatable, showsInListing } from './doubt-policy.ts';
 import { readInitConflict } from './init-conflict.ts';
@@ -50,9 +50,15 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
   const { operation, profile, now } = context;
   switch (outcome.kind) {
     case 'accepted':
-      return { kind: 'delivered', remoteId: outcome.remoteId, contentKnown: true, by: 'answer' };
+      return {
+        kind: 'delivered',
+        remoteId: outcome.remoteId,
+        contentKnown: true,
+        by: 'answer',
+        ...(outcome.shownAs !== undefined && { shownAs: outcome.shownAs }),
+      };
     case 'exists':
-      return { kind: 'doubt', nextLookAt: now, spend: false, reason: reasonOf('exists', outcome.detail) };
+      return soughtAtPlatform({ ...reasonOf('exists', outcome.detail), lookAgain: true }, context);
     // None of these three says anything about the delivery itself, so none of them uses an attempt.
     case 'throttled': {
       // Nor does it end the time for which the API could not take it: what is poison would never come to its limit else.
@@ -72,18 +78,19 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
     case 'in_flight':
       return judgeBusy(outcome.detail, context);
     case 'gated':
-      return judgeGate(outcome.detail, context);
+      return judgeGate(outcome, context);
     case 'refused': {
       const reason = reasonOf('refused', outcome.detail);
       if (isUnknowable(context)) return leftToPerson(reason);
       if (isToBeLookedUp(context)) return lookedUp(reason, context);
-      return { kind: 'rejected', reason };
+      return outcome.mayExist ? mayExist(outcome.detail, context) : { kind: 'rejected', reason };
     }
     case 'ambiguous': {
       const reason = reasonOf(outcome.doubt, outcome.detail);
       const isReadBack = doubtPolicy(operation, profile) === 'read_back';
       const waitMs = isReadBack ? readBackDelayMs(outcome.doubt, context) : resendDelayMs(outcome.doubt, context);
-      return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
+      const askedMs = boundedWaitMs(outcome);
+      return { kind: 'doubt', nextLookAt: now + Math.max(waitMs, askedMs), spend: true, reason };
     }
   }
 }
@@ -94,6 +101,11 @@ const AWAY_MAX_MS = 25 * 3_600_000;
 const AWAY_WAIT_MAX_MS = 300_000;
 /** For no longer is a delivery put off by a time that the API has named. */
 const RETRY_AFTER_MAX_MS = 3_600_000;
+
+/** The wait that an answer asks for, as far as it is obeyed, in milliseconds. */
+export function boundedWaitMs(outcome: Outcome): number {
+  return Math.min(askedWaitMs(outcome) ?? 0, RETRY_AFTER_MAX_MS);
+}
 
 /**
  * The API is away, or says so of this delivery. The longer it does, the less often it is asked. It costs no attempt, whatever
@@ -108,7 +120,7 @@ function judgeAway(outcome: Outcome & { kind: 'unavailable' }, context: AttemptC
   const { baseMs, capMs } = profile.retry.backoff;
   const capNowMs = Math.max(capMs, Math.min((now - since) / 10, AWAY_WAIT_MAX_MS));
   const waitMs = Math.floor(random * Math.min(capNowMs, Math.max(baseMs, now - since)));
-  const askedMs = Math.min(outcome.retryAfterMs ?? 0, RETRY_AFTER_MAX_MS);
+  const askedMs = boundedWaitMs(outcome);
   return { kind: 'retry', dueAt: now + Math.max(waitMs, askedMs), spend, reason };
 }
 
@@ -162,12 +174,13 @@ function judgeForbidden(detail: OutcomeDetail, context: AttemptContext): Verdict
 const ALREADY = /\balready\b/i;
 
 /** A passport that is where it was to go, by an earlier attempt or by hand, answers with the status of a gate. */
-function judgeGate(detail: OutcomeDetail, context: AttemptContext): Verdict {
+function judgeGate({ detail, ...outcome }: Outcome & { kind: 'gated' }, context: AttemptContext): Verdict {
   const { operation, now } = context;
   const reason = reasonOf('gate', detail);
   if (isUnknowable(context)) return leftToPerson(reason);
   if (operation === 'passport.init') return judgeInitConflict(detail, context);
   if (isToBeLookedUp(context)) return lookedUp(reason, context);
+  if (outcome.mayExist) return mayExist(detail, context);
   const isDone = ALREADY.test(detail.message) && showsInPublications(operation);
   return isDone ? { kind: 'doubt', nextLookAt: now, spend: false, reason } : blockedByGate(reason, context);
 }
@@ -181,8 +194,27 @@ function isToBeLookedUp({ operation, uncertain }: AttemptContext): boolean {
 }
 
 /** The earlier attempt may be on its way yet. */
-function lookedUp(reason: Reason, { profile, now }: AttemptContext): Verdict {
-  return { kind: 'doubt', nextLookAt: now + settlingDelayMs('timeout', profile), spend: false, reason };
+function lookedUp(reason: Reason, { operation, profile, now }: AttemptContext): Verdict {
+  const nextLookAt = now + settlingDelayMs('timeout', profile);
+  const again = showsInPublications(operation) ? {} : { lookAgain: true as const };
+  return { kind: 'doubt', nextLookAt, spend: false, reason: { ...reason, ...again } };
+}
+
+/** The code of a refused create that may have met an item which is there. */
+export const MAY_EXIST = 'may_exist';
+
+/**
+ * A create that was refused in words that say neither yes nor no. Where an attempt was lost before, the item may be that
+ * attempt's, and a list that lags behind may have hidden it.
+ */
+function mayExist(detail: OutcomeDetail, context: AttemptContext): Verdict {
+  const again = context.attempts > 0 ? { lookAgain: true as const } : {};
+  return soughtAtPlatform({ ...reasonOf(MAY_EXIST, detail), ...again }, context);
+}
+
+/** The platform is asked for the item before anybody is told to correct the row. */
+function soughtAtPlatform(reason: Reason, { now }: AttemptContext): Verdict {
+  return { kind: 'doubt', nextLookAt: now, spend: false, reason };
 }
 
 /**

@@ -1,8 +1,9 @@
-import type { Operation } from '../domain/delivery.ts';
+import { type Operation, SHARED_ID } from '../domain/delivery.ts';
 import type { NamedDelivery } from '../domain/ports/doubt.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { Verdict } from '../domain/ports/verdict.ts';
 import type { JsonValue } from '../lib/json.ts';
+import { MAY_EXIST } from './judge.ts';
 
 /** What a person says of a delivery, after a look at the platform. */
 export type PersonsWord = { said: 'delivered'; remoteId: JsonValue } | { said: 'rejected' } | { said: 'ignored' };
@@ -26,7 +27,7 @@ export function kindToBind(operation: Operation): ListableKind | null {
   return operation === 'material.create' ? 'material' : null;
 }
 
-const OF_ANOTHER_WRITE: ReadonlySet<string> = new Set(['exists', 'restored']);
+const OF_ANOTHER_WRITE: ReadonlySet<string> = new Set(['exists', 'restored', MAY_EXIST, SHARED_ID]);
 
 const NOT_ARRIVED = {
   code: 'person',

@@ -16,8 +16,8 @@ export interface Unreadable {
 
 /** The lists that are read to settle doubts, as the rest of the process gets to know of them. */
 export interface Readings {
-  /** Milliseconds until this list may be read; 0 for now. */
-  waitMs(what: Readable): number;
+  /** Milliseconds until this list may be read; 0 for now. @param gathers as of `ReadBudget.admit` */
+  waitMs(what: Readable, gathers?: boolean): number;
   /** Takes in what came of reading a list, as an answer of the API like any other. Gives it as an outcome. */
   heard(what: Readable, listing: Listing, begunAt: number): Outcome;
   /** The list that has been out of reach for longest; null where all could be read the last time. */
@@ -35,7 +35,7 @@ export function createReadings(options: {
   const failing = new Map<Readable, Unreadable>();
   return {
     // Whole milliseconds, as the ledger has them.
-    waitMs: (what) => Math.ceil(budget.admit(what, clock.ticks())),
+    waitMs: (what, gathers = false) => Math.ceil(budget.admit(what, clock.ticks(), gathers)),
 
     heard(what, listing, begunAt) {
       const outcome: Outcome = listing.complete ? { kind: 'accepted', remoteId: null } : listing.outcome;

@@ -8,7 +8,7 @@ export type Signal =
   /** It is there and asks to be asked less. */
   | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number }
   /**
-   * Never sent, 503, no answer, or a server error. `subject` is what may be at fault by itself: the delivery, by its id, or
+   * Never sent, no answer, or a server error. `subject` is what may be at fault by itself: the delivery, by its id, or
    * the list that was read, by its name; null where the failure says nothing of what was sent. With `away` the API says by
    * itself that it is away, though it may say so to this delivery alone.
    */
@@ -33,7 +33,7 @@ export function signalOf(outcome: Outcome, subject: number | string | null, advi
     }
     case 'ambiguous':
       // A create that was answered without an id, or a list that is not complete, comes from an API that is at work.
-      return outcome.atWork ? answered : { kind: 'failed', subject, retryAfterMs: null };
+      return outcome.atWork ? answered : { kind: 'failed', subject, retryAfterMs: outcome.retryAfterMs ?? null };
     case 'accepted':
     case 'exists':
     case 'gated':

@@ -12,6 +12,7 @@
 // person ends without that is superseded, and stays so until something else is desired.
 //
 // In a ledger restored from a backup, what waits or is due may have been sent in the time that was lost: it goes to `in_doubt`.
+// So does a create that was refused because its item exists, where no list has shown that: the next run looks again.
 // `waiting`: a ref has no remote id yet. `sending` is committed before the first byte goes out, so after a crash it means
 // that the request may have reached the API: the lease is voided and the delivery is in doubt. An item has at most one
 // open delivery (I3): while one is sending or in doubt a new desire is only noted, and settling it stages the follower.
@@ -46,7 +47,7 @@ export const DELIVERY_EVENTS = [
   'retry',
   /** Nobody knows whether the write took effect. */
   'doubt',
-  /** The ledger was restored, and may have forgotten that it sent this. */
+  /** The ledger was restored, and may have forgotten that it sent this; or a refused create is looked for again. */
   'suspect',
   /** A doubt is settled: sending the same revision again is safe. */
   'resend',
@@ -119,7 +120,7 @@ export const TRANSITIONS: Record<DeliveryState, Row> = {
   },
   delivered: END,
   blocked: { ...END, accept: 'delivered', reject: 'rejected', supersede: 'superseded' },
-  rejected: { ...END, accept: 'delivered', supersede: 'superseded' },
+  rejected: { ...END, accept: 'delivered', suspect: 'in_doubt', supersede: 'superseded' },
   parked: { ...END, accept: 'delivered', reject: 'rejected', supersede: 'superseded' },
   superseded: END,
 };
@@ -189,9 +190,12 @@ export function idempotencyKey(parts: KeyParts): string {
   );
 }
 
+/** The code of a delivery that would have bound its item to a remote id which another item has. */
+export const SHARED_ID = 'shared_id';
+
 /** Why a delivery is where it is, for people: shown in `show`, `items`, the dashboard and failed jobs. */
 export interface Reason {
-  /** Stable: `unsupported`, `renamed`, `not_upserted`, `gate`, `forbidden`, `refused`, `exhausted`, `unclear`, `restored`, `reset`, `timeout`, `person` … */
+  /** Stable: `unsupported`, `renamed`, `not_upserted`, `gate`, `forbidden`, `refused`, `exists`, `may_exist`, `crossed`, `shared_id`, `exhausted`, `unclear`, `restored`, `reset`, `timeout`, `person` … */
   code: string;
   message: string;
   /** HTTP status that led here, where there was one. */
@@ -203,4 +207,9 @@ export interface Reason {
    * milliseconds since the Unix epoch.
    */
   since?: number;
+  /**
+   * Of a create that was refused: an earlier listing may not have shown the item yet. It is looked for once more after a
+   * while (`since` is there by then), and by each later run of its source.
+   */
+  lookAgain?: true;
 }

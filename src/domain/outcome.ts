@@ -1,35 +1,43 @@
 import type { JsonValue } from '../lib/json.ts';
 
-/** Why nobody can say whether a request took effect. The settling delay before a read-back depends on it. */
-export type Doubt = 'reset' | 'timeout' | 'server_error' | 'unreadable_answer' | 'crash';
+/**
+ * Why nobody can say whether a request took effect; `crossed` where the answer was about another request. The settling delay before a
+ * read-back depends on it.
+ */
+export type Doubt = 'reset' | 'timeout' | 'server_error' | 'unreadable_answer' | 'crossed' | 'crash';
 
 /** What an answer of the API, or the lack of one, means for a delivery. HTTP statuses get this meaning in `api/` only. */
 export type Outcome =
   /**
    * The write took effect. `remoteId` is null where the answer carries no id and none is needed. `members` is there for an
    * import alone, one for each that was sent, in their order: an import that was accepted may have refused some of them.
+   * `shownAs` says where the answer shows the natural key in another form than it was sent.
    */
-  | { kind: 'accepted'; remoteId: JsonValue; members?: MemberOutcome[] }
+  | { kind: 'accepted'; remoteId: JsonValue; members?: MemberOutcome[]; shownAs?: string }
   /** A create met an item with the same natural key: it is there, its id has to be read. */
   | { kind: 'exists'; detail: OutcomeDetail }
   /** 429: the rate controller waits; no attempt is used. */
   | { kind: 'throttled'; retryAfterMs: number | null; detail: OutcomeDetail }
-  /** 503, or the request never left this machine: sent again later; no effect is possible. */
+  /**
+   * The request never left this machine, or a 503 says in words of the profile that nothing worked on it: sent again later;
+   * no effect is possible.
+   */
   | { kind: 'unavailable'; sent: boolean; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
    * Bytes went out and no usable answer came back. With `atWork` the API itself has spoken, though not of what was needed:
-   * no sign that it is away, as a page in its place would be.
+   * no sign that it is away, as a page in its place would be. `retryAfterMs` is the wait that the answer asks for.
    */
-  | { kind: 'ambiguous'; doubt: Doubt; atWork?: true; detail: OutcomeDetail }
-  /** 409: a business rule blocks the write for now. */
-  | { kind: 'gated'; detail: OutcomeDetail }
+  | { kind: 'ambiguous'; doubt: Doubt; atWork?: true; retryAfterMs?: number | null; detail: OutcomeDetail }
+  /** 409: a business rule blocks the write for now. `mayExist` as of what is refused. */
+  | { kind: 'gated'; detail: OutcomeDetail; mayExist?: true }
   /** The same idempotency key is still being worked on: ask again later. */
   | { kind: 'in_flight'; detail: OutcomeDetail }
   /**
    * The data is wrong as it is. `members` is there where a refused import says which of them are at fault. With `endpoint`
-   * it is about the address or the form of the request, and no other data would fare better.
+   * it is about the address or the form of the request, and no other data would fare better. With `mayExist` it is a create
+   * that may be refused because the item is there already, though the words do not say so.
    */
-  | { kind: 'refused'; detail: OutcomeDetail; members?: MemberOutcome[]; endpoint?: true }
+  | { kind: 'refused'; detail: OutcomeDetail; members?: MemberOutcome[]; endpoint?: true; mayExist?: true }
   /** 401, 402 or 403: it is not about this delivery, which stays due. */
   | { kind: 'denied'; by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail };
 
@@ -52,4 +60,10 @@ export interface OutcomeDetail {
   message: string;
   /** Problems by field, where the API named fields. */
   fields?: Record<string, string>;
+}
+
+/** The wait that an answer asks for, in milliseconds; null where it names none. */
+export function askedWaitMs(outcome: Outcome): number | null {
+  const asks = outcome.kind === 'throttled' || outcome.kind === 'unavailable' || outcome.kind === 'ambiguous';
+  return asks ? (outcome.retryAfterMs ?? null) : null;
 }

@@ -202,6 +202,28 @@ export const Profile = z
       .describe(
         'How listings are read. A listing has to prove its end: what the answers and these settings do not tell is tried, and a listing without a proof is not used.',
       ),
+    answers: z
+      .strictObject({
+        unprocessed503: z
+          .array(z.string().trim().min(3).max(255))
+          .max(50)
+          .default([
+            'no healthy upstream',
+            // Without `retried and the latest`, after which an earlier attempt of the gateway may have arrived.
+            'before headers. reset reason: overflow',
+            'rate limit',
+            'rate-limit',
+            'rate_limit',
+            'ratelimit',
+            'too many requests',
+            'throttl',
+          ])
+          .describe(
+            'Words in the body of a 503, in any case of letters, which prove that nothing has worked on the request: it is sent again later. Any other 503 leaves a write in doubt, as a 504 does.',
+          ),
+      })
+      .prefault({})
+      .describe('How answers are understood.'),
     timeouts: z
       .strictObject({
         connectMs: ms(100).default(10_000).describe('To connect: DNS, TCP and TLS together.'),

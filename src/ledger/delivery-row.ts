@@ -47,7 +47,7 @@ export interface RefRow {
   remoteId: string | null;
 }
 
-export const SELECT_REFS = `SELECT refs.role, items.remote_id AS remoteId FROM refs
+export const SELECT_REFS = `SELECT refs.role, nullif(items.remote_id, 'null') AS remoteId FROM refs
   LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key WHERE refs.item_id = +?`;
 
 export function dueDelivery(row: DeliveryRow): DueDelivery {

@@ -77,7 +77,7 @@ export function createItems(
     ),
     missingRefs: db.prepare<[number], { n: number }>(
       `SELECT count(*) AS n FROM refs LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key
-       WHERE refs.item_id = +? AND items.remote_id IS NULL`,
+       WHERE refs.item_id = +? AND nullif(items.remote_id, 'null') IS NULL`,
     ),
     openDelivery: db.prepare<[number], OpenDelivery>(
       `SELECT id, state, operation, desired_hash AS desiredHash, uncertain,

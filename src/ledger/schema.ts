@@ -184,6 +184,41 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX events_by_item ON events (item_id, id);
   `,
   `
+  -- A remote id belongs to one item of a kind. Where an answer of another request was believed two items share one: neither
+  -- counts as delivered any more, and a person says which of them has the id.
+  -- What is gone from its source leaves the id to the one that took its place.
+  UPDATE items SET remote_id = 'null' WHERE remote_id <> 'null'
+    AND NOT EXISTS (SELECT 1 FROM records r WHERE r.id = items.record_id AND r.missing_since IS NULL)
+    AND EXISTS (SELECT 1 FROM items o JOIN records r ON r.id = o.record_id
+      WHERE o.kind = items.kind AND o.remote_id = items.remote_id AND o.id <> items.id AND r.missing_since IS NULL);
+  CREATE TABLE sharing (item_id INTEGER PRIMARY KEY, delivery_id INTEGER, import_id INTEGER, reason TEXT NOT NULL) STRICT;
+  INSERT INTO sharing
+    SELECT i.id, d.id, d.import_id, json_object('code', 'shared_id', 'message', printf(
+      'The ledger had the id %s for this %s and for the %s %s as well: an answer was mixed up. What was written under it may stand at the wrong one. Look at the platform which id each of the two has, and say so with \`dpp-sync settle KEY --delivered --id ID\`.',
+      i.remote_id, replace(i.kind, 'bom_item', 'BOM item'), replace(i.kind, 'bom_item', 'BOM item'),
+      (SELECT min(o.key) FROM items o WHERE o.kind = i.kind AND o.remote_id = i.remote_id AND o.id <> i.id)))
+    FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND d.state NOT IN ('delivered', 'superseded')
+    WHERE (i.kind, i.remote_id) IN
+      (SELECT kind, remote_id FROM items WHERE remote_id <> 'null' GROUP BY kind, remote_id HAVING count(*) > 1);
+  -- An import goes out with all its members or not at all.
+  DELETE FROM imports WHERE id IN (SELECT import_id FROM sharing);
+  UPDATE deliveries SET import_id = NULL, import_place = NULL WHERE import_id IN (SELECT import_id FROM sharing);
+  UPDATE deliveries SET state = 'superseded', desired = NULL, body = NULL, due_at = 0
+    WHERE id IN (SELECT delivery_id FROM sharing);
+  UPDATE items SET baseline = NULL, baseline_hash = NULL, remote_id = NULL, revision = revision + 1
+    WHERE id IN (SELECT item_id FROM sharing);
+  -- Open, so that nothing takes its place before a person has spoken. It is never sent, so its key says nothing.
+  INSERT INTO deliveries (item_id, operation, revision, state, idempotency_key, desired, desired_hash, uncertain, reason, staged_at)
+    SELECT i.id, i.kind || '.create', i.revision, 'blocked', substr(hex(randomblob(22)), 1, 43), i.desired, i.desired_hash, 1,
+      s.reason, CAST(unixepoch('subsec') * 1000 AS INTEGER)
+    FROM sharing s JOIN items i ON i.id = s.item_id;
+  INSERT INTO events (item_id, delivery_id, at, type, detail)
+    SELECT s.item_id, d.id, d.staged_at, 'blocked', s.reason
+    FROM sharing s JOIN deliveries d ON d.item_id = s.item_id AND d.state = 'blocked';
+  DROP TABLE sharing;
+  CREATE UNIQUE INDEX items_by_remote_id ON items (kind, remote_id) WHERE remote_id <> 'null';
+    `,
+  `
   -- Reads that the guard took for a broken export: one row for each stream, until a whole export comes or an accepted one.
   CREATE TABLE guarded_reads (
     stream_id INTEGER PRIMARY KEY REFERENCES streams (id),

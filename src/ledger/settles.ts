@@ -9,6 +9,7 @@ import type { Items } from './items.ts';
 import { presenceOf } from './known-content.ts';
 import { MOVES } from './moves.ts';
 import type { Passports } from './passports.ts';
+import type { RemoteIds } from './remote-ids.ts';
 import type { Restored } from './restored.ts';
 
 /** What the timeline tells of a person's word. */
@@ -25,11 +26,12 @@ interface SettlesParts {
   imports: Imports;
   passports: Passports;
   restored: Restored;
+  remoteIds: RemoteIds;
 }
 
 export function createSettles(
   { db, clock, profile }: LedgerContext,
-  { items, imports, passports, restored }: SettlesParts,
+  { items, imports, passports, restored, remoteIds }: SettlesParts,
 ): Settles {
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
@@ -130,6 +132,10 @@ export function createSettles(
   ): Settled {
     const deliveryId = row.id;
     if (verdict.kind === 'delivered') {
+      // Found before anything is written, so that it costs this item alone.
+      const instead = remoteIds.conflict(row, verdict);
+      if (instead !== null) return { ...settleRow(row, instead, { judgedAt, now }), instead };
+      if (verdict.shownAs !== undefined) items.note(row.itemId, row.id, 'shown_as', { message: verdict.shownAs });
       if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, verdict.by === 'person' ? ARRIVED : null);
       return { deliveryId, released: deliver(row, verdict), applied: true };
     }

@@ -78,13 +78,19 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
     holds: 'What waits has a ref to wait for.',
     sql: `SELECT ${DELIVERY} FROM ${DELIVERIES} WHERE d.state = 'waiting' AND NOT EXISTS (
         SELECT 1 FROM refs f LEFT JOIN items t ON t.kind = f.kind AND t.key = f.key
-        WHERE f.item_id = i.id AND t.remote_id IS NULL)`,
+        WHERE f.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL)`,
   },
   {
     name: 'item.baseline',
     holds: 'What the API acknowledged has a content, a hash and a remote id, or none of the three.',
     sql: `SELECT ${ITEM} FROM items i WHERE (i.baseline IS NULL) <> (i.baseline_hash IS NULL)
       OR (i.baseline IS NULL) <> (i.remote_id IS NULL)`,
+  },
+  {
+    name: 'item.remote_id',
+    holds: 'A remote id belongs to one item of a kind.',
+    sql: `SELECT i.kind || ' ' || group_concat(i.key, ', ') || ' share ' || i.remote_id AS place FROM items i NOT INDEXED
+      WHERE i.remote_id <> 'null' GROUP BY i.kind, i.remote_id HAVING count(*) > 1`,
   },
   {
     name: 'item.difference',

@@ -24,6 +24,7 @@ import { ledgerFaultOf } from './ledger-fault.ts';
 import { watchLedger } from './ledger-watch.ts';
 import { acquireLock, type LedgerLock } from './lock.ts';
 import { createLogSync, type LogSync } from './log-sync.ts';
+import { createLookAgain } from './look-again.ts';
 import { createMeta } from './meta.ts';
 import { createAcceptMissing } from './missing-items.ts';
 import { createNamedDeliveries } from './named-deliveries.ts';
@@ -32,6 +33,7 @@ import { createPrune } from './prune.ts';
 import { createPutAside } from './put-aside.ts';
 import { createRecheck } from './recheck.ts';
 import { assertNotGone, assertNotRestored, openToRead } from './recognise.ts';
+import { createRemoteIds } from './remote-ids.ts';
 import { createReplay } from './replay.ts';
 import { createRestored } from './restored.ts';
 import { createSettles } from './settles.ts';
@@ -146,7 +148,14 @@ function compose(
   const due = createDue(context);
   const passports = createPassports(context, items);
   const claims = createClaims(context, { imports, passports }, options.encode);
-  const settles = createSettles(context, { items, imports, passports, restored });
+  const settles = createSettles(context, {
+    items,
+    imports,
+    passports,
+    restored,
+    remoteIds: createRemoteIds(context, items),
+  });
+  const lookAgain = createLookAgain(context, items);
   const putAside = createPutAside(context, { items, imports, settles });
   const doubtful = createDoubtful(context, items);
   const followProfile = createFollowProfile(context, items);
@@ -175,7 +184,11 @@ function compose(
         followProfile();
         return { voided };
       }),
-    startRun: (start) => commit.run(() => intake.startRun(start)),
+    startRun: (start) =>
+      commit.run(() => {
+        lookAgain(start.source);
+        return intake.startRun(start);
+      }),
     async stagePage(page) {
       const passed = mayPassOver(page) ? reading(() => intake.passOver(page)) : null;
       const { changed, ids } =

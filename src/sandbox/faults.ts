@@ -29,9 +29,14 @@ export const FaultRule = z.discriminatedUnion('kind', [
     .strictObject({
       ...WHERE,
       kind: z.literal('status'),
-      status: z.int().min(400).max(599).describe('The HTTP status to answer.'),
+      status: z.int().min(200).max(599).describe('The HTTP status to answer.'),
       effect,
+      body: z.string().min(1).max(2_000).optional().describe('The answer’s body, as plain text in place of JSON.'),
       retryAfterSeconds: z.int().min(0).max(86_400).optional().describe('What Retry-After says.'),
+    })
+    .refine(({ status, body }) => status >= 400 || body !== undefined, {
+      path: ['status'],
+      error: 'A status below 400 takes a body.',
     })
     .describe('Answers with a status, like a proxy in front of the platform, or a platform that fails half-way.'),
   z
@@ -56,6 +61,9 @@ export const FaultRule = z.discriminatedUnion('kind', [
   z
     .strictObject({ ...WHERE, kind: z.literal('duplicate') })
     .describe('Takes effect twice, as if the request had come twice, and answers the first time.'),
+  z
+    .strictObject({ ...WHERE, kind: z.literal('crossed') })
+    .describe('Takes effect, and gives the answer that the operation’s last success had: that of another request.'),
   z
     .strictObject({
       ...WHERE,

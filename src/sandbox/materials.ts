@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../lib/json.ts';
-import { type Answer, invalid, NOT_FOUND } from './answer.ts';
+import { type Answer, NOT_FOUND } from './answer.ts';
 import { type Collection, type Columns, type Entity, present } from './collection.ts';
+import { type Duplicates, duplicate } from './duplicates.ts';
 import { cas, country, flag, fraction, group, list, text } from './fields.ts';
 import type { IdScheme } from './ids.ts';
 import { type Operation, textMember } from './operation.ts';
@@ -37,7 +38,7 @@ const UNSET = {
 };
 
 /** POST /api/materials/. A code is unique within its organisation; among materials without one, the name is. */
-export function createMaterialCreation(materials: Collection): Operation {
+export function createMaterialCreation(materials: Collection, duplicates: Duplicates): Operation {
   return {
     accepts: MaterialCreation,
     naturalKey: ({ body }) => textMember(body, 'code') ?? textMember(body, 'name'),
@@ -46,7 +47,7 @@ export function createMaterialCreation(materials: Collection): Operation {
       if (!parsed.ok) return parsed.error;
       const fields = { ...UNSET, ...parsed.value } as JsonObject;
       const columns = columnsOf(fields);
-      const clash = clashOf(materials, organizationId, columns);
+      const clash = clashOf({ materials, duplicates }, organizationId, columns);
       if (clash) return clash;
       return { status: 201, body: present(materials.insert(organizationId, { columns, fields, now })) };
     },
@@ -54,7 +55,7 @@ export function createMaterialCreation(materials: Collection): Operation {
 }
 
 /** PATCH /api/materials/{id}/. Fields that the body does not name keep their values. */
-export function createMaterialUpdate(materials: Collection, ids: IdScheme): Operation {
+export function createMaterialUpdate(materials: Collection, ids: IdScheme, duplicates: Duplicates): Operation {
   const find = (organizationId: number, idText: string | undefined): Entity | undefined => {
     const id = ids.fromPath(idText ?? '');
     return id === null ? undefined : materials.get(organizationId, id);
@@ -72,7 +73,7 @@ export function createMaterialUpdate(materials: Collection, ids: IdScheme): Oper
       if (!parsed.ok) return parsed.error;
       const fields = { ...material.fields, ...parsed.value } as JsonObject;
       const columns = columnsOf(fields);
-      const clash = clashOf(materials, organizationId, columns, material);
+      const clash = clashOf({ materials, duplicates }, organizationId, columns, material);
       if (clash) return clash;
       return { status: 200, body: present(materials.update(material, { columns, fields, now })) };
     },
@@ -89,13 +90,17 @@ function columnsOf(fields: JsonObject): Columns {
   return { code, uncoded_name: code === null ? (textMember(fields, 'name') ?? null) : null };
 }
 
-function clashOf(materials: Collection, organizationId: number, columns: Columns, itself?: Entity): Answer | undefined {
+function clashOf(
+  { materials, duplicates }: { materials: Collection; duplicates: Duplicates },
+  organizationId: number,
+  columns: Columns,
+  itself?: Entity,
+): Answer | undefined {
   for (const column of MATERIAL_COLUMNS) {
     const value = columns[column];
     const other = typeof value === 'string' ? materials.find(organizationId, column, value) : undefined;
     if (!other || other.rowId === itself?.rowId) continue;
-    const field = column === 'code' ? 'code' : 'name';
-    return invalid({ [field]: [`material with this ${field} already exists.`] });
+    return duplicate('material', column === 'code' ? 'code' : 'name', duplicates);
   }
   return undefined;
 }

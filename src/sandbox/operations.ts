@@ -33,11 +33,11 @@ export function createOperations({
   const passport = { collections, ids, gates: settings.gates, publicBaseUrl: settings.publicBaseUrl };
   return {
     'product.list': createListOperation(products, settings, ['sku']),
-    'product.create': createProductCreation(products),
+    'product.create': createProductCreation(products, settings.duplicates),
     'bom_item.create': createBomItemCreation(collections, ids),
     'material.list': createListOperation(materials, settings, ['code']),
-    'material.create': createMaterialCreation(materials),
-    'material.update': createMaterialUpdate(materials, ids),
+    'material.create': createMaterialCreation(materials, settings.duplicates),
+    'material.update': createMaterialUpdate(materials, ids, settings.duplicates),
     'passport.init': createPassportInit(passport),
     'passport.publish': createPassportPublication(passport),
     'passport.unpublish': createPassportWithdrawal(passport),

@@ -56,6 +56,8 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
   const { storage, operations, idempotency, faults, clock } = parts;
   // Only requests on open connections are in here. Losing it in a crash is right: what was in flight then is no more.
   const inFlight = new Set<string>();
+  /** The last success of each operation, for answers that get crossed. */
+  const lastAnswers = new Map<string, Answer>();
 
   const conclude = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Performed => {
     const now = clock.now();
@@ -74,6 +76,7 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
       return written === undefined || written.length > 0;
     };
     const done = count(answer);
+    if (done) lastAnswers.set(`${request.organizationId} ${request.operation}`, answer);
     const doubled = times > 1 && done && count(operation.execute(operationRequest));
     if (use) idempotency.record(use, answer, now);
     return doubled ? { answer, naturalKey, doubled } : { answer, naturalKey };
@@ -111,7 +114,13 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
         ? storage.transact(() => answerInstead(request, use, { instead, done }))
         : answerInstead(request, undefined, { instead, done });
     }
+    const other = lastAnswers.get(`${request.organizationId} ${request.operation}`);
     const { doubled = false, ...conclusion } = perform(request, use, outcome.kind === 'duplicate' ? 2 : 1);
+    if (outcome.kind === 'crossed') {
+      // There is no other answer yet, or nothing came of this request that could be mistaken.
+      if (other === undefined || conclusion.answer === null || conclusion.answer.status >= 300) faults.giveBack(plan);
+      else return drawn({ ...conclusion, answer: other });
+    }
     if (outcome.kind === 'duplicate' && !doubled) faults.giveBack(plan);
     if (outcome.kind === 'reset-after') return { ...conclusion, answer: null };
     if (outcome.kind === 'truncate' || outcome.kind === 'slow-body') return drawn({ ...conclusion, body: outcome });
@@ -176,9 +185,12 @@ function insteadOf(outcome: Exclude<NonNullable<FaultPlan['outcome']>, { kind: '
     case 'reset-before':
       return null;
     case 'status': {
-      const { status, retryAfterSeconds } = outcome;
+      const { status, retryAfterSeconds, body } = outcome;
       const headers = retryAfterSeconds === undefined ? undefined : { 'retry-after': String(retryAfterSeconds) };
-      return refusal(status, `The sandbox was told to answer ${status}.`, headers);
+      const answer = refusal(status, `The sandbox was told to answer ${status}.`, headers);
+      return body === undefined
+        ? answer
+        : { ...answer, document: { type: 'text/plain; charset=utf-8', bytes: Buffer.from(body) } };
     }
     case 'html': {
       const page = `<!doctype html>\n<title>${outcome.status}</title>\n<p>The sandbox was told to answer with HTML.</p>\n`;
@@ -192,6 +204,7 @@ function insteadOf(outcome: Exclude<NonNullable<FaultPlan['outcome']>, { kind: '
     case 'truncate':
     case 'slow-body':
     case 'duplicate':
+    case 'crossed':
       return undefined;
   }
 }

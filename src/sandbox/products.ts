@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../lib/json.ts';
-import { type Answer, invalid } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { type Collection, present } from './collection.ts';
+import { type Duplicates, duplicate } from './duplicates.ts';
 import { choice, country, gtin, text } from './fields.ts';
 import { type Operation, textMember } from './operation.ts';
 import { validate } from './validation.ts';
@@ -23,7 +24,7 @@ export const ProductCreation = z.strictObject({
 export const UNSET_PRODUCT = { status: 'DRAFT', country_of_origin: null, description: null, gtin: null };
 
 /** POST /api/products/. A SKU is unique within its organisation. */
-export function createProductCreation(products: Collection): Operation {
+export function createProductCreation(products: Collection, duplicates: Duplicates): Operation {
   return {
     accepts: ProductCreation,
     naturalKey: ({ body }) => textMember(body, 'sku'),
@@ -32,7 +33,7 @@ export function createProductCreation(products: Collection): Operation {
       if (!parsed.ok) return parsed.error;
       const { sku } = parsed.value;
       if (products.find(organizationId, 'sku', sku)) {
-        return invalid({ sku: ['product with this sku already exists.'] });
+        return duplicate('product', 'sku', duplicates);
       }
       const fields = { ...UNSET_PRODUCT, ...parsed.value } as JsonObject;
       const product = products.insert(organizationId, { columns: { sku }, fields, now });

@@ -30,7 +30,7 @@ const MISSES_PAGES: ReadonlySet<SandboxSettings['paging']> = new Set([
  */
 export function refusalsOf(
   operation: OperationName,
-  { idempotency, paging }: Pick<SandboxSettings, 'idempotency' | 'paging'>,
+  { idempotency, paging, duplicates }: Pick<SandboxSettings, 'idempotency' | 'paging' | 'duplicates'>,
 ): ReadonlyMap<number, string> {
   const endpoint: Endpoint = ENDPOINTS[operation];
   const writes = endpoint.method !== 'GET';
@@ -45,12 +45,17 @@ export function refusalsOf(
       : []),
     ...(obeysKeys ? ['The first request with this Idempotency-Key is still in progress.'] : []),
   ];
+  const tellsApart = ['product.create', 'material.create', 'material.update'].includes(operation);
+  const exists = (status: number): string[] =>
+    tellsApart && duplicates.status === status ? ['It exists already.'] : [];
+  const conflicts = [...blocked, ...exists(409)];
+  const unprocessable = [...(obeysKeys ? ['The Idempotency-Key was used for another request.'] : []), ...exists(422)];
   const meanings: Record<number, string> = {
     ...ALWAYS,
     ...(writes && WRITES),
     ...(absent.length > 0 && { 404: absent.join(' ') }),
-    ...(blocked.length > 0 && { 409: blocked.join(' ') }),
-    ...(obeysKeys && { 422: 'The Idempotency-Key was used for another request.' }),
+    ...(conflicts.length > 0 && { 409: conflicts.join(' ') }),
+    ...(unprocessable.length > 0 && { 422: unprocessable.join(' ') }),
   };
   // An object with such names lists them in the order of the numbers.
   return new Map(Object.entries(meanings).map(([status, meaning]) => [Number(status), meaning]));

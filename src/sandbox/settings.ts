@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Duplicates } from './duplicates.ts';
 import { FaultRule } from './faults.ts';
 import { Gates } from './gates.ts';
 import { ImportSettings } from './product-import.ts';
@@ -111,6 +112,7 @@ export const SandboxSettings = z.strictObject({
     .default(false)
     .describe('Whether `?sku=` and `?code=` narrow a list. Where they do not, they are ignored.'),
   gates: Gates.prefault({}).describe('What must be there for a passport to be published.'),
+  duplicates: Duplicates.prefault({}).describe('How a product or material is refused that exists already.'),
   import: ImportSettings.prefault({}).describe('How the bulk import behaves.'),
   reportCreateScope: z
     .enum(['read', 'write'])

@@ -1,12 +1,15 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { IS_FULL, scaled } from '../support/chaos.ts';
+import { bomItem, material, product } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 import { createVirtualWorld, type ModelFailure, type VirtualWorld } from '../support/virtual-world.ts';
 
 const detail = (status: number | null) => ({ detail: { status, message: 'Away.' } });
 const REFUSED: Outcome = { kind: 'unavailable', sent: false, retryAfterMs: null, ...detail(null) };
 const UNAVAILABLE: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
+/** A 503 that does not say that nothing worked on the request. */
+const DOUBTED_503: Outcome = { kind: 'ambiguous', doubt: 'timeout', retryAfterMs: 1000, ...detail(503) };
 const BAD_GATEWAY: Outcome = { kind: 'ambiguous', doubt: 'server_error', ...detail(502) };
 const GATEWAY_TIMEOUT: Outcome = { kind: 'ambiguous', doubt: 'timeout', ...detail(504) };
 const REQUEST_TIMEOUT: Outcome = { kind: 'ambiguous', doubt: 'timeout', ...detail(408) };
@@ -45,7 +48,8 @@ function awayAfter(writes: number, failure: ModelFailure): void {
 describe('an outage', () => {
   it.each<[string, ModelFailure]>([
     ['refused connections', { outcome: REFUSED }],
-    ['a 503', { outcome: UNAVAILABLE }],
+    ['a 503 that says that nothing was worked on', { outcome: UNAVAILABLE }],
+    ['any other 503, after which half of the writes have landed', { outcome: DOUBTED_503, landed: true }],
     ['a 502 of a gateway', { outcome: BAD_GATEWAY }],
     ['a 504 after a minute', { outcome: GATEWAY_TIMEOUT, tookMs: 60_000 }],
     ['a 408', { outcome: REQUEST_TIMEOUT }],
@@ -73,6 +77,42 @@ describe('an outage', () => {
       expect(world.states()).toEqual({ delivered: count });
       expect(spent()).toEqual([]);
       expect(keys(count).filter((key) => world.created.get(key) !== 1)).toEqual([]);
+    },
+  );
+
+  it(
+    'of an hour by 503s strands no more BOM items than went out before it was known, and one for each later probe',
+    covers('api-down', 'I5', 'I6'),
+    async () => {
+      world = await createVirtualWorld({});
+      world.itemOf = (key) => {
+        if (key === 'P' || key === 'M') return key === 'P' ? product(key) : material(key);
+        return { ...bomItem(key, 'P', 'M'), payload: { quantity: '1', position: key } };
+      };
+      await world.stage(['P', 'M', ...keys(50, 'early')]);
+      const states = () => world.ledger.views.itemCounts().bom_item ?? {};
+      await world.time.pass(60_000, () => states()['delivered'] === 50);
+      let away: 'all' | 'writes' | null = 'all';
+      world.failing = ({ what }) =>
+        away === 'all' || (away === 'writes' && what === 'write') ? { outcome: DOUBTED_503 } : null;
+      const begun = world.time.now();
+      await world.stage(keys(1000, 'B'));
+      await world.time.pass(scaled(1 / 6, 1) * HOUR_MS);
+      // Ten failures in a row with what was under way beside them, five seconds of a trickle, and then questions: a write goes
+      // out where ten of them have failed, then twenty, and so on.
+      const stranded = states()['in_doubt'] ?? 0;
+      expect(stranded).toBeLessThanOrEqual(10 + 32 + 20 + scaled(3, 5));
+      expect(since(begun, 'write')).toBe(stranded);
+      // While the platform can be read each probe ends in a write: the first seconds, and then two a minute.
+      away = 'writes';
+      const readable = world.time.now();
+      await world.time.pass(scaled(1 / 6, 1) * HOUR_MS);
+      const probes = since(readable, 'write');
+      expect(probes).toBeLessThanOrEqual(30 + scaled(1 / 6, 1) * 60 * 3);
+      expect(states()).toMatchObject({ in_doubt: stranded + probes, due: 1000 - stranded - probes });
+      away = null;
+      await world.time.pass(HOUR_MS, () => states()['delivered'] === 1050 - stranded - probes);
+      expect(states()).toEqual({ delivered: 1050 - stranded - probes, in_doubt: stranded + probes });
     },
   );
 

@@ -93,6 +93,10 @@ const DAMAGE: Record<string, { sql: string; also?: string[] }> = {
   'delivery.doubt': { sql: "UPDATE deliveries SET state = 'in_doubt' WHERE state = 'waiting'" },
   'delivery.waiting': { sql: "UPDATE refs SET key = '900' WHERE key = 'unknown'" },
   'item.baseline': { sql: "UPDATE items SET remote_id = NULL WHERE key = '10'" },
+  'item.remote_id': {
+    sql: `DROP INDEX items_by_remote_id; UPDATE items SET remote_id = (SELECT remote_id FROM items WHERE key = '1')
+      WHERE kind = 'product' AND key = '2'`,
+  },
   'item.difference': { sql: "UPDATE items SET desired_hash = 'other' WHERE key = '10'" },
   'item.ignored': { sql: "UPDATE items SET ignored_hash = 'other' WHERE key = '10'" },
   'passport.step': { sql: `UPDATE items SET desired = '{"status":"unpublished"}' WHERE kind = 'passport'` },

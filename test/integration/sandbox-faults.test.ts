@@ -331,3 +331,32 @@ test('shows lists that moved, have no order or lag behind, and no other answer',
   expect(orders.size).toBeGreaterThan(1);
   expect(sandbox.faults.unused()).toEqual([]);
 });
+
+test('answers in the words that it was told, as plain text', async () => {
+  const { call, sandbox } = await startSandbox();
+  const body = 'upstream connect error or disconnect/reset before headers';
+  sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, effect: 'done', body, count: 1 });
+  const answer = await call('POST', PATH, product('A'));
+  expect([answer.status, answer.headers['content-type'], answer.text]).toEqual([
+    503,
+    'text/plain; charset=utf-8',
+    body,
+  ]);
+  expect(sandbox.inspect().organizations['acme']?.products).toMatchObject([{ sku: 'A' }]);
+});
+
+test('gives the answer of another request once there is one, and takes effect all the same', async () => {
+  const { call, sandbox } = await startSandbox();
+  sandbox.faults.add({ operation: 'product.create', kind: 'crossed', count: 1 });
+  const answers = [];
+  for (const sku of ['A', 'B', 'C']) answers.push((await call('POST', PATH, product(sku))).body['sku']);
+  expect(answers).toEqual(['A', 'A', 'C']);
+  expect(sandbox.inspect().faults.map(({ used }) => used)).toEqual([1]);
+  expect(sandbox.inspect().organizations['acme']?.products).toHaveLength(3);
+});
+
+test('refuses what exists in the words and with the status that it was told', async () => {
+  const { call } = await startSandbox({ duplicates: { status: 422, detail: 'Nope.' } });
+  await call('POST', PATH, product('A'));
+  expect(await call('POST', PATH, product('A'))).toMatchObject({ status: 422, body: { detail: 'Nope.' } });
+});

@@ -13,6 +13,9 @@ import { covers } from '../support/reliability.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 
+/** What says that nothing has worked on the request. */
+const body = 'no healthy upstream';
+
 const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
@@ -233,7 +236,7 @@ describe('when answers are lost', () => {
   const loseThenAway = (operation: 'product.create' | 'material.update' | 'bom_item.create') => {
     world.sandbox.faults.add({ operation, kind: 'reset-after', count: 1 });
     for (const away of [operation, 'product.list', 'material.list'] as const) {
-      world.sandbox.faults.add({ operation: away, kind: 'status', status: 503 });
+      world.sandbox.faults.add({ operation: away, kind: 'status', status: 503, body });
     }
   };
 
@@ -427,7 +430,7 @@ it('ends where one item cannot be taken and another one waits for a list that ca
   timeout: 60_000,
 }, async () => {
   await given();
-  world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, match: 'SKU-P1' });
+  world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, body, match: 'SKU-P1' });
   world.sandbox.faults.add({ operation: 'material.create', kind: 'reset-after', count: 1 });
   world.sandbox.faults.add({ operation: 'material.list', kind: 'status', status: 500 });
   const report = await world.sync({ waitMs: 500 });
@@ -438,7 +441,7 @@ it('ends where one item cannot be taken and another one waits for a list that ca
 
 it('ends with 3, naming what the platform cannot take, where it takes all else', covers('api-down', 'I5'), async () => {
   await given();
-  world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, match: 'SKU-P1' });
+  world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, body, match: 'SKU-P1' });
   const report = await world.sync({ waitMs: 300 });
   expect(exitCodeOf(report)).toBe(3);
   expect(report.fault).toMatchObject({

@@ -208,6 +208,11 @@ const OPEN: { open: string; settings: string[]; also?: string }[] = [
   { open: 'Fields of reports', settings: ['reports'], also: 'The body of a new report is whatever a person gives.' },
   { open: 'The scope of creating a report', settings: ['scopes'] },
   { open: 'Sizes: answers and PDFs', settings: ['answerBytesMax', 'pdfBytesMax'] },
+  {
+    open: 'What a 503 says of the request that it answers',
+    settings: ['answers'],
+    also: 'Where no words of it prove that nothing worked on the request, it is in doubt as after a 504.',
+  },
   { open: 'How long a request may take, and when its effect shows', settings: ['timeouts', 'settlingDelayMs'] },
   {
     open: 'The rate limit',
@@ -239,10 +244,10 @@ const MEANINGS: Record<string, string> = {
   key: 'denied by key: nothing more is sent until the key is another one',
   plan: 'denied by plan: nothing more is sent until the plan is mended',
   scope: 'denied by scope: nothing more is sent that takes this scope until the key may; everything else goes on',
-  gate: 'gated: blocked with the words of the gate; `in_flight` where it is about the idempotency key; `exists` for a create',
+  gate: 'gated: blocked with the words of the gate; `in_flight` where it is about the idempotency key; a create is looked up first',
   throttle: 'throttled: sent again after `Retry-After`, without using up an attempt',
-  away: 'unavailable: sent again after `Retry-After`',
-  refusal: 'refused: the data is wrong; `exists` for a create that says so',
+  away: 'unavailable where its body says that nothing worked on the request: sent again after `Retry-After`; else ambiguous, as 504',
+  refusal: 'refused: the data is wrong; a create is looked up at the platform first',
   timeout: 'ambiguous: nobody knows whether it took effect',
   server_error: 'ambiguous: nobody knows whether it took effect',
 };

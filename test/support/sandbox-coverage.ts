@@ -10,8 +10,8 @@ import { CASES } from './sandbox-cases.ts';
  * test provokes each of them.
  */
 export function allRefusalsOf(operation: OperationName): number[] {
-  const { paging } = SandboxSettings.parse({});
-  return [...refusalsOf(operation, { paging, idempotency: 'honoured' }).keys(), 405].sort((a, b) => a - b);
+  const { paging, duplicates } = SandboxSettings.parse({});
+  return [...refusalsOf(operation, { paging, duplicates, idempotency: 'honoured' }).keys(), 405].sort((a, b) => a - b);
 }
 
 const STATUS_MEANINGS = [

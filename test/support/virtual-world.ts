@@ -15,6 +15,7 @@ import { createPing } from '../../src/delivery/ping.ts';
 import { createRateController } from '../../src/delivery/rate-controller.ts';
 import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
 import { createTargetGate } from '../../src/delivery/target-gate.ts';
+import type { Item } from '../../src/domain/item.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Encode } from '../../src/domain/ports/claim.ts';
 import type { SentWrite, Target } from '../../src/domain/ports/target.ts';
@@ -54,7 +55,11 @@ export interface VirtualWorld {
   failing: (request: ModelRequest) => ModelFailure;
   /** Encodes a write when it is claimed, from now on. */
   encode: Encode;
-  /** Stages one product for each key. */
+  /** What the row with a key makes, from now on; a product of that SKU unless a test says otherwise. */
+  itemOf: (key: string) => Item;
+  /** What the list shows, from now on, of the products that were created. */
+  shows: (sku: string) => boolean;
+  /** Stages one item for each key. */
   stage(keys: readonly string[]): Promise<void>;
   /** The attempts that each product's last delivery has used up, by key. */
   attempts(): Record<string, number>;
@@ -98,7 +103,8 @@ export async function createVirtualWorld(options: {
     encode: plainEncode,
     encodeImport: plainEncodeImport,
     async send({ body }: SentWrite) {
-      const sku = text((JSON.parse(body ?? '{}') as JsonObject)['sku']);
+      const { sku: name, code, position } = JSON.parse(body ?? '{}') as JsonObject;
+      const sku = text(name ?? code ?? position);
       const failure = await request('write', sku);
       if (failure?.landed) create(sku);
       const outcome: Outcome = failure?.outcome ?? { kind: 'accepted', remoteId: create(sku) };
@@ -108,7 +114,9 @@ export async function createVirtualWorld(options: {
       const failure = await request('list', null);
       if (failure) return { complete: false, outcome: failure.outcome };
       await onPage(
-        [...ids].map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: { sku: naturalKey } })),
+        [...ids]
+          .filter(([sku]) => world.shows(sku))
+          .map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: { sku: naturalKey } })),
         '',
       );
       return { complete: true, count: null };
@@ -174,12 +182,14 @@ export async function createVirtualWorld(options: {
     createdAt,
     failing: () => null,
     encode: plainEncode,
+    itemOf: (key) => ({ kind: 'product', key, payload: { sku: key, name: key }, refs: [] }),
+    shows: () => true,
     async stage(keys) {
       staged.push(...keys);
       await pullRows(ledger, { rows: staged.map((key) => row(key)) });
       await mapRows(ledger, ({ id }) => {
         const key = text(id);
-        return items({ kind: 'product', key, payload: { sku: key, name: key }, refs: [] });
+        return items(world.itemOf(key));
       });
       engine.wake();
     },

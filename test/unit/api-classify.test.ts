@@ -1,15 +1,19 @@
 import fc from 'fast-check';
 import { errors } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { answersList, createJudge, type Expectation } from '../../src/api/classify.ts';
+import { answersList, createJudge, type Expectation, NOTHING_EXPECTED } from '../../src/api/classify.ts';
 import { createCleanText } from '../../src/api/clean-text.ts';
 import { RETRY_AFTER_MAX_MS } from '../../src/api/retry-after.ts';
+import { sentIdentity } from '../../src/api/sent-identity.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../../src/api/transport.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import type { SentWrite } from '../../src/domain/ports/target.ts';
+import { Profile } from '../../src/domain/profile.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
-const judge = createJudge({ clean: createCleanText(createSecretStore()), now: () => NOW });
+const unprocessed = Profile.parse({}).answers.unprocessed503;
+const judge = createJudge({ clean: createCleanText(createSecretStore()), now: () => NOW, unprocessed });
 
 const CREATE: Expectation = { needsId: true, idPaths: ['id', 'data.id'], uniqueFields: ['sku'] };
 const UPDATE: Expectation = { needsId: false, idPaths: ['id', 'data.id'], uniqueFields: [] };
@@ -38,7 +42,7 @@ describe('a status', () => {
     408: 'ambiguous:timeout',
     409: 'gated',
     429: 'throttled',
-    503: 'unavailable:sent',
+    503: 'ambiguous:timeout',
     504: 'ambiguous:timeout',
   };
   const expected = (status: number): string => {
@@ -91,6 +95,87 @@ describe('a success', () => {
     expect(wordOf(judged(200, '<html>Please sign in</html>', UPDATE))).toBe('ambiguous:unreadable_answer');
     expect(wordOf(judged(200, '{"id": 7', UPDATE))).toBe('ambiguous:unreadable_answer');
   });
+
+  it('of a write that needs no id may be plain text, and a page of HTML stands in the place of an answer', () => {
+    expect(judged(200, 'Updated.', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
+    for (const page of ['<!doctype html><p>Hi', '\n<html>', '<h1>Maintenance</h1>'])
+      expect(judged(200, page, UPDATE)).toEqual(expect.not.objectContaining({ atWork: true }));
+    // The API has spoken, and the list has to tell the id.
+    expect(judged(201, 'Created.')).toMatchObject({ kind: 'ambiguous', atWork: true });
+  });
+
+  it('of an import in plain text says nothing of its members', () => {
+    const members = { keys: ['A', 'B'], keyNames: ['sku'], idPaths: ['id'], resultsAt: ['results'] };
+    const outcomeOf = (body: string) => judged(200, body, { ...NOTHING_EXPECTED, members });
+    const unknown = [{ kind: 'unknown' }, { kind: 'unknown' }];
+    for (const body of ['Import finished.', '2 rows', '{"results": [', '']) {
+      expect(outcomeOf(body), body).toEqual({ kind: 'accepted', remoteId: null, members: unknown });
+    }
+    expect(wordOf(outcomeOf('<html>Please sign in</html>'))).toBe('ambiguous:unreadable_answer');
+  });
+});
+
+describe('an answer that repeats what was sent', () => {
+  const profile = Profile.parse({});
+  const id = '0f9c1f3e-5f0e-4c57-9a51-6e1c5c6f8a01';
+  const other = '7a1c1f3e-5f0e-4c57-9a51-6e1c5c6f8a02';
+  function answered(write: Pick<SentWrite, 'operation' | 'path'>, sent: object | null, shown: object): Outcome {
+    const committed = { ...write, body: sent === null ? null : JSON.stringify(sent), idempotencyKey: 'k' };
+    const expectation = { ...UPDATE, sent: () => sentIdentity(committed, profile) };
+    return judged(200, JSON.stringify(shown), expectation);
+  }
+  const create = { operation: 'product.create', path: '/api/products/' } as const;
+  const material = { operation: 'material.create', path: '/api/materials/' } as const;
+  const update = { operation: 'material.update', path: '/api/materials/7/' } as const;
+  const part = { operation: 'bom_item.create', path: '/api/bom-items/' } as const;
+  const publish = { operation: 'passport.publish', path: '/api/dpp/7/publish/' } as const;
+  const publishUuid = { operation: 'passport.publish', path: `/api/dpp/${id}/publish/` } as const;
+
+  it.each([
+    [create, { sku: 'P-2' }, { id: 1, sku: 'P-1' }],
+    [create, { sku: 'P-2' }, { data: { id: 1, sku: 'P-1' } }],
+    [create, { sku: 'P-2' }, { id: 1, sku: 1 }],
+    [material, { code: 'M-2', name: 'Tin' }, { id: 1, code: 'M-1', name: 'Tin' }],
+    [material, { name: 'Tin' }, { id: 1, code: null, name: 'Zinc' }],
+    [update, { name: 'Tin' }, { id: 8, name: 'Tin' }],
+    [update, { code: 'M-2' }, { id: 7, code: 'M-1' }],
+    [part, { product: 1, material: 5 }, { id: 9, product: 2, material: 5 }],
+    [part, { product: id, material: other }, { id: 9, product: { id: other }, material: other }],
+    [publish, null, { id: 3, product: 8 }],
+    [publishUuid, null, { id: 3, product_id: other }],
+  ])('in %j is not believed where it has another: %j, %j', (write, sent, shown) => {
+    const outcome = answered(write, sent, shown);
+    expect(outcome).toMatchObject({ kind: 'ambiguous', doubt: 'crossed', atWork: true });
+    expect('detail' in outcome && outcome.detail.message).toMatch(/^The answer is about another request: it has the /);
+  });
+
+  it.each([
+    [create, { sku: 'P-2' }, { id: 1, sku: 'P-2' }],
+    [create, { sku: 'P-2' }, { id: 1 }],
+    [create, { sku: 'P-2' }, { id: 1, sku: null }],
+    [create, { sku: '12' }, { id: 1, sku: 12 }],
+    [create, { sku: 'P-2' }, { sku: 'the type of this answer', data: { id: 1, sku: 'P-2' } }],
+    // The code decides where there is one.
+    [material, { code: 'M-2', name: 'Tin' }, { id: 1, code: 'M-2', name: 'Tin (pure)' }],
+    [update, { name: 'Tin' }, { id: '7', name: 'Tin' }],
+    // What stands under the name of an id need not be one.
+    [part, { product: 1, material: 5 }, { id: 9, product: 'SKU-1', material: 'https://dpp.example/materials/5/' }],
+    [part, { product: id, material: id }, { id: 9, product: 'SKU-1', material: id.toUpperCase() }],
+    [publish, null, { id: 3, product: 7, sku: 'P-1' }],
+    [publish, null, { id: 3, product: 'P-1' }],
+  ])('in %j is believed where it has the same, or none: %j, %j', (write, sent, shown) => {
+    expect(answered(write, sent, shown)).not.toHaveProperty('shownAs');
+    expect(answered(write, sent, shown).kind).toBe('accepted');
+  });
+
+  it('in another form is believed, and told', () => {
+    for (const sku of ['p-2', ' P-2 ', 'Ｐ-2'])
+      expect(answered(create, { sku: 'P-2' }, { id: 1, sku })).toEqual({
+        kind: 'accepted',
+        remoteId: 1,
+        shownAs: expect.stringContaining('"P-2" was sent.') as unknown,
+      });
+  });
 });
 
 it('tells a list from a page in its place, as far as either was read', () => {
@@ -115,6 +200,28 @@ describe('a create of what is there already', () => {
     [422, '{"errors": [{"detail": "is not unique", "source": {"pointer": "/data/attributes/sku"}}]}'],
   ])('is told by %i %s', (status, body) => {
     expect(judged(status, body).kind).toBe('exists');
+  });
+
+  it.each([
+    [400, '{"detail": "Nope."}'],
+    [400, ''],
+    [422, '{"errors": {"sku": ["Please choose another one."]}}'],
+    [422, '{"errors": [{"detail": "Nope.", "source": {"pointer": "/data/attributes/sku"}}]}'],
+    [409, '{"detail": "Conflict."}'],
+    [400, 'Artikel bereits vorhanden'],
+  ])('may be told by %i %s as well', (status, body) => {
+    expect(judged(status, body)).toMatchObject({ kind: status === 409 ? 'gated' : 'refused', mayExist: true });
+  });
+
+  it('is not told by what names other fields alone, by other statuses, or to other writes', () => {
+    for (const body of [
+      '{"country_of_origin": ["Not a country."], "gtin": ["Wrong."]}',
+      '{"title": "Bad Request", "detail": "The request is not valid.", "errors": {"gtin": ["Wrong."]}}',
+    ])
+      expect(judged(400, body)).not.toHaveProperty('mayExist');
+    expect(judged(404, '{"detail": "Nope."}')).not.toHaveProperty('mayExist');
+    expect(judged(413, '{"detail": "Nope."}')).not.toHaveProperty('mayExist');
+    expect(judged(400, '{"detail": "Nope."}', UPDATE)).not.toHaveProperty('mayExist');
   });
 
   it('is not told by the same words about another field, status or operation', () => {
@@ -169,12 +276,49 @@ describe('Retry-After', () => {
     expect(wait('Sun, 01 Mar 2026 09:00:10 GMT', { date: 'Sun, 01 Mar 2026 09:00:00 GMT' })).toBe(10_000);
   });
 
-  it('counts for 503 as well', () => {
+  it('counts for 503 as well, and proves nothing there', () => {
     expect(judge.outcomeOf(answer(503, '', { 'retry-after': '3' }), CREATE)).toMatchObject({
+      kind: 'ambiguous',
+      doubt: 'timeout',
+      retryAfterMs: 3_000,
+    });
+    expect(judge.outcomeOf(answer(503, 'no healthy upstream', { 'retry-after': '3' }), CREATE)).toMatchObject({
       kind: 'unavailable',
       sent: true,
       retryAfterMs: 3_000,
     });
+  });
+});
+
+describe('a 503', () => {
+  it.each([
+    'no healthy upstream',
+    'No Healthy Upstream',
+    'upstream connect error or disconnect/reset before headers. reset reason: overflow',
+    '{"detail": "Rate limit exceeded."}',
+    '{"code": "rate_limited"}',
+    '<h1>Too Many Requests</h1>',
+    '{"message": "Request was throttled."}',
+  ])('that says %j was not worked on: the write had no effect', (body) => {
+    expect(wordOf(judged(503, body))).toBe('unavailable:sent');
+  });
+
+  it.each([
+    '',
+    'upstream connect error or disconnect/reset before headers. reset reason: connection termination',
+    // An earlier attempt of the gateway may have arrived.
+    'upstream connect error or disconnect/reset before headers. retried and the latest reset reason: overflow',
+    '<html><h1>Service Temporarily Unavailable</h1></html>',
+    '{"detail": "Service unavailable. Try again later."}',
+    `${' '.repeat(5_000)}no healthy upstream`,
+  ])('that says %j leaves a write in doubt', (body) => {
+    expect(wordOf(judged(503, body))).toBe('ambiguous:timeout');
+  });
+
+  it('is understood by the words of the profile', () => {
+    const own = createJudge({ clean: createCleanText(createSecretStore()), now: () => NOW, unprocessed: ['Wartung'] });
+    expect(wordOf(own.outcomeOf(answer(503, 'Geplante WARTUNG'), CREATE))).toBe('unavailable:sent');
+    expect(wordOf(own.outcomeOf(answer(503, 'no healthy upstream'), CREATE))).toBe('ambiguous:timeout');
   });
 });
 
@@ -195,7 +339,7 @@ describe('an answer that is cut short', () => {
       'denied:plan',
       'denied:scope',
       'throttled',
-      'unavailable:sent',
+      'ambiguous:timeout',
       'ambiguous:server_error',
     ]);
   });
@@ -304,7 +448,7 @@ describe('a hostile answer', () => {
   const secrets = createSecretStore();
   secrets.add(KEY);
   secrets.add(OTHER);
-  const wary = createJudge({ clean: createCleanText(secrets), now: () => NOW });
+  const wary = createJudge({ clean: createCleanText(secrets), now: () => NOW, unprocessed });
 
   it('never gets the key into an outcome, however it repeats it', () => {
     const key = fc.constantFrom(KEY, OTHER);

@@ -5,7 +5,7 @@ import { createCleanText } from '../../src/api/clean-text.ts';
 import type { MemberOutcome } from '../../src/domain/outcome.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 
-const judge = createJudge({ clean: createCleanText(createSecretStore()), now: () => 0 });
+const judge = createJudge({ clean: createCleanText(createSecretStore()), now: () => 0, unprocessed: [] });
 
 function expectation(keys: (string | null)[]): Expectation {
   const members = {

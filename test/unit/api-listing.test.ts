@@ -57,7 +57,7 @@ async function list(serve: (path: string, url: URL) => Page, options: Options = 
       const exchange: Exchange = { kind: 'answer', status, headers, body: text, cut: null };
       return Promise.resolve(exchange);
     },
-    judge: createJudge({ clean, now: () => 0 }),
+    judge: createJudge({ clean, now: () => 0, unprocessed: [] }),
     clock,
     random: () => 0.5,
     shape: itemShape(PATHS, clean),

@@ -12,6 +12,10 @@ describe('a fault on the command line', () => {
     ['product.create:status=500', { operation: 'product.create', kind: 'status', status: 500 }],
     ['*:latency=200,probability=0.1', { operation: '*', kind: 'latency', ms: 200, probability: 0.1 }],
     ['passport.publish:reset-after,count=2', { operation: 'passport.publish', kind: 'reset-after', count: 2 }],
+    [
+      'product.import:status=200,effect=done,body=7',
+      { operation: 'product.import', kind: 'status', status: 200, effect: 'done', body: '7' },
+    ],
     ['*:html=502,effect=done,match=12', { operation: '*', kind: 'html', status: 502, effect: 'done', match: '12' }],
   ])('%s is understood', (text, draft) => {
     expect(faultFlag(text, undefined)).toEqual([draft]);

@@ -41,6 +41,7 @@ const KNOWN: [DeliveryState, DeliveryEvent, DeliveryState][] = [
   ['blocked', 'reject', 'rejected'],
   ['blocked', 'supersede', 'superseded'],
   ['rejected', 'accept', 'delivered'],
+  ['rejected', 'suspect', 'in_doubt'],
   ['rejected', 'supersede', 'superseded'],
   ['parked', 'accept', 'delivered'],
   ['parked', 'reject', 'rejected'],

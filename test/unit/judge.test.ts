@@ -118,14 +118,46 @@ describe('the judgement of an attempt', () => {
       ];
       const looks = refusals.map((outcome) => judge(outcome, { ...context, operation, uncertain: true }));
       const nextLookAt = NOW + profile.settlingDelayMs.timeout;
+      const again = operation.startsWith('passport') ? {} : { lookAgain: true };
       expect(looks).toEqual([
-        { kind: 'doubt', nextLookAt, spend: false, reason: { code: 'refused', message: 'No.', status: 400 } },
-        { kind: 'doubt', nextLookAt, spend: false, reason: { code: 'gate', message: 'No.', status: 409 } },
+        { kind: 'doubt', nextLookAt, spend: false, reason: { code: 'refused', message: 'No.', status: 400, ...again } },
+        { kind: 'doubt', nextLookAt, spend: false, reason: { code: 'gate', message: 'No.', status: 409, ...again } },
       ]);
       const certain = refusals.map((outcome) => judge(outcome, { ...context, operation }).kind);
       expect(certain).toEqual(['rejected', 'blocked']);
     },
   );
+
+  it.each(['product.create', 'material.create'] as const)(
+    'has %s looked up that was refused in words that do not say why, before anybody is told',
+    covers(['bad-row', 'answer-lost'], 'I5', 'I6'),
+    (operation) => {
+      const refusals: Outcome[] = [
+        { kind: 'refused', ...detail(400), mayExist: true },
+        { kind: 'gated', ...detail(409), mayExist: true },
+        { kind: 'exists', ...detail(422) },
+      ];
+      const of = (attempts: number) => refusals.map((outcome) => judge(outcome, { ...context, operation, attempts }));
+      const looked = { kind: 'doubt', nextLookAt: NOW, spend: false };
+      const reason = (code: string, status: number, more: object = {}) => ({ code, message: 'No.', status, ...more });
+      const again = { lookAgain: true };
+      expect(of(0)).toEqual([
+        { ...looked, reason: reason('may_exist', 400) },
+        { ...looked, reason: reason('may_exist', 409) },
+        { ...looked, reason: reason('exists', 422, again) },
+      ]);
+      // An attempt was lost before, and a list that lags behind may have hidden what it made.
+      expect(of(1).slice(0, 2)).toEqual([
+        { ...looked, reason: reason('may_exist', 400, again) },
+        { ...looked, reason: reason('may_exist', 409, again) },
+      ]);
+    },
+  );
+
+  it('waits after a doubtful answer for as long as that asks, and for an hour at most', () => {
+    const lost: Outcome = { kind: 'ambiguous', doubt: 'timeout', retryAfterMs: 7_200_000, ...detail(503) };
+    expect(judge(lost, context)).toMatchObject({ kind: 'doubt', nextLookAt: NOW + 3_600_000, spend: true });
+  });
 
   it('gives back the attempt that an outage has cost, and parks only by the limit of the delivery', () => {
     const reason = { code: 'reset', message: 'Lost.' };

@@ -2,14 +2,23 @@
 
 import type { JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery.ts';
+import type { RemoteItem } from './target.ts';
 
 /** What becomes of a delivery after an attempt, a read-back or a person's word. */
 export type Verdict =
   /**
    * The write took effect. With `contentKnown: false` only the item's presence is known (a create met one that was there
-   * before): it is bound, and its content is written as an update.
+   * before): it is bound, and its content is written as an update; `listed` is what the platform shows of it. `shownAs`
+   * says in which other form the platform shows the natural key.
    */
-  | { kind: 'delivered'; remoteId: JsonValue; contentKnown: boolean; by: 'answer' | 'read_back' | 'person' }
+  | {
+      kind: 'delivered';
+      remoteId: JsonValue;
+      contentKnown: boolean;
+      by: 'answer' | 'read_back' | 'person';
+      listed?: RemoteItem;
+      shownAs?: string;
+    }
   /**
    * The same revision goes out again at `dueAt`; `spend` says whether it uses an attempt. With `uncertain` an earlier send
    * of it turns out to have arrived, so that it has to be followed to its end.
@@ -58,4 +67,6 @@ export interface Settled {
   released: number;
   /** False when the delivery had moved on and the verdict changed nothing. */
   applied: boolean;
+  /** What became of it where that is not the verdict: another item has the remote id already. */
+  instead?: Verdict;
 }

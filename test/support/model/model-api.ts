@@ -35,6 +35,9 @@ export interface Effect {
 }
 
 /** What goes wrong between the process and the platform. The sandbox's own faults say what goes wrong in it. */
+/** What something in front of the platform says under a 503 where the platform has not seen the request. */
+export const TURNED_AWAY = 'no healthy upstream';
+
 export type NetworkFault =
   /** The connection is refused: nothing was sent. */
   | { kind: 'refused' }
@@ -215,7 +218,8 @@ export function createModelApi(options: {
     if (fault?.kind === 'refused') return lost(false, 'ECONNREFUSED');
     if (fault?.kind === 'front') {
       const { status, retryAfterSeconds: seconds } = fault;
-      const said = refusal(status, 'Not now.', seconds === undefined ? undefined : { 'retry-after': String(seconds) });
+      const words = status === 503 ? TURNED_AWAY : 'Not now.';
+      const said = refusal(status, words, seconds === undefined ? undefined : { 'retry-after': String(seconds) });
       return answered(said);
     }
     const request = {

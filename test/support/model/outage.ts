@@ -8,6 +8,7 @@ const WAYS = {
   unavailable: { at: 'network', fault: { kind: 'front', status: 503 } },
   unanswered: { at: 'network', fault: { kind: 'late', lost: 'timeout', ms: 2300 } },
   failing: { at: 'platform', fault: { kind: 'status', status: 500, effect: 'none' } },
+  'unavailable late': { at: 'platform', fault: { kind: 'status', status: 503, effect: 'done' } },
   'failing late': { at: 'platform', fault: { kind: 'status', status: 502, effect: 'done' } },
   'reset before': { at: 'platform', fault: { kind: 'reset-before' } },
   'reset after': { at: 'platform', fault: { kind: 'reset-after' } },

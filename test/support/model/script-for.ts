@@ -49,7 +49,7 @@ const fault: fc.Arbitrary<ApiFault> = fc
       ),
       fc.record({
         at: fc.constant('platform' as const),
-        fault: fc.record({ kind: fc.constant('status' as const), status: fc.constantFrom(500, 502, 504), effect }),
+        fault: fc.record({ kind: fc.constant('status' as const), status: fc.constantFrom(500, 502, 503, 504), effect }),
       }),
       fc.record({
         at: fc.constant('platform' as const),

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import type { Exchange } from '../../../src/api/transport.ts';
 import type { Effect } from './model-api.ts';
+import { TURNED_AWAY } from './model-api.ts';
 
 /** One delivery as a write carries it. */
 interface Carried {
@@ -185,7 +186,9 @@ function evidenceIn(exchange: Exchange): Evidence {
   const { status, cut } = exchange;
   if (cut !== null) return 'unclear';
   if (status === 409) return 'conflict';
-  if ([401, 402, 403, 429, 503].includes(status)) return 'turned away';
+  if ([401, 402, 403, 429].includes(status)) return 'turned away';
+  // Of a 503 only its words can prove that nothing worked on the request.
+  if (status === 503) return exchange.body.includes(TURNED_AWAY) ? 'turned away' : 'unclear';
   if (status >= 300 && status < 500 && status !== 408) return 'refused';
   // The body of an accepted import may refuse some of its members, and a page is no answer to a write.
   return status < 300 && exchange.body.startsWith('{') ? 'accepted' : 'unclear';

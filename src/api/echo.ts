@@ -1,0 +1,85 @@
+// Whether an answer is about the request that it came to. Proxies and servers have been seen to mix answers up, and an
+// answer of another request that is believed binds an item to the wrong id. So what an answer repeats of the request is
+// compared with what was sent. What it does not repeat proves nothing.
+
+import { isJsonObject, type JsonValue } from '../lib/json.ts';
+import { valueAt } from './json-text.ts';
+
+/** What was sent that tells a request from others, by its name on the wire. */
+export interface SentIdentity {
+  /** The natural key's fields in order of preference. The first that is both sent and repeated decides. */
+  keys: readonly { name: string; value: string }[];
+  /** Ids that the request names, and where an answer may repeat each: dotted paths. `isOwn` where nothing but the id stands there. */
+  ids: readonly { name: string; paths: readonly string[]; id: string | number; isOwn?: true }[];
+}
+
+/** What an answer repeats otherwise than it was sent. */
+export interface Difference {
+  name: string;
+  sent: string;
+  shown: string;
+  /** Whether it is the same in another form: other capitals, spaces around it, another Unicode form. */
+  formOnly: boolean;
+}
+
+/**
+ * Compares an answer with what was sent.
+ *
+ * @param holders where the answer may repeat the request, the likeliest first: the envelope, then the answer itself
+ * @returns null where nothing differs
+ */
+export function differenceIn(holders: readonly JsonValue[], { keys, ids }: SentIdentity): Difference | null {
+  return keyDifference(holders, keys) ?? idDifference(holders, ids);
+}
+
+function keyDifference(holders: readonly JsonValue[], keys: SentIdentity['keys']): Difference | null {
+  for (const holder of holders) {
+    for (const { name, value } of keys) {
+      const shown = textOf(valueAt(holder, name));
+      if (shown === null) continue;
+      if (shown === value) return null;
+      return { name, sent: value, shown, formOnly: plain(shown) === plain(value) };
+    }
+  }
+  return null;
+}
+
+function idDifference(holders: readonly JsonValue[], ids: SentIdentity['ids']): Difference | null {
+  for (const { name, paths, id, isOwn } of ids) {
+    const shown = holders
+      .flatMap((holder) => paths.map((path) => valueAt(holder, path)))
+      .flatMap((value) => (isOwn === true || isComparable(id, value) ? (textOf(value) ?? []) : []));
+    const [other] = shown;
+    if (other === undefined || shown.some((one) => plain(one) === plain(String(id)))) continue;
+    return { name, sent: String(id), shown: other, formOnly: false };
+  }
+  return null;
+}
+
+/**
+ * Whether two values are both ids of one form. Under an id's name a platform may repeat the SKU, the address or the whole of
+ * what it belongs to, which says nothing of the id.
+ */
+function isComparable(sent: string | number, shown: JsonValue | undefined): boolean {
+  if (typeof shown === 'number') return typeof sent === 'number' || DIGITS.test(sent);
+  return typeof sent === 'string' && typeof shown === 'string' && UUID.test(sent) && UUID.test(shown);
+}
+
+const DIGITS = /^\d+$/;
+const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
+
+function plain(text: string): string {
+  return text.normalize('NFKC').trim().toLowerCase();
+}
+
+function textOf(value: JsonValue | undefined): string | null {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value.trim() !== '' ? value : null;
+}
+
+/** The envelopes in which an answer may hold what was written, by the paths of its id, and the answer itself. */
+export function holdersOf(answer: JsonValue, idPaths: readonly string[]): JsonValue[] {
+  const envelopes = idPaths.filter((path) => path.includes('.')).map((path) => path.slice(0, path.lastIndexOf('.')));
+  const inner = [...new Set(envelopes)].map((path) => valueAt(answer, path)).filter((one) => one !== undefined);
+  return [...inner, answer].filter(isJsonObject);
+}

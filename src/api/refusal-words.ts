@@ -1,0 +1,39 @@
+// What the words of a refusal say, whatever its status is.
+
+import type { ErrorBody, Problem } from './decode.ts';
+
+/** Machine-readable words for what exists already, and what the frameworks write: Django, Rails, Laravel, Spring and databases. */
+const EXISTS_CODES = /^(?:unique|not_unique|unique_together|already_exists|exists|duplicate\w*|taken)$/i;
+const EXISTS_TEXT =
+  /already (?:exists?|in use|been taken|taken|registered)|must be unique|unique set|duplicate|not unique/i;
+
+/** draft-ietf-httpapi-idempotency-key-header answers 409 while the first request with the key is still at work. */
+const KEY_TEXT = /idempoten/i;
+const BUSY_TEXT = /in[ _-]?progress|in[ _-]?flight|outstanding|concurrent|processing|processed|pending|in[ _-]?use/i;
+
+/** Whether a refused create says that the item is there already. */
+export function alreadyExists({ problems }: ErrorBody, uniqueFields: readonly string[]): boolean {
+  return problems.some((problem) => isDuplicate(problem, uniqueFields));
+}
+
+/**
+ * Whether a refused create may have met an item that is there. A platform may say so in any words, or in none; but where it
+ * names fields, and the natural key is not among them, it is about those.
+ */
+export function mayExist({ problems }: ErrorBody, uniqueFields: readonly string[]): boolean {
+  const named = problems.flatMap(({ field }) => (field === null ? [] : [field.slice(field.lastIndexOf('.') + 1)]));
+  return named.length === 0 || named.some((field) => uniqueFields.includes(field));
+}
+
+function isDuplicate({ field, code, text }: Problem, uniqueFields: readonly string[]): boolean {
+  if ((field !== null && !uniqueFields.includes(field)) || KEY_TEXT.test(`${code ?? ''} ${text}`)) return false;
+  return (code !== null && EXISTS_CODES.test(code)) || EXISTS_TEXT.test(text);
+}
+
+/** Whether it says that the first request with the same idempotency key is still being worked on. */
+export function isKeyBusy(error: ErrorBody): boolean {
+  return error.problems.some(({ code, text }) => {
+    const said = `${code ?? ''} ${text}`;
+    return KEY_TEXT.test(said) && BUSY_TEXT.test(said);
+  });
+}

@@ -1,0 +1,68 @@
+import { kindOf } from '../domain/delivery.ts';
+import { REF_ROLES } from '../domain/item.ts';
+import type { SentWrite } from '../domain/ports/target.ts';
+import type { Profile } from '../domain/profile.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import type { SentIdentity } from './echo.ts';
+import { wireNameOf } from './encode.ts';
+import { parseJson } from './json-text.ts';
+
+/** What a committed write says that its answer may repeat, read from its path and bytes. */
+export function sentIdentity({ operation, path, body }: SentWrite, profile: Profile): SentIdentity {
+  const sent = bodyOf(body);
+  switch (operation) {
+    case 'product.create':
+    case 'material.create':
+      return { keys: keysIn(sent, operation, profile), ids: [] };
+    case 'material.update':
+      return {
+        keys: keysIn(sent, operation, profile),
+        ids: [{ name: 'id', paths: profile.idPaths.material, id: idIn(path), isOwn: true }],
+      };
+    case 'bom_item.create':
+      return { keys: [], ids: refsIn(sent, profile) };
+    case 'passport.init':
+    case 'passport.publish':
+    case 'passport.unpublish':
+      return {
+        keys: [],
+        ids: [{ name: 'product', paths: profile.publications.productIdPaths, id: idIn(path) }],
+      };
+    // The members of an import are told apart by what the answer says of each.
+    case 'product.import':
+    case 'product.update':
+    case 'bom_item.update':
+      return { keys: [], ids: [] };
+  }
+}
+
+function bodyOf(body: string | null): JsonObject {
+  const value = body === null ? undefined : parseJson(body);
+  return value !== undefined && isJsonObject(value) ? value : {};
+}
+
+function keysIn(sent: JsonObject, operation: SentWrite['operation'], profile: Profile): SentIdentity['keys'] {
+  const kind = kindOf(operation);
+  if (kind === 'bom_item') return [];
+  return profile.naturalKeys[kind].flatMap((field) => {
+    const name = wireNameOf(profile, kind, field);
+    const value = Object.hasOwn(sent, name) ? sent[name] : undefined;
+    return typeof value === 'string' && value !== '' ? [{ name, value }] : [];
+  });
+}
+
+function refsIn(sent: JsonObject, profile: Profile): SentIdentity['ids'] {
+  return REF_ROLES.flatMap((role) => {
+    const name = profile.refNames[role];
+    const id = Object.hasOwn(sent, name) ? sent[name] : undefined;
+    const isId = typeof id === 'string' || typeof id === 'number';
+    return isId ? [{ name, paths: [name, `${name}.id`, `${name}_id`], id }] : [];
+  });
+}
+
+/** The id that stands in a path, the last but one or two of its parts: `/api/dpp/7/init/`, `/api/materials/7/`. */
+function idIn(path: string): string {
+  const parts = path.split('/').filter((part) => part !== '');
+  const id = parts.at(parts.includes('dpp') ? -2 : -1) ?? '';
+  return decodeURIComponent(id);
+}

@@ -1,0 +1,209 @@
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Verdict } from '../../src/domain/ports/verdict.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import {
+  bomItem,
+  createLedgerFixture,
+  items,
+  type LedgerFixture,
+  mapRows,
+  material,
+  product,
+  pullRows,
+  row,
+  text,
+} from '../support/ledger.ts';
+import { covers } from '../support/reliability.ts';
+
+let fixture: LedgerFixture;
+beforeEach(() => {
+  fixture = createLedgerFixture(undefined, {}, { partSources: [], bomSources: [] });
+});
+afterEach(async () => {
+  await fixture.remove();
+});
+
+/** Each row is a product by its id, a material where it begins with M, and a BOM item of `A` and `M1` where with B. */
+async function stage(ids: readonly string[], sku?: (id: string) => string): Promise<void> {
+  await pullRows(fixture.ledger, { rows: ids.map((id) => row(id, { sku: sku?.(id) ?? '' })) });
+  await mapRows(fixture.ledger, (fields) => {
+    const id = text(fields['id']);
+    if (id.startsWith('M')) return items(material(id));
+    if (id.startsWith('B')) return items(bomItem(id, 'A', 'M1'));
+    return items({ ...product(id), payload: { sku: sku?.(id) ?? `SKU-${id}`, name: id } });
+  });
+}
+
+const answered = (remoteId: number, by: 'answer' | 'read_back' = 'answer'): Verdict => ({
+  kind: 'delivered',
+  remoteId,
+  contentKnown: true,
+  by,
+});
+
+/** Claims what is due, and settles each with the verdict of its key. */
+async function deliver(verdicts: Record<string, Verdict>): Promise<Record<string, string>> {
+  const { ledger } = fixture;
+  const states: Record<string, string> = {};
+  for (const { id, key } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
+    const verdict = verdicts[key];
+    if (verdict === undefined || (await ledger.claim(id)).status !== 'claimed') continue;
+    const { instead } = await ledger.settle({ deliveryId: id, verdict });
+    states[key] = (instead ?? verdict).kind;
+  }
+  return states;
+}
+
+const stateOf = (kind: 'product' | 'material' | 'bom_item', key: string) => fixture.ledger.views.item(kind, key);
+const soundness = () => verifyLedger(fixture.file, () => {})?.findings.map(({ check }) => check);
+
+describe('a remote id', () => {
+  it(
+    'that another item has is not given a second time, at the cost of this item alone',
+    covers('answer-lost', 'I4', 'I6'),
+    async () => {
+      await stage(['A', 'X', 'C', 'M1']);
+      const states = await deliver({ A: answered(1), X: answered(1), C: answered(3), M1: answered(1) });
+      expect(states).toEqual({ A: 'delivered', X: 'doubt', C: 'delivered', M1: 'delivered' });
+      expect(stateOf('product', 'X')).toMatchObject({
+        state: 'in_doubt',
+        remoteId: null,
+        reason: { code: 'shared_id' },
+      });
+      expect(stateOf('product', 'X')?.reason?.message).toMatch(/product X, and the product A has it already/);
+      // It is looked up in the list by itself.
+      expect(await fixture.ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([{ key: 'X' }]);
+      expect(soundness()).toEqual([]);
+    },
+  );
+
+  it(
+    'that a list or a person gives a second time leaves the item to a person',
+    covers('answer-lost', 'I6'),
+    async () => {
+      await stage(['A', 'X']);
+      await deliver({ A: answered(1), X: answered(1, 'read_back') });
+      expect(stateOf('product', 'X')).toMatchObject({ state: 'in_doubt', reason: { code: 'shared_id' } });
+      expect(await fixture.ledger.nextDueAt()).toBeNull();
+      const [doubt] = await fixture.ledger.deliveriesNamed('X');
+      await fixture.ledger.settle({ deliveryId: doubt?.id ?? 0, verdict: { ...answered(2), by: 'person' } as Verdict });
+      expect(stateOf('product', 'X')).toMatchObject({ state: 'delivered', remoteId: 2 });
+    },
+  );
+
+  it('of BOM items is held to the same, and unknown ids are exempt', covers('answer-lost', 'I6'), async () => {
+    await stage(['A', 'M1', 'B1', 'B2', 'B3', 'B4']);
+    await deliver({ A: answered(1), M1: answered(2) });
+    const unknown = { ...answered(0), remoteId: null } as Verdict;
+    const states = await deliver({ B1: answered(7), B2: answered(7), B3: unknown, B4: unknown });
+    expect(states).toEqual({ B1: 'delivered', B2: 'doubt', B3: 'delivered', B4: 'delivered' });
+    expect(await fixture.ledger.nextDueAt()).toBeNull();
+  });
+
+  it('goes over to the item that takes the place of one that is gone', covers('changed-amid', 'I4'), async () => {
+    await stage(['A', 'M1'], (id) => `SKU-${id}`);
+    await deliver({ A: answered(1), M1: answered(2) });
+    // The row has another key now, and the same SKU.
+    await stage(['N', 'M1'], () => 'SKU-A');
+    await stage(['N', 'M1'], () => 'SKU-A');
+    expect(await deliver({ N: answered(1, 'read_back') })).toEqual({ N: 'delivered' });
+    expect(stateOf('product', 'N')).toMatchObject({ remoteId: 1 });
+    expect(stateOf('product', 'A')?.timeline).toContainEqual(expect.objectContaining({ what: 'id_left' }));
+    expect(soundness()).toEqual([]);
+  });
+
+  it('shows in the timeline where the platform writes the key in another form', async () => {
+    await stage(['A']);
+    await deliver({ A: { ...answered(1), shownAs: 'The platform shows the sku as "sku-a".' } as Verdict });
+    expect(stateOf('product', 'A')?.timeline).toContainEqual(
+      expect.objectContaining({ what: 'shown_as', detail: 'The platform shows the sku as "sku-a".' }),
+    );
+  });
+});
+
+describe('a ledger of before, in which items share a remote id', () => {
+  /** Takes the ledger back to the first step of its schema, with ids that are shared. */
+  function makeOld(sql: string): void {
+    const db = new Database(fixture.file);
+    db.exec(`DROP INDEX items_by_remote_id; PRAGMA user_version = 1; ${sql}`);
+    db.close();
+  }
+
+  it(
+    'has them blocked, both with the reason, and settles them by word',
+    covers('answer-lost', 'I4', 'I6'),
+    async () => {
+      await stage(['A', 'X', 'C', 'M1', 'B1']);
+      await deliver({ A: answered(1), X: answered(2), C: answered(3), M1: answered(4) });
+      await deliver({ B1: answered(1) });
+      await stage(['A', 'X', 'C', 'M1', 'B1'], (id) => `SKU-${id}`);
+      // X is under way in an import that is not over yet.
+      await pullRows(fixture.ledger, { rows: ['A', 'X', 'C', 'M1', 'B1'].map((id) => row(id, { changed: true })) });
+      await mapRows(fixture.ledger, ({ id }) => {
+        const key = text(id);
+        if (key.startsWith('M')) return items(material(key));
+        if (key.startsWith('B')) return items(bomItem(key, 'A', 'M1'));
+        return items(product(key, 'changed'));
+      });
+      const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+      await fixture.ledger.claim(due?.id ?? 0);
+      await fixture.ledger.close();
+      makeOld("UPDATE items SET remote_id = '1' WHERE kind = 'product' AND key = 'X'");
+      expect(soundness()).toEqual(['item.remote_id']);
+      await fixture.reopen();
+      await fixture.ledger.recover(0);
+      for (const [key, other] of [
+        ['A', 'X'],
+        ['X', 'A'],
+      ] as const) {
+        const item = stateOf('product', key);
+        expect(item).toMatchObject({ state: 'blocked', remoteId: null, reason: { code: 'shared_id' } });
+        expect(item?.reason?.message).toContain(`for the product ${other} as well`);
+      }
+      expect(stateOf('product', 'C')).toMatchObject({ remoteId: 3 });
+      expect(soundness()).toEqual([]);
+      // Neither a changed row nor a replay sends it a second time.
+      await stage(['A', 'X', 'C', 'M1', 'B1'], (id) => `SKU-${id}-2`);
+      expect([stateOf('product', 'A')?.state, stateOf('product', 'X')?.state]).toEqual(['blocked', 'blocked']);
+      expect((await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).map(({ key }) => key)).not.toContain('X');
+    },
+  );
+
+  it(
+    'leaves the id to what is there, where one of the two is gone from its source',
+    covers('changed-amid', 'I4'),
+    async () => {
+      await stage(['A', 'X', 'C', 'D']);
+      await deliver({ A: answered(1), X: answered(2), C: answered(3), D: answered(4) });
+      await stage(['X', 'C', 'D']);
+      await fixture.ledger.close();
+      makeOld("UPDATE items SET remote_id = '1' WHERE key = 'X'");
+      await fixture.reopen();
+      expect(stateOf('product', 'X')).toMatchObject({ state: 'delivered', remoteId: 1 });
+      expect(soundness()).toEqual([]);
+    },
+  );
+});
+
+describe('a create that was refused because its item exists', () => {
+  const refused = (more: object): Verdict => ({
+    kind: 'rejected',
+    reason: { code: 'exists', message: 'It exists.', ...more },
+  });
+
+  it(
+    'is looked for again by the next run of its source, and nothing else is',
+    covers('answer-lost', 'I5'),
+    async () => {
+      await stage(['A', 'X']);
+      await deliver({ A: refused({ lookAgain: true, since: 1 }), X: refused({}) });
+      expect(stateOf('product', 'A')?.state).toBe('rejected');
+      await stage(['A', 'X']);
+      expect(await fixture.ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([
+        { key: 'A', reason: { code: 'exists', lookAgain: true, since: 1 } },
+      ]);
+      expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
+    },
+  );
+});
