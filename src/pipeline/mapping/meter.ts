@@ -14,7 +14,7 @@ export interface Meter {
    */
   run(evaluate: () => unknown): unknown;
   /** Counts steps. Call it before the work where the work may be long. */
-  spend(steps: number): void;
+  spend: (steps: number) => void;
   /** Counts all that a value holds, however often it holds the same thing: what a comparison may have to walk through. */
   weigh(value: unknown): void;
 }
