@@ -1,7 +1,7 @@
 import { createSecretFinder, type SecretFinder } from './secret-finder.ts';
 
 /** What may be shown of a key: its first 8 characters, the prefix that the platform shows as well. */
-export const PREFIX_LENGTH = 8;
+const PREFIX_LENGTH = 8;
 /** Of a secret that is not longer than this nothing is shown: too little would be left of it. */
 const UNSHOWN_LENGTH_MAX = 12;
 /** Anything shorter would blank out ordinary words. */
@@ -11,7 +11,7 @@ export function maskSecret(secret: string): string {
   return `${secret.slice(0, shownLength(secret))}…`;
 }
 
-export function shownLength(secret: string): number {
+function shownLength(secret: string): number {
   return secret.length > UNSHOWN_LENGTH_MAX ? PREFIX_LENGTH : 0;
 }
 

@@ -16,7 +16,7 @@ function scrubber(...secrets: string[]): (text: string) => string {
 /** Characters of a random key, as platforms make them. */
 const randomKey = fc
   .string({
-    unit: fc.constantFrom(...'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789_-'),
+    unit: fc.constantFrom(...'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789_-'.split('')),
     minLength: 20,
     maxLength: 60,
   })
@@ -51,10 +51,15 @@ describe('scrubbing', () => {
     ['6 characters of it', KEY.slice(14, 20)],
     ['halves with a space between', `${KEY.slice(0, 15)} ${KEY.slice(15)}`],
     ['halves with a line break between', `${KEY.slice(0, 18)}\r\n  ${KEY.slice(18)}`],
-    ['spaced characters', [...KEY].join(' ')],
+    ['spaced characters', KEY.split('').join(' ')],
     ['JSON escapes', `{"key":"${KEY.replaceAll('V', '\\u0056').replaceAll('m', '\\u006D')}"}`],
     ['an escaped line break', `"${KEY.slice(0, 16)}\\n${KEY.slice(16)}"`],
-    ['percent-encoding', [...KEY].map((sign) => `%${sign.charCodeAt(0).toString(16)}`).join('')],
+    [
+      'percent-encoding',
+      KEY.split('')
+        .map((sign) => `%${sign.charCodeAt(0).toString(16)}`)
+        .join(''),
+    ],
     ['percent-encoding of a part', `?q=${KEY.slice(0, 12)}%4c%74${KEY.slice(KEY.indexOf('Lt') + 2)}`],
     ['base64', Buffer.from(KEY).toString('base64')],
     ['base64 of what it is a part of', Buffer.from(`user:${KEY}!`).toString('base64')],
@@ -126,16 +131,18 @@ describe('scrubbing', () => {
     const secrets = Array.from({ length: 50 }, (_, index) => `${KEY}${'q7'.repeat(20)}${index}`);
     const scrub = scrubber(...secrets);
     const timeOf = (text: string) => {
-      scrub(text);
-      const from = performance.now();
-      scrub(text);
-      return performance.now() - from;
+      const times = Array.from({ length: 3 }, () => {
+        const from = performance.now();
+        scrub(text);
+        return performance.now() - from;
+      });
+      return Math.min(...times);
     };
     const samples = ['plain text of an answer, ', ' ', '%25', '\\u0041', KEY.slice(0, 12), 'q7', KEY.slice(8)];
     for (const sample of samples) {
       const [small, large] = [1 << 18, 1 << 22].map((length) => timeOf(sample.repeat(length / sample.length)));
       // Sixteen times the text; a square would be 256 times.
-      expect(large, sample).toBeLessThan(100 * Math.max(small ?? 0, 2));
+      expect(large, sample).toBeLessThan(100 * Math.max(small ?? 0, 10));
     }
   });
 });

