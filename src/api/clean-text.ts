@@ -6,6 +6,8 @@ export type CleanText = (text: string, lengthMax?: number) => string;
 const MESSAGE_LENGTH_MAX = 300;
 /** Read of a text at most, so that a hostile answer costs no time. */
 const READ_LENGTH_MAX = 16_384;
+/** Looked at beyond that for the end of a secret that begins before it. */
+const SECRET_LENGTH_MAX = 16_384;
 
 /**
  * A cleaner that takes out tags, control characters and secrets, and shortens what is left.
@@ -16,7 +18,7 @@ const READ_LENGTH_MAX = 16_384;
  */
 export function createCleanText(secrets: SecretStore): CleanText {
   return (text, lengthMax = MESSAGE_LENGTH_MAX) => {
-    const bounded = secrets.scrub(text).slice(0, READ_LENGTH_MAX);
+    const bounded = secrets.scrub(text.slice(0, READ_LENGTH_MAX + SECRET_LENGTH_MAX)).slice(0, READ_LENGTH_MAX);
     const plain = plainText(bounded).replace(KEY, (key) => `${key.slice(0, 8)}…`);
     return plain.length > lengthMax ? `${plain.slice(0, lengthMax - 1).toWellFormed()}…` : plain;
   };

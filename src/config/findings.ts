@@ -1,11 +1,14 @@
 import { isJsonObject } from '../lib/json.ts';
-import type { SecretStore } from '../lib/secrets.ts';
+import { SECRET_LENGTH_MIN, type SecretStore } from '../lib/secrets.ts';
 import { suggest } from '../lib/suggest.ts';
 import type { ConfigDocument } from './document.ts';
 import { type ConfigProblem, formatPath, type PathSegment } from './problem.ts';
 import { valueAt } from './schema-tree.ts';
 
 const SHOWN_LENGTH_MAX = 60;
+const TOO_SHORT = `found a secret of fewer than ${SECRET_LENGTH_MIN} characters, which is so short that it is not taken out of logs and messages, expected a longer one`;
+/** Less is in many words, and no secret. */
+const HIDDEN_LENGTH_MIN = 4;
 const CANDIDATES_MAX = 12;
 
 /** Collects what is wrong with one config. Everything that is said of a value passes through here (I7). */
@@ -38,6 +41,7 @@ export function createFindings(options: {
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
   const secretPaths: string[] = [];
+  const unresolved = new Set(templates.values());
 
   const clean = (text: string): string =>
     secrets.scrub(text).replace(/(?<![\w/.-])dpp_[\w-]{12,}/g, (key) => `${key.slice(0, 8)}…`);
@@ -60,7 +64,19 @@ export function createFindings(options: {
 
   const add = (to: ConfigProblem[], path: readonly PathSegment[], message: string, cure: string | undefined): void => {
     const place = { path: clean(formatPath(path)), line: document.lineOf(path) };
-    to.push({ ...place, message: clean(message), ...(cure === undefined ? {} : { cure: clean(cure) }) });
+    to.push({
+      ...place,
+      message: clean(withoutValue(path, message)),
+      ...(cure === undefined ? {} : { cure: clean(cure) }),
+    });
+  };
+
+  /** A message of a connector's schema may quote the value. One that came in by a placeholder may be a secret of any length. */
+  const withoutValue = (path: readonly PathSegment[], message: string): string => {
+    const at = valueAt(value, path);
+    const template = templates.get(JSON.stringify(path));
+    const isGiven = template !== undefined && typeof at === 'string' && at !== template;
+    return isGiven && at.length >= HIDDEN_LENGTH_MIN ? message.replaceAll(at, '…') : message;
   };
 
   const has = (path: readonly PathSegment[]): boolean => {
@@ -73,7 +89,12 @@ export function createFindings(options: {
     warnings,
     addSecret(path) {
       secretPaths.push(pathId(path));
-      for (const text of textsIn(valueAt(value, path))) secrets.add(text);
+      for (const text of textsIn(valueAt(value, path))) {
+        // What could not be replaced names a file or a variable, and its message has to say which.
+        if (unresolved.has(text)) continue;
+        secrets.add(text);
+        if (text.length > 0 && text.length < SECRET_LENGTH_MIN) add(warnings, path, TOO_SHORT, undefined);
+      }
     },
     addMismatch(path, expected, cure) {
       if (!has(path)) add(problems, path, `found ${found(path)}, expected ${expected}`, cure);

@@ -27,19 +27,27 @@ export interface Interpolated {
   value: unknown;
   /** The text with its placeholders as it was written, by the JSON of its path: only for texts that had one. */
   templates: ReadonlyMap<string, string>;
+  /** What came from files, and from variables whose names say that they hold a secret. */
+  secrets: readonly string[];
   problems: InterpolationProblem[];
 }
+
+const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD/i;
 
 /** Replaces the placeholders in every text. Keys are left alone, and what comes in is not looked at again. */
 export async function interpolate(value: unknown, context: Interpolation): Promise<Interpolated> {
   const templates = new Map<string, string>();
+  const secrets: string[] = [];
   const problems: InterpolationProblem[] = [];
   const walk = async (at: unknown, path: PathSegment[]): Promise<unknown> => {
     if (typeof at === 'string') {
       if (!at.includes('${')) return at;
       templates.set(JSON.stringify(path), at);
       const expanded = await expandTemplate(at, context);
-      if (expanded.ok) return expanded.value;
+      if (expanded.ok) {
+        secrets.push(...expanded.value.secrets);
+        return expanded.value.text;
+      }
       for (const problem of expanded.error) problems.push({ path, ...problem });
       return at;
     }
@@ -53,14 +61,15 @@ export async function interpolate(value: unknown, context: Interpolation): Promi
     for (const [name, member] of Object.entries(at)) members.push([name, await walk(member, [...path, name])]);
     return Object.fromEntries(members);
   };
-  return { value: await walk(value, []), templates, problems };
+  return { value: await walk(value, []), templates, secrets, problems };
 }
 
 /** Replaces the placeholders in one text; fails with every placeholder that has no value. */
 export async function expandTemplate(
   template: string,
   context: Interpolation,
-): Promise<Result<string, Omit<InterpolationProblem, 'path'>[]>> {
+): Promise<Result<{ text: string; secrets: string[] }, Omit<InterpolationProblem, 'path'>[]>> {
+  const secrets: string[] = [];
   const problems: Omit<InterpolationProblem, 'path'>[] = [];
   let text = '';
   let end = 0;
@@ -72,8 +81,10 @@ export async function expandTemplate(
       text += '${';
     } else if (file !== undefined) {
       const content = await fileContent(resolve(context.folder, file), fileFallback);
-      if (content.ok) text += content.value;
-      else
+      if (content.ok) {
+        text += content.value;
+        secrets.push(content.value);
+      } else
         problems.push({ message: `found \${file:${file}}, which ${content.error}, expected a file that can be read` });
     } else if (name !== undefined) {
       const given = context.env[name];
@@ -84,7 +95,10 @@ export async function expandTemplate(
           message: `found \${${name}}, expected an environment variable of that name`,
           cure: `Set ${name}, or write \${${name}:-DEFAULT}.`,
         });
-      } else text += value;
+      } else {
+        text += value;
+        if (SECRET_NAME.test(name)) secrets.push(value);
+      }
     } else {
       problems.push({
         message: 'found ${ that begins no placeholder, expected ${NAME}, ${NAME:-default} or ${file:/path}',
@@ -92,7 +106,7 @@ export async function expandTemplate(
       });
     }
   }
-  return problems.length > 0 ? err(problems) : ok(text + template.slice(end));
+  return problems.length > 0 ? err(problems) : ok({ text: text + template.slice(end), secrets });
 }
 
 /**

@@ -52,7 +52,9 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const folder = dirname(file);
   const document = parseDocumentText(await readConfigText(file));
   if (!document.ok) throw configFault(file, document.error);
-  const { value, templates, problems } = await interpolate(document.value.value, { env, folder });
+  const interpolated = await interpolate(document.value.value, { env, folder });
+  const { value, templates, problems } = interpolated;
+  for (const secret of interpolated.secrets) secrets.add(secret);
   const resolvePath = (path: string): string => resolve(folder, path);
   const findings = createFindings({ document: document.value, value, templates, secrets });
   for (const { path, message, cure } of problems) findings.addProblem(path, message, cure);

@@ -30,7 +30,11 @@ In any text, but not in keys:
 What comes in is not looked at again. A placeholder that is the whole value takes the type of its place, so
 \`port: \${PORT}\` is a number. Paths are relative to the folder of the config file.
 
-Secrets are never shown, logged or stored. Keys are read again from their file or variable when the API rejects them.
+Secrets are never shown, logged or stored: the values marked so below, whatever comes from a file by \`\${file:…}\`, and variables whose
+names contain \`KEY\`, \`TOKEN\`, \`SECRET\` or \`PASSWORD\`. They are taken out of whatever others send back as well; of one that is longer
+than 12 characters the first 8 may be shown. A secret of fewer than 8 characters cannot be told from ordinary text and is not taken out,
+which \`check\` warns of. From 16 characters on every run of 6 goes, unless it is a plain word or a sequence such as \`123456\`. Keys are
+read again from their file or variable when the API rejects them.
 
 Numbers that YAML would rewrite stay the text that was written: \`[0123]\` is the text "0123".
 `;

@@ -37,8 +37,9 @@ export function createSecretSource(
           ...(problem?.cure === undefined ? {} : { suggestion: problem.cure }),
         });
       }
-      secrets.add(expanded.value);
-      return expanded.value;
+      const { text } = expanded.value;
+      for (const secret of [text, ...expanded.value.secrets]) secrets.add(secret);
+      return text;
     },
   };
 }

@@ -16,6 +16,8 @@ type Evaluate = (this: unknown, evaluator: unknown, node: unknown, context: unkn
 /** How much of a value an operation may walk through. */
 type Reach = 'text' | 'members' | 'everything';
 
+/** What gives the value of a part of it, which has counted it, or the list that a loop is still making. */
+const PASSING_ON = new Set(['?:', 'accuPush', 'accuValue', 'accuInc']);
 const COMPARISONS = new Set(['==', '!=', 'in']);
 /** Reading a clock in a time zone makes a formatter each time, which takes some 50 µs. */
 const ZONED_CLOCK_STEPS = 50_000;
@@ -46,13 +48,14 @@ export function meterExpression(root: ASTNode, meter: Meter): void {
       for (const member of Object.values(macro)) visitAll(member, reach);
       return;
     }
-    visitAll(node.args, reachInto(node));
+    const passesOn = PASSING_ON.has(node.op);
+    visitAll(node.args, passesOn ? reach : reachInto(node));
     if (node.op === 'value') return;
     const steps = stepsOf(node);
     node.setMeta('evaluate', function metered(evaluator, at, context) {
       meter.spend(steps);
       const value = evaluate.call(this, evaluator, at, context);
-      count(value, reach);
+      if (!passesOn) count(value, reach);
       return value;
     });
   }

@@ -14,7 +14,7 @@ export interface Meter {
    */
   run(evaluate: () => unknown): unknown;
   /** Counts steps. Call it before the work where the work may be long. */
-  spend(steps: number): void;
+  spend: (steps: number) => void;
   /** Counts all that a value holds, however often it holds the same thing: what a comparison may have to walk through. */
   weigh(value: unknown): void;
 }
@@ -37,6 +37,10 @@ export function createMeter(): Meter {
   function spend(steps: number): void {
     left -= steps;
     if (left < 0) throw (exceeded ??= costly());
+  }
+
+  function assertWithin(): void {
+    if (exceeded !== null) throw exceeded;
   }
 
   function weigh(value: unknown): void {
@@ -75,8 +79,7 @@ export function createMeter(): Meter {
       } finally {
         rowLeft -= given - left;
         // `all`, `exists`, `&&` and `||` go on after an error, and may end with a value or with another error.
-        // oxlint-disable-next-line no-unsafe-finally
-        if (exceeded !== null) throw exceeded;
+        assertWithin();
       }
     },
   };

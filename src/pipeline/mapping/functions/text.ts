@@ -25,27 +25,27 @@ export function createSearch(meter: Meter) {
   }
 
   return {
-    contains(text: string, part: string): boolean {
+    contains: (text: string, part: string): boolean => {
       look(text, part);
       return text.includes(part);
     },
-    indexOf(text: string, part: string): bigint {
+    indexOf: (text: string, part: string): bigint => {
       look(text, part);
       return BigInt(text.indexOf(part));
     },
     indexOfFrom: (text: string, part: string, start: bigint) => from(text, part, start, (at) => text.indexOf(part, at)),
-    lastIndexOf(text: string, part: string): bigint {
+    lastIndexOf: (text: string, part: string): bigint => {
       look(text, part);
       return BigInt(text.lastIndexOf(part));
     },
     lastIndexOfFrom: (text: string, part: string, start: bigint) =>
       from(text, part, start, (at) => text.lastIndexOf(part, at)),
-    split(text: string, separator: string): string[] {
+    split: (text: string, separator: string): string[] => {
       look(text, separator);
       return text.split(separator);
     },
     /** At most `most` parts, of which the last holds the rest; all of them where `most` is negative. */
-    splitInto(text: string, separator: string, most: bigint): string[] {
+    splitInto: (text: string, separator: string, most: bigint): string[] => {
       const count = Number(most);
       if (count === 0) return [];
       look(text, separator);

@@ -1,0 +1,193 @@
+/** Finds what of a text has to go, in order and without overlap. */
+export type SecretFinder = (text: string) => { start: number; end: number }[];
+
+/** A run of this many characters of a secret gives some of it away. */
+const RUN = 6;
+/** A shorter secret is looked for as a whole alone: its parts are too likely to be ordinary words. */
+const PARTS_LENGTH_MIN = 16;
+
+/** What is looked for: characters as they are after decoding, of which the first `keep` stay in the text. */
+interface Target {
+  codes: Uint16Array;
+  keep: number;
+}
+
+/**
+ * Prepares the search for secrets. The text is decoded once, and one hash rolls over it, whatever the number and length
+ * of the secrets: the time grows with the text alone. Source: Karp and Rabin, "Efficient randomized pattern-matching
+ * algorithms", 1987.
+ *
+ * @param secrets each of 6 characters at least, with the number of characters at its beginning that may stay
+ */
+export function createSecretFinder(secrets: readonly { secret: string; shown: number }[]): SecretFinder {
+  const targets = secrets.flatMap(targetsOf).filter(({ codes }) => codes.length >= RUN);
+  const byHash = new Map<number, Target[]>();
+  /** Most hashes of a text are no target's, and a bit tells so faster than a map. */
+  const likely = new Uint8Array(65_536);
+  for (const target of targets) {
+    const hash = hashOf(target.codes, 0);
+    const namesakes = byHash.get(hash) ?? [];
+    // Whole secrets come before their parts, so that of a whole one what may be shown is kept.
+    if (!namesakes.some((one) => isSame(one, target))) namesakes.push(target);
+    byHash.set(
+      hash,
+      namesakes.sort((a, b) => b.codes.length - a.codes.length),
+    );
+    likely[hash & 0xffff] = 1;
+  }
+
+  return (text) => {
+    if (text.length < RUN) return [];
+    const { codes, starts, ends, length } = decode(text);
+    const found: { start: number; end: number }[] = [];
+    const cover = (first: number, last: number): void => {
+      const [start, end] = [starts[first] ?? 0, ends[last] ?? text.length];
+      const before = found.at(-1);
+      if (before === undefined || start > before.end) found.push({ start, end });
+      else {
+        // What is kept of a whole secret makes its range begin late; another secret may begin before that.
+        before.start = Math.min(before.start, Math.max(start, found.at(-2)?.end ?? 0));
+        before.end = Math.max(before.end, end);
+      }
+    };
+    let hash = length >= RUN ? hashOf(codes, 0) : 0;
+    for (let at = 0; at + RUN <= length; at += 1) {
+      if (likely[hash & 0xffff] === 1) {
+        const target = byHash.get(hash)?.find((one) => isAt(one.codes, codes, at, length));
+        if (target !== undefined) cover(at + target.keep, at + target.codes.length - 1);
+      }
+      hash = roll(hash, codes[at] ?? 0, codes[at + RUN] ?? 0);
+    }
+    return found;
+  };
+}
+
+function targetsOf({ secret, shown }: { secret: string; shown: number }): Target[] {
+  // A secret may itself hold what looks encoded: it is met as it is, and decoded like the text around it.
+  const forms = [charactersOf(secret), decode(secret)].map(({ codes, length }) => codes.slice(0, length));
+  return [
+    ...forms.flatMap((codes) => [{ codes, keep: Math.min(shown, codes.length) }, ...partsOf(codes, shown)]),
+    ...base64Of(secret).map((encoded) => ({ codes: charactersOf(encoded).codes, keep: 0 })),
+  ];
+}
+
+function partsOf(whole: Uint16Array, shown: number): Target[] {
+  if (whole.length < PARTS_LENGTH_MIN) return [];
+  const parts = Array.from({ length: whole.length - shown - RUN + 1 }, (_, at) =>
+    whole.slice(shown + at, shown + at + RUN),
+  );
+  return parts.filter((part) => !isOrdinary(part)).map((codes) => ({ codes, keep: 0 }));
+}
+
+/** The characters of its base64 that depend on nothing but the secret, wherever within the encoded text it begins. */
+function base64Of(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  return [0, 1, 2].flatMap((skipped) => {
+    const rest = bytes.subarray(skipped);
+    const triples = rest.subarray(0, rest.length - (rest.length % 3));
+    return [triples.toString('base64'), triples.toString('base64url')];
+  });
+}
+
+/**
+ * True for a part that says nothing of a secret, since it may stand anywhere: a word in small or capital letters, one
+ * character again and again, or one after the other as in `123456`.
+ */
+function isOrdinary(codes: Uint16Array): boolean {
+  const text = String.fromCharCode(...codes);
+  if (/^(?:[A-Z]?[a-z]+|[A-Z]+)$/.test(text)) return true;
+  const step = (codes[1] ?? 0) - (codes[0] ?? 0);
+  return Math.abs(step) <= 1 && codes.every((code, index) => index === 0 || code - (codes[index - 1] ?? 0) === step);
+}
+
+function isAt(target: Uint16Array, codes: Uint16Array, at: number, length: number): boolean {
+  if (at + target.length > length) return false;
+  for (let index = 0; index < target.length; index += 1) if (target[index] !== codes[at + index]) return false;
+  return true;
+}
+
+function isSame(a: Target, b: Target): boolean {
+  return a.codes.length === b.codes.length && isAt(a.codes, b.codes, 0, b.codes.length);
+}
+
+const BASE = 0x01000193;
+const BASE_TO_RUN = Array.from({ length: RUN }).reduce<number>((power) => Math.imul(power, BASE), 1);
+
+function hashOf(codes: Uint16Array, from: number): number {
+  let hash = 0;
+  for (let index = from; index < from + RUN; index += 1) hash = mix(hash, codes[index] ?? 0);
+  return hash;
+}
+
+function mix(hash: number, code: number): number {
+  return (Math.imul(hash, BASE) + code) | 0;
+}
+
+function roll(hash: number, leaving: number, entering: number): number {
+  return (mix(hash, entering) - Math.imul(leaving, BASE_TO_RUN)) | 0;
+}
+
+interface Decoded {
+  codes: Uint16Array;
+  /** Where each character begins and ends in the text. */
+  starts: Uint32Array;
+  ends: Uint32Array;
+  /** How many characters there are; the arrays may be longer. */
+  length: number;
+}
+
+const [PERCENT, BACKSLASH, SMALL_U] = [0x25, 0x5c, 0x75];
+/** What the letter behind a backslash stands for where it is white space. */
+const ESCAPED_SPACE = new Set(Array.from('nrtbf', (letter) => letter.charCodeAt(0)));
+
+/** The characters that are meant: without white space, and with `%2F`, `\u002f` and `\/` as `/`. */
+function decode(text: string): Decoded {
+  const codes = new Uint16Array(text.length);
+  const starts = new Uint32Array(text.length);
+  const ends = new Uint32Array(text.length);
+  let length = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    let code = text.charCodeAt(at);
+    const start = at;
+    if (code <= 0x20 || code === 0xa0) continue;
+    if (code === PERCENT) {
+      const value = hexAt(text, at + 1, 2);
+      if (value >= 0) {
+        code = value;
+        at += 2;
+      }
+    } else if (code === BACKSLASH && at + 1 < text.length) {
+      const next = text.charCodeAt(at + 1);
+      const value = next === SMALL_U ? hexAt(text, at + 2, 4) : -1;
+      if (value < 0 && ESCAPED_SPACE.has(next)) {
+        at += 1;
+        continue;
+      }
+      at += value < 0 ? 1 : 5;
+      code = value < 0 ? next : value;
+    }
+    if (code <= 0x20) continue;
+    codes[length] = code;
+    starts[length] = start;
+    ends[length] = at + 1;
+    length += 1;
+  }
+  return { codes, starts, ends, length };
+}
+
+/** The characters as they are, without white space. */
+function charactersOf(text: string): Pick<Decoded, 'codes' | 'length'> {
+  const plain = text.replace(/[\0-\x20\xa0]/g, '');
+  return { codes: Uint16Array.from({ length: plain.length }, (_, at) => plain.charCodeAt(at)), length: plain.length };
+}
+
+/** The number that so many hexadecimal digits write; -1 where they are none. */
+function hexAt(text: string, at: number, digits: number): number {
+  let value = 0;
+  for (let index = at; index < at + digits; index += 1) {
+    const digit = '0123456789abcdef'.indexOf(text.charAt(index).toLowerCase() || ' ');
+    if (digit < 0) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
