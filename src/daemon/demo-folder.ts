@@ -40,12 +40,19 @@ export async function openDemoFolder(path: string, shipped: string): Promise<Dem
   try {
     return await prepare(folder, shipped);
   } catch (error) {
-    if (!UNWRITABLE.has(systemCodeOf(error) ?? '')) throw error;
+    if (!isUnwritable(error)) throw error;
     throw fault('usage', `The demo cannot write to the folder ${folder}: ${messageOf(error)}.`, {
       suggestion: 'Name a folder that can be written with --dir, such as `--dir /tmp/demo`.',
       cause: error,
     });
   }
+}
+
+function isUnwritable(error: unknown): boolean {
+  const code = systemCodeOf(error) ?? '';
+  // Node's recursive mkdir reports ENOENT on a file system that is read-only.
+  const isMkdir = error instanceof Error && 'syscall' in error && error.syscall === 'mkdir';
+  return UNWRITABLE.has(code) || (code === 'ENOENT' && isMkdir);
 }
 
 async function prepare(folder: string, shipped: string): Promise<DemoFolder> {

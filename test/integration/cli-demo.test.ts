@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type CliProcess, cli, startCli } from '../support/cli.ts';
-import { describeSmallDisk, mountSmallDisk } from '../support/small-disk.ts';
+import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 
 let folder: string;
 const children: CliProcess[] = [];
@@ -123,14 +123,17 @@ describe('dpp-sync demo', () => {
   });
 });
 
-describeSmallDisk('dpp-sync demo on a disk that is full', () => {
-  it('names --dir', async () => {
-    const disk = mountSmallDisk(join(folder, 'full'), 1);
-    disk.fill();
-    const { exitCode, stderr } = await cli(['demo', '--dir', join(folder, 'full', 'demo')]);
+describeSmallDisk('dpp-sync demo on a disk', () => {
+  it.each([
+    { state: 'full', spoil: (disk: SmallDisk) => disk.fill() },
+    { state: 'read-only', spoil: (disk: SmallDisk) => disk.makeReadOnly() },
+  ])('that is $state names --dir', async ({ state, spoil }) => {
+    const disk = mountSmallDisk(join(folder, state), 1);
+    spoil(disk);
+    const { exitCode, stderr } = await cli(['demo', '--dir', join(folder, state, 'demo')]);
     disk.remove();
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/The demo cannot write to the folder .*ENOSPC.*\n.*--dir \/tmp\/demo/);
+    expect(stderr).toMatch(/The demo cannot write to the folder .*\n.*--dir \/tmp\/demo/);
   });
 });
 

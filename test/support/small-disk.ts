@@ -16,6 +16,7 @@ export interface SmallDisk {
   fill(bytes?: number): void;
   /** Gives it back. */
   clear(): void;
+  makeReadOnly(): void;
   remove(): void;
 }
 
@@ -35,6 +36,7 @@ export function mountSmallDisk(folder: string, megabytes: number): SmallDisk {
       }
     },
     clear: () => rmSync(ballast, { force: true }),
+    makeReadOnly: () => void spawnSync('mount', ['-o', 'remount,ro', folder]),
     remove() {
       // What has been closed only just now may hold it for a moment: let go of lazily.
       spawnSync('umount', ['--lazy', folder]);
