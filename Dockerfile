@@ -14,8 +14,8 @@ RUN npm run build
 FROM base AS dependencies
 # Nothing optional is needed: this image has a Node of its own, msgpackr works without its native part, and the TypeScript
 # compiler is an optional peer of what bull-board is built on.
-COPY image/prune-modules.ts ./image/
-RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && node image/prune-modules.ts node_modules
+COPY src/prune-modules.ts ./src/
+RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && node src/prune-modules.ts node_modules
 
 FROM node:24-bookworm-slim
 LABEL org.opencontainers.image.title="dpp-sync" \

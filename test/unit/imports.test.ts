@@ -15,6 +15,7 @@ const ALLOWED: Record<string, string[]> = {
   web: ['domain', ...ADAPTERS, 'daemon'],
   cli: ['domain', ...ADAPTERS, 'daemon', 'web', 'sandbox', 'connectors'],
   main: ['cli'],
+  'prune-modules.ts': [],
   connectors: ['sdk'],
 };
 /** Packages that only the part may import which exists for them. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 
-const SCRIPT = join(import.meta.dirname, '../../image/prune-modules.ts');
+const SCRIPT = join(import.meta.dirname, '../../src/prune-modules.ts');
 
 function pruned(files: string[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-prune-'));

@@ -1,10 +1,10 @@
 // Removes from an installed node_modules what the program never reads: native modules of other platforms and their C
-// sources, type declarations and source maps. The Dockerfile runs it: node image/prune-modules.ts node_modules
+// sources, type declarations and source maps. The Dockerfile runs it: node src/prune-modules.ts node_modules
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 const [modules] = process.argv.slice(2);
-if (modules === undefined) throw new Error('Name the folder: node image/prune-modules.ts node_modules');
+if (modules === undefined) throw new Error('Name the folder: node src/prune-modules.ts node_modules');
 
 const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
 const isMusl = process.platform === 'linux' && header.glibcVersionRuntime === undefined;
