@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import type { Outcome } from '../domain/outcome.ts';
-import type { Listing } from '../domain/ports/target.ts';
+import type { Listing, ListOptions, OnPage } from '../domain/ports/target.ts';
 import type { BaseUrl } from './base-url.ts';
 import { foreignAnswer, type Judge, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from './classify.ts';
 import { parseJson } from './json-text.ts';
@@ -23,8 +24,20 @@ export interface ListingTools<Entry> extends Patience {
   query: string;
   /** The query parameter that asks for a page by its number. */
   pageParameter: string;
-  onPage(entries: Entry[]): void;
+  onPage: OnPage<Entry>;
+  /** Where to go on, as a position that `onPage` was given, and the ids that were given up to there. */
+  from?: ListOptions['from'];
 }
+
+/** Where a listing can be resumed. */
+const Position = z.object({
+  /** What is asked for next; null behind the last page. */
+  path: z.string().nullable(),
+  number: z.int(),
+  firstCount: z.int().nullable(),
+  lastCount: z.int().nullable(),
+});
+type Position = z.infer<typeof Position>;
 
 /**
  * Reads a listing to its end.
@@ -37,12 +50,14 @@ export interface ListingTools<Entry> extends Patience {
 export async function readListing<Entry>(tools: ListingTools<Entry>): Promise<Listing> {
   const { baseUrl, endpointPath, query } = tools;
   const asked = new Set<string>();
-  const ids = new Set<unknown>();
-  let path: string | null = baseUrl.prefix + endpointPath + (query === '' ? '' : `?${query}`);
-  let firstCount: number | null = null;
-  let lastCount: number | null = null;
+  const ids = new Set<string | number>(tools.from?.ids);
+  const from = tools.from === undefined ? null : Position.parse(JSON.parse(tools.from.position));
+  let path: string | null =
+    from === null ? baseUrl.prefix + endpointPath + (query === '' ? '' : `?${query}`) : from.path;
+  let firstCount = from?.firstCount ?? null;
+  let lastCount = from?.lastCount ?? null;
 
-  for (let number = 1; path !== null; number += 1) {
+  for (let number = from?.number ?? 1; path !== null; number += 1) {
     if (asked.has(path)) return incomplete('it leads back to a page already read');
     if (number > PAGES_MAX) return incomplete(`it has more than ${PAGES_MAX} pages`);
     asked.add(path);
@@ -58,7 +73,6 @@ export async function readListing<Entry>(tools: ListingTools<Entry>): Promise<Li
     lastCount = page.count ?? lastCount;
     const before = ids.size;
     for (const { identity } of page.entries) ids.add(identity);
-    if (page.entries.length > 0) tools.onPage(page.entries.map(({ entry }) => entry));
 
     const { next } = page;
     if (next.kind === 'unknown') return incomplete('it says that there is more, but not where');
@@ -68,14 +82,22 @@ export async function readListing<Entry>(tools: ListingTools<Entry>): Promise<Li
       // A server that does not know the parameter gives its first page again.
       if (number > 1 && ids.size === before) return incomplete(`page ${number} repeats those before it`);
     }
+    const onward = next.kind === 'end' ? null : pathOfNext(next, { current: path, number, tools });
+    const position: Position = { path: onward, number: number + 1, firstCount, lastCount };
+    if (page.entries.length > 0) {
+      await tools.onPage(
+        page.entries.map(({ entry }) => entry),
+        JSON.stringify(position),
+      );
+    }
     if (next.kind === 'end') break;
-    path = pathOfNext(next, { current: path, number, tools });
+    path = onward;
     if (path === null) return incomplete('its next page lies outside of the listing');
   }
   if (firstCount !== null && ids.size < firstCount) {
     return incomplete(`it gave ${ids.size} different items of the ${firstCount} it counted`);
   }
-  return { complete: true };
+  return { complete: true, count: firstCount };
 }
 
 async function readPage<Entry>(tools: ListingTools<Entry>, path: string): Promise<Attempt<ListPage<Entry>>> {
@@ -94,7 +116,7 @@ async function readPage<Entry>(tools: ListingTools<Entry>, path: string): Promis
 
 type Onward = Extract<NextPage, { kind: 'link' | 'cursor' | 'numbered' }>;
 
-interface Position {
+interface Read {
   /** The path just read. */
   current: string;
   /** Its place in the listing, from 1. */
@@ -103,7 +125,7 @@ interface Position {
 }
 
 /** Where to go on, or null when that is no page of this listing. The origin is always the configured one (I7). */
-function pathOfNext(next: Onward, { current, number, tools }: Position): string | null {
+function pathOfNext(next: Onward, { current, number, tools }: Read): string | null {
   const { origin, prefix } = tools.baseUrl;
   if (next.kind !== 'link') {
     const url = new URL(origin + current);

@@ -16,12 +16,13 @@ export function createReader(session: Session): PlatformReader {
   const expectation: Expectation = { needsId: false, idPaths: profile.reports.idPaths, uniqueFields: [] };
 
   return {
-    publications: (onPage, signal) =>
-      session.list({ endpoint: ENDPOINTS['publication.list'], shape: publications, onPage, signal }),
+    publications: (onPage, options) =>
+      session.list({ endpoint: ENDPOINTS['publication.list'], shape: publications, onPage, ...options }),
 
     passportPdf: (productId, sink, signal) => readPassportPdf(session, productId, { sink, signal }),
 
-    reports: (onPage, signal) => session.list({ endpoint: ENDPOINTS['report.list'], shape: reports, onPage, signal }),
+    reports: (onPage, options) =>
+      session.list({ endpoint: ENDPOINTS['report.list'], shape: reports, onPage, ...options }),
 
     createReport({ body, idempotencyKey }, signal) {
       const { method, path } = ENDPOINTS['report.create'];

@@ -1,4 +1,4 @@
-import { type Listing, REQUESTS_MAX } from '../domain/ports/target.ts';
+import { type Listing, type ListOptions, type OnPage, REQUESTS_MAX } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -54,12 +54,13 @@ export interface Session extends Transport {
   /** Sends one request that leaves nothing behind. The path is with the base URL's prefix. */
   ask(key: Credentials, request: Question): Promise<Exchange>;
   /** Reads a listing to its end. */
-  list<Entry>(request: {
-    endpoint: Endpoint;
-    shape: ListShape<Entry>;
-    onPage: (entries: Entry[]) => void;
-    signal: AbortSignal | undefined;
-  }): Promise<Listing>;
+  list<Entry>(request: ListRequest<Entry>): Promise<Listing>;
+}
+
+interface ListRequest<Entry> extends ListOptions {
+  endpoint: Endpoint;
+  shape: ListShape<Entry>;
+  onPage: OnPage<Entry>;
 }
 
 export interface Question {
@@ -119,7 +120,7 @@ export function createSession(options: ApiOptions): Session {
     listQuery,
     patience,
     ask,
-    list({ endpoint, shape, onPage, signal }) {
+    list({ endpoint, shape, onPage, signal, from }) {
       const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
       return readListing({
         ...patience(signal),
@@ -131,6 +132,7 @@ export function createSession(options: ApiOptions): Session {
         query: listQuery,
         pageParameter,
         onPage,
+        from,
       });
     },
   };

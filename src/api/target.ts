@@ -82,8 +82,8 @@ export function targetOver(session: Session): Target {
       });
     },
 
-    list: (kind, onPage, signal) =>
-      session.list({ endpoint: LIST_ENDPOINTS[kind], shape: shapes[kind], onPage, signal }),
+    list: (kind, onPage, options) =>
+      session.list({ endpoint: LIST_ENDPOINTS[kind], shape: shapes[kind], onPage, ...options }),
 
     async ping(signal) {
       const path = prefix + LIST_ENDPOINTS.product.path + (listQuery === '' ? '' : `?${listQuery}`);

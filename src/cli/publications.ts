@@ -35,7 +35,7 @@ function publications(context: CommandContext): Promise<number> {
     row: rowOf,
     none: 'Nothing has been published.',
     failure: 'The publications cannot be read',
-    read: (client, onPage, signal) => client.reader.publications(onPage, signal),
+    read: (client, onPage, signal) => client.reader.publications(onPage, { signal }),
   });
 }
 

@@ -47,7 +47,7 @@ async function readBack(
         if (naturalKey !== null && item.naturalKey === naturalKey && found.length < 2) found.push(item);
       }
     },
-    abort,
+    { signal: abort },
   );
   if (!listing.complete) {
     throw outcomeFault(listing.outcome, {

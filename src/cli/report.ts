@@ -34,6 +34,6 @@ function list(context: CommandContext): Promise<number> {
     row: ({ id, type, status, createdAt }) => [String(id), type ?? '–', status ?? '–', createdAt ?? '–'],
     none: 'There are no reports.',
     failure: 'The reports cannot be read',
-    read: (client, onPage, signal) => client.reader.reports(onPage, signal),
+    read: (client, onPage, signal) => client.reader.reports(onPage, { signal }),
   });
 }

@@ -87,7 +87,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
         const others = items.flatMap((item) => (sightings.see(item) ? [] : (item.naturalKey ?? [])));
         if (unproven) unknown = unknown.then((found) => found || holdsUnknown(kind, others));
       },
-      abort,
+      { signal: abort },
     );
     if (readings.heard(kind, listing, begunAt).kind === 'denied') return;
     if (listing.complete && !(await unknown) && !sightings.hidesKeys()) await ledger.endProof(kind);

@@ -7,7 +7,11 @@ import type { PlatformReader } from '../domain/ports/platform.ts';
 export type Publicity = 'public' | 'not_public' | 'unclear';
 
 export type PublicationsRead =
-  | { complete: true; publicityOf(passport: Pick<DoubtfulDelivery, 'productId' | 'naturalKey'>): Publicity }
+  | {
+      complete: true;
+      count: number | null;
+      publicityOf(passport: Pick<DoubtfulDelivery, 'productId' | 'naturalKey'>): Publicity;
+    }
   | { complete: false; outcome: Outcome };
 
 /** Publishing and withdrawing show in the list of publications; initialising does not. */
@@ -23,17 +27,20 @@ export async function readPublications(
   const ids = new Set<string>();
   const skus = new Set<string>();
   let nameless = false;
-  const listing = await reader.publications((page) => {
-    for (const { isPublic, productId, sku } of page) {
-      if (!isPublic) continue;
-      if (productId !== null) ids.add(String(productId));
-      if (sku !== null) skus.add(sku);
-      if (productId === null && sku === null) nameless = true;
-    }
-  }, abort);
+  const listing = await reader.publications(
+    (page) => {
+      for (const { isPublic, productId, sku } of page) {
+        if (!isPublic) continue;
+        if (productId !== null) ids.add(String(productId));
+        if (sku !== null) skus.add(sku);
+        if (productId === null && sku === null) nameless = true;
+      }
+    },
+    { signal: abort },
+  );
   if (!listing.complete) return listing;
   return {
-    complete: true,
+    ...listing,
     publicityOf({ productId, naturalKey }) {
       const named = typeof productId === 'string' || typeof productId === 'number';
       if (named && ids.has(String(productId))) return 'public';

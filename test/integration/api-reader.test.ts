@@ -186,7 +186,7 @@ test('publications are listed over all their pages, wherever an entry has what',
     }),
   );
   const found: Publication[] = [];
-  expect(await client.reader.publications((page) => found.push(...page))).toEqual({ complete: true });
+  expect(await client.reader.publications((page) => found.push(...page))).toMatchObject({ complete: true });
   const none = { id: null, productId: null, sku: null, status: null, publishedAt: null, withdrawnAt: null, url: null };
   expect(found).toEqual([
     {
@@ -217,7 +217,7 @@ test('reports are listed and created', async () => {
   const entry = { id: 3, report_type: 'coverage', status: 'ready', created_at: '2026-01-02', rows: [1] };
   server.script(answerWith(200, { data: [entry] }), answerWith(201, { data: { id: 4 } }));
   const found: Report[] = [];
-  expect(await client.reader.reports((page) => found.push(...page))).toEqual({ complete: true });
+  expect(await client.reader.reports((page) => found.push(...page))).toMatchObject({ complete: true });
   expect(found).toEqual([{ id: 3, type: 'coverage', status: 'ready', createdAt: '2026-01-02', content: entry }]);
   const { outcome } = await client.reader.createReport({ body: { type: 'coverage' }, idempotencyKey: 'r-1' });
   expect(outcome).toEqual({ kind: 'accepted', remoteId: 4 });

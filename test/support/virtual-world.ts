@@ -106,8 +106,11 @@ export async function createVirtualWorld(options: {
     async list(_kind, onPage) {
       const failure = await request('list', null);
       if (failure) return { complete: false, outcome: failure.outcome };
-      onPage([...ids].map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: { sku: naturalKey } })));
-      return { complete: true };
+      await onPage(
+        [...ids].map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: { sku: naturalKey } })),
+        '',
+      );
+      return { complete: true, count: null };
     },
     async ping() {
       const failure = await request('ping', null);
@@ -148,7 +151,7 @@ export async function createVirtualWorld(options: {
     queues,
     feeder,
     deliverer: createDeliverer(delivering),
-    doubts: createDoubts({ ...delivering, reader: { publications: async () => ({ complete: true }) } }),
+    doubts: createDoubts({ ...delivering, reader: { publications: async () => ({ complete: true, count: null }) } }),
     gate,
     held,
     failedJobs: null,

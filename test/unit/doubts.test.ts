@@ -43,11 +43,11 @@ function given(code: Reason['code'], listed: RemoteItem[], { failsAtWrites = fal
     },
     target: {
       list: async (_kind, onPage) => {
-        onPage(listed);
-        return { complete: true };
+        await onPage(listed, '');
+        return { complete: true, count: null };
       },
     },
-    reader: { publications: async () => ({ complete: true }) },
+    reader: { publications: async () => ({ complete: true, count: null }) },
     pacer: { answers: async () => true, heard: () => undefined },
     breaker: { wasOut: () => false, failsAtWrites: () => failsAtWrites },
     retries,

@@ -3,7 +3,7 @@
 
 import type { JsonObject } from '../../lib/json.ts';
 import type { Outcome } from '../outcome.ts';
-import type { Listing, SendResult } from './target.ts';
+import type { Listing, ListOptions, OnPage, SendResult } from './target.ts';
 
 /** An id of the API, in its JSON type. */
 export type RemoteId = string | number;
@@ -44,14 +44,14 @@ export type PdfResult = { ok: true; bytes: number } | { ok: false; outcome: Outc
 /** What can be read of the platform, and the reports that it makes. */
 export interface PlatformReader {
   /** Reads the complete list of publications, page by page. Two entries without ids are told apart by all they say. */
-  publications(onPage: (publications: Publication[]) => void, signal?: AbortSignal): Promise<Listing>;
+  publications(onPage: OnPage<Publication>, options?: ListOptions): Promise<Listing>;
   /**
    * Reads a product's passport as PDF. Nothing reaches the sink unless the answer begins as a PDF does.
    *
    * @throws what the sink rejects with; RangeError for an id that cannot stand in a path: empty, `.` or `..`
    */
   passportPdf(productId: RemoteId, sink: ByteSink, signal?: AbortSignal): Promise<PdfResult>;
-  reports(onPage: (reports: Report[]) => void, signal?: AbortSignal): Promise<Listing>;
+  reports(onPage: OnPage<Report>, options?: ListOptions): Promise<Listing>;
   /**
    * Asks for a report, once. The document does not show the body, so it is whatever a person gives. The scope that it takes
    * is `scopes.reportCreate` of the profile. The accepted outcome carries the report's id where the answer has one.

@@ -84,10 +84,10 @@ export interface Target {
   /** Sends a committed write once. Never throws for what the API or the network does: that is the outcome. */
   send(write: SentWrite, signal?: AbortSignal): Promise<SendResult>;
   /**
-   * Reads a complete listing, page by page. A listing that cannot be completed ends with `complete: false` and the
-   * reason, so that an absence is never concluded from half a list.
+   * Reads a complete listing, page by page, and gives each item once. A listing that cannot be completed ends with
+   * `complete: false` and the reason, so that an absence is never concluded from half a list.
    */
-  list(kind: ListableKind, onPage: (items: RemoteItem[]) => void, signal?: AbortSignal): Promise<Listing>;
+  list(kind: ListableKind, onPage: OnPage<RemoteItem>, options?: ListOptions): Promise<Listing>;
   /** Reads one page once, to find out whether the API is there. What the page holds does not matter. */
   ping(signal?: AbortSignal): Promise<Outcome>;
   /** Asks whether the key works and which scopes it has, without writing anything. */
@@ -104,4 +104,21 @@ export interface SendResult {
   advisedRate?: number | null;
 }
 
-export type Listing = { complete: true } | { complete: false; outcome: Outcome };
+/**
+ * Takes the entries of one page. Where it returns a promise, the next page is asked for when that is fulfilled.
+ *
+ * @param position an opaque text: the listing can be resumed from it behind this page
+ */
+export type OnPage<Entry> = (entries: Entry[], position: string) => unknown;
+
+export interface ListOptions {
+  signal?: AbortSignal | undefined;
+  /** Where an earlier listing is to be resumed, with the ids of every entry that it gave up to there. */
+  from?: { position: string; ids: Iterable<string | number> } | undefined;
+}
+
+export type Listing =
+  /** @param count how many entries the API counted when the listing began; null where it does not count */
+  | { complete: true; count: number | null }
+  /** @param moved set where entries moved, came or went while it was read, so that another reading may do better */
+  | { complete: false; outcome: Outcome; moved?: true };
