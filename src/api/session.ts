@@ -1,4 +1,4 @@
-import { type Listing, type ListOptions, type OnPage, REQUESTS_MAX } from '../domain/ports/target.ts';
+import { type Count, type Listing, type ListOptions, type OnPage, REQUESTS_MAX } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -9,6 +9,7 @@ import { type CleanText, createCleanText } from './clean-text.ts';
 import { type Credentials, createCredentials, type KeySource } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { ListShape } from './list-page.ts';
+import { readCount } from './list-count.ts';
 import { readListing } from './listing.ts';
 import type { Patience } from './patience.ts';
 import { createTransport, type Exchange, type Transport } from './transport.ts';
@@ -53,6 +54,8 @@ export interface Session extends Transport {
   patience(signal: AbortSignal | undefined): Patience;
   /** Sends one request that leaves nothing behind. The path is with the base URL's prefix. */
   ask(key: Credentials, request: Question): Promise<Exchange>;
+  /** Asks once how many entries a listing has. */
+  count(request: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>): Promise<Count>;
   /** Reads a listing to its end. */
   list<Entry>(request: ListRequest<Entry>): Promise<Listing>;
 }
@@ -93,7 +96,9 @@ export function createSession(options: ApiOptions): Session {
     : null;
 
   const { pageSize, sizeParameter, pageParameter } = profile.list;
-  const listQuery = pageSize === null ? '' : new URLSearchParams({ [sizeParameter]: String(pageSize) }).toString();
+  const queryFor = (size: number | null): string =>
+    size === null ? '' : new URLSearchParams({ [sizeParameter]: String(size) }).toString();
+  const listQuery = queryFor(pageSize);
   const patience = (signal: AbortSignal | undefined): Patience => ({
     clock,
     random: options.random ?? Math.random,
@@ -120,7 +125,12 @@ export function createSession(options: ApiOptions): Session {
     listQuery,
     patience,
     ask,
-    list({ endpoint, shape, onPage, signal, from }) {
+    count({ endpoint, shape, signal }) {
+      const path = baseUrl.prefix + endpoint.path + (listQuery === '' ? '' : `?${listQuery}`);
+      const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal, path } as const;
+      return readCount({ ...patience(signal), read: () => ask(key, request), judge, shape });
+    },
+    list({ endpoint, shape, onPage, signal, from, pageSize: asked }) {
       const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
       return readListing({
         ...patience(signal),
@@ -129,7 +139,7 @@ export function createSession(options: ApiOptions): Session {
         shape,
         baseUrl,
         endpointPath: endpoint.path,
-        query: listQuery,
+        query: queryFor(pageSize ?? asked ?? null),
         pageParameter,
         onPage,
         from,

@@ -3,6 +3,7 @@ import { createBreaker } from '../delivery/breaker.ts';
 import { createDeliverer } from '../delivery/deliverer.ts';
 import { createDoubts, type Doubts } from '../delivery/doubts.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
+import { createFirstContact } from '../delivery/first-contact.ts';
 import { createFailedJobs } from '../delivery/failed-jobs.ts';
 import { createFeeder } from '../delivery/feeder.ts';
 import { heldBy } from '../delivery/held.ts';
@@ -140,6 +141,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     target: baseUrl,
     profile,
     passportRules: passportRulesOf(config),
+    contactRules: { firstContact: config.target.firstContact, bom: config.target.bom },
     clock,
     command,
     encode,
@@ -164,11 +166,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit };
     const deliverer = createDeliverer(delivering);
     const doubts = createDoubts({ ...delivering, reader });
+    const contact = createFirstContact({ ledger, target, reader, pacer, gate, clock, emit });
     const recheck = createRecheck({ ledger, now: () => clock.ticks() });
     const outageWatch = createOutageWatch({ breaker, clock, emit, log });
     const passports = createPassports({ ledger, now: () => clock.ticks() });
     bus.subscribe(({ type }) => {
-      if (type === 'settled' || type === 'mapped') passports.stir();
+      if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.stir();
     });
     const mapQueue = createMapQueue({ queues, worker: createMapWorker({ ledger, mapperOf, emit: emitAndWake }) });
 
@@ -188,6 +191,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       feeder,
       deliverer,
       doubts,
+      contact,
       gate,
       held,
       failedJobs,
@@ -249,7 +253,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         return signal.kind === 'answered' || signal.kind === 'throttled';
       },
       failsAtWrites: () => breaker.failsAtWrites() && gate.unreachableSince() === null,
-      unreadable: () => doubts.unreadable(),
+      unreadable: () => doubts.unreadable() ?? contact.unreadable(),
       ledgerLost: () => ledger.lost(),
       voided,
       startWorkers,

@@ -68,7 +68,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   try {
     do await runtime.recheck.look();
     while (runtime.recheck.more() && !request.abort.aborted);
-    if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
+    const { nextDueAt, isListing } = await runtime.engine.status();
+    if (views.pendingSources().length > 0 || nextDueAt !== null || isListing)
       await runtime.startWorkers();
     const resume = runtime.passports.pause();
     for (const source of request.pull === false ? [] : inOrder(config, selected)) {
@@ -132,9 +133,12 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
       });
     const lost = runtime.ledgerLost();
     if (lost) return lost;
-    const { outstanding, nextDueAt, ...status } = await runtime.engine.status();
+    // First, for what is mapped afterwards shows in the status then.
+    const isMapping = runtime.mapping();
+    const { outstanding, nextDueAt, isListing, ...status } = await runtime.engine.status();
     const trouble = status.trouble ?? runtime.mapQueue.trouble();
-    if (!runtime.mapping() && outstanding === 0 && nextDueAt === null && (await runtime.passports.judge()) === 0)
+    const isStill = !isMapping && !isListing && outstanding === 0 && nextDueAt === null;
+    if (isStill && (await runtime.passports.judge()) === 0)
       return refusedScopeFault(runtime);
     await runtime.startWorkers();
     const gate = runtime.gate.state();
@@ -143,7 +147,7 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
     }
     const away = await awayFault(runtime, { ...request, outstanding, now: clock.ticks() });
     if (away !== null) return away;
-    const isAtRest = outstanding === 0 && nextDueAt !== 0 && !runtime.mapping();
+    const isAtRest = outstanding === 0 && nextDueAt !== 0 && !isListing && !isMapping;
     if (isAtRest && clock.ticks() >= leftAt && (await runtime.passports.judge()) === 0) {
       const left = await leftAwayFault(runtime, clock.now() - request.waitMs);
       if (left !== null) return left;

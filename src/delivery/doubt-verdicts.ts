@@ -97,7 +97,9 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
       const existed = reason.code === 'exists';
       // What was there before, or was written in the time that a restored ledger lost, may have other content.
       const contentKnown = !existed && reason.code !== 'restored';
-      if (remoteId !== null) return { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
+      const verdict: Verdict = { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
+      if (remoteId !== null && existed && reason.afterDoubt !== true) return { ...verdict, shown: found };
+      if (remoteId !== null) return verdict;
       if (cut !== null) return lookedAtAgain(delivery, cut);
       if (existed) {
         const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;

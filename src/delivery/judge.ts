@@ -51,7 +51,13 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
     case 'accepted':
       return { kind: 'delivered', remoteId: outcome.remoteId, contentKnown: true, by: 'answer' };
     case 'exists':
-      return { kind: 'doubt', nextLookAt: now, spend: false, reason: reasonOf('exists', outcome.detail) };
+      // What an earlier attempt of it may have made is ours; what was there before is adopted.
+      return {
+        kind: 'doubt',
+        nextLookAt: now,
+        spend: false,
+        reason: { ...reasonOf('exists', outcome.detail), ...(context.uncertain ? { afterDoubt: true as const } : {}) },
+      };
     // None of these three says anything about the delivery itself, so none of them uses an attempt.
     case 'throttled': {
       // Nor does it end the time for which the API could not take it: what is poison would never come to its limit else.

@@ -14,7 +14,11 @@ export interface ItemRow {
   remoteId: string | null;
   revision: number;
   missingSince: number | null;
+  /** 1 where it was at the platform before, differs from what is desired, and no person has accepted the change. */
+  adopted: 0 | 1;
+  source: string;
 }
 
 export const ITEM_COLUMNS = `id, kind, key, natural_key AS naturalKey, record_id AS recordId, desired, desired_hash AS desiredHash,
-  baseline, baseline_hash AS baselineHash, remote_id AS remoteId, revision, missing_since AS missingSince`;
+  baseline, baseline_hash AS baselineHash, remote_id AS remoteId, revision, missing_since AS missingSince,
+  adopted, source`;

@@ -12,7 +12,9 @@ import type { LedgerContext } from './context.ts';
 import { isOpen } from './delivery-states.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
 import type { Restored, Suspicion } from './restored.ts';
-import { type WantedWrite, wantedOf } from './wanted.ts';
+import { type Contact, kindCreatedBy } from './contact.ts';
+import { ADOPTED_BOM, type Parts } from './parts.ts';
+import { type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
 
 export interface OpenDelivery {
   id: number;
@@ -48,8 +50,8 @@ type ReconciledItem = ItemRow & { isNew?: true };
 export type Items = ReturnType<typeof createItems>;
 
 export function createItems(
-  { db, clock, profile, epoch, target }: Omit<LedgerContext, 'passportRules'>,
-  restored: Restored,
+  { db, clock, profile, epoch, target }: Omit<LedgerContext, 'passportRules' | 'contactRules'>,
+  { restored, contact, parts }: { restored: Restored; contact: Pick<Contact, 'noticeCreate'>; parts: Parts },
 ) {
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
@@ -91,6 +93,7 @@ export function createItems(
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     hasten: db.prepare<[number]>(`UPDATE deliveries SET by_hand = 1 WHERE item_id = ? AND ${isOpen('deliveries')}`),
+    unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
     // The time goes with it, so that a clock that is set back does not put off the look.
     suspect: db.prepare<[string, string, number, number, number]>(
       'UPDATE deliveries SET state = ?, reason = ?, due_at = ?, settled_at = ?, uncertain = 1 WHERE id = ?',
@@ -148,8 +151,9 @@ export function createItems(
     const itemId = item.id;
     // I3: never superseded, only followed; settling it ends here again.
     if (open && mayHaveArrived(open)) return null;
-    const wanted = wantedOf(item, profile);
+    const wanted = wantedWith(item, wantedOf(item, profile));
     if (wanted.need === 'none') {
+      if (item.adopted === 1) sql.unadopt.run(itemId);
       if (open) supersede(open);
       return null;
     }
@@ -158,8 +162,8 @@ export function createItems(
       if (open.reasonCode === 'not_upserted' && wanted.need === 'write' && !again) return null;
       const same = open.operation === wanted.operation && open.desiredHash === wanted.desiredHash;
       const moving = open.state === 'due' || open.state === 'waiting';
-      const hopeless = wanted.need === 'blocked' && open.state === 'blocked';
-      if (same && (moving || hopeless || !again)) return null;
+      const stays = wanted.need === 'blocked' ? open.state === 'blocked' || !(moving || again) : moving || !again;
+      if (same && stays) return null;
       supersede(open);
     }
     if (wanted.need === 'blocked') {
@@ -168,8 +172,21 @@ export function createItems(
     }
     const state = !hasRefs(item.kind) || refsArrived(itemId) ? 'due' : 'waiting';
     const id = insertDelivery(item, wanted, state, null);
+    const created = kindCreatedBy(wanted.operation);
+    if (created !== undefined) contact.noticeCreate(created, wanted.desired);
     if (state === 'due') suspectWhereRestored({ id, itemId, operation: wanted.operation });
     return state;
+  }
+
+  /** Of an adopted product nobody knows which BOM items are at the platform. */
+  function wantedWith(item: ReconciledItem, wanted: Wanted): Wanted {
+    if (wanted.need !== 'write' || wanted.operation !== 'bom_item.create') return wanted;
+    const standing = parts.standingOf(item.id);
+    if (standing === 'create') return wanted;
+    if (standing === 'ask') return { ...wanted, need: 'blocked', reason: ADOPTED_BOM };
+    parts.acknowledge(item.id);
+    note(item.id, null, 'adopted', { message: 'It is taken to be at the platform, as `target.bom: assume-present` says.' });
+    return { need: 'none' };
   }
 
   /** I6: what may have been written in the time that a restored ledger lost is not sent before that is known. */
@@ -225,8 +242,19 @@ export function createItems(
       const inserted = sql.insert.run(kind, key, naturalKey, ...owner, desired, desiredHash, missingSince);
       const id = Number(inserted.lastInsertRowid);
       insertRefs(id, refs);
-      const unwritten = { baseline: null, baselineHash: null, remoteId: null, revision: 0 };
+      const unwritten = { baseline: null, baselineHash: null, remoteId: null, revision: 0, adopted: 0 as const, source };
       return reconcileItem({ id, kind, key, ...asked, ...unwritten, isNew: true }, undefined, again);
+    },
+
+    /** Leaves what is staged for an item to a person. */
+    block(itemId: number, reason: Reason): void {
+      const item = sql.byId.get(itemId);
+      const wanted = item === undefined ? null : wantedOf(item, profile);
+      if (item === undefined || wanted === null || wanted.need === 'none') return;
+      const open = sql.openDelivery.get(itemId);
+      if (open && mayHaveArrived(open)) return;
+      if (open) supersede(open);
+      note(itemId, insertDelivery(item, wanted, 'blocked', reason), 'blocked', reason);
     },
 
     /** A person waits for what is under way of an item, or for what follows it. */

@@ -13,7 +13,6 @@ import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
 import { isStuck } from './delivery-states.ts';
 import type { Items } from './items.ts';
 import {
-  createPassportItems,
   desireText,
   type PassportItems,
   type PassportOwner,
@@ -67,9 +66,11 @@ const AT_REST = {
 /** Deliveries that may still come to an end by themselves. */
 const MOVING: readonly (DeliveryState | undefined)[] = ['waiting', 'due', 'sending', 'in_doubt'];
 
-export function createPassports(context: LedgerContext, items: Items): Passports {
+export function createPassports(
+  context: LedgerContext,
+  { items, passportItems: passports }: { items: Items; passportItems: PassportItems },
+): Passports {
   const { db, passportRules: rules } = context;
-  const passports = createPassportItems(context);
   const completeness = createCompleteness(db, rules);
   const wanted = wantedByPolicy(rules);
   const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });

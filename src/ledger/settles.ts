@@ -1,6 +1,10 @@
-import { type Operation, transition } from '../domain/delivery.ts';
-import { hasRefs, type SubjectKind } from '../domain/item.ts';
+import { transition } from '../domain/delivery.ts';
+import type { SubjectKind } from '../domain/item.ts';
+import type { ContactEntry } from '../domain/ports/first-contact.ts';
+import type { ListableKind } from '../domain/ports/target.ts';
 import type { ImportSettlement, Settled, Settlement, Verdict } from '../domain/ports/verdict.ts';
+import type { Adoption } from './adoption.ts';
+import { type Contact, kindCreatedBy } from './contact.ts';
 import type { LedgerContext } from './context.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
@@ -24,15 +28,17 @@ interface SettlesParts {
   imports: Imports;
   passports: Passports;
   restored: Restored;
+  adoption: Pick<Adoption, 'resolve'>;
+  contact: Pick<Contact, 'refusedDuplicate'>;
+  release: (kind: SubjectKind, key: string) => number;
 }
 
 export function createSettles(
   { db, clock, profile }: LedgerContext,
-  { items, imports, passports, restored }: SettlesParts,
+  { items, imports, passports, restored, adoption, contact, release }: SettlesParts,
 ): Settles {
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
-    setState: db.prepare<[string, number]>('UPDATE deliveries SET state = ? WHERE id = ?'),
     move: db.prepare<[string, number, number, number, string, number, number]>(
       `UPDATE deliveries SET state = ?, due_at = ?, attempts = max(0, attempts + ?), uncertain = ?, reason = ?, settled_at = ?
        WHERE id = ?`,
@@ -45,11 +51,18 @@ export function createSettles(
     baseline: db.prepare<[string, string, string, number]>(
       'UPDATE items SET baseline = ?, baseline_hash = ?, remote_id = ? WHERE id = ?',
     ),
-    waiters: db.prepare<[string, string], { id: number; itemId: number; operation: Operation }>(
-      `SELECT d.id, d.item_id AS itemId, d.operation FROM refs JOIN deliveries d ON d.item_id = refs.item_id AND d.state = 'waiting'
-       WHERE refs.kind = +? AND refs.key = +?`,
-    ),
   };
+
+  /**
+   * The platform has refused a create, as it has such an item already, and its list shows it. That ends the revision: the
+   * item is adopted like any other that was there before.
+   */
+  function adoptFound(row: DeliveryRow, kind: ListableKind, found: readonly ContactEntry[]): number {
+    sql.move.run(transition(row.state, 'reject'), 0, 0, 0, row.reason ?? '{}', clock.now(), row.id);
+    const isCompared = contact.refusedDuplicate(kind, found);
+    items.reconcile(row.itemId, true);
+    return isCompared ? 0 : adoption.resolve(row.itemId, kind);
+  }
 
   function deliver(row: DeliveryRow, verdict: Extract<Verdict, { kind: 'delivered' }>): number {
     const attempts = verdict.by === 'answer' ? 1 : 0;
@@ -80,19 +93,6 @@ export function createSettles(
   function forgetBaseline(row: DeliveryRow): void {
     const { baseline, hash } = presenceOf(profile, row.kind, { desired: row.desired, before: row.baseline });
     if (row.remoteId !== null) sql.baseline.run(baseline, hash, row.remoteId, row.itemId);
-  }
-
-  /** Makes due what waited for this item and has all its refs now. */
-  function release(kind: SubjectKind, key: string): number {
-    // What points to others is pointed to by none.
-    if (hasRefs(kind)) return 0;
-    let released = 0;
-    for (const { id, itemId, operation } of sql.waiters.all(kind, key)) {
-      if (!items.refsArrived(itemId)) continue;
-      sql.setState.run(transition('waiting', 'refs_arrived'), id);
-      if (!items.suspectWhereRestored({ id, itemId, operation })) released += 1;
-    }
-    return released;
   }
 
   function settle({ deliveryId, verdict, judgedAt }: Settlement): Settled {
@@ -130,7 +130,12 @@ export function createSettles(
     const deliveryId = row.id;
     if (verdict.kind === 'delivered') {
       if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, verdict.by === 'person' ? ARRIVED : null);
-      return { deliveryId, released: deliver(row, verdict), applied: true };
+      const kind = kindCreatedBy(row.operation);
+      const released =
+        verdict.shown === undefined || kind === undefined
+          ? deliver(row, verdict)
+          : adoptFound(row, kind, verdict.shown);
+      return { deliveryId, released, applied: true };
     }
     const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[verdict.kind](verdict as never);
     const reason = JSON.stringify(verdict.reason);

@@ -2,13 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { fault } from '../domain/faults.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport } from '../domain/ports/claim.ts';
+import type { ContactRules } from '../domain/ports/first-contact.ts';
 import type { PageToStage } from '../domain/ports/intake.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
+import { createAdoption } from './adoption.ts';
 import { createClaims } from './claims.ts';
+import { createContact } from './contact.ts';
+import { contactMethods } from './contact-methods.ts';
 import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { createDoubtful } from './doubtful.ts';
 import { createDue } from './due.ts';
@@ -21,13 +25,17 @@ import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { acquireLock, type LedgerHolder, type LedgerLock } from './lock.ts';
+import { createListedEntries } from './listed.ts';
 import { createLogSync, type LogSync } from './log-sync.ts';
 import { createMeta, type Meta } from './meta.ts';
 import { createNamedDoubts } from './named-doubts.ts';
+import { createParts } from './parts.ts';
+import { createPassportItems } from './passport-items.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
 import { createPutAside } from './put-aside.ts';
 import { createRecheck } from './recheck.ts';
+import { createRelease } from './release.ts';
 import { createReplay } from './replay.ts';
 import { createRestored } from './restored.ts';
 import { createSettles } from './settles.ts';
@@ -40,6 +48,7 @@ export interface SqliteLedgerOptions {
   target: string;
   profile: Profile;
   passportRules: PassportRules;
+  contactRules: ContactRules;
   encode: Encode;
   encodeImport: EncodeImport;
   clock: Clock;
@@ -135,21 +144,27 @@ function compose(
   { id, meta, highWater, log, lock }: { id: string; meta: Meta; highWater: HighWater; log: LogSync; lock: LedgerLock },
   options: SqliteLedgerOptions & { epoch: string },
 ): SqliteLedger {
-  const { clock, profile, passportRules, epoch, target } = options;
-  const context = { db, clock, profile, passportRules, epoch, target };
+  const { clock, profile, passportRules, contactRules, epoch, target } = options;
+  const context = { db, clock, profile, passportRules, contactRules, epoch, target };
   const restored = createRestored(context);
-  const items = createItems(context, restored);
-  const intake = createIntake(context, restored);
-  const staging = createStaging(context, items);
+  const listed = createListedEntries(context);
+  const contact = createContact(context, { listed, restored });
+  const parts = createParts(context);
+  const items = createItems(context, { restored, contact, parts });
+  const intake = createIntake(context, { restored, contact, parts });
+  const staging = createStaging(context, { items, contact });
   const imports = createImports(context, options.encodeImport);
-  const due = createDue(context);
-  const passports = createPassports(context, items);
-  const claims = createClaims(context, { imports, passports }, options.encode);
-  const settles = createSettles(context, { items, imports, passports, restored });
+  const due = createDue(context, contact);
+  const passportItems = createPassportItems(context);
+  const passports = createPassports(context, { items, passportItems });
+  const claims = createClaims(context, { imports, passports, contact }, options.encode);
+  const release = createRelease(context, items);
+  const adoption = createAdoption(context, { contact, listed, items, parts, passports: passportItems, release });
+  const settles = createSettles(context, { items, imports, passports, restored, adoption, contact, release });
   const putAside = createPutAside(context, { items, imports, settles });
   const doubtful = createDoubtful(context, items);
   const followProfile = createFollowProfile(context, items);
-  const replay = createReplay(context, { items, imports, restored }, staging);
+  const replay = createReplay(context, { items, imports, restored, contact }, staging);
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDoubts(context);
   const prune = createPrune(context);
@@ -171,6 +186,7 @@ function compose(
         followClock.atStart();
         const voided = doubtful.voidLeases(settlingDelayMs);
         followProfile();
+        contact.atStart();
         return { voided };
       }),
     startRun: (start) => commit.run(() => intake.startRun(start)),
@@ -213,6 +229,7 @@ function compose(
     unprovenKinds: async () => reading(() => restored.unprovenKinds()),
     hasUnbound: async (kind, naturalKeys) => reading(() => restored.hasUnbound(kind, naturalKeys)),
     endProof: (kind) => commit.run(() => restored.endProof(kind)),
+    ...contactMethods({ commit, contact, adoption, reading }),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {

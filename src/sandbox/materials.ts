@@ -37,7 +37,7 @@ const UNSET = {
 };
 
 /** POST /api/materials/. A code is unique within its organisation; among materials without one, the name is. */
-export function createMaterialCreation(materials: Collection): Operation {
+export function createMaterialCreation(materials: Collection, takesDuplicates: boolean): Operation {
   return {
     accepts: MaterialCreation,
     naturalKey: ({ body }) => textMember(body, 'code') ?? textMember(body, 'name'),
@@ -46,7 +46,7 @@ export function createMaterialCreation(materials: Collection): Operation {
       if (!parsed.ok) return parsed.error;
       const fields = { ...UNSET, ...parsed.value } as JsonObject;
       const columns = columnsOf(fields);
-      const clash = clashOf(materials, organizationId, columns);
+      const clash = takesDuplicates ? undefined : clashOf(materials, organizationId, columns);
       if (clash) return clash;
       return { status: 201, body: present(materials.insert(organizationId, { columns, fields, now })) };
     },

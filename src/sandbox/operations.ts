@@ -30,13 +30,14 @@ export function createOperations({
   settings,
 }: OperationParts): Record<OperationName, Operation> {
   const { products, materials, publications, reports } = collections;
+  const takesDuplicates = settings.duplicateKeys === 'taken';
   const passport = { collections, ids, gates: settings.gates, publicBaseUrl: settings.publicBaseUrl };
   return {
     'product.list': createListOperation(products, settings, ['sku']),
-    'product.create': createProductCreation(products),
+    'product.create': createProductCreation(products, takesDuplicates),
     'bom_item.create': createBomItemCreation(collections, ids),
     'material.list': createListOperation(materials, settings, ['code']),
-    'material.create': createMaterialCreation(materials),
+    'material.create': createMaterialCreation(materials, takesDuplicates),
     'material.update': createMaterialUpdate(materials, ids),
     'passport.init': createPassportInit(passport),
     'passport.publish': createPassportPublication(passport),

@@ -22,8 +22,8 @@ export const ProductCreation = z.strictObject({
 /** The values of what a new product does not say. */
 export const UNSET_PRODUCT = { status: 'DRAFT', country_of_origin: null, description: null, gtin: null };
 
-/** POST /api/products/. A SKU is unique within its organisation. */
-export function createProductCreation(products: Collection): Operation {
+/** POST /api/products/. A SKU is unique within its organisation, unless duplicates are taken. */
+export function createProductCreation(products: Collection, takesDuplicates: boolean): Operation {
   return {
     accepts: ProductCreation,
     naturalKey: ({ body }) => textMember(body, 'sku'),
@@ -31,7 +31,7 @@ export function createProductCreation(products: Collection): Operation {
       const parsed = validate(ProductCreation, body);
       if (!parsed.ok) return parsed.error;
       const { sku } = parsed.value;
-      if (products.find(organizationId, 'sku', sku)) {
+      if (!takesDuplicates && products.find(organizationId, 'sku', sku)) {
         return invalid({ sku: ['product with this sku already exists.'] });
       }
       const fields = { ...UNSET_PRODUCT, ...parsed.value } as JsonObject;

@@ -99,6 +99,12 @@ export const SandboxSettings = z.strictObject({
     .boolean()
     .default(false)
     .describe('Whether `?sku=` and `?code=` narrow a list. Where they do not, they are ignored.'),
+  duplicateKeys: z
+    .enum(['refused', 'taken'])
+    .default('refused')
+    .describe(
+      'What becomes of a second product or material with the same SKU, code or name: refused, or taken as another one. `taken` needs storage in memory.',
+    ),
   gates: Gates.prefault({}).describe('What must be there for a passport to be published.'),
   import: ImportSettings.prefault({}).describe('How the bulk import behaves.'),
   reportCreateScope: z

@@ -2,14 +2,22 @@
 
 import type { JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery.ts';
+import type { ContactEntry } from './first-contact.ts';
 
 /** What becomes of a delivery after an attempt, a read-back or a person's word. */
 export type Verdict =
   /**
    * The write took effect. With `contentKnown: false` only the item's presence is known (a create met one that was there
-   * before): it is bound, and its content is written as an update.
+   * before): it is bound, and its content is written as an update. With `shown` it is nobody's that we know of: it is adopted
+   * with what the list shows under its key, and nothing is written unasked.
    */
-  | { kind: 'delivered'; remoteId: JsonValue; contentKnown: boolean; by: 'answer' | 'read_back' | 'person' }
+  | {
+      kind: 'delivered';
+      remoteId: JsonValue;
+      contentKnown: boolean;
+      by: 'answer' | 'read_back' | 'person';
+      shown?: readonly ContactEntry[];
+    }
   /**
    * The same revision goes out again at `dueAt`; `spend` says whether it uses an attempt. With `uncertain` an earlier send
    * of it turns out to have arrived, so that it has to be followed to its end.

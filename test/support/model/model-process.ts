@@ -5,6 +5,7 @@ import { type Breaker, createBreaker } from '../../../src/delivery/breaker.ts';
 import { createDeliverer } from '../../../src/delivery/deliverer.ts';
 import { createDoubts } from '../../../src/delivery/doubts.ts';
 import { createEngine } from '../../../src/delivery/engine.ts';
+import { createFirstContact } from '../../../src/delivery/first-contact.ts';
 import { createFeeder } from '../../../src/delivery/feeder.ts';
 import { heldBy } from '../../../src/delivery/held.ts';
 import { createPacer } from '../../../src/delivery/pacer.ts';
@@ -88,6 +89,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     target: BASE_URL,
     profile,
     passportRules: rules,
+    contactRules: { firstContact: 'list', bom: 'ask' },
     encode: target.encode.bind(target),
     encodeImport: target.encodeImport.bind(target),
     clock: time,
@@ -111,6 +113,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit };
   const deliverer = createDeliverer(delivering);
   const doubts = createDoubts({ ...delivering, reader });
+  const contact = createFirstContact({ ...delivering, reader });
   const passports = createPassports({ ledger, now: () => clock.ticks() });
   const recheck = createRecheck({
     ledger: {
@@ -134,6 +137,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     feeder,
     deliverer,
     doubts,
+    contact,
     gate,
     held,
     failedJobs: null,
@@ -149,7 +153,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     },
   });
   listeners.push(({ type }) => {
-    if (type === 'settled' || type === 'mapped') passports.stir();
+    if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.stir();
     if (type === 'mapped') engine.wake();
   });
   const gateWatch = createGateWatch({
@@ -198,8 +202,8 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     },
     isPulling: () => pulling > 0,
     async isAtRest() {
-      const { outstanding, nextDueAt, trouble } = await engine.status();
-      if (outstanding > 0 || nextDueAt !== null || trouble !== null) return false;
+      const { outstanding, nextDueAt, isListing, trouble } = await engine.status();
+      if (outstanding > 0 || isListing || nextDueAt !== null || trouble !== null) return false;
       return pulling === 0 && !mapping() && gate.state().open && gate.refused().size === 0;
     },
     errors: () =>
