@@ -9,6 +9,7 @@ import type { Settled } from '../domain/ports/verdict.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { givenId, inOwnType, remoteIdOf } from './remote-id.ts';
+import { settleAmbiguous, settleParts } from './settle-contact.ts';
 import { plural, printable } from './style.ts';
 import { unknownItem } from './unknown-item.ts';
 import { kindWord, stateWord } from './words.ts';
@@ -18,6 +19,7 @@ Examples:
   $ dpp-sync items --state in_doubt                            what is in doubt?
   $ dpp-sync settle 00012001/0010 --delivered                  it is at the platform
   $ dpp-sync settle TWZ-180-LS --delivered --id 4711           and this is its id there
+  $ dpp-sync settle --bom present --all                        BOM items of products that were there before
   $ dpp-sync settle TWZ-180-LS --kind passport --rejected      it is not; nothing is sent for now
 
 Look at the platform first: what you say is taken for a fact. What arrived is not sent again, and what waited for it can go
@@ -27,22 +29,54 @@ interface SettleOptions {
   delivered?: boolean;
   rejected?: boolean;
   id?: string;
+  bom?: 'present' | 'absent';
+  all?: boolean;
   kind?: SubjectKind;
 }
 
 export function addSettleCommand(program: Command, run: RunAction): void {
   program
     .command('settle')
-    .description('say whether a delivery in doubt has arrived')
-    .argument('<key>', 'its key, or its SKU or code; of a passport that of its product')
+    .description('say whether a delivery in doubt has arrived, or what was at the platform before')
+    .argument('[key...]', 'its key, or its SKU or code; of a passport that of its product; with --bom, products')
     .option('--delivered', 'it is at the platform')
     .option('--rejected', 'it is not at the platform')
+    .addOption(
+      new Option('--bom <answer>', 'whether the BOM items of products that were there before are there as well').choices([
+        'present',
+        'absent',
+      ]),
+    )
+    .option('--all', 'with --bom: of all products that wait for an answer')
     .option('--id <id>', 'the id that it has there, with --delivered; else it is looked up where it is needed')
     .addOption(
       new Option('--kind <kind>', `${SUBJECT_KINDS.join(', ')}; where several are in doubt`).argParser(subjectKind),
     )
     .addHelpText('after', EXAMPLES)
-    .action((key: string, options: SettleOptions) => run((context) => settle(key, options, context)));
+    .action((keys: string[], options: SettleOptions) =>
+      run((context) => (options.bom === undefined ? settle(only(keys), options, context) : bom(keys, options, context))),
+    );
+}
+
+/** @throws Fault `usage` */
+function only(keys: readonly string[]): string {
+  const [key] = keys;
+  if (key !== undefined && keys.length === 1) return key;
+  throw fault('usage', 'Name one item by its key, or its SKU or code.');
+}
+
+async function bom(keys: readonly string[], options: SettleOptions, context: CommandContext): Promise<number> {
+  const { all = false, delivered, rejected, id } = options;
+  if (all === keys.length > 0) throw fault('usage', 'Say with --bom which products are meant: by their SKUs, or --all.');
+  if (delivered || rejected || id !== undefined) throw fault('usage', '--bom goes with products or --all alone.');
+  const config = await context.loadConfig();
+  const runtime = await context.openRuntime(config, 'settle');
+  try {
+    await settleParts(all ? null : keys, options.bom === 'present', runtime, context.output);
+    return 0;
+  } finally {
+    await runtime.close();
+  }
 }
 
 async function settle(name: string, options: SettleOptions, context: CommandContext): Promise<number> {
@@ -50,6 +84,7 @@ async function settle(name: string, options: SettleOptions, context: CommandCont
   if (delivered === rejected) {
     throw fault('usage', 'Say what you found at the platform: either --delivered or --rejected.');
   }
+  if (options.all) throw fault('usage', '--all goes with --bom alone.');
   if (options.id !== undefined && !delivered) throw fault('usage', '--id goes with --delivered alone.');
   const { output } = context;
   const config = await context.loadConfig();
@@ -57,6 +92,8 @@ async function settle(name: string, options: SettleOptions, context: CommandCont
   const abort = context.interruption();
   const runtime = await context.openRuntime(config, 'settle');
   try {
+    const kinds = (['product', 'material'] as const).filter((one) => kind === null || one === kind);
+    if (id !== null && (await settleAmbiguous(name, { kinds, id }, runtime, output))) return 0;
     const doubt = chosen(await runtime.ledger.doubtsOf(name), { name, kind }, runtime);
     const word = delivered ? await arrived(doubt, id, runtime, abort) : ({ arrived: false } as const);
     const verdict = personsVerdict(doubt, word);

@@ -8,9 +8,10 @@ import type { ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { NO_CONTACT_ATTENTION } from './contact-lines.ts';
 import type { Output } from './output.ts';
 import { formatBytes, formatCount, formatDuration, formatTable, formatTime, plural, printable } from './style.ts';
-import { type Attention, attentionLines, attentionOf, countOf, itemLines, passportLines } from './sync-report.ts';
+import { type Attention, attentionLines, attentionOf, contactDocument, countOf, itemLines, passportLines } from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:
@@ -75,7 +76,7 @@ async function status(context: CommandContext): Promise<number> {
   const found = opened ?? {
     freeBytes: null,
     items: { product: {}, material: {}, bom_item: {} },
-    attention: { waitingFor: [], stuck: [], doubtsUnderWay: 0, quarantined: 0, passports: {} },
+    attention: { waitingFor: [], stuck: [], doubtsUnderWay: 0, quarantined: 0, passports: {}, ...NO_CONTACT_ATTENTION },
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
     queue: { kind: config.queue.kind, counts: null, problem: null },
   };
@@ -96,7 +97,8 @@ async function queueOf(ledger: OpenedViews, { log }: CommandContext, config: Run
   }
 }
 
-function needsPerson({ waitingFor, stuck, quarantined, passports }: Attention): boolean {
+function needsPerson({ waitingFor, stuck, quarantined, passports, suspended }: Attention): boolean {
+  if (suspended.some(({ reason }) => reason !== null)) return true;
   return (passports.incomplete ?? 0) > 0 || quarantined > 0 || stuck.length > 0 || waitingFor.length > 0;
 }
 
@@ -109,6 +111,7 @@ function statusDocument(found: Found, config: RuntimeConfig, facts: { ok: boolea
     passports: attention.passports,
     quarantined: attention.quarantined,
     waitingFor: attention.waitingFor,
+    ...contactDocument(attention),
     queue: { kind: queue.kind, counts: queue.counts, problem: queue.problem },
     sources: sources.map(({ source, lastRun, nextRunAt }) => ({
       source,

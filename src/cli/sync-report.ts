@@ -8,6 +8,7 @@ import {
   type StuckDelivery,
   type WaitingGroup,
 } from '../domain/ports/ledger-views.ts';
+import { acceptedLines, type ContactAttention, contactLines } from './contact-lines.ts';
 import { errorDocument, failureOf } from './errors.ts';
 import {
   type Cell,
@@ -42,12 +43,18 @@ export function syncDocument(report: SyncReport): { ok: boolean } & Record<strin
     requests: { sent, throttled, retried },
     durationMs: Math.round(durationMs),
     warnings,
+    accepted: report.accepted,
     ...(fault === null ? {} : { error: errorDocument(failureOf(fault)) }),
   };
 }
 
+/** What first contact leaves to a person, for scripts. */
+export function contactDocument({ suspended, adopted, parts }: ContactAttention): object {
+  return { suspended, adopted, unansweredParts: parts };
+}
+
 /** What people have to know of the ledger to go on. */
-export interface Attention {
+export interface Attention extends ContactAttention {
   /** What deliveries wait for and what does not come by itself; the most waited for first. */
   waitingFor: WaitingGroup[];
   stuck: StuckDelivery[];
@@ -71,6 +78,9 @@ export function attentionOf(views: LedgerViews, sources: readonly string[]): Att
     doubtsUnderWay: views.doubtsUnderWay(sources),
     quarantined: views.quarantinedCount(sources),
     passports: views.passportCounts(sources),
+    suspended: views.suspended(),
+    adopted: views.adoptedChanges(sources),
+    parts: views.unansweredParts(sources),
   };
 }
 
@@ -110,7 +120,7 @@ export function passportLines(passports: PassportCounts, paint: Paint): string[]
 
 /** What waits and why, what needs a person, what is quarantined; nothing where all is well. */
 export function attentionLines(items: ItemCounts, attention: Attention, paint: Paint): string[] {
-  const lines: string[] = [];
+  const lines = contactLines(attention, paint);
   const waiting = countOf(items, ['waiting']);
   if (waiting > 0 && attention.waitingFor.length > 0) {
     const goes = waiting === 1 ? 'It goes out by itself' : 'They go out by themselves';
@@ -179,6 +189,7 @@ export function reportLines(report: SyncReport, attention: Attention, paint: Pai
     itemLines(items, paint),
     passportLines(report.passports, paint),
     notes,
+    acceptedLines(report.accepted),
     attentionLines(items, attention, paint),
     [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${verdict(report, paint)}`],
   ];

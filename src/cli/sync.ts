@@ -3,17 +3,18 @@ import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { exitCodeOf, type SyncReport, sync } from '../daemon/sync.ts';
 import { createRequestCounts } from '../observe/request-counts.ts';
-import { assertSources, seconds } from './arguments.ts';
+import { assertSources, collect, seconds } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { failureLines, failureOf } from './errors.ts';
 import { createProgress } from './progress.ts';
 import { plural } from './style.ts';
-import { type Attention, attentionLines, attentionOf, reportLines, syncDocument } from './sync-report.ts';
+import { type Attention, attentionLines, attentionOf, contactDocument, reportLines, syncDocument } from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:
   $ dpp-sync sync                        every source
   $ dpp-sync sync erp pim                these alone
+  $ dpp-sync sync --accept erp           also what it would change of items that were at the platform before
   $ dpp-sync sync --json --wait 600      for scripts; gives an API that is away ten minutes to come back
 
 It may be stopped at any time (Ctrl-C finishes what is under way, a second one ends at once) and run again:
@@ -27,15 +28,23 @@ export function addSyncCommand(program: Command, run: RunAction): void {
     .description('pull, map, push and publish until nothing is left that could go on by itself')
     .argument('[source...]', 'ids of sources; all of them without any')
     .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
+    .option(
+      '--accept <source>',
+      'accept the changes of this source that status shows as waiting for that; may be repeated',
+      (id: string, before: string[] | undefined) => collect(id, before),
+    )
     .addHelpText('after', EXAMPLES)
-    .action((sources: string[], { wait }: { wait: number }) =>
+    .action((sources: string[], { wait, accept = [] }: { wait: number; accept?: string[] }) =>
       run(async (context) => {
         const config = await context.loadConfig();
         assertSources(config, sources);
+        assertSources(config, accept);
         const { report, attention } = await syncWith(context, config, { command: 'sync', sources }, (runtime, abort) =>
-          sync(runtime, { sources, waitMs: wait * 1000, abort }, context.clock),
+          sync(runtime, { sources, accept, waitMs: wait * 1000, abort }, context.clock),
         );
-        if (context.output.json) context.output.document(syncDocument(report));
+        if (context.output.json) {
+          context.output.document({ ...syncDocument(report), ...contactDocument(attention) });
+        }
         tellReport(context, report, attention);
         return exitCodeOf(report);
       }),

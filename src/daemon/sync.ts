@@ -1,4 +1,5 @@
 import { fault } from '../domain/faults.ts';
+import type { ItemKind } from '../domain/item.ts';
 import type { ItemCounts, PassportCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
 import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -16,6 +17,8 @@ export interface SyncRequest {
   /** How long the API, or what is needed of it, and the queue may be out of reach before the sync gives up. */
   waitMs: number;
   abort: AbortSignal;
+  /** Sources whose changes of adopted items a person accepts, as they are blocked when the sync begins. */
+  accept?: readonly string[];
   /** False to deliver only what the ledger has already: after a replay. */
   pull?: boolean;
 }
@@ -34,6 +37,8 @@ export interface SyncReport {
   waitingFor: WaitingGroup[];
   /** Deliveries that are left to be sent. */
   left: number;
+  /** Adopted items whose changes were accepted, by kind. */
+  accepted: Partial<Record<ItemKind, number>>;
 }
 
 /** 0 all well, 4 finished with items or passports that need a person or still wait, else what the fault says. */
@@ -65,7 +70,12 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const selected = request.sources.length > 0 ? [...request.sources] : config.sources.map(({ id }) => id);
   const runIds: number[] = [];
   let problem: Fault | null = null;
+  const accepted: SyncReport['accepted'] = {};
   try {
+    for (const source of request.accept ?? []) {
+      for (const [kind, count] of Object.entries(await runtime.ledger.acceptAdopted(source)))
+        accepted[kind as ItemKind] = (accepted[kind as ItemKind] ?? 0) + count;
+    }
     do await runtime.recheck.look();
     while (runtime.recheck.more() && !request.abort.aborted);
     const { nextDueAt, isListing } = await runtime.engine.status();
@@ -99,6 +109,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     quarantined: views.quarantinedCount(selected),
     waitingFor: views.waitingFor(20),
     left: leftOf(items),
+    accepted,
   };
 }
 

@@ -198,11 +198,18 @@ export function createAdoption(
     adoptAs({ name, kind, remoteId }) {
       const row = sql.named.get({ operation: `${kind}.create`, name });
       if (row === undefined) return null;
+      // What a person types has no type: the list tells whether the id is a number or a text.
       const id = JSON.stringify(remoteId);
-      adopt(row.itemId, kind, listed.entry(kind, id) ?? { remoteId: id, fields: {} });
+      const entry = listed.entry(kind, id) ?? listed.entry(kind, otherForm(remoteId));
+      adopt(row.itemId, kind, entry ?? { remoteId: id, fields: {} });
       return { key: row.key };
     },
   };
+}
+
+/** The same id as JSON of the other type: 7 for "7". */
+function otherForm(id: string | number): string {
+  return typeof id === 'number' ? JSON.stringify(String(id)) : id;
 }
 
 const PART_PRESENT = 'A person has said that it is at the platform.';

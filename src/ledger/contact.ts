@@ -3,8 +3,8 @@
 // One row for each source and kind says whether that source may create, and one for each list how far it was read. Nothing
 // is written for a single item: a batch counts its creates at its end, and a claim looks at one row.
 
-import type { Operation, Reason } from '../domain/delivery.ts';
-import type { ContactEntry, ContactLedger, ContactList, ContactStep, Suspended } from '../domain/ports/first-contact.ts';
+import type { Operation } from '../domain/delivery.ts';
+import type { ContactEntry, ContactLedger, ContactList, ContactStep } from '../domain/ports/first-contact.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { type LedgerContext, parseJson } from './context.ts';
@@ -252,16 +252,4 @@ export function forgetListings(db: LedgerContext['db']): void {
   db.exec(`DELETE FROM listed; DELETE FROM listed_keys;
     UPDATE listings SET position = NULL, stored_at = NULL, read_at = NULL, surplus = NULL, shown = '[]', hides = 0,
       matched_to = 0`);
-}
-
-/** The kinds whose creates are suspended, for people. */
-export function createSuspendedView(db: LedgerContext['db']): () => Suspended[] {
-  const rows = db.prepare<[], Omit<Suspended, 'reason'> & { failure: string | null }>(
-    `SELECT l.kind, l.failure,
-       (SELECT count(*) FROM listed e WHERE e.kind = l.kind) AS listed,
-       (SELECT count(*) FROM deliveries d WHERE d.state = 'due' AND d.operation = l.kind || '.create') AS creates
-     FROM listings l WHERE l.needed > 0`,
-  );
-  return () =>
-    rows.all().map(({ failure, ...row }) => ({ ...row, reason: failure === null ? null : parseJson<Reason>(failure) }));
 }

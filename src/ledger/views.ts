@@ -13,6 +13,7 @@ import type {
 import type { Place } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { findCycles } from './bom-cycles.ts';
+import { createContactViews } from './contact-views.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
 import { isOpen, isStuck } from './delivery-states.ts';
@@ -103,6 +104,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   return {
     ...createItemViews(db),
     ...createPassportViews(db, rules),
+    ...createContactViews(db),
     itemCounts: createItemCounts(db),
     runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),
     run(id) {

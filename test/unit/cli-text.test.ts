@@ -4,6 +4,7 @@ import { failureDocument, failureLines, failureOf } from '../../src/cli/errors.t
 import { formatLogLine } from '../../src/cli/log-line.ts';
 import { harmless } from '../../src/cli/quarantine-file.ts';
 import { createPaint, formatDuration, formatTable, printable, wantsColour } from '../../src/cli/style.ts';
+import { NO_CONTACT_ATTENTION } from '../../src/cli/contact-lines.ts';
 import { attentionLines } from '../../src/cli/sync-report.ts';
 import { fault } from '../../src/domain/faults.ts';
 
@@ -74,7 +75,7 @@ describe('what needs a person', () => {
   const told = (product: Record<string, number>, doubtsUnderWay = 0) =>
     attentionLines(
       { product, material: {}, bom_item: {} },
-      { waitingFor: [], stuck: [], doubtsUnderWay, quarantined: 0, passports: {} },
+      { waitingFor: [], stuck: [], doubtsUnderWay, quarantined: 0, passports: {}, ...NO_CONTACT_ATTENTION },
       createPaint(false),
     ).join('\n');
 

@@ -100,7 +100,7 @@ export interface ContactLedger {
    */
   answerParts(answer: { products: readonly string[] | null; present: boolean }): Promise<PartsAnswer>;
   /** A person names the platform's item that a create blocked as ambiguous belongs to. Null where there is no such create. */
-  adoptAs(choice: { name: string; kind: ListableKind; remoteId: JsonValue }): Promise<{ key: string } | null>;
+  adoptAs(choice: { name: string; kind: ListableKind; remoteId: string | number }): Promise<{ key: string } | null>;
 }
 
 export interface PartsAnswer {
