@@ -15,7 +15,11 @@ export async function readCount(
     }
     const page = readListPage(exchange.body, exchange.headers, tools.shape);
     if (page !== null) return { ok: true, value: page.count };
-    return { ok: false, outcome: foreignAnswer(exchange.status, 'The answer to the question for a list is none.'), final: true };
+    return {
+      ok: false,
+      outcome: foreignAnswer(exchange.status, 'The answer to the question for a list is none.'),
+      final: true,
+    };
   });
   return result.ok ? { ok: true, count: result.value } : { ok: false, outcome: result.outcome };
 }

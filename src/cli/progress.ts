@@ -138,8 +138,12 @@ function createLines(options: ProgressOptions): Progress {
   const timer = setInterval(() => {
     const rows = [...read].map(([name, count]) => `${name} ${formatCount(count)} rows`).join(', ');
     const { settled, left } = tally.look();
-    const listed = [...lists].map(([name, count]) => `the platform's ${name}s, ${formatCount(count)} so far; `).join('');
-    output.note(`${rows === '' ? '' : `read ${rows}; `}${listed === '' ? '' : `listing ${listed}`}${formatCount(settled)} sent, ${formatCount(left)} left`);
+    const listed = [...lists]
+      .map(([name, count]) => `the platform's ${name}s, ${formatCount(count)} so far; `)
+      .join('');
+    output.note(
+      `${rows === '' ? '' : `read ${rows}; `}${listed === '' ? '' : `listing ${listed}`}${formatCount(settled)} sent, ${formatCount(left)} left`,
+    );
   }, LINE_EVERY_MS);
   return {
     observe(event) {

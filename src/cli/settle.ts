@@ -42,10 +42,10 @@ export function addSettleCommand(program: Command, run: RunAction): void {
     .option('--delivered', 'it is at the platform')
     .option('--rejected', 'it is not at the platform')
     .addOption(
-      new Option('--bom <answer>', 'whether the BOM items of products that were there before are there as well').choices([
-        'present',
-        'absent',
-      ]),
+      new Option(
+        '--bom <answer>',
+        'whether the BOM items of products that were there before are there as well',
+      ).choices(['present', 'absent']),
     )
     .option('--all', 'with --bom: of all products that wait for an answer')
     .option('--id <id>', 'the id that it has there, with --delivered; else it is looked up where it is needed')
@@ -54,7 +54,9 @@ export function addSettleCommand(program: Command, run: RunAction): void {
     )
     .addHelpText('after', EXAMPLES)
     .action((keys: string[], options: SettleOptions) =>
-      run((context) => (options.bom === undefined ? settle(only(keys), options, context) : bom(keys, options, context))),
+      run((context) =>
+        options.bom === undefined ? settle(only(keys), options, context) : bom(keys, options, context),
+      ),
     );
 }
 
@@ -67,7 +69,8 @@ function only(keys: readonly string[]): string {
 
 async function bom(keys: readonly string[], options: SettleOptions, context: CommandContext): Promise<number> {
   const { all = false, delivered, rejected, id } = options;
-  if (all === keys.length > 0) throw fault('usage', 'Say with --bom which products are meant: by their SKUs, or --all.');
+  if (all === keys.length > 0)
+    throw fault('usage', 'Say with --bom which products are meant: by their SKUs, or --all.');
   if (delivered || rejected || id !== undefined) throw fault('usage', '--bom goes with products or --all alone.');
   const config = await context.loadConfig();
   const runtime = await context.openRuntime(config, 'settle');

@@ -8,7 +8,16 @@ import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { formatTime, printable } from './style.ts';
 import { unknownItem } from './unknown-item.ts';
-import { formatIssue, formatValue, kindWord, NEXT_STEPS, PASSPORT_COLOURS, REASON_STEPS, STATE_COLOURS, stateWord } from './words.ts';
+import {
+  formatIssue,
+  formatValue,
+  kindWord,
+  NEXT_STEPS,
+  PASSPORT_COLOURS,
+  REASON_STEPS,
+  STATE_COLOURS,
+  stateWord,
+} from './words.ts';
 
 const EXAMPLES = `
 Examples:

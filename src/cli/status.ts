@@ -7,11 +7,19 @@ import type { OpenedViews } from '../daemon/open-views.ts';
 import type { ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
-import type { CommandContext, RunAction } from './context.ts';
 import { NO_CONTACT_ATTENTION } from './contact-lines.ts';
+import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { formatBytes, formatCount, formatDuration, formatTable, formatTime, plural, printable } from './style.ts';
-import { type Attention, attentionLines, attentionOf, contactDocument, countOf, itemLines, passportLines } from './sync-report.ts';
+import {
+  type Attention,
+  attentionLines,
+  attentionOf,
+  contactDocument,
+  countOf,
+  itemLines,
+  passportLines,
+} from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:

@@ -8,7 +8,14 @@ import type { CommandContext, RunAction } from './context.ts';
 import { failureLines, failureOf } from './errors.ts';
 import { createProgress } from './progress.ts';
 import { plural } from './style.ts';
-import { type Attention, attentionLines, attentionOf, contactDocument, reportLines, syncDocument } from './sync-report.ts';
+import {
+  type Attention,
+  attentionLines,
+  attentionOf,
+  contactDocument,
+  reportLines,
+  syncDocument,
+} from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:

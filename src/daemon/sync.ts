@@ -79,8 +79,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     do await runtime.recheck.look();
     while (runtime.recheck.more() && !request.abort.aborted);
     const { nextDueAt, isListing } = await runtime.engine.status();
-    if (views.pendingSources().length > 0 || nextDueAt !== null || isListing)
-      await runtime.startWorkers();
+    if (views.pendingSources().length > 0 || nextDueAt !== null || isListing) await runtime.startWorkers();
     const resume = runtime.passports.pause();
     for (const source of request.pull === false ? [] : inOrder(config, selected)) {
       if (request.abort.aborted) break;
@@ -149,8 +148,7 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
     const { outstanding, nextDueAt, isListing, ...status } = await runtime.engine.status();
     const trouble = status.trouble ?? runtime.mapQueue.trouble();
     const isStill = !isMapping && !isListing && outstanding === 0 && nextDueAt === null;
-    if (isStill && (await runtime.passports.judge()) === 0)
-      return refusedScopeFault(runtime);
+    if (isStill && (await runtime.passports.judge()) === 0) return refusedScopeFault(runtime);
     await runtime.startWorkers();
     const gate = runtime.gate.state();
     if (!gate.open && outstanding === 0) {

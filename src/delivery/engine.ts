@@ -7,9 +7,9 @@ import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { Deliverer } from './deliverer.ts';
 import type { Doubts } from './doubts.ts';
-import type { FirstContact } from './first-contact.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import type { Feeder } from './feeder.ts';
+import type { FirstContact } from './first-contact.ts';
 import { createInHand } from './in-hand.ts';
 import type { TargetGate } from './target-gate.ts';
 

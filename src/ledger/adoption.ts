@@ -67,7 +67,10 @@ export function createAdoption(
     isBound: db
       .prepare<[string, string], number>('SELECT 1 FROM items WHERE kind = +? AND remote_id = +? LIMIT 1')
       .pluck(),
-    adopted: db.prepare<[{ source: string; afterId: number; upTo: number }], { id: number; itemId: number; kind: ItemKind }>(
+    adopted: db.prepare<
+      [{ source: string; afterId: number; upTo: number }],
+      { id: number; itemId: number; kind: ItemKind }
+    >(
       `SELECT d.id, i.id AS itemId, i.kind FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
        WHERE ${isStuck('d')} AND d.state = 'blocked' AND d.id > @afterId AND d.id <= @upTo AND i.source = @source
          AND i.adopted = 1 AND d.reason ->> '$.code' = 'adopted' ORDER BY d.id LIMIT ${PAGE}`,

@@ -12,7 +12,10 @@ export function createContactViews(db: Sqlite): Pick<LedgerViews, 'suspended' | 
   const blocked = `deliveries d CROSS JOIN items i ON i.id = d.item_id
      WHERE ${isStuck('d')} AND d.state = 'blocked' AND ${ofSources}`;
   const sql = {
-    suspended: db.prepare<[], Omit<ReturnType<LedgerViews['suspended']>[number], 'reason'> & { failure: string | null }>(
+    suspended: db.prepare<
+      [],
+      Omit<ReturnType<LedgerViews['suspended']>[number], 'reason'> & { failure: string | null }
+    >(
       `SELECT l.kind, l.failure,
          (SELECT count(*) FROM listed e WHERE e.kind = l.kind) AS listed,
          (SELECT count(*) FROM deliveries d WHERE d.state = 'due' AND d.operation = l.kind || '.create') AS creates

@@ -103,7 +103,9 @@ export function createContact(
     ),
     confirm: db.prepare<[number, string]>('UPDATE listings SET read_at = ?, failure = NULL WHERE kind = ?'),
     fail: db.prepare<[string, string]>('UPDATE listings SET failure = ? WHERE kind = ?'),
-    forgetPosition: db.prepare<[string]>('UPDATE listings SET position = NULL, read_at = NULL, surplus = NULL WHERE kind = ?'),
+    forgetPosition: db.prepare<[string]>(
+      'UPDATE listings SET position = NULL, read_at = NULL, surplus = NULL WHERE kind = ?',
+    ),
     matched: db.prepare<[number, string]>('UPDATE listings SET matched_to = ? WHERE kind = ?'),
     release: db.prepare<[string]>('UPDATE listings SET needed = 0, failure = NULL WHERE kind = ?'),
     contacted: db.prepare<[string]>('UPDATE contacts SET contacted = 1, creates = 0 WHERE kind = ?'),
@@ -112,7 +114,9 @@ export function createContact(
        ON CONFLICT DO UPDATE SET creates = creates + excluded.creates RETURNING contacted, creates`,
     ),
     takeAsContacted: db.prepare<[string, string]>('UPDATE contacts SET contacted = 1 WHERE source = ? AND kind = ?'),
-    anyContacted: db.prepare<[string], number>('SELECT 1 FROM contacts WHERE kind = ? AND contacted = 1 LIMIT 1').pluck(),
+    anyContacted: db
+      .prepare<[string], number>('SELECT 1 FROM contacts WHERE kind = ? AND contacted = 1 LIMIT 1')
+      .pluck(),
     resetCreates: db.prepare<[string]>('UPDATE contacts SET creates = 0 WHERE source = ?'),
     allContacted: db.prepare('UPDATE contacts SET contacted = 1'),
     noneNeeded: db.prepare('UPDATE listings SET needed = 0 WHERE needed > 0'),
@@ -133,7 +137,11 @@ export function createContact(
     profile.duplicateKeys === 'refused' || meta.get(duplicatesFact(kind)) !== null;
 
   /** Whether these creates of a source have to wait for the list. */
-  function asksForList(source: string, kind: ListableKind, { contacted, creates }: { contacted: 0 | 1; creates: number }) {
+  function asksForList(
+    source: string,
+    kind: ListableKind,
+    { contacted, creates }: { contacted: 0 | 1; creates: number },
+  ) {
     // A platform that refuses a second item of a key tells by itself of what it has. The first contact of all still lists.
     if (refusesDuplicates(kind)) return sql.anyContacted.get(kind) === undefined;
     if (contacted === 0) return true;

@@ -40,7 +40,11 @@ export interface Intake {
 
 export function createIntake(
   { db, clock }: LedgerContext,
-  { restored, contact, parts }: { restored: Restored; contact: Pick<Contact, 'runBegan'>; parts: Pick<Parts, 'sourceWasRead'> },
+  {
+    restored,
+    contact,
+    parts,
+  }: { restored: Restored; contact: Pick<Contact, 'runBegan'>; parts: Pick<Parts, 'sourceWasRead'> },
 ): Intake {
   const accounts = createRunAccounts(db);
   const passOver = createPassOver(db);

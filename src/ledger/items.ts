@@ -8,12 +8,12 @@ import {
 } from '../domain/delivery.ts';
 import { hasRefs, type Item, type ItemContent, type ItemRef, type SubjectKind } from '../domain/item.ts';
 import type { NaturalKey } from '../domain/natural-key.ts';
+import { type Contact, kindCreatedBy } from './contact.ts';
 import type { LedgerContext } from './context.ts';
 import { isOpen } from './delivery-states.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
-import type { Restored, Suspicion } from './restored.ts';
-import { type Contact, kindCreatedBy } from './contact.ts';
 import { ADOPTED_BOM, type Parts } from './parts.ts';
+import type { Restored, Suspicion } from './restored.ts';
 import { type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
 
 export interface OpenDelivery {
@@ -185,7 +185,9 @@ export function createItems(
     if (standing === 'create') return wanted;
     if (standing === 'ask') return { ...wanted, need: 'blocked', reason: ADOPTED_BOM };
     parts.acknowledge(item.id);
-    note(item.id, null, 'adopted', { message: 'It is taken to be at the platform, as `target.bom: assume-present` says.' });
+    note(item.id, null, 'adopted', {
+      message: 'It is taken to be at the platform, as `target.bom: assume-present` says.',
+    });
     return { need: 'none' };
   }
 
@@ -242,7 +244,14 @@ export function createItems(
       const inserted = sql.insert.run(kind, key, naturalKey, ...owner, desired, desiredHash, missingSince);
       const id = Number(inserted.lastInsertRowid);
       insertRefs(id, refs);
-      const unwritten = { baseline: null, baselineHash: null, remoteId: null, revision: 0, adopted: 0 as const, source };
+      const unwritten = {
+        baseline: null,
+        baselineHash: null,
+        remoteId: null,
+        revision: 0,
+        adopted: 0 as const,
+        source,
+      };
       return reconcileItem({ id, kind, key, ...asked, ...unwritten, isNew: true }, undefined, again);
     },
 

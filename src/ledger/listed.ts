@@ -180,7 +180,9 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
       const rows = sql.byKey.all('publication', 'product_id', foldedKey(id));
       // Where a publication names the product by its id, that counts, and its SKU does not.
       const named = rows.length > 0 || sku === null ? rows : sql.byKey.all('publication', 'sku', foldedKey(sku));
-      const publications = named.flatMap((row) => (row.standing === 'other' ? [] : (entry('publication', row.remoteId) ?? [])));
+      const publications = named.flatMap((row) =>
+        row.standing === 'other' ? [] : (entry('publication', row.remoteId) ?? []),
+      );
       if (publications.length === 0) return null;
       return publications.some(({ fields }) => fields['is_public'] === true);
     },

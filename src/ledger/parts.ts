@@ -19,7 +19,10 @@ export interface Parts {
   /** The BOM items of a product. */
   of(productKey: string): number[];
   /** Products whose BOM items wait for an answer; with names those alone. */
-  unanswered(products: readonly string[] | null): { found: { id: number; key: string }[]; unknown: PartsAnswer['unknown'] };
+  unanswered(products: readonly string[] | null): {
+    found: { id: number; key: string }[];
+    unknown: PartsAnswer['unknown'];
+  };
   answered(productId: number): void;
   /** A source was read as a whole for the first time: rows that come later are new. */
   sourceWasRead(source: string): void;

@@ -12,12 +12,7 @@ import { createCompleteness, type JudgedProduct } from './completeness.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
 import { isStuck } from './delivery-states.ts';
 import type { Items } from './items.ts';
-import {
-  desireText,
-  type PassportItems,
-  type PassportOwner,
-  statusText,
-} from './passport-items.ts';
+import { desireText, type PassportItems, type PassportOwner, statusText } from './passport-items.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 
 /** From complete products to deliveries of their passports. Each function is the body of one transaction, or a part of one. */

@@ -35,7 +35,11 @@ export function wantedOf(item: ItemRow, profile: Profile): Wanted {
   if (wanted.need === 'none') return wanted;
   const write = { ...wanted, desired, desiredHash, byHand: false };
   if (wanted.need === 'blocked' || item.adopted === 0) return write;
-  const reason = adoptedReason(item.source, parseJson<JsonObject>(desired), parseJson<JsonObject>(item.baseline ?? '{}'));
+  const reason = adoptedReason(
+    item.source,
+    parseJson<JsonObject>(desired),
+    parseJson<JsonObject>(item.baseline ?? '{}'),
+  );
   return { ...write, need: 'blocked', reason };
 }
 

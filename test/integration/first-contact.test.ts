@@ -115,7 +115,10 @@ async function make(what: 'products' | 'materials', body: object): Promise<unkno
 describe('an adopted item that its source wants otherwise', () => {
   it('is not written before a person accepts it, and then only what was shown', async () => {
     await fillAndForget();
-    world.write('exports/products.csv', smallFiles(changed('products', 'P1', { name: 'Big fan' }))['exports/products.csv'] ?? '');
+    world.write(
+      'exports/products.csv',
+      smallFiles(changed('products', 'P1', { name: 'Big fan' }))['exports/products.csv'] ?? '',
+    );
     const report = await world.sync();
     expect(exitCodeOf(report)).toBe(4);
     expect(report.items.product).toEqual({ delivered: 2, blocked: 1 });
@@ -129,7 +132,10 @@ describe('an adopted item that its source wants otherwise', () => {
     expect(item?.reason).toMatchObject({ code: 'adopted', fields: { name: '"Fan" → "Big fan"' } });
 
     // A newer wish is no more accepted than the first.
-    world.write('exports/products.csv', smallFiles(changed('products', 'P1', { name: 'Huge fan' }))['exports/products.csv'] ?? '');
+    world.write(
+      'exports/products.csv',
+      smallFiles(changed('products', 'P1', { name: 'Huge fan' }))['exports/products.csv'] ?? '',
+    );
     expect((await world.sync()).items.product).toEqual({ delivered: 2, blocked: 1 });
     expect(writes()).toEqual([]);
 
@@ -140,7 +146,10 @@ describe('an adopted item that its source wants otherwise', () => {
     expect(world.contents().products.map(({ name }) => name)).toEqual(['Huge fan', 'Housing', 'Motor']);
     expect(counts()).toEqual(NO_WRITES);
     // From now on it is like any other.
-    world.write('exports/products.csv', smallFiles(changed('products', 'P1', { name: 'Fan' }))['exports/products.csv'] ?? '');
+    world.write(
+      'exports/products.csv',
+      smallFiles(changed('products', 'P1', { name: 'Fan' }))['exports/products.csv'] ?? '',
+    );
     expect(exitCodeOf(await world.sync())).toBe(0);
     expect(world.contents().products[0]?.['name']).toBe('Fan');
   });
@@ -148,7 +157,10 @@ describe('an adopted item that its source wants otherwise', () => {
   it('goes on without a person where the source comes to want what is there', async () => {
     await fillAndForget({}, { target: { bom: 'assume-present' } });
     const asIs = smallFiles(EXPORT)['exports/products.csv'] ?? '';
-    world.write('exports/products.csv', smallFiles(changed('products', 'P2', { name: 'Case' }))['exports/products.csv'] ?? '');
+    world.write(
+      'exports/products.csv',
+      smallFiles(changed('products', 'P2', { name: 'Case' }))['exports/products.csv'] ?? '',
+    );
     expect((await world.sync()).items.product).toEqual({ delivered: 2, blocked: 1 });
     world.write('exports/products.csv', asIs);
     expect(exitCodeOf(await world.sync())).toBe(0);
@@ -166,7 +178,10 @@ describe('an adopted item that its source wants otherwise', () => {
     const [product] = world.contents().products;
     expect(product).toMatchObject({ name: 'Fan', description: 'By hand' });
     expect(world.contents().materials[0]).toMatchObject({ code: 'M1', name: 'Steel', category: 'metal' });
-    world.write('exports/products.csv', smallFiles(changed('products', 'P1', { name: 'Big fan' }))['exports/products.csv'] ?? '');
+    world.write(
+      'exports/products.csv',
+      smallFiles(changed('products', 'P1', { name: 'Big fan' }))['exports/products.csv'] ?? '',
+    );
     expect(exitCodeOf(await world.sync())).toBe(0);
     expect(world.contents().products[0]).toMatchObject({ name: 'Big fan', description: 'By hand' });
   });
@@ -176,7 +191,7 @@ describe('publications of adopted products', () => {
   it('stay as a person left them', async () => {
     await fillAndForget({}, { target: { bom: 'assume-present' } });
     const [first] = world.contents().products;
-    const withdrawal = await fetch(`${world.baseUrl}/api/dpp/${String(first?.['id'])}/unpublish/`, {
+    const withdrawal = await fetch(`${world.baseUrl}/api/dpp/${JSON.stringify(first?.['id'])}/unpublish/`, {
       method: 'POST',
       headers: { 'x-api-key': API_KEY },
     });
@@ -242,7 +257,10 @@ describe('items that nobody can tell apart', () => {
     const reasons = ['P1', 'P2'].map((key) => runtime.views.item('product', key)?.reason);
     const adopted = await runtime.ledger.adoptAs({ name: 'P1', kind: 'product', remoteId: right as number });
     await runtime.close();
-    expect(reasons[0]).toMatchObject({ code: 'ambiguous_key', message: expect.stringContaining(`1 (sku "SKU-P1"), 2`) });
+    expect(reasons[0]).toMatchObject({
+      code: 'ambiguous_key',
+      message: expect.stringContaining(`1 (sku "SKU-P1"), 2`),
+    });
     expect(reasons[1]).toMatchObject({ code: 'ambiguous_key', message: expect.stringContaining('3 (sku "sku-p2")') });
     expect(adopted).toEqual({ key: 'P1' });
     const after = await world.sync();
@@ -262,7 +280,9 @@ describe('a list that cannot be had', () => {
     const suspended = runtime.views.suspended();
     await runtime.close();
     expect(suspended.find(({ kind }) => kind === 'product')).toMatchObject({ creates: 3 });
-    expect(suspended.find(({ kind }) => kind === 'product')?.reason?.message).toContain('target.firstContact: assume-empty');
+    expect(suspended.find(({ kind }) => kind === 'product')?.reason?.message).toContain(
+      'target.firstContact: assume-empty',
+    );
     world.sandbox.faults.clear();
     expect(exitCodeOf(await world.sync())).toBe(0);
     expect(counts()).toEqual(NO_WRITES);
@@ -284,10 +304,14 @@ describe('a list that cannot be had', () => {
 
   it('is read to its end through 429s', async () => {
     await begin(
-      { pageSizeMax: 5, faults: [{ operation: 'product.list', kind: 'status', status: 429, retryAfterSeconds: 0, count: 9 }] },
+      {
+        pageSizeMax: 5,
+        faults: [{ operation: 'product.list', kind: 'status', status: 429, retryAfterSeconds: 0, count: 9 }],
+      },
       { config: { sources: SMALL_SOURCES }, target: { bom: 'create' } },
     );
-    for (let number = 0; number < 30; number += 1) await make('products', { sku: `OTHER-${number}`, name: 'Of somebody else' });
+    for (let number = 0; number < 30; number += 1)
+      await make('products', { sku: `OTHER-${number}`, name: 'Of somebody else' });
     await make('products', { sku: 'SKU-P1', name: 'Fan', country_of_origin: 'DE' });
     expect(exitCodeOf(await world.sync())).toBe(0);
     expect(counts()).toMatchObject({ products: 33, materials: 2, bomItems: 5 });
@@ -297,13 +321,19 @@ describe('a list that cannot be had', () => {
 describe('a first contact that is killed amid a list', () => {
   it('goes on where it was', async () => {
     await begin({ pageSizeMax: 2 }, { config: { sources: SMALL_SOURCES }, target: { bom: 'create' } });
-    for (let number = 0; number < 40; number += 1) await make('products', { sku: `OTHER-${number}`, name: 'Of somebody else' });
+    for (let number = 0; number < 40; number += 1)
+      await make('products', { sku: `OTHER-${number}`, name: 'Of somebody else' });
     await make('products', { sku: 'SKU-P1', name: 'Fan', country_of_origin: 'DE' });
     world.sandbox.faults.add({ operation: 'product.list', kind: 'latency', ms: 100 });
-    const listed = () => Object.values(world.sandbox.inspect().requests['product.list'] ?? {}).reduce((sum, count) => sum + count, 0);
-    const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/launcher.mjs'), 'sync', '-c', world.configFile], {
-      stdio: 'ignore',
-    });
+    const listed = () =>
+      Object.values(world.sandbox.inspect().requests['product.list'] ?? {}).reduce((sum, count) => sum + count, 0);
+    const child = spawn(
+      process.execPath,
+      [join(import.meta.dirname, '../../src/launcher.mjs'), 'sync', '-c', world.configFile],
+      {
+        stdio: 'ignore',
+      },
+    );
     const ended = new Promise((resolve) => child.once('exit', resolve));
     await expect.poll(listed, { timeout: 60_000, interval: 20 }).toBeGreaterThan(8);
     child.kill('SIGKILL');
@@ -321,11 +351,15 @@ describe('a first contact that is killed amid a list', () => {
 describe('a repetition of the list', () => {
   it('is spared while its count is as expected, and made once it is not', async () => {
     await begin({ pageSizeMax: 5 }, { config: { sources: SMALL_SOURCES }, target: { bom: 'create' } });
-    for (let number = 0; number < 10; number += 1) await make('products', { sku: `OTHER-${number}`, name: 'Of somebody else' });
+    for (let number = 0; number < 10; number += 1)
+      await make('products', { sku: `OTHER-${number}`, name: 'Of somebody else' });
     expect(exitCodeOf(await world.sync())).toBe(0);
     expect(world.requests()['product.list']).toBeGreaterThanOrEqual(2);
     const more = largeExport(30);
-    for (const [path, content] of Object.entries(smallFiles({ ...more, products: [...EXPORT.products, ...more.products.slice(3)] }))) world.write(path, content);
+    for (const [path, content] of Object.entries(
+      smallFiles({ ...more, products: [...EXPORT.products, ...more.products.slice(3)] }),
+    ))
+      world.write(path, content);
     expect((await world.sync()).items.product).toEqual({ delivered: 30 });
     expect(world.requests()['product.list'] ?? 0).toBeLessThanOrEqual(1);
   });

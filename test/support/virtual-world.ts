@@ -8,8 +8,8 @@ import { createDeliverer } from '../../src/delivery/deliverer.ts';
 import { createDoubts } from '../../src/delivery/doubts.ts';
 import { createEngine, type Engine } from '../../src/delivery/engine.ts';
 import { createFeeder } from '../../src/delivery/feeder.ts';
-import { heldBy } from '../../src/delivery/held.ts';
 import { createFirstContact } from '../../src/delivery/first-contact.ts';
+import { heldBy } from '../../src/delivery/held.ts';
 import { createPacer } from '../../src/delivery/pacer.ts';
 import { createPing } from '../../src/delivery/ping.ts';
 import { createRateController } from '../../src/delivery/rate-controller.ts';
@@ -22,7 +22,18 @@ import { Profile } from '../../src/domain/profile.ts';
 import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { seededRandom } from './chaos.ts';
-import { items, mapRows, NO_CONTACT, NO_PASSPORTS, plainEncode, plainEncodeImport, pullRows, row, TARGET, text } from './ledger.ts';
+import {
+  items,
+  mapRows,
+  NO_CONTACT,
+  NO_PASSPORTS,
+  plainEncode,
+  plainEncodeImport,
+  pullRows,
+  row,
+  TARGET,
+  text,
+} from './ledger.ts';
 import { createPlainQueues } from './plain-queues.ts';
 import { createRecordingLog } from './recording-log.ts';
 import { syncedBySqlite } from './synced-by-sqlite.ts';

@@ -64,7 +64,12 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   write(
     'dpp-sync.yaml',
     stringify({
-      target: { baseUrl, apiKey: API_KEY, ...(options.profile ? { profile: './profile.yaml' } : {}), ...options.target },
+      target: {
+        baseUrl,
+        apiKey: API_KEY,
+        ...(options.profile ? { profile: './profile.yaml' } : {}),
+        ...options.target,
+      },
       queue: options.queue ?? 'embedded',
       ledger: './data/ledger.db',
       ...options.config,

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { NO_CONTACT_ATTENTION } from '../../src/cli/contact-lines.ts';
 import { failureDocument, failureLines, failureOf } from '../../src/cli/errors.ts';
 import { formatLogLine } from '../../src/cli/log-line.ts';
 import { harmless } from '../../src/cli/quarantine-file.ts';
 import { createPaint, formatDuration, formatTable, printable, wantsColour } from '../../src/cli/style.ts';
-import { NO_CONTACT_ATTENTION } from '../../src/cli/contact-lines.ts';
 import { attentionLines } from '../../src/cli/sync-report.ts';
 import { fault } from '../../src/domain/faults.ts';
 
