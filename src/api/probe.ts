@@ -19,8 +19,6 @@ export interface ProbeTools {
   /** The first characters of the keys, where they can be had. */
   prefixes: Pick<Probe, 'keyPrefix' | 'publishKeyPrefix'>;
   judge: Judge;
-  /** Query of the listing, without a question mark; may be empty. */
-  listQuery: string;
   /** With the key that data requests carry. */
   ask: Ask;
   /** With the key that publishing uses. */
@@ -40,8 +38,7 @@ interface Answer {
  * @throws Fault `api.unreachable` when the API gives no answer at all
  */
 export async function probeScopes(tools: ProbeTools): Promise<Probe> {
-  const query = tools.listQuery === '' ? '' : `?${tools.listQuery}`;
-  const listing = await tools.ask('GET', ENDPOINTS['product.list'].path + query, null);
+  const listing = await tools.ask('GET', ENDPOINTS['product.list'].path, null);
   if (listing.kind === 'silence' && listing.loss.by !== 'key') throw unreachable(tools, listing);
   const read = readAnswer(tools, listing);
   const unknown: Probe['scopes'] = { read: 'unknown', write: 'unknown', publish: 'unknown' };

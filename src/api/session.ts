@@ -11,6 +11,8 @@ import type { Endpoint } from './endpoints.ts';
 import { readCount } from './list-count.ts';
 import type { ListShape } from './list-page.ts';
 import { readListing } from './listing.ts';
+import { createListingPath } from './listing-path.ts';
+import { type KnownPaging, NOTHING_KNOWN } from './paging-ways.ts';
 import type { Patience } from './patience.ts';
 import { createTransport, type Exchange, type Transport } from './transport.ts';
 
@@ -49,8 +51,6 @@ export interface Session extends Transport {
   publishKey: Credentials | null;
   /** Of the answer to anything but a listing, this many bytes are read. */
   answerBytesMax: number;
-  /** Query of a listing's first page, without a question mark; may be empty. */
-  listQuery: string;
   patience(signal: AbortSignal | undefined): Patience;
   /** Sends one request that leaves nothing behind. The path is with the base URL's prefix. */
   ask(key: Credentials, request: Question): Promise<Exchange>;
@@ -95,10 +95,9 @@ export function createSession(options: ApiOptions): Session {
     ? createCredentials({ source: options.publishKey, name: 'target.publishKey', userAgent, secrets, log })
     : null;
 
-  const { pageSize, sizeParameter, pageParameter } = profile.list;
-  const queryFor = (size: number | null): string =>
-    size === null ? '' : new URLSearchParams({ [sizeParameter]: String(size) }).toString();
-  const listQuery = queryFor(pageSize);
+  const { pageSize, sizeParameter } = profile.list;
+  const knownPaging = new Map<string, KnownPaging>();
+  const listQuery = pageSize === null ? '' : new URLSearchParams({ [sizeParameter]: String(pageSize) }).toString();
   const patience = (signal: AbortSignal | undefined): Patience => ({
     clock,
     random: options.random ?? Math.random,
@@ -122,25 +121,27 @@ export function createSession(options: ApiOptions): Session {
     key,
     publishKey,
     answerBytesMax: Math.min(profile.answerBytesMax, WRITE_ANSWER_BYTES_MAX),
-    listQuery,
     patience,
     ask,
     count({ endpoint, shape, signal }) {
-      const path = baseUrl.prefix + endpoint.path + (listQuery === '' ? '' : `?${listQuery}`);
-      const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal, path } as const;
-      return readCount({ ...patience(signal), read: () => ask(key, request), judge, shape });
+      const { first: path } = createListingPath({ baseUrl, endpointPath: endpoint.path, query: '' });
+      const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
+      const read = (at: string) => ask(key, { ...request, path: at });
+      return readCount({ ...patience(signal), read, judge, shape, places: profile.list, path });
     },
-    list({ endpoint, shape, onPage, signal, from, pageSize: asked }) {
+    list({ endpoint, shape, onPage, signal, from }) {
+      const known = knownPaging.get(endpoint.path) ?? structuredClone(NOTHING_KNOWN);
+      knownPaging.set(endpoint.path, known);
       const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
       return readListing({
         ...patience(signal),
-        read: (path) => ask(key, { ...request, path }),
+        read: (at) => ask(key, { ...request, path: at }),
         judge,
         shape,
-        baseUrl,
-        endpointPath: endpoint.path,
-        query: queryFor(pageSize ?? asked ?? null),
-        pageParameter,
+        places: profile.list,
+        list: profile.list,
+        path: createListingPath({ baseUrl, endpointPath: endpoint.path, query: listQuery }),
+        known,
         onPage,
         from,
       });

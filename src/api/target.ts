@@ -28,7 +28,7 @@ export function createTarget(options: TargetOptions): Target {
 
 /** The same over a session that is there already; closing the target closes the session. */
 export function targetOver(session: Session): Target {
-  const { profile, baseUrl, clean, judge, key, publishKey, answerBytesMax, listQuery } = session;
+  const { profile, baseUrl, clean, judge, key, publishKey, answerBytesMax } = session;
   const { prefix } = baseUrl;
   const expectations = expectationsUnder(profile);
   const shapes = { product: shapeOf('product'), material: shapeOf('material') };
@@ -88,7 +88,7 @@ export function targetOver(session: Session): Target {
     count: (kind, signal) => session.count({ endpoint: LIST_ENDPOINTS[kind], shape: shapes[kind], signal }),
 
     async ping(signal) {
-      const path = prefix + LIST_ENDPOINTS.product.path + (listQuery === '' ? '' : `?${listQuery}`);
+      const path = prefix + LIST_ENDPOINTS.product.path;
       const request = { method: 'GET', path, body: null, bytesMax: answerBytesMax, totalMs: PROBE_TOTAL_MS } as const;
       const exchange = await session.ask(key, { ...request, signal });
       if (exchange.kind !== 'answer' || meaningOf(exchange.status) !== 'done') {
@@ -112,7 +112,6 @@ export function targetOver(session: Session): Target {
       return probeScopes({
         prefixes: { keyPrefix: await prefixOf(key), publishKeyPrefix: publishKey && (await prefixOf(publishKey)) },
         judge,
-        listQuery,
         ask: asker(key),
         askToPublish: asker(publishKey ?? key),
       });

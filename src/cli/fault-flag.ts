@@ -16,6 +16,9 @@ const MAIN_VALUES: Readonly<Record<FaultRule['kind'], string | null>> = {
   duplicate: null,
   outage: 'ms',
   latency: 'ms',
+  move: null,
+  shuffle: null,
+  lag: 'ms',
 };
 
 /**

@@ -1,5 +1,6 @@
 import { createApiClient } from '../api/api-client.ts';
 import { createBreaker } from '../delivery/breaker.ts';
+import { createCreatePause } from '../delivery/create-pause.ts';
 import { createDeliverer } from '../delivery/deliverer.ts';
 import { createDoubts, type Doubts } from '../delivery/doubts.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
@@ -161,9 +162,10 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const retries = createRetryBudget();
     const ping = createPing({ target, gate, emit });
     const pacer = createPacer({ controller, breaker, ping, concurrency: placesFor(connections), clock });
-    const held = () => heldBy(gate.refused().keys(), profile);
+    const pause = createCreatePause(clock);
+    const held = () => heldBy(gate.refused().keys(), profile, pause.operations());
     const feeder = createFeeder({ ledger, queues, held });
-    const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit };
+    const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
     const deliverer = createDeliverer(delivering);
     const doubts = createDoubts({ ...delivering, reader });
     const contact = createFirstContact({ ledger, target, reader, pacer, gate, clock, emit });

@@ -1,4 +1,4 @@
-import type { DeliveryState } from '../domain/delivery.ts';
+import type { DeliveryState, Operation } from '../domain/delivery.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedDelivery, ClaimedImport } from '../domain/ports/claim.ts';
@@ -13,6 +13,7 @@ import { type Clock, ticksAt } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Breaker } from './breaker.ts';
 import { createCanary } from './canary.ts';
+import type { CreatePause } from './create-pause.ts';
 import { judge, VERDICT_STATES } from './judge.ts';
 import { judgeImport } from './judge-import.ts';
 import type { Pacer } from './pacer.ts';
@@ -27,6 +28,7 @@ export interface DelivererOptions {
   breaker: Pick<Breaker, 'isWell' | 'isExcused' | 'hasTakenSince'>;
   retries: RetryBudget;
   gate: TargetGate;
+  pause: Pick<CreatePause, 'operations'>;
   profile: Profile;
   clock: Clock;
   /** Numbers in [0, 1). */
@@ -59,19 +61,21 @@ const LOOK_AGAIN_MS = 250;
  * only once the request may really go out, so that a crash puts nothing in doubt that was merely waiting its turn.
  */
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit } = options;
+  const { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit } = options;
   const canary = createCanary({ gate, clock });
+
+  const rests = (operation: Operation): boolean => pause.operations().includes(operation);
 
   type Sent = { delivery: ClaimedDelivery; outcome: Outcome; latencyMs: number; forbidden: boolean };
   type Told = Pick<ClaimedDelivery, 'kind' | 'key' | 'operation'>;
 
   async function send(
-    deliveryId: number,
+    { deliveryId, operation }: { deliveryId: number; operation: Operation },
     scope: Scope,
     out: () => void,
   ): Promise<{ value: Sent | Attempt; signal: Signal }> {
     const wasTried = gate.isTried(scope);
-    if (!gate.allows(scope)) return { value: { result: 'held' }, signal: { kind: 'unused' } };
+    if (!gate.allows(scope) || rests(operation)) return { value: { result: 'held' }, signal: { kind: 'unused' } };
     const claim = await ledger.claim(deliveryId);
     if (claim.status !== 'claimed') return { value: { result: 'gone' }, signal: { kind: 'unused' } };
     // From here on the attempt runs to its end, whatever is stopped meanwhile: an aborted request would be a doubt.
@@ -208,7 +212,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       // others need not wait for the pacer to find that out. Any other moves on only while it waits for long. And one that
       // waits when the scope comes into question has to wait for the answer to that as well.
       let asked = gate.questions(scope).asked;
-      const mayGo = (): boolean => gate.allows(scope) && gate.questions(scope).asked === asked;
+      const mayGo = (): boolean => gate.allows(scope) && !rests(operation) && gate.questions(scope).asked === asked;
       const wanted = (): boolean | Promise<boolean> => {
         if (!mayGo()) return false;
         if (operation !== 'product.import' && clock.ticks() - lookedAt < LOOK_AGAIN_MS) return true;
@@ -218,7 +222,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const deniedAt = gate.isTried(scope) ? null : (await ledger.denialsOf(deliveryId)).at;
       const go = (out: () => void) => {
         asked = gate.questions(scope).asked;
-        return pacer.run(() => send(deliveryId, scope, out), { delivery: deliveryId, abort, wanted, urgent });
+        return pacer.run(() => send({ deliveryId, operation }, scope, out), {
+          delivery: deliveryId,
+          abort,
+          wanted,
+          urgent,
+        });
       };
       const sent = await canary.run(scope, go, { abort, deniedAt });
       if (sent === null) return { result: abort.aborted || !mayGo() ? 'held' : 'gone' };

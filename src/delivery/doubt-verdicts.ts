@@ -17,17 +17,25 @@ export interface DoubtVerdicts {
   /**
    * After its list was read.
    *
-   * @param cut the list, where it could not be read to its end: it proves what it shows, and no absence
+   * @param list one that could not be read to its end proves what it shows, and no absence
    */
-  listed(delivery: DoubtfulDelivery, sighting: Sighting, cut: Readable | null): Verdict;
+  listed(delivery: DoubtfulDelivery, sighting: Sighting, list: ListRead): Verdict;
   /** After the publications were read. @param done whether it has taken effect; null where they do not tell */
   published(delivery: DoubtfulDelivery, done: boolean | null): Verdict;
-  /** Where the list has to be read once more. */
-  lookedAtAgain(delivery: DoubtfulDelivery, what: Readable): Verdict;
+  /** Where the list has to be read once more, after so long at least. */
+  lookedAtAgain(delivery: DoubtfulDelivery, what: Readable, waitMs?: number): Verdict;
   /** Where it is safe to send it again. */
   sentAgain(delivery: DoubtfulDelivery): Verdict;
   /** The same of all members of an import, in their order: they go out together, so that they take one turn. */
   sentTogether(members: readonly DoubtfulDelivery[]): Settlement[];
+}
+
+/** A list that was read. */
+export interface ListRead {
+  what: Readable;
+  complete: boolean;
+  /** Milliseconds until it has to be read again, before it is believed that something is absent; 0 to believe it. */
+  waitMs(): number;
 }
 
 export interface DoubtVerdictsOptions {
@@ -69,8 +77,8 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
     return { ...verdict, dueAt: turn() };
   }
 
-  function lookedAtAgain({ reason }: DoubtfulDelivery, what: Readable): Verdict {
-    const nextLookAt = clock.now() + Math.max(1, readings.waitMs(what));
+  function lookedAtAgain({ reason }: DoubtfulDelivery, what: Readable, waitMs = 1): Verdict {
+    const nextLookAt = clock.now() + Math.max(1, Math.ceil(waitMs), readings.waitMs(what));
     return { kind: 'doubt', nextLookAt, spend: false, reason };
   }
 
@@ -83,14 +91,14 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
   }
 
   return {
-    listed(delivery, sighting, cut) {
+    listed(delivery, sighting, { what, complete, waitMs }) {
       const { reason, operation, sent } = delivery;
       const { found, unclear } = sighting;
-      if (sent !== null && cut === null) {
+      if (sent !== null && complete) {
         return inTurn(judgeReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
       }
       // I6: a create that may be there, although it is not shown, would make the item a second time.
-      if (unclear !== null && found.length === 0 && cut === null) {
+      if (unclear !== null && found.length === 0 && complete) {
         return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
       }
       const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
@@ -100,7 +108,9 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
       const verdict: Verdict = { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
       if (remoteId !== null && existed && reason.afterDoubt !== true) return { ...verdict, shown: found };
       if (remoteId !== null) return verdict;
-      if (cut !== null) return lookedAtAgain(delivery, cut);
+      if (!complete) return lookedAtAgain(delivery, what);
+      const againMs = waitMs();
+      if (againMs > 0) return lookedAtAgain(delivery, what, againMs);
       if (existed) {
         const message = `The API says that this ${operation.split('.')[0]} exists already, but its listing does not show it to this key: ${reason.message}`;
         return { kind: 'rejected', reason: { ...reason, message } };

@@ -6,7 +6,9 @@ import type { ListableKind, Target } from '../domain/ports/target.ts';
 import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Clock, ticksAt } from '../lib/clock.ts';
+import { createAbsence } from './absence.ts';
 import type { Breaker } from './breaker.ts';
+import type { CreatePause } from './create-pause.ts';
 import { doubtPolicy, showsInListing } from './doubt-policy.ts';
 import { unreadableReason } from './doubt-reasons.ts';
 import { createDoubtVerdicts } from './doubt-verdicts.ts';
@@ -21,13 +23,23 @@ import { createSightings, type Sighting } from './sightings.ts';
 import type { TargetGate } from './target-gate.ts';
 
 export interface DoubtsOptions {
-  ledger: Pick<Ledger, 'doubtfulDeliveries' | 'unprovenKinds' | 'hasUnbound' | 'endProof' | 'settle' | 'settleImport'>;
+  ledger: Pick<
+    Ledger,
+    | 'doubtfulDeliveries'
+    | 'unprovenKinds'
+    | 'hasUnbound'
+    | 'endProof'
+    | 'settle'
+    | 'settleImport'
+    | 'acknowledgedCreates'
+  >;
   target: Pick<Target, 'list'>;
   reader: Pick<PlatformReader, 'publications'>;
   pacer: Pick<Pacer, 'answers' | 'heard'>;
   breaker: Pick<Breaker, 'wasOut' | 'failsAtWrites'>;
   retries: RetryBudget;
   gate: TargetGate;
+  pause: CreatePause;
   profile: Profile;
   clock: Clock;
   random: () => number;
@@ -49,15 +61,17 @@ const NOT_SOUGHT: Sighting = { found: [], unclear: null };
 const TRY_AGAIN_MS = 30_000;
 
 export function createDoubts(options: DoubtsOptions): Doubts {
-  const { ledger, target, reader, pacer, breaker, retries, gate, profile, clock, random, emit } = options;
+  const { ledger, target, reader, pacer, breaker, retries, gate, pause, profile, clock, random, emit } = options;
 
   const readings = createReadings({ gate, pacer, clock, emit });
   const verdicts = createDoubtVerdicts({ readings, breaker, retries, profile, clock, random });
+  const absence = createAbsence({ ledger, lagMs: profile.list.lagMs, clock });
   let triedAt = Number.NEGATIVE_INFINITY;
 
   async function settle(delivery: DoubtfulDelivery, verdict: Verdict): Promise<void> {
     const { id, kind, key, operation } = delivery;
     await ledger.settle({ deliveryId: id, verdict, judgedAt: clock.now() });
+    if (verdict.kind !== 'doubt') absence.forget(id);
     const reason = 'reason' in verdict ? verdict.reason : null;
     emit({
       type: 'settled',
@@ -72,29 +86,37 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   }
 
   /**
-   * Absence is proven only by a complete listing that began after the settling delay, which is why a doubt comes here no
+   * Absence is proven only by complete listings that began after the settling delay, which is why a doubt comes here no
    * earlier. One listing serves all doubts of its kind. Where the API refuses it, they are looked at once it no longer does.
    */
   async function readBack(kind: ListableKind, doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
     const fields = profile.naturalKeys[kind];
     const sightings = createSightings(kind, { fields, keys: doubts.flatMap(({ sentKey }) => sentKey ?? []) });
     const unproven = (await ledger.unprovenKinds()).includes(kind);
-    let unknown = Promise.resolve(!unproven);
+    let holdsOthers = !unproven;
+    const watch = await absence.watch(kind, doubts);
+    const showsThePast = absence.showsThePast();
     const begunAt = clock.ticks();
+    pause.begin(kind);
     const listing = await target.list(
       kind,
-      (items) => {
+      async (items) => {
+        for (const item of items) watch.see(item);
         const others = items.flatMap((item) => (sightings.see(item) ? [] : (item.naturalKey ?? [])));
-        if (unproven) unknown = unknown.then((found) => found || holdsUnknown(kind, others));
+        holdsOthers ||= await holdsUnknown(kind, others);
       },
       { signal: abort },
     );
-    if (readings.heard(kind, listing, begunAt).kind === 'denied') return;
-    if (listing.complete && !(await unknown) && !sightings.hidesKeys()) await ledger.endProof(kind);
+    const outcome = readings.heard(kind, listing, begunAt);
+    const moved = !listing.complete && listing.moved === true;
+    pause.end(kind, { complete: listing.complete, moved, restMs: readings.waitMs(kind) });
+    if (outcome.kind === 'denied') return;
+    if (listing.complete && showsThePast && !holdsOthers && !sightings.hidesKeys()) await ledger.endProof(kind);
     await Promise.all(
       doubts.map((delivery) => {
         const sighting = delivery.sentKey === null ? NOT_SOUGHT : sightings.of(delivery.sentKey);
-        return settle(delivery, verdicts.listed(delivery, sighting, listing.complete ? null : kind));
+        const list = { what: kind, complete: listing.complete, waitMs: () => watch.waitMs(delivery) };
+        return settle(delivery, verdicts.listed(delivery, sighting, list));
       }),
     );
   }
@@ -106,6 +128,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   /** One listing serves all passports: what is public has been published, and what is not has been withdrawn. */
   async function lookForPublications(doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
+    const watch = absence.watchPublications();
     const begunAt = clock.ticks();
     const read = await readPublications(reader, abort);
     if (readings.heard('publications', read, begunAt).kind === 'denied') return;
@@ -113,6 +136,10 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       doubts.map((delivery) => {
         if (!read.complete) return settle(delivery, verdicts.lookedAtAgain(delivery, 'publications'));
         const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
+        // A second publication is a double; a second withdrawal changes nothing.
+        const isAbsent = done === false && delivery.operation === 'passport.publish';
+        const waitMs = isAbsent ? watch.waitMs(delivery) : 0;
+        if (waitMs > 0) return settle(delivery, verdicts.lookedAtAgain(delivery, 'publications', waitMs));
         return settle(delivery, verdicts.published(delivery, done));
       }),
     );

@@ -36,8 +36,6 @@ export interface FirstContact {
   unreadable: Readings['unreadable'];
 }
 
-/** Entries per page to ask for. A catalogue is read as a whole, so large pages save requests. */
-const PAGE_SIZE = 500;
 /** A list that cannot be relied on is read once more: what moved amid the first reading may rest by then. */
 const READINGS_MAX = 2;
 /** A list that is of no use is looked at again this late: only a change at the platform, or of the profile, helps. */
@@ -50,8 +48,6 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   const failures = new Map<ListableKind, number>();
   /** Kinds whose list is of no use, and when it is looked at again. */
   const useless = new Map<ListableKind, number>();
-  /** Lists for which the API refuses to give pages of the asked size. */
-  const ownSize = new Set<Readable>();
 
   async function mayRead(what: Readable, abort: AbortSignal): Promise<boolean> {
     if (abort.aborted || !gate.allows('read') || readings.waitMs(what) > 0) return false;
@@ -71,10 +67,6 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   /** A list could not be read to its end. What passes by itself is tried again, from where the reading was. */
   async function failed(kind: ListableKind, what: Readable, outcome: Outcome): Promise<void> {
     if (!('detail' in outcome)) return;
-    if (outcome.kind === 'refused' && !ownSize.has(what)) {
-      ownSize.add(what);
-      return ledger.failListing({ kind, reason: unreadReason(kind, what, outcome.detail.message), anew: true });
-    }
     const isOwn = outcome.kind === 'refused' || (outcome.kind === 'ambiguous' && outcome.atWork === true);
     const count = (failures.get(kind) ?? 0) + (isOwn ? 1 : 0);
     failures.set(kind, count);
@@ -83,8 +75,6 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
     const reason = unreadReason(kind, what, outcome.detail.message);
     await ledger.failListing({ kind, reason, anew: isOwn });
   }
-
-  const sizeOf = (what: Readable) => (ownSize.has(what) ? {} : { pageSize: PAGE_SIZE });
 
   async function read({ kind, from, expected }: ContactStep & { step: 'read' }, abort: AbortSignal): Promise<boolean> {
     if (!(await mayRead(kind, abort))) return false;
@@ -112,7 +102,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
         count += entries.length;
         emit({ type: 'listing', list: kind, read: count, done: false });
       },
-      { signal: abort, from: from ?? undefined, ...sizeOf(kind) },
+      { signal: abort, from: from ?? undefined },
     );
     return ended(kind, kind, { listing, begunAt, count, abort });
   }
@@ -146,7 +136,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
         count += page.length;
         emit({ type: 'listing', list: 'publication', read: count, done: false });
       },
-      { signal: abort, ...sizeOf('publications') },
+      { signal: abort },
     );
     return ended('product', 'publications', { listing, begunAt, count, abort });
   }

@@ -1,4 +1,4 @@
-import { OPERATIONS } from '../domain/delivery.ts';
+import { OPERATIONS, type Operation } from '../domain/delivery.ts';
 import type { Held } from '../domain/ports/due.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Scope, writesThatTake } from '../domain/scope.ts';
@@ -8,12 +8,16 @@ import { UNCLEAR } from './judge-import.ts';
 /** Answers that say that there is something already, or nothing of what became of it: what there is has to be read. */
 export const READ_REASONS: ReadonlySet<string> = new Set(['exists', 'gate', 'refused', 'restored', UNCLEAR]);
 
-/** What is left alone in the ledger while the API refuses these scopes: it could only be refused again. */
-export function heldBy(refused: Iterable<Scope>, profile: Profile): Held {
+/**
+ * What is left alone in the ledger while the API refuses these scopes, since it could only be refused again.
+ *
+ * @param paused operations that nothing is sent of for another reason
+ */
+export function heldBy(refused: Iterable<Scope>, profile: Profile, paused: readonly Operation[] = []): Held {
   const scopes = [...refused];
   const readBack = OPERATIONS.filter((operation) => doubtPolicy(operation, profile) === 'read_back');
   return {
-    operations: writesThatTake(scopes),
+    operations: [...new Set([...writesThatTake(scopes), ...paused])],
     doubts: scopes.includes('read')
       ? { operations: readBack, reasons: [...READ_REASONS] }
       : { operations: [], reasons: [] },

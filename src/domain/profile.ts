@@ -3,6 +3,7 @@ import { fieldNamesOf, ITEM_KINDS, type ItemKind, REF_ROLES } from './item.ts';
 
 const memberName = z.string().min(1).max(255);
 const names = z.array(memberName).min(1).max(20);
+const places = z.array(memberName).max(20).default([]);
 const ms = (least: number) => z.int().min(least).max(3_600_000);
 
 const idPaths = (own: string) => names.default(['id', 'uuid', 'pk', own, 'data.id', `data.${own}`]);
@@ -155,22 +156,58 @@ export const Profile = z
     list: z
       .strictObject({
         itemsAt: names
-          .default(['results', 'data', 'items'])
+          .default(['results', 'data', 'items', 'content', 'value', 'edges', 'nodes'])
           .describe('Members that may hold the entries of a listing. A bare list needs none.'),
+        paging: z
+          .enum(['auto', 'page', 'offset', 'cursor', 'link', 'none'])
+          .default('auto')
+          .describe(
+            'How the next page is asked for: as the answers say, and where they do not, as trials show; by its number; by how many entries to leave out; with the cursor or by the link that an answer carries, whose absence is the end; or not at all, because one answer holds all entries.',
+          ),
         pageParameter: memberName
           .default('page')
           .describe('The query parameter that asks for a page by number, where the answer does not link to the next.'),
+        firstPage: z
+          .int()
+          .min(0)
+          .max(1)
+          .nullable()
+          .default(null)
+          .describe('The number of the first page; null to find out, or for 1 where `paging` is `page`.'),
+        offsetParameter: memberName
+          .default('offset')
+          .describe('The query parameter that says how many entries to leave out.'),
+        cursorParameter: memberName
+          .nullable()
+          .default(null)
+          .describe('The query parameter that takes a cursor; null for the usual one of each kind of cursor.'),
         sizeParameter: memberName.default('page_size').describe('The query parameter that asks for a page size.'),
         pageSize: z
           .int()
           .min(1)
           .max(10_000)
           .nullable()
-          .default(null)
-          .describe('Entries per page to ask for; null leaves it to the API.'),
+          .default(500)
+          .describe(
+            'Entries per page to ask for; null leaves it to the API. Where the API refuses the parameter it is left out.',
+          ),
+        nextAt: places.describe(
+          'Where an answer carries the link or cursor to the next page: dotted paths or names of headers. None for the usual ones.',
+        ),
+        moreAt: places.describe(
+          'Where it says true or false to whether there are more pages. None for the usual ones.',
+        ),
+        countAt: places.describe('Where it says how many entries there are on all pages. None for the usual ones.'),
+        lagMs: ms(0)
+          .default(30_000)
+          .describe(
+            'How far a list may lag behind what the API has acknowledged, in milliseconds. That something is absent is believed from a list that shows a later item, or else from two lists that are this far apart; 0 for lists that never lag.',
+          ),
       })
       .prefault({})
-      .describe('How listings are read. Links and cursors that an answer carries are followed in any case.'),
+      .describe(
+        'How listings are read. A listing has to prove its end: what the answers and these settings do not tell is tried, and a listing without a proof is not used.',
+      ),
     timeouts: z
       .strictObject({
         connectMs: ms(100).default(10_000).describe('To connect: DNS, TCP and TLS together.'),

@@ -2,6 +2,7 @@ import { type Reason, transition } from '../domain/delivery.ts';
 import { type NaturalKey, naturalKeyOf } from '../domain/natural-key.ts';
 import type { DoubtfulDelivery } from '../domain/ports/doubt.ts';
 import type { Held } from '../domain/ports/due.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
 import { DELIVERY_COLUMNS, type DeliveryRow, dueDelivery, type RefRow, SELECT_REFS } from './delivery-row.ts';
@@ -19,13 +20,28 @@ export interface Doubtful {
   voidLeases(settlingDelayMs: number): number;
   /** Those that may be looked at by now. One read. */
   list(request: { limit: number; held?: Held }): DoubtfulDelivery[];
+  /** Creates that were sent after a time and acknowledged, among the deliveries around one. One read. */
+  acknowledgedCreates(request: Parameters<Ledger['acknowledgedCreates']>[0]): { remoteId: JsonValue; sentAt: number }[];
 }
+
+/** So many deliveries around a doubt are looked through for later ones; they are sent about in the order of their ids. */
+const BEFORE_MAX = 2_000;
+const AROUND_MAX = 20_000;
 
 export function createDoubtful({ db, clock, profile }: LedgerContext, items: Items): Doubtful {
   const sql = {
     list: db.prepare<[ReturnType<typeof heldDoubts> & { now: number; limit: number }], DeliveryRow>(
       `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt'
        AND d.due_at <= +@now AND ${IS_HELD_DOUBT} IS NOT TRUE ORDER BY d.due_at LIMIT +@limit`,
+    ),
+    creates: db.prepare<
+      [{ operation: string; afterId: number; sentAfter: number }],
+      { remoteId: string; sentAt: number }
+    >(
+      `SELECT i.remote_id AS remoteId, d.sent_at AS sentAt FROM (
+         SELECT item_id, operation, state, sent_at FROM deliveries WHERE id > @afterId ORDER BY id LIMIT ${AROUND_MAX}) d
+       JOIN items i ON i.id = d.item_id
+       WHERE d.operation = @operation AND d.state = 'delivered' AND d.sent_at > @sentAfter AND i.remote_id IS NOT NULL`,
     ),
     sending: db.prepare<[], { id: number; itemId: number }>(
       "SELECT id, item_id AS itemId FROM deliveries WHERE state = 'sending'",
@@ -59,6 +75,13 @@ export function createDoubtful({ db, clock, profile }: LedgerContext, items: Ite
         items.note(itemId, id, 'doubt', reason);
       }
       return rows.length;
+    },
+
+    acknowledgedCreates({ kind, sentAfter, besideId }) {
+      const around = { operation: `${kind}.create`, afterId: besideId - BEFORE_MAX, sentAfter };
+      return sql.creates
+        .all(around)
+        .map(({ remoteId, sentAt }) => ({ remoteId: parseJson<JsonValue>(remoteId), sentAt }));
     },
 
     list({ limit, held }) {

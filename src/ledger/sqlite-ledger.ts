@@ -226,6 +226,7 @@ function compose(
       await followClock.notice();
       return await commit.run(() => recheck(request));
     },
+    acknowledgedCreates: async (request) => reading(() => doubtful.acknowledgedCreates(request)),
     unprovenKinds: async () => reading(() => restored.unprovenKinds()),
     hasUnbound: async (kind, naturalKeys) => reading(() => restored.hasUnbound(kind, naturalKeys)),
     endProof: (kind) => commit.run(() => restored.endProof(kind)),

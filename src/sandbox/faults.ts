@@ -70,8 +70,30 @@ export const FaultRule = z.discriminatedUnion('kind', [
       ms: ms.describe('How long the request lies before it is worked on, in milliseconds.'),
     })
     .describe('Delays the request. The effect happens afterwards, even if the client has hung up by then.'),
+  z
+    .strictObject({ ...WHERE, kind: z.literal('move') })
+    .describe('Moves the first row of a list to its end, for good, once the request for a page of it was answered.'),
+  z.strictObject({ ...WHERE, kind: z.literal('shuffle') }).describe('Gives a list another order at every request.'),
+  z
+    .strictObject({
+      ...WHERE,
+      kind: z.literal('lag'),
+      ms: ms.describe('How far the list lags behind, in milliseconds.'),
+    })
+    .describe('Leaves out of a list what was created in the last while, as a replica that lags behind does.'),
 ]);
 export type FaultRule = z.infer<typeof FaultRule>;
+
+type ListFaultKind = 'move' | 'shuffle' | 'lag';
+
+/** How a list is shown otherwise than it is. */
+export interface ListView {
+  /** So many rows have gone from the beginning to the end. */
+  moved: number;
+  lagMs: number;
+  /** Numbers in [0, 1) for another order; null to keep it. */
+  random: (() => number) | null;
+}
 
 /** A rule and how often it was used. */
 export interface FaultUse {
@@ -79,16 +101,17 @@ export interface FaultUse {
   used: number;
 }
 
-/** What the rules have in store for one request: at most one delay and at most one outcome. */
+/** What the rules have in store for one request: at most one delay and at most one outcome, and what a list shows. */
 export interface FaultPlan {
   latencyMs: number;
-  outcome: Exclude<FaultRule, { kind: 'latency' }> | null;
+  outcome: Exclude<FaultRule, { kind: 'latency' | ListFaultKind }> | null;
+  view: ListView | null;
   /** The outcome's rule, to give it back with. */
   taken: FaultUse | null;
 }
 
 /** What almost every request gets. Nobody writes to it. */
-const NO_FAULT: Readonly<FaultPlan> = { latencyMs: 0, outcome: null, taken: null };
+const NO_FAULT: Readonly<FaultPlan> = { latencyMs: 0, outcome: null, view: null, taken: null };
 
 /** The sandbox's faults, to be changed while it runs. */
 export interface Faults {
@@ -138,10 +161,14 @@ export function createFaults(initial: FaultRule[]): Faults {
     unused: () => [...dropped, ...rules.filter(({ used }) => used === 0).map(({ rule }) => ({ ...rule }))],
     take(request) {
       if (rules.length === 0) return NO_FAULT;
-      const plan: FaultPlan = { latencyMs: 0, outcome: null, taken: null };
+      const plan: FaultPlan = { latencyMs: 0, outcome: null, view: null, taken: null };
       let delayed = false;
       for (const active of rules) {
         const { rule } = active;
+        if (isListFault(rule)) {
+          plan.view = viewOf(active, request, plan.view);
+          continue;
+        }
         if (rule.kind === 'latency' ? delayed : plan.outcome !== null) continue;
         if (!applies(active, request)) continue;
         active.used += 1;
@@ -171,6 +198,24 @@ export function createFaults(initial: FaultRule[]): Faults {
       return outage !== undefined;
     },
   };
+}
+
+function isListFault(rule: FaultRule): rule is Extract<FaultRule, { kind: ListFaultKind }> {
+  return rule.kind === 'move' || rule.kind === 'shuffle' || rule.kind === 'lag';
+}
+
+/** What a list shows under one rule more. What has moved stays where it is, also when the rule is used up. */
+function viewOf(active: ActiveRule, request: Parameters<Faults['take']>[0], before: ListView | null): ListView | null {
+  const { rule, used } = active;
+  if (!request.operation.endsWith('.list')) return before;
+  const view: ListView = before ?? { moved: 0, lagMs: 0, random: null };
+  const hits = applies(active, request);
+  if (hits) active.used += 1;
+  if (rule.kind === 'move' && (rule.operation === '*' || rule.operation === request.operation)) {
+    return { ...view, moved: view.moved + used };
+  }
+  if (!hits) return before;
+  return rule.kind === 'lag' ? { ...view, lagMs: Math.max(view.lagMs, rule.ms) } : { ...view, random: active.chance };
 }
 
 /** Rules that name no seed begin with that of their place, so that two of them do not strike together. */

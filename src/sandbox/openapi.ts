@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from './endpoints.ts';
 import { honoursKeys } from './idempotency.ts';
 import type { Operation, QueryParameter } from './operation.ts';
+import { PAGINGS } from './paging-styles.ts';
 import { refusalsOf } from './refusals.ts';
 import { type SuccessShape, successShapes } from './resources.ts';
 import type { SandboxSettings } from './settings.ts';
@@ -113,11 +114,7 @@ function contentOf(shape: SuccessShape, settings: SandboxSettings): JsonObject {
 
 function pageOf(entry: JsonObject, { paging, envelope }: SandboxSettings): JsonObject {
   const entries = { type: 'array', items: entry };
-  const url = { type: ['string', 'null'] };
-  if (paging === 'page-number') {
-    return closed({ count: { type: 'integer', minimum: 0 }, next: url, previous: url, [envelope]: entries });
-  }
-  return paging === 'cursor' ? closed({ next_cursor: { type: ['string', 'null'] }, [envelope]: entries }) : entries;
+  return PAGINGS[paging].page?.(entries, { envelope }) ?? entries;
 }
 
 function closed(properties: JsonObject): JsonObject {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../lib/json.ts';
 import type { Answer } from './answer.ts';
+import type { ListView } from './faults.ts';
 
 /** A request that was admitted: the caller is known, may do this, and the body is JSON. */
 export interface OperationRequest {
@@ -14,6 +15,8 @@ export interface OperationRequest {
   body: unknown;
   /** Milliseconds since the Unix epoch. */
   now: number;
+  /** How a list is to be shown otherwise than it is. */
+  view?: ListView | undefined;
 }
 
 /** A query parameter, as the published schema shows it. */

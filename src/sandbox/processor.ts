@@ -10,7 +10,8 @@ import type { SandboxSettings } from './settings.ts';
 import type { Storage } from './storage.ts';
 
 /** A request of a caller who was admitted, with its body still as text. */
-export interface AdmittedRequest extends Pick<OperationRequest, 'organizationId' | 'params' | 'url' | 'query'> {
+export interface AdmittedRequest
+  extends Pick<OperationRequest, 'organizationId' | 'params' | 'url' | 'query' | 'view'> {
   operation: OperationName;
   /** The path as it was requested, without the query. */
   path: string;
@@ -85,8 +86,9 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     return operations[request.operation].naturalKey({ ...request, body: body.value, now: clock.now() });
   };
 
-  const proceed = (request: AdmittedRequest, use: KeyUse | undefined): Conclusion | Promise<Conclusion> => {
-    const plan = faults.take({ ...request, now: clock.now() });
+  const proceed = (admitted: AdmittedRequest, use: KeyUse | undefined): Conclusion | Promise<Conclusion> => {
+    const plan = faults.take({ ...admitted, now: clock.now() });
+    const request = plan.view === null ? admitted : { ...admitted, view: plan.view };
     if (plan.latencyMs === 0) return carryOut(request, use, plan);
     return clock.sleep(plan.latencyMs, parts.closing).then(() => carryOut(request, use, plan));
   };

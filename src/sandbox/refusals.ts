@@ -15,6 +15,15 @@ const WRITES = {
   415: 'The body is of another type than `application/json`.',
 } as const;
 
+/** Ways to go through a list in which a page can be asked for that is not there; in the others it is empty. */
+const MISSES_PAGES: ReadonlySet<SandboxSettings['paging']> = new Set([
+  'page-number',
+  'link-header',
+  'cursor',
+  'odata',
+  'relay',
+]);
+
 /**
  * The statuses that an operation refuses with under the settings, and what each means there. Faults, and what no
  * operation is to blame for (a path or method that does not exist, broken HTTP), are not among them.
@@ -28,7 +37,7 @@ export function refusalsOf(
   const obeysKeys = honoursKeys(idempotency, endpoint);
   const absent = [
     ...(endpoint.path.includes('{') ? ['There is no such thing in the organisation; what others have is none.'] : []),
-    ...(operation.endsWith('.list') && paging !== 'none' ? ['There is no such page.'] : []),
+    ...(operation.endsWith('.list') && MISSES_PAGES.has(paging) ? ['There is no such page.'] : []),
   ];
   const blocked = [
     ...(writes && operation.startsWith('passport.')

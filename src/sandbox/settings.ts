@@ -86,10 +86,21 @@ export const SandboxSettings = z.strictObject({
   pageSize: z.int().min(1).default(100).describe('Results per page of a list when the request does not say.'),
   pageSizeMax: z.int().min(1).default(1000).describe('The largest page; a request for more gets this many.'),
   paging: z
-    .enum(['page-number', 'cursor', 'link-header', 'none'])
+    .enum([
+      'page-number',
+      'cursor',
+      'link-header',
+      'odata',
+      'spring',
+      'relay',
+      'has-more',
+      'page-header',
+      'silent',
+      'none',
+    ])
     .default('page-number')
     .describe(
-      'How lists go on: numbered pages with links in the body, a cursor, a bare array with a Link header, or one bare array of everything.',
+      'How lists go on: numbered pages with links in the body, a cursor, a bare array with a Link header, the nextLink of OData, pages as Spring has them, edges and pageInfo as Relay has them, numbered pages that say `hasMore` alone, a bare array with X-Next-Page, full pages and not a word, or one bare array of everything.',
     ),
   envelope: z
     .enum(['results', 'data', 'items'])

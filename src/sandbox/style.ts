@@ -46,9 +46,15 @@ function withIdAt(name: 'uuid' | 'pk' | 'data.id', body: JsonValue): JsonValue {
   return Object.fromEntries(
     Object.entries(renameId(name, body)).map(([member, value]) => [
       member,
-      Array.isArray(value) ? value.map((entry) => renameId(name, entry)) : value,
+      Array.isArray(value) ? value.map((entry) => renameEntry(name, entry)) : value,
     ]),
   );
+}
+
+/** Of an entry of a list; Relay's stands in its edge. */
+function renameEntry(name: string, entry: JsonValue): JsonValue {
+  if (!isJsonObject(entry) || !isJsonObject(entry['node'] ?? null)) return renameId(name, entry);
+  return { ...entry, node: renameId(name, entry['node'] ?? null) };
 }
 
 function renameId<T extends JsonValue>(name: string, value: T): T | JsonObject {

@@ -57,7 +57,11 @@ async function given(queue: Queue, honoured: boolean): Promise<void> {
     },
     files: smallFiles(SOURCE),
     queue: redis?.url ?? 'embedded',
-    profile: { settlingDelayMs: { reset: 100, timeout: 100 }, ...(honoured ? { idempotency: 'honoured' } : {}) },
+    profile: {
+      list: { lagMs: 0 },
+      settlingDelayMs: { reset: 100, timeout: 100 },
+      ...(honoured ? { idempotency: 'honoured' } : {}),
+    },
   });
 }
 

@@ -25,6 +25,7 @@ const seed = chaosSeed();
 /** Short limits, so that what never answers is given up within the test's time. */
 const IMPATIENT = {
   timeouts: { connectMs: 500, headersMs: 1_000, bodyMs: 1_000, totalMs: 2_500 },
+  list: { lagMs: 0 },
   settlingDelayMs: { reset: 100, timeout: 300 },
   retry: { attemptsMax: 20, backoff: { baseMs: 20, capMs: 200 } },
 };

@@ -116,7 +116,7 @@ test('a listing stays on its origin even when its next page is elsewhere', async
     { remoteId: 1, naturalKey: 'A', fields: { sku: 'A' } },
     { remoteId: 2, naturalKey: 'B', fields: { sku: 'B' } },
   ]);
-  expect(server.requests.map(({ path }) => path)).toEqual(['/api/products/', '/api/products/?page=2']);
+  expect(server.requests.map(({ path }) => path)).toEqual(['/api/products/?page_size=500', '/api/products/?page=2']);
   expect(other.connections).toBe(0);
 });
 

@@ -203,7 +203,10 @@ test('publications are listed over all their pages, wherever an entry has what',
     { ...none, productId: 9, isPublic: false, withdrawnAt: '2026-01-03' },
     { ...none, productId: 9, isPublic: true, publishedAt: '2026-01-04' },
   ]);
-  expect(server.requests.map(({ path }) => path)).toEqual(['/api/dpp/publications/', '/api/dpp/publications/?page=2']);
+  expect(server.requests.map(({ path }) => path)).toEqual([
+    '/api/dpp/publications/?page_size=500',
+    '/api/dpp/publications/?page=2',
+  ]);
 });
 
 test('a list of publications of which nobody knows what they are of is incomplete', async () => {
@@ -215,7 +218,7 @@ test('a list of publications of which nobody knows what they are of is incomplet
 test('reports are listed and created', async () => {
   const { server, client } = await setUpClient();
   const entry = { id: 3, report_type: 'coverage', status: 'ready', created_at: '2026-01-02', rows: [1] };
-  server.script(answerWith(200, { data: [entry] }), answerWith(201, { data: { id: 4 } }));
+  server.script(answerWith(200, { data: [entry], next: null }), answerWith(201, { data: { id: 4 } }));
   const found: Report[] = [];
   expect(await client.reader.reports((page) => found.push(...page))).toMatchObject({ complete: true });
   expect(found).toEqual([{ id: 3, type: 'coverage', status: 'ready', createdAt: '2026-01-02', content: entry }]);

@@ -238,6 +238,11 @@ describe('dpp-sync check --openapi', () => {
     expect(await differencesOf({ idempotency: 'ignored' })).toMatchObject([{ setting: 'idempotency', value: 'none' }]);
     expect(await differencesOf({ ids: 'uuid', paging: 'link-header', errors: 'problem' })).toEqual([]);
     expect(await differencesOf({ listFilters: true, envelope: 'items', idAt: 'data.id' })).toEqual([]);
+    expect(await differencesOf({ paging: 'odata' })).toEqual([]);
+    expect(await differencesOf({ paging: 'relay' })).toEqual([]);
+    // Another name for the page size costs a request more, and nothing else.
+    const size = { weight: 'note', setting: 'list.sizeParameter', value: 'size' };
+    expect((await differencesOf({ paging: 'spring' }))[0]).toMatchObject(size);
     const { exitCode, stdout } = await compare(await schemaOf({ idempotency: 'honoured' }));
     expect(exitCode).toBe(0);
     expect(stdout).toContain('Worth knowing (1)');

@@ -200,6 +200,7 @@ describe('a sync', () => {
   }
 
   const QUICK = {
+    list: { lagMs: 0 },
     settlingDelayMs: { reset: 20, timeout: 20 },
     retry: { attemptsMax: 10, backoff: { baseMs: 5, capMs: 20 } },
   };

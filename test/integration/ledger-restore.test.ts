@@ -30,7 +30,7 @@ beforeEach(async () => {
     queue: queue(),
     files: smallFiles(SMALL),
     sandbox: { idempotency: 'ignored', gates: OPEN_GATES },
-    profile: { idempotency: 'none', settlingDelayMs: { reset: 20, timeout: 20 } },
+    profile: { idempotency: 'none', list: { lagMs: 0 }, settlingDelayMs: { reset: 20, timeout: 20 } },
   });
 });
 afterEach(async () => {

@@ -14,6 +14,7 @@ let world: World;
 afterEach(() => world.remove());
 
 const QUICK = {
+  list: { lagMs: 0 },
   settlingDelayMs: { reset: 20, timeout: 20 },
   retry: { attemptsMax: 3, backoff: { baseMs: 5, capMs: 20 } },
 };

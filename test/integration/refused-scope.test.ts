@@ -33,7 +33,7 @@ async function given(options: { scopes?: Scope[]; config?: object; sandbox?: San
     config: { sources: SMALL_SOURCES, ...options.config },
     files: smallFiles(SMALL),
     sandbox: { gates: OPEN_GATES, ...options.sandbox },
-    profile: { settlingDelayMs: { reset: 20, timeout: 20 } },
+    profile: { list: { lagMs: 0 }, settlingDelayMs: { reset: 20, timeout: 20 } },
   });
   grant(...(options.scopes ?? EVERYTHING));
 }

@@ -64,6 +64,12 @@ const STYLES: [string, SandboxOptions][] = [
     '200 throughout, no paging and a summary',
     { idAt: 'uuid', successCodes: 'ok', paging: 'none', import: { answer: 'summary' } },
   ],
+  ['pages as OData has them', { paging: 'odata' }],
+  ['pages as Spring has them', { paging: 'spring' }],
+  ['edges as Relay has them, and other ids', { paging: 'relay', idAt: 'uuid' }],
+  ['hasMore', { paging: 'has-more', envelope: 'items' }],
+  ['a header for the next page', { paging: 'page-header' }],
+  ['not a word on pages', { paging: 'silent', envelope: 'data' }],
 ];
 
 test.each(STYLES)('describes what it answers and refuses in %s', async (_what, options) => {

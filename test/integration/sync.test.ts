@@ -18,6 +18,7 @@ let world: World;
 afterEach(() => world.remove());
 
 const QUICK = {
+  list: { lagMs: 0 },
   settlingDelayMs: { reset: 20, timeout: 20 },
   retry: { attemptsMax: 3, backoff: { baseMs: 5, capMs: 20 } },
 };
@@ -318,7 +319,7 @@ describe('when answers are lost', () => {
     await given({
       export: { products: SMALL.products.slice(0, 1), materials: [], lines: [] },
       sandbox: { faults: [{ operation: 'product.create', kind: 'reset-before', match: 'SKU-P1', count: 1 }] },
-      profile: { settlingDelayMs: { reset: 1500, timeout: 1500 } },
+      profile: { list: { lagMs: 0 }, settlingDelayMs: { reset: 1500, timeout: 1500 } },
     });
     const report = await world.sync({ waitMs: 300 });
     expect([report.fault, exitCodeOf(report)]).toEqual([null, 0]);

@@ -38,7 +38,11 @@ export async function createCutWorld(options: {
       idempotency: honoured ? 'honoured' : 'ignored',
       gates: { productComplete: { enabled: false }, bomPresent: { enabled: false }, materialData: { enabled: false } },
     },
-    profile: { settlingDelayMs: { reset: 20, timeout: 20 }, ...(honoured ? { idempotency: 'honoured' } : {}) },
+    profile: {
+      list: { lagMs: 0 },
+      settlingDelayMs: { reset: 20, timeout: 20 },
+      ...(honoured ? { idempotency: 'honoured' } : {}),
+    },
   });
   const data = join(world.folder, 'data');
   return {

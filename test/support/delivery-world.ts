@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { createApiClient } from '../../src/api/api-client.ts';
 import { createBreaker } from '../../src/delivery/breaker.ts';
+import { createCreatePause } from '../../src/delivery/create-pause.ts';
 import { createDeliverer, type Deliverer } from '../../src/delivery/deliverer.ts';
 import { createDoubts } from '../../src/delivery/doubts.ts';
 import { createFirstContact } from '../../src/delivery/first-contact.ts';
@@ -29,6 +30,7 @@ import { API_KEY } from './world.ts';
 type Settings = z.input<typeof Profile>;
 
 const QUICK: Settings = {
+  list: { lagMs: 0 },
   settlingDelayMs: { reset: 10, timeout: 10 },
   retry: { attemptsMax: 3, backoff: { baseMs: 5, capMs: 10 } },
 };
@@ -100,6 +102,7 @@ export async function createDeliveryWorld(options: {
       clock: systemClock,
       random: Math.random,
       gate,
+      pause: createCreatePause(systemClock),
       emit,
       breaker,
       retries: createRetryBudget(),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { z } from 'zod';
 import { type Breaker, createBreaker } from '../../src/delivery/breaker.ts';
+import { createCreatePause } from '../../src/delivery/create-pause.ts';
 import { createDeliverer } from '../../src/delivery/deliverer.ts';
 import { createDoubts } from '../../src/delivery/doubts.ts';
 import { createEngine, type Engine } from '../../src/delivery/engine.ts';
@@ -156,9 +157,10 @@ export async function createVirtualWorld(options: {
     clock: time,
   });
   const queues = createPlainQueues();
-  const held = () => heldBy([], profile);
+  const pause = createCreatePause(time);
+  const held = () => heldBy([], profile, pause.operations());
   const retries = createRetryBudget();
-  const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock: time, random, emit };
+  const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock: time, random, emit };
   const reader = { publications: async () => ({ complete: true, count: null }) as const };
   const feeder = createFeeder({ ledger, queues, held });
   const engine = createEngine({

@@ -203,7 +203,7 @@ describe('a difference', () => {
         what: 'list in the answer',
         found: '"records"',
         setting: 'list.itemsAt',
-        value: ['records', 'results', 'data', 'items'],
+        value: ['records', ...Profile.parse({}).list.itemsAt],
       },
     ],
     [

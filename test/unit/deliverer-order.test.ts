@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { createBreaker } from '../../src/delivery/breaker.ts';
+import { createCreatePause } from '../../src/delivery/create-pause.ts';
 import { createDeliverer, type DelivererOptions } from '../../src/delivery/deliverer.ts';
 import { createPacer } from '../../src/delivery/pacer.ts';
 import { createRateController } from '../../src/delivery/rate-controller.ts';
@@ -45,6 +46,7 @@ it('lets what somebody waits for go before the bulk', async () => {
     breaker,
     retries: createRetryBudget(),
     gate,
+    pause: createCreatePause(clock),
     profile: Profile.parse({}),
     clock,
     random: () => 0,

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
+import { createCreatePause } from '../../src/delivery/create-pause.ts';
 import { createDoubts } from '../../src/delivery/doubts.ts';
 import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
 import { createTargetGate } from '../../src/delivery/target-gate.ts';
 import type { Reason } from '../../src/domain/delivery.ts';
 import type { DoubtfulDelivery } from '../../src/domain/ports/doubt.ts';
-import type { RemoteItem } from '../../src/domain/ports/target.ts';
+import type { Listing, RemoteItem } from '../../src/domain/ports/target.ts';
 import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { createManualClock } from '../support/manual-clock.ts';
@@ -13,11 +14,29 @@ import { covers } from '../support/reliability.ts';
 const COUNT = 1000;
 
 /** Creates in doubt for the same reason, or members of imports that nothing was said of, and a complete listing that settles them. */
-function given(code: Reason['code'], listed: RemoteItem[], { failsAtWrites = false } = {}) {
+function given(
+  code: Reason['code'],
+  listed: RemoteItem[],
+  {
+    failsAtWrites = false,
+    lagMs = 0,
+    acknowledged = [],
+    listing = { complete: true, count: null },
+    count = COUNT,
+  }: {
+    failsAtWrites?: boolean;
+    lagMs?: number;
+    /** What the ledger has created and got acknowledged. */
+    acknowledged?: { remoteId: number; sentAt: number }[];
+    listing?: Listing;
+    count?: number;
+  } = {},
+) {
   const clock = createManualClock();
   const verdicts: Verdict[] = [];
   const retries = createRetryBudget();
-  const doubts = Array.from({ length: COUNT }, (_, id): DoubtfulDelivery => {
+  const pause = createCreatePause(clock);
+  const doubts = Array.from({ length: count }, (_, id): DoubtfulDelivery => {
     const key = `P${id}`;
     const reason = { code, message: 'No answer.' };
     const sentKey = { field: 'sku', value: key };
@@ -27,11 +46,12 @@ function given(code: Reason['code'], listed: RemoteItem[], { failsAtWrites = fal
       code === 'unclear'
         ? ({ operation: 'product.import', sent } as const)
         : ({ operation: 'product.create', sent: null } as const);
-    return { ...common, ...what, reason, productId: null, importId: null, since: 0, attempts: 1 };
+    return { ...common, ...what, reason, productId: null, importId: null, since: clock.now(), attempts: 1 };
   });
   const settling = createDoubts({
     ledger: {
       doubtfulDeliveries: async () => doubts,
+      acknowledgedCreates: async ({ sentAfter }) => acknowledged.filter(({ sentAt }) => sentAt > sentAfter),
       unprovenKinds: async () => [],
       hasUnbound: async () => false,
       endProof: async () => undefined,
@@ -44,7 +64,7 @@ function given(code: Reason['code'], listed: RemoteItem[], { failsAtWrites = fal
     target: {
       list: async (_kind, onPage) => {
         await onPage(listed, '');
-        return { complete: true, count: null };
+        return listing;
       },
     },
     reader: { publications: async () => ({ complete: true, count: null }) },
@@ -52,13 +72,14 @@ function given(code: Reason['code'], listed: RemoteItem[], { failsAtWrites = fal
     breaker: { wasOut: () => false, failsAtWrites: () => failsAtWrites },
     retries,
     gate: createTargetGate(clock),
-    profile: Profile.parse({}),
+    pause,
+    profile: Profile.parse({ list: { lagMs } }),
     clock,
     random: () => 0,
     emit: () => undefined,
   });
   const resolve = () => settling.resolve(new AbortController().signal);
-  return { clock, verdicts, retries, resolve };
+  return { clock, verdicts, retries, resolve, pause };
 }
 
 /** The verdicts, and how long the next retry has to wait after them. */
@@ -148,4 +169,63 @@ it('goes on looking up what only has to be looked up meanwhile', async () => {
   const { verdicts, resolve } = given('exists', [], { failsAtWrites: true });
   await resolve();
   expect(verdicts).toHaveLength(COUNT);
+});
+
+const LATER = { remoteId: 9999, naturalKey: 'LATER', fields: { sku: 'LATER' } };
+
+it('believes at once what a list does not show that shows an item which was sent later', async () => {
+  const { clock, verdicts, resolve } = given('reset', [LATER], {
+    lagMs: 30_000,
+    acknowledged: [{ remoteId: 9999, sentAt: Number.MAX_SAFE_INTEGER }],
+  });
+  clock.advance(2_000);
+  await resolve();
+  expect(kinds(verdicts)).toEqual(['resend']);
+});
+
+it.each([
+  ['an item that was sent earlier', [LATER], [{ remoteId: 9999, sentAt: -1 }]],
+  ['none of those that were sent later', [], [{ remoteId: 9999, sentAt: Number.MAX_SAFE_INTEGER }]],
+  ['a foreign item', [LATER], []],
+])(
+  'believes two lists that are far enough apart where they show %s',
+  covers('answer-lost', 'I6'),
+  async (_what, listed, acknowledged) => {
+    const { clock, verdicts, resolve } = given('reset', listed, { lagMs: 30_000, acknowledged, count: 1 });
+    clock.advance(2_000);
+    const seen: (string | undefined)[] = [];
+    for (const waitMs of [29_000, 1_000, 0]) {
+      await resolve();
+      seen.push(verdicts.at(-1)?.kind);
+      clock.advance(waitMs);
+    }
+    expect(seen).toEqual(['doubt', 'doubt', 'resend']);
+    expect(verdicts[0]).toMatchObject({ nextLookAt: expect.any(Number), spend: false });
+  },
+);
+
+it('does not believe that what exists is absent before such a list says so', async () => {
+  const { clock, verdicts, resolve } = given('exists', [], { lagMs: 30_000, count: 1 });
+  await resolve();
+  expect(kinds(verdicts)).toEqual(['doubt']);
+  clock.advance(30_000);
+  await resolve();
+  expect(kinds(verdicts)).toEqual(['doubt', 'rejected']);
+});
+
+it('lets creates rest after a reading that moved, until the next one is over', async () => {
+  const outcome = { kind: 'ambiguous', doubt: 'unreadable_answer', detail: { status: null, message: '' } } as const;
+  const { clock, verdicts, resolve, pause } = given('reset', [], {
+    listing: { complete: false, outcome, moved: true },
+    count: 1,
+  });
+  const rests: string[][] = [];
+  for (let round = 0; round < 3; round += 1) {
+    await resolve();
+    rests.push(pause.operations());
+    clock.advance(10_000);
+  }
+  // Where it moves although creates rest, others move it.
+  expect(rests).toEqual([['product.create'], [], []]);
+  expect(kinds(verdicts)).toEqual(['doubt']);
 });

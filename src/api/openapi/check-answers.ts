@@ -125,7 +125,11 @@ function checkList(name: Name, matches: Matches, tools: Tools): JsonValue | unde
   const { itemsAt } = profile.list;
   const nested = itemsAt.flatMap((outer) => itemsAt.map((inner) => `${outer}.${inner}`));
   const known = [...itemsAt, ...nested].find(isList);
-  if (known !== undefined) return schemas.view(schemas.at(schema, known)).items ?? undefined;
+  if (known !== undefined) {
+    const entry = schemas.view(schemas.at(schema, known)).items ?? undefined;
+    // Relay's entries stand in edges.
+    return entry === undefined ? undefined : (schemas.at(entry, 'node') ?? entry);
+  }
   const lists = [...view.properties.keys()].filter(isList);
   const [likely] = lists;
   report({
@@ -147,6 +151,12 @@ const LEADS = [
   'next_url',
   'next_cursor',
   'next_page_token',
+  'nextCursor',
+  'nextPageToken',
+  'next_page',
+  'nextPage',
+  '@odata.context',
+  'pageInfo',
   'links',
   '_links',
   'meta.next_cursor',
@@ -169,7 +179,7 @@ function checkPaging(
   };
   if (page !== undefined) parameter('page parameter', page, pageParameter, 'list.pageParameter', !led);
   if (size !== undefined) {
-    parameter('page size parameter', size, sizeParameter, 'list.sizeParameter', profile.list.pageSize !== null);
+    parameter('page size parameter', size, sizeParameter, 'list.sizeParameter', false);
   }
 }
 

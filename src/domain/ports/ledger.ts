@@ -121,6 +121,16 @@ export interface Ledger extends ContactLedger {
    */
   recheckBlocked(request: { limit: number }): Promise<{ staged: number; more: boolean }>;
 
+  /**
+   * Creates of a kind that were sent after a time and acknowledged: those that were staged shortly before the delivery that
+   * is named or after it, and no more than can be looked through at once.
+   */
+  acknowledgedCreates(request: {
+    kind: ListableKind;
+    sentAfter: number;
+    besideId: number;
+  }): Promise<{ remoteId: JsonValue; sentAt: number }[]>;
+
   /** Kinds of which the API may hold items that a ledger restored from a backup does not know. */
   unprovenKinds(): Promise<ListableKind[]>;
   /** Whether one of these natural keys belongs to no item that has a remote id. */

@@ -115,8 +115,6 @@ export type OnPage<Entry> = (entries: Entry[], position: string) => unknown;
 
 export interface ListOptions {
   signal?: AbortSignal | undefined;
-  /** Entries per page to ask for, where the profile leaves that to the API. */
-  pageSize?: number | undefined;
   /** Where an earlier listing is to be resumed, with the ids of every entry that it gave up to there. */
   from?: { position: string; ids: Iterable<string | number> } | undefined;
 }

@@ -48,6 +48,7 @@ function profileOf({ trust, productUpdate, membersMax, recheckBlockedMs }: Setup
     imports: { membersMax },
     recheckBlockedMs,
     timeouts: { headersMs: TIMEOUT_MS },
+    list: { lagMs: 700 },
     settlingDelayMs: { reset: 400, timeout: 1500 },
     retry: { attemptsMax: 4, backoff: { baseMs: 50, capMs: 400 } },
   });

@@ -1,0 +1,102 @@
+type Id = string | number;
+
+/** What a listing has given so far, and whether that can be all of it. The ids are held while it lasts, about 100 bytes each. */
+export interface Tally {
+  /** Takes in a page of the first reading. Gives the entries that were not seen before. */
+  take<Entry extends { identity: Id }>(entries: readonly Entry[], count: number | null): Entry[];
+  has(id: Id): boolean;
+  /** How many different entries there were. */
+  size(): number;
+  /** How many entries the API counted last; null where it does not count. */
+  count(): number | null;
+  /** Drops the counts: each was that of one page. */
+  dropCount(): void;
+  /** Why entries may be missing although the reading came to its end; null where none can. */
+  flaw(): Flaw | null;
+  /** Takes in a page of a second reading. */
+  confirm(entries: readonly { identity: Id }[]): void;
+  /** Whether the second reading showed what the first did. */
+  isConfirmed(): boolean;
+  state(): TallyState;
+}
+
+export interface Flaw {
+  reason: string;
+  /** Entries moved, came or went: another reading may do better. */
+  moved: boolean;
+}
+
+/** What of it outlasts the process, besides the ids. */
+export interface TallyState {
+  firstCount: number | null;
+  lastCount: number | null;
+  repeats: number;
+  /** Repeats that a shift of the pages does not explain. */
+  strays: number;
+  fell: boolean;
+}
+
+const NOTHING_YET: TallyState = { firstCount: null, lastCount: null, repeats: 0, strays: 0, fell: false };
+
+export function createTally(from?: { ids: Iterable<Id>; state: TallyState }): Tally {
+  /** By id: whether the second reading has shown it. */
+  const seen = new Map<Id, boolean>();
+  for (const id of from?.ids ?? []) seen.set(id, false);
+  let { firstCount, lastCount, repeats, strays, fell } = from?.state ?? NOTHING_YET;
+  let confirmed = 0;
+  let others = 0;
+
+  return {
+    take(entries, count) {
+      if (count !== null) {
+        fell ||= lastCount !== null && count < lastCount;
+        firstCount ??= count;
+        lastCount = count;
+      }
+      const fresh = [];
+      for (const entry of entries) {
+        if (seen.has(entry.identity)) {
+          repeats += 1;
+          // New entries before those that were read push the last ones of a page to the beginning of the next.
+          if (fresh.length > 0) strays += 1;
+        } else {
+          seen.set(entry.identity, false);
+          fresh.push(entry);
+        }
+      }
+      return fresh;
+    },
+    has: (id) => seen.has(id),
+    size: () => seen.size,
+    count: () => lastCount,
+    dropCount() {
+      firstCount = null;
+      lastCount = null;
+      fell = false;
+    },
+    flaw() {
+      if (firstCount === null || lastCount === null) return null;
+      if (fell) return { reason: 'entries were deleted while it was being read', moved: true };
+      if (seen.size < firstCount) {
+        const reason = `it gave ${seen.size} different entries of the ${firstCount} it counted`;
+        // What came twice has taken the place of another.
+        return { reason, moved: repeats > 0 };
+      }
+      const grown = lastCount - firstCount;
+      if (repeats <= grown && strays === 0) return null;
+      const reason = `${repeats} of its entries came twice while ${grown} were added, so others may have been left out`;
+      return { reason, moved: true };
+    },
+    confirm(entries) {
+      for (const { identity } of entries) {
+        const known = seen.get(identity);
+        if (known === undefined) others += 1;
+        if (known !== false) continue;
+        seen.set(identity, true);
+        confirmed += 1;
+      }
+    },
+    isConfirmed: () => others === 0 && confirmed === seen.size,
+    state: () => ({ firstCount, lastCount, repeats, strays, fell }),
+  };
+}

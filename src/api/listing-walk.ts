@@ -1,0 +1,233 @@
+import type { Outcome } from '../domain/outcome.ts';
+import type { Profile } from '../domain/profile.ts';
+import { unreadableAnswer } from './classify.ts';
+import type { ListPage } from './list-page.ts';
+import type { ListingPath } from './listing-path.ts';
+import { type PageRead, type PageTools, readPage, unreliable } from './page-reading.ts';
+import { isSamePage, type KnownPaging, parametersFor, type Search, searchWay, type Way } from './paging-ways.ts';
+import type { PagingWords } from './paging-words.ts';
+
+/** No catalogue has as many pages: past it the API is taken to go round in circles. */
+const PAGES_MAX = 100_000;
+
+/** What a listing is walked through with. */
+export interface WalkTools<Entry> extends PageTools<Entry> {
+  path: ListingPath;
+  list: Profile['list'];
+}
+
+/** A page that is to be read. */
+export interface Place {
+  path: string;
+  /** What was read before it: pages, their entries, and the most that one of them had. */
+  pages: number;
+  entries: number;
+  widest: number;
+  /** A link or cursor led here, so that there is no more where none leads on. */
+  led: boolean;
+  /** The number that the first page gave itself. */
+  firstNumber: number | null;
+}
+
+export interface Step<Entry> {
+  page: ListPage<Entry>;
+  /** How many entries it says that there are on all pages. */
+  count: number | null;
+  /** Null behind the last page. */
+  next: Place | null;
+}
+
+/** How a walk ended: null at the proven end of the listing. */
+export type WalkEnd = Outcome | null;
+
+type Onward<Entry> =
+  | { to: 'end' }
+  | { to: 'fail'; outcome: Outcome }
+  /** `page` where it was read already, to find out whether it is one. */
+  | { to: 'page'; path: string; led: boolean; page?: ListPage<Entry> };
+
+export function firstPlace({ path, list }: Pick<WalkTools<unknown>, 'path' | 'list'>, known: KnownPaging): Place {
+  const first = known.refusesSize ? path.with(path.first, { [list.sizeParameter]: null }) : path.first;
+  return { path: first, pages: 0, entries: 0, widest: 0, led: false, firstNumber: null };
+}
+
+/**
+ * Goes through the pages of a listing. It ends where the listing proves that this is all: by a word that says so, by a
+ * cursor or link that was there and is absent, or by 404, an empty or a short page after asking for the next one.
+ *
+ * @param known is added to as the walk finds out how the API pages
+ */
+export async function* walk<Entry>(
+  tools: WalkTools<Entry>,
+  start: Place,
+  known: KnownPaging,
+): AsyncGenerator<Step<Entry>, WalkEnd> {
+  const asked = new Set<string>();
+  let place = start;
+  let ahead: ListPage<Entry> | undefined;
+  let before: ListPage<Entry> | undefined;
+
+  for (;;) {
+    if (asked.has(place.path)) return unproven('it leads back to a page already read');
+    if (place.pages >= PAGES_MAX) return unproven(`it has more than ${PAGES_MAX} pages`);
+    asked.add(place.path);
+    const read: PageRead<Entry> = ahead ? { kind: 'page', page: ahead } : await readPage(tools, place.path);
+    ahead = undefined;
+    if (read.kind === 'refused') {
+      if (place.pages === 0 && leavesOutSize(tools, place, known)) {
+        place = firstPlace(tools, known);
+        continue;
+      }
+      return read.status === 404 && place.pages > 0 && !place.led ? null : read.outcome;
+    }
+    if (read.kind === 'failed') return read.outcome;
+    const { page } = read;
+    if (page.nameless > 0) return unproven(`${page.nameless} of its entries carry no id`);
+    if (before && !place.led && page.words.count === null && isSamePage(page, before)) {
+      return unproven(`page ${place.pages + 1} repeats the one before it${HOW_TO_SAY}`);
+    }
+    if (place.pages === 0) place = { ...place, firstNumber: page.words.number };
+    const onward = await onwardFrom(tools, { place, page, known });
+    if (onward.to === 'fail') return onward.outcome;
+    const next = onward.to === 'end' ? null : placeAfter(place, page, onward);
+    yield { page, count: known.countsPages ? null : page.words.count, next };
+    if (next === null) return null;
+    ahead = onward.to === 'page' ? onward.page : undefined;
+    before = page;
+    place = next;
+  }
+}
+
+/** A platform that refuses the parameter for the page size, or gives more than can be read, is asked again without. */
+function leavesOutSize({ path, list }: WalkTools<unknown>, place: Place, known: KnownPaging): boolean {
+  if (known.refusesSize || list.pageSize === null) return false;
+  known.refusesSize = true;
+  return path.with(place.path, { [list.sizeParameter]: null }) !== place.path;
+}
+
+function placeAfter<Entry>(place: Place, page: ListPage<Entry>, { path, led }: { path: string; led: boolean }): Place {
+  const entries = place.entries + page.entries.length;
+  const widest = Math.max(place.widest, page.entries.length);
+  return { ...place, path, led, pages: place.pages + 1, entries, widest };
+}
+
+/** What is known when a page was read. */
+interface At<Entry> {
+  place: Place;
+  page: ListPage<Entry>;
+  known: KnownPaging;
+}
+
+async function onwardFrom<Entry>(tools: WalkTools<Entry>, at: At<Entry>): Promise<Onward<Entry>> {
+  const { place, page, known } = at;
+  const { paging } = tools.list;
+  const more = saysMore(page.words, place);
+  const follows = paging === 'auto' || paging === 'cursor' || paging === 'link';
+  if (follows && page.words.next !== null) return follow(tools, at, page.words.next);
+  if (more === false) return END;
+  if (paging === 'none')
+    return more === null ? END : fail('it says that there is more, although `list.paging` is none');
+  if (paging === 'cursor' || paging === 'link' || (place.led && more === null)) {
+    return more === null ? END : fail(`it says that there is more, but not where${HOW_TO_SAY}`);
+  }
+  if (page.entries.length === 0) {
+    return more === null ? END : fail('it says that there is more, but the page is empty');
+  }
+  if (more === null && place.pages > 0 && page.entries.length < place.widest) return END;
+  const way = wayOf(tools.list) ?? known.way;
+  if (way !== null) return { to: 'page', path: inWay(tools, way, at), led: false };
+  if (more === null && page.entries.length <= known.wholeOf) return END;
+  return learn(
+    at,
+    more,
+    await searchWay({ path: place.path, page }, { ...tools, read: (path) => readPage(tools, path) }),
+  );
+}
+
+/** Whether a page says that it is not the last one; null where it does not say. */
+function saysMore({ more, number, pages }: PagingWords, place: Place): boolean | null {
+  if (more !== null || pages === null) return more;
+  const first = place.firstNumber === 0 ? 0 : 1;
+  return (number === null ? place.pages + 1 : number - first + 1) < pages;
+}
+
+/** The way that the profile tells, where it does. */
+function wayOf({ paging, pageParameter, offsetParameter, firstPage }: Profile['list']): Way | null {
+  if (paging === 'page') return { by: 'page', parameter: pageParameter, first: firstPage ?? 1 };
+  return paging === 'offset' ? { by: 'offset', parameter: offsetParameter } : null;
+}
+
+function inWay<Entry>({ path }: WalkTools<Entry>, way: Way, { place, page }: At<Entry>): string {
+  const value = way.by === 'page' ? way.first + place.pages + 1 : place.entries + page.entries.length;
+  return path.with(place.path, { [way.parameter]: String(value) });
+}
+
+/** Goes where a page leads. Into which parameter a cursor goes is tried once, where its name does not tell. */
+async function follow<Entry>(
+  tools: WalkTools<Entry>,
+  { place, page, known }: At<Entry>,
+  next: NonNullable<PagingWords['next']>,
+): Promise<Onward<Entry>> {
+  if (next.kind === 'link') {
+    const path = tools.path.linked(next.link, place.path);
+    return path === null ? fail(OUTSIDE) : { to: 'page', path, led: true };
+  }
+  const { token, parameter: usual } = next;
+  const to = (parameter: string): string => tools.path.with(place.path, { [parameter]: token });
+  const parameter = known.parameters[usual];
+  if (parameter !== undefined) return { to: 'page', path: to(parameter), led: true };
+  for (const name of parametersFor(next.kind, usual, tools.list)) {
+    const read = await readPage(tools, to(name));
+    if (read.kind === 'failed') return { to: 'fail', outcome: read.outcome };
+    if (read.kind === 'refused' || isSamePage(read.page, page)) continue;
+    known.parameters[usual] = name;
+    return { to: 'page', path: to(name), led: true, page: read.page };
+  }
+  return fail(`it has a cursor, and no parameter that was tried takes it${HOW_TO_SAY}`);
+}
+
+/** Notes what the search for a way has found. */
+function learn<Entry>({ page, known }: At<Entry>, more: boolean | null, search: Search<Entry>): Onward<Entry> {
+  if ('kind' in search) return { to: 'fail', outcome: search.outcome };
+  switch (search.found) {
+    case 'next':
+      known.way = search.way;
+      // A count that the first page fulfils by itself is no count of all, where there is another page.
+      if (more === null && page.words.count === page.entries.length) known.countsPages = true;
+      return { to: 'page', path: search.path, led: false, page: search.page };
+    case 'end':
+      if (more === true)
+        return fail(`it says that there is more, but ${search.way.parameter} leads to nothing${HOW_TO_SAY}`);
+      known.way = search.way;
+      return END;
+    case 'whole':
+      if (more === true || (page.words.count ?? 0) > page.entries.length) {
+        return fail(`it says that there is more, and nothing that was tried leads there${HOW_TO_SAY}`);
+      }
+      known.wholeOf = page.entries.length;
+      return END;
+    case 'larger':
+      return fail(
+        'a larger page shows more entries, and nothing that was tried leads to the next page; set `list.sizeParameter` and `list.pageSize` in the profile, or say how the API pages with `list.paging`',
+      );
+    case 'nothing':
+      return fail(
+        `it does not say whether this is all, and refuses to be asked for more; if one answer holds all entries, set \`list.paging: none\` in the profile${OR_ELSE}`,
+      );
+  }
+}
+
+const END = { to: 'end' } as const;
+const OR_ELSE = ', or else say there how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
+const HOW_TO_SAY = '; say in the profile how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
+const OUTSIDE =
+  "its next page lies outside of the listing: a link may differ from the list's own path in its query alone";
+
+function fail(reason: string): { to: 'fail'; outcome: Outcome } {
+  return { to: 'fail', outcome: unproven(reason) };
+}
+
+/** The outcome of a listing that proves nothing. */
+export function unproven(reason: string): Outcome {
+  return unreadableAnswer(null, unreliable(reason));
+}

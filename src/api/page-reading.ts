@@ -1,0 +1,55 @@
+import type { Outcome } from '../domain/outcome.ts';
+import { foreignAnswer, type Judge, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from './classify.ts';
+import { parseJson } from './json-text.ts';
+import { type ListPage, type ListShape, readListPage } from './list-page.ts';
+import type { PagingPlaces } from './paging-words.ts';
+import { type Attempt, type Patience, patiently } from './patience.ts';
+import type { Exchange } from './transport.ts';
+
+/** What pages are read with. */
+export interface PageTools<Entry> extends Patience {
+  /** Reads one page. Path and query are on the API's origin. */
+  read(path: string): Promise<Exchange>;
+  judge: Judge;
+  shape: ListShape<Entry>;
+  places: PagingPlaces;
+}
+
+/** What became of asking for a page. */
+export type PageRead<Entry> =
+  | { kind: 'page'; page: ListPage<Entry> }
+  /** The API has no such page, or does not take these parameters; 413 stands for an answer that is too long to be read. */
+  | { kind: 'refused'; status: 400 | 404 | 413 | 422; outcome: Outcome }
+  | { kind: 'failed'; outcome: Outcome };
+
+/** Reads one page; what may pass is tried again. */
+export async function readPage<Entry>(tools: PageTools<Entry>, path: string): Promise<PageRead<Entry>> {
+  const result = await patiently(tools, () => tryPage(tools, path));
+  return result.ok ? result.value : { kind: 'failed', outcome: result.outcome };
+}
+
+async function tryPage<Entry>(tools: PageTools<Entry>, path: string): Promise<Attempt<PageRead<Entry>>> {
+  const exchange = await tools.read(path);
+  const outcome = (): Outcome => tools.judge.outcomeOf(exchange, NOTHING_EXPECTED);
+  if (exchange.kind === 'silence') return { ok: false, outcome: outcome() };
+  const { status, cut, body } = exchange;
+  if (cut?.by === 'size') return { ok: true, value: { kind: 'refused', status: 413, outcome: outcome() } };
+  if (cut === null && (status === 400 || status === 404 || status === 422)) {
+    return { ok: true, value: { kind: 'refused', status, outcome: outcome() } };
+  }
+  if (cut !== null || meaningOf(status) !== 'done') return { ok: false, outcome: outcome() };
+  const page = readListPage(exchange, tools.shape, tools.places);
+  if (page !== null) return { ok: true, value: { kind: 'page', page } };
+  const reason = unreliable('it is not a list');
+  const isForeign = parseJson(body) === undefined;
+  return {
+    ok: false,
+    outcome: isForeign ? foreignAnswer(status, reason) : unreadableAnswer(null, reason),
+    final: true,
+  };
+}
+
+/** What is said of a listing that proves nothing. */
+export function unreliable(reason: string): string {
+  return `The listing cannot be relied on: ${reason}.`;
+}
