@@ -168,7 +168,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
     const deliverer = createDeliverer(delivering);
     const doubts = createDoubts({ ...delivering, reader });
-    const contact = createFirstContact({ ledger, target, reader, pacer, gate, clock, emit });
+    const contact = createFirstContact({ ledger, target, reader, pacer, gate, clock, log, emit });
     const recheck = createRecheck({ ledger, now: () => clock.ticks() });
     const outageWatch = createOutageWatch({ breaker, clock, emit, log });
     const passports = createPassports({ ledger, now: () => clock.ticks() });

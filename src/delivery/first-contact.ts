@@ -8,6 +8,7 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
+import type { Logger } from '../lib/logging.ts';
 import type { Pacer } from './pacer.ts';
 import type { Readable } from './read-budget.ts';
 import { createReadings, type Readings } from './readings.ts';
@@ -20,6 +21,7 @@ export interface FirstContactOptions {
   pacer: Pick<Pacer, 'answers' | 'heard'>;
   gate: TargetGate;
   clock: Clock;
+  log: Pick<Logger, 'info' | 'warn'>;
   emit: Emit;
 }
 
@@ -42,12 +44,15 @@ const READINGS_MAX = 2;
 const USELESS_MS = 300_000;
 
 export function createFirstContact(options: FirstContactOptions): FirstContact {
-  const { ledger, target, reader, pacer, gate, clock, emit } = options;
+  const { ledger, target, reader, pacer, gate, clock, log, emit } = options;
   const readings = createReadings({ gate, pacer, clock, emit });
   /** Readings of a kind's list that came to nothing, in a row, for a reason that lies in the list. */
   const failures = new Map<ListableKind, number>();
   /** Kinds whose list is of no use, and when it is looked at again. */
   const useless = new Map<ListableKind, number>();
+
+  /** What was logged last of a kind, which is logged once. */
+  const logged = new Map<ListableKind, string>();
 
   async function mayRead(what: Readable, abort: AbortSignal): Promise<boolean> {
     if (abort.aborted || !gate.allows('read') || readings.waitMs(what) > 0) return false;
@@ -62,6 +67,13 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   function succeeded(kind: ListableKind): void {
     failures.delete(kind);
     useless.delete(kind);
+    if (logged.delete(kind)) log.info({ kind }, `Creates of ${LISTS[kind]} go on, as the platform's list was read.`);
+  }
+
+  async function report(kind: ListableKind, reason: Reason, anew: boolean): Promise<void> {
+    if (logged.get(kind) !== reason.message) log.warn({ kind }, reason.message);
+    logged.set(kind, reason.message);
+    await ledger.failListing({ kind, reason, anew });
   }
 
   /** A list could not be read to its end. What passes by itself is tried again, from where the reading was. */
@@ -73,7 +85,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
     if (outcome.kind === 'denied' && outcome.by === 'scope') giveUp(kind, 0);
     else if (count >= READINGS_MAX) giveUp(kind);
     const reason = unreadReason(kind, what, outcome.detail.message);
-    await ledger.failListing({ kind, reason, anew: isOwn });
+    await report(kind, reason, isOwn);
   }
 
   async function read({ kind, from, expected }: ContactStep & { step: 'read' }, abort: AbortSignal): Promise<boolean> {
@@ -152,7 +164,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
       if (next === 'released' || (next === 'publications' && !(await readPublications(abort)))) break;
       if (next === 'unusable' || next === 'unclear_publications') {
         giveUp(kind);
-        await ledger.failListing({ kind, reason: uselessReason(kind, next), anew: true });
+        await report(kind, uselessReason(kind, next), true);
         break;
       }
     }
@@ -163,7 +175,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   async function denied(kind: ListableKind, reason: Reason): Promise<void> {
     if (useless.has(kind)) return;
     giveUp(kind, 0);
-    await ledger.failListing({ kind, reason: unreadReason(kind, kind, reason.message), anew: false });
+    await report(kind, unreadReason(kind, kind, reason.message), false);
   }
 
   return {

@@ -1,4 +1,5 @@
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
+import type { Suspended } from '../domain/ports/first-contact.ts';
 import {
   type ItemCounts,
   type ItemState,
@@ -24,6 +25,8 @@ export interface StatusView {
   /** What keeps deliveries from going on, where something does; as the engine says it. */
   trouble: string | null;
   stuck: readonly StuckDelivery[];
+  /** Kinds of which nothing is created before the platform's list was read. */
+  suspended: readonly Suspended[];
   /** What the API last said where it refuses the key or the plan. */
   refusal: string | null;
   /** What it said of each scope that it refuses. */
@@ -127,19 +130,23 @@ function passportsCard(passports: PassportCounts): Html | null {
   return html`<section class="card"><h2>Passports</h2><div class="scroll"><table><thead><tr>${heads}</tr></thead><tbody><tr>${cells}</tr></tbody></table></div></section>`;
 }
 
-function personCard({ stuck, standing }: StatusView): Html {
+function personCard({ stuck, suspended, standing }: StatusView): Html {
+  const unlisted = suspended.flatMap(({ kind, creates, reason }) =>
+    reason === null ? [] : [html`<p><b class="warn">${creates}</b> ${kind}s are not created. ${reason.message}</p>`],
+  );
   const quarantined =
     standing.quarantined === 0
       ? null
       : html`<p><b class="warn">${standing.quarantined}</b> ${standing.quarantined === 1 ? 'record is' : 'records are'} in quarantine: <code>dpp-sync quarantine</code> shows why.</p>`;
   if (stuck.length === 0) {
-    return html`<section class="card"><h2>What needs a person</h2>${quarantined ?? html`<p class="quiet">Nothing.</p>`}</section>`;
+    const nothing = quarantined === null && unlisted.length === 0 ? html`<p class="quiet">Nothing.</p>` : null;
+    return html`<section class="card"><h2>What needs a person</h2>${unlisted}${quarantined}${nothing}</section>`;
   }
   const rows = stuck.map(
     ({ operation, naturalKey, key, state, reason }) =>
       html`<tr><th scope="row">${naturalKey ?? key}</th><td>${operation}</td><td class="bad">${state.replace('_', ' ')}</td><td>${reason.message}</td></tr>`,
   );
-  return html`<section class="card"><h2>What needs a person</h2>${quarantined}<div class="scroll"><table>
+  return html`<section class="card"><h2>What needs a person</h2>${unlisted}${quarantined}<div class="scroll"><table>
 <thead><tr><th>item</th><th>write</th><th>state</th><th>why</th></tr></thead><tbody>${rows}</tbody></table></div>
 <p><a href="/queues/queue/deliver?status=failed">All failed deliveries</a>, where Retry maps the stored record anew and sends it again.</p></section>`;
 }

@@ -139,6 +139,7 @@ function addPages(app: FastifyInstance, context: WebContext): void {
       pausedQueues: await context.pausedQueues(),
       trouble: (await runtime.engine.status()).trouble?.message ?? null,
       stuck: runtime.views.stuck(STUCK_SHOWN),
+      suspended: runtime.views.suspended(),
       refusal: state.open ? null : state.reason.message,
       refusedScopes: Array.from(runtime.gate.refused(), ([scope, { message }]) => ({ scope, message })),
       baseUrl: runtime.config.target.baseUrl,

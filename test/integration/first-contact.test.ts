@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import { cli } from '../support/cli.ts';
 import { changed, largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
 
@@ -92,6 +93,40 @@ describe('a workspace that holds everything already, and a new ledger', () => {
     expect(exitCodeOf(after)).toBe(0);
     expect(counts()).toEqual({ products: 3, materials: 2, bomItems: 5, publications: 3 });
     expect(Object.keys(world.requests())).toEqual([]);
+  });
+});
+
+describe('the commands after a first contact', () => {
+  it('show what is blocked and end with 4, and with 0 once a person has answered', async () => {
+    await fillAndForget();
+    world.write(
+      'exports/products.csv',
+      smallFiles(changed('products', 'P1', { name: 'Big fan' }))['exports/products.csv'] ?? '',
+    );
+    const run = (...args: string[]) => cli([...args, '-c', world.configFile]);
+    const first = await run('sync', '--json');
+    expect(first.exitCode).toBe(4);
+    expect(first.json()).toMatchObject({
+      ok: false,
+      suspended: [],
+      adopted: [{ source: 'erp', kind: 'product', items: 1, fields: { name: 1 } }],
+      unansweredParts: { products: 3, bomItems: 5 },
+    });
+    const status = await run('status');
+    expect(status.exitCode).toBe(4);
+    expect(status.stdout).toContain('1 product of erp was at the platform before and would be changed:');
+    expect(status.stdout).toContain('dpp-sync sync --accept erp');
+    expect(status.stdout).toContain('5 BOM items of 3 products may be at the platform already');
+    const settled = await run('settle', '--bom', 'present', '--all', '--json');
+    expect(settled.json()).toEqual({ ok: true, products: 3, bomItems: 5, unknown: [] });
+    expect((await run('settle', '--bom', 'present', 'SKU-P1')).exitCode).toBe(2);
+    expect((await run('settle', '--bom', 'present')).exitCode).toBe(2);
+    expect((await run('sync', '--accept', 'nobody')).exitCode).toBe(2);
+    const second = await run('sync', '--accept', 'erp');
+    expect(second.stdout).toContain('Accepted: the changes of 1 product');
+    expect(second.exitCode).toBe(0);
+    expect((await run('status')).exitCode).toBe(0);
+    expect(counts()).toEqual(NO_WRITES);
   });
 });
 
@@ -255,14 +290,23 @@ describe('items that nobody can tell apart', () => {
     expect(counts()['products']).toBe(5);
     const runtime = await world.open();
     const reasons = ['P1', 'P2'].map((key) => runtime.views.item('product', key)?.reason);
-    const adopted = await runtime.ledger.adoptAs({ name: 'P1', kind: 'product', remoteId: right as number });
     await runtime.close();
+    const settled = await cli([
+      'settle',
+      'P1',
+      '--delivered',
+      '--id',
+      JSON.stringify(right),
+      '-c',
+      world.configFile,
+      '--json',
+    ]);
     expect(reasons[0]).toMatchObject({
       code: 'ambiguous_key',
       message: expect.stringContaining(`1 (sku "SKU-P1"), 2`),
     });
     expect(reasons[1]).toMatchObject({ code: 'ambiguous_key', message: expect.stringContaining('3 (sku "sku-p2")') });
-    expect(adopted).toEqual({ key: 'P1' });
+    expect(settled.json()).toEqual({ ok: true, kind: 'product', key: 'P1', state: 'delivered', remoteId: right });
     const after = await world.sync();
     expect(after.items.product).toEqual({ delivered: 2, blocked: 1 });
     expect(counts()['products']).toBe(5);

@@ -93,6 +93,7 @@ const DAMAGE: Record<string, { sql: string; also?: string[] }> = {
   'delivery.doubt': { sql: "UPDATE deliveries SET state = 'in_doubt' WHERE state = 'waiting'" },
   'delivery.waiting': { sql: "UPDATE refs SET key = '900' WHERE key = 'unknown'" },
   'item.baseline': { sql: "UPDATE items SET remote_id = NULL WHERE key = '10'" },
+  'item.adopted': { sql: "UPDATE items SET adopted = 1 WHERE key = '10'" },
   'item.difference': { sql: "UPDATE items SET desired_hash = 'other' WHERE key = '10'" },
   'passport.step': { sql: `UPDATE items SET desired = '{"status":"unpublished"}' WHERE kind = 'passport'` },
   'item.refs': { sql: "DELETE FROM refs WHERE role = 'material' AND key = '900'" },

@@ -114,7 +114,7 @@ export async function createDeliveryWorld(options: {
       events,
       deliverer: createDeliverer(shared),
       doubts: createDoubts(shared),
-      contact: createFirstContact(shared),
+      contact: createFirstContact({ ...shared, log }),
     };
   }
 

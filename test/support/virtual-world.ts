@@ -169,7 +169,7 @@ export async function createVirtualWorld(options: {
     feeder,
     deliverer: createDeliverer(delivering),
     doubts: createDoubts({ ...delivering, reader }),
-    contact: createFirstContact({ ...delivering, reader }),
+    contact: createFirstContact({ ...delivering, reader, log: createRecordingLog() }),
     gate,
     held,
     failedJobs: null,

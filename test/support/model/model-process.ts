@@ -115,7 +115,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
   const deliverer = createDeliverer(delivering);
   const doubts = createDoubts({ ...delivering, reader });
-  const contact = createFirstContact({ ...delivering, reader });
+  const contact = createFirstContact({ ...delivering, reader, log });
   const passports = createPassports({ ledger, now: () => clock.ticks() });
   const recheck = createRecheck({
     ledger: {
