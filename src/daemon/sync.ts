@@ -156,7 +156,9 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
     }
     const away = await awayFault(runtime, { ...request, outstanding, now: clock.ticks() });
     if (away !== null) return away;
-    const isAtRest = outstanding === 0 && nextDueAt !== 0 && !isListing && !isMapping;
+    // A list that cannot be read has nothing to wait for here.
+    const isWaited = isListing && runtime.unreadable() === null;
+    const isAtRest = outstanding === 0 && nextDueAt !== 0 && !isWaited && !isMapping;
     if (isAtRest && clock.ticks() >= leftAt && (await runtime.passports.judge()) === 0) {
       const left = await leftAwayFault(runtime, clock.now() - request.waitMs);
       if (left !== null) return left;
