@@ -59,7 +59,7 @@ interface ListingRow {
   matchedTo: number;
 }
 
-export const LISTABLE: readonly ListableKind[] = ['product', 'material'];
+const LISTABLE: readonly ListableKind[] = ['product', 'material'];
 /** So many creates of a kind may come in one run without a look at the list. */
 const CREATES_MAX = 20;
 /** For so long a list that was read counts as what is there. */

@@ -9,13 +9,10 @@ import type {
 } from '../domain/ports/intake.ts';
 import { type IncomingRecord, recordKey } from '../domain/record.ts';
 import type { JsonValue } from '../lib/json.ts';
-import type { Contact } from './contact.ts';
 import { type LedgerContext, parseJsonOrNull } from './context.ts';
 import { guardAgainst } from './missing-guard.ts';
-import type { Parts } from './parts.ts';
 import { createPassOver, type PassOver } from './pass-over.ts';
 import { type PendingRow, pendingRecord } from './pending-record.ts';
-import type { Restored } from './restored.ts';
 import { createRunAccounts } from './run-accounts.ts';
 
 interface KnownRecord {
@@ -38,14 +35,14 @@ export interface Intake {
   pendingRecords(request: { source: string; afterId: number; limit: number }): PendingRecord[];
 }
 
-export function createIntake(
-  { db, clock }: LedgerContext,
-  {
-    restored,
-    contact,
-    parts,
-  }: { restored: Restored; contact: Pick<Contact, 'runBegan'>; parts: Pick<Parts, 'sourceWasRead'> },
-): Intake {
+/** What has to know of runs. Each is called inside the transaction. */
+export interface RunListeners {
+  began(source: string): void;
+  /** Its source was read as a whole. */
+  completed(runId: number): void;
+}
+
+export function createIntake({ db, clock }: LedgerContext, run: RunListeners): Intake {
   const accounts = createRunAccounts(db);
   const passOver = createPassOver(db);
   const sql = {
@@ -56,7 +53,6 @@ export function createIntake(
     endRun: db.prepare<[number, string, string | null, number]>(
       'UPDATE runs SET ended_at = ?, result = ?, error = ? WHERE id = ?',
     ),
-    sourceOf: db.prepare<[number], string>('SELECT source FROM runs WHERE id = ?').pluck(),
     findStream: db.prepare<[string, string], StreamRow>(
       'SELECT id, cursor, mapping_revision AS revision, complete_read AS completeRead FROM streams WHERE source = ? AND name = ?',
     ),
@@ -199,7 +195,7 @@ export function createIntake(
   return {
     startRun({ source, trigger, streams, mappingRevision }) {
       const now = clock.now();
-      contact.runBegan(source);
+      run.began(source);
       sql.interruptRuns.run(now, source);
       const runId = Number(sql.insertRun.run(source, trigger, now).lastInsertRowid);
       const cursors: Record<string, JsonValue> = {};
@@ -275,9 +271,7 @@ export function createIntake(
 
     endRun({ runId, result, error }) {
       sql.endRun.run(clock.now(), result, error ?? null, runId);
-      if (result !== 'complete') return;
-      restored.sourceWasRead(runId);
-      parts.sourceWasRead(sql.sourceOf.get(runId) ?? '');
+      if (result === 'complete') run.completed(runId);
     },
 
     pendingRecords({ source, afterId, limit }) {

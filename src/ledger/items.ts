@@ -1,20 +1,14 @@
-import {
-  type DeliveryState,
-  IN_FLIGHT_STATES,
-  idempotencyKey,
-  type Operation,
-  type Reason,
-  transition,
-} from '../domain/delivery.ts';
+import { type DeliveryState, IN_FLIGHT_STATES, type Operation, type Reason, transition } from '../domain/delivery.ts';
 import { hasRefs, type Item, type ItemContent, type ItemRef, type SubjectKind } from '../domain/item.ts';
 import type { NaturalKey } from '../domain/natural-key.ts';
 import { type Contact, kindCreatedBy } from './contact.ts';
 import type { LedgerContext } from './context.ts';
 import { isOpen } from './delivery-states.ts';
+import { createInsertDelivery, type ReconciledItem } from './insert-delivery.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
 import { ADOPTED_BOM, type Parts } from './parts.ts';
 import type { Restored, Suspicion } from './restored.ts';
-import { type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
+import { type Wanted, wantedOf } from './wanted.ts';
 
 export interface OpenDelivery {
   id: number;
@@ -43,16 +37,15 @@ export interface DesiredItem {
   known: ItemRow | undefined;
 }
 
-/** With `isNew` it was written just now, with the revision that its first delivery will have. */
-type ReconciledItem = ItemRow & { isNew?: true };
-
 /** Items and the one open delivery that each may have. For use inside a transaction. */
 export type Items = ReturnType<typeof createItems>;
 
 export function createItems(
-  { db, clock, profile, epoch, target }: Omit<LedgerContext, 'passportRules' | 'contactRules'>,
+  context: Omit<LedgerContext, 'passportRules' | 'contactRules'>,
   { restored, contact, parts }: { restored: Restored; contact: Pick<Contact, 'noticeCreate'>; parts: Parts },
 ) {
+  const { db, clock, profile } = context;
+  const insertDelivery = createInsertDelivery(context);
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
     byKey: db.prepare<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
@@ -86,12 +79,6 @@ export function createItems(
     supersede: db.prepare<[string, number, number]>(
       'UPDATE deliveries SET state = ?, settled_at = ?, desired = NULL, body = NULL, due_at = 0 WHERE id = ?',
     ),
-    nextRevision: db.prepare<[number]>('UPDATE items SET revision = revision + 1 WHERE id = ?'),
-    insertDelivery: db.prepare<[number, string, number, string, string, string, string, string | null, 0 | 1, number]>(
-      `INSERT INTO deliveries
-         (item_id, operation, revision, state, idempotency_key, desired, desired_hash, reason, by_hand, staged_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
     hasten: db.prepare<[number]>(`UPDATE deliveries SET by_hand = 1 WHERE item_id = ? AND ${isOpen('deliveries')}`),
     unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
     // The time goes with it, so that a clock that is set back does not put off the look.
@@ -113,29 +100,6 @@ export function createItems(
 
   function supersede(delivery: OpenDelivery): void {
     sql.supersede.run(transition(delivery.state, 'supersede'), clock.now(), delivery.id);
-  }
-
-  function insertDelivery(
-    item: ReconciledItem,
-    { operation, desired, desiredHash, byHand }: WantedWrite,
-    state: DeliveryState,
-    reason: Reason | null,
-  ): number {
-    if (!item.isNew) sql.nextRevision.run(item.id);
-    const revision = item.revision + 1;
-    const key = idempotencyKey({
-      epoch,
-      target,
-      operation,
-      subject: item.id,
-      naturalKey: item.naturalKey ?? item.key,
-      payloadHash: desiredHash,
-      revision,
-    });
-    const why = reason === null ? null : JSON.stringify(reason);
-    const what = [item.id, operation, revision, state, key, desired, desiredHash] as const;
-    const inserted = sql.insertDelivery.run(...what, why, byHand ? 1 : 0, clock.now());
-    return Number(inserted.lastInsertRowid);
   }
 
   /**

@@ -25,7 +25,7 @@ export interface Parts {
   };
   answered(productId: number): void;
   /** A source was read as a whole for the first time: rows that come later are new. */
-  sourceWasRead(source: string): void;
+  sourceWasRead(runId: number): void;
 }
 
 export function createParts({ db, contactRules }: Pick<LedgerContext, 'db' | 'contactRules'>): Parts {
@@ -56,6 +56,7 @@ export function createParts({ db, contactRules }: Pick<LedgerContext, 'db' | 'co
     unanswered: db.prepare<[], { id: number; key: string; naturalKey: string | null }>(
       'SELECT id, key, natural_key AS naturalKey FROM items WHERE parts_unknown = 1 ORDER BY key',
     ),
+    sourceOf: db.prepare<[number], string>('SELECT source FROM runs WHERE id = ?').pluck(),
     lastRecord: db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM records').pluck(),
   };
   // Where no product was adopted, no BOM item is looked at.
@@ -83,8 +84,8 @@ export function createParts({ db, contactRules }: Pick<LedgerContext, 'db' | 'co
       return { found, unknown: products.filter((name) => !known.has(name)) };
     },
     answered: (productId) => void sql.unmark.run(productId),
-    sourceWasRead(source) {
-      const name = `first_read:${source}`;
+    sourceWasRead(runId) {
+      const name = `first_read:${sql.sourceOf.get(runId) ?? ''}`;
       if (meta.get(name) === null) meta.set(name, String(sql.lastRecord.get() ?? 0));
     },
   };

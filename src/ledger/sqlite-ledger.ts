@@ -151,7 +151,13 @@ function compose(
   const contact = createContact(context, { listed, restored });
   const parts = createParts(context);
   const items = createItems(context, { restored, contact, parts });
-  const intake = createIntake(context, { restored, contact, parts });
+  const intake = createIntake(context, {
+    began: (source) => contact.runBegan(source),
+    completed(runId) {
+      restored.sourceWasRead(runId);
+      parts.sourceWasRead(runId);
+    },
+  });
   const staging = createStaging(context, { items, contact });
   const imports = createImports(context, options.encodeImport);
   const due = createDue(context, contact);

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { cli } from '../support/cli.ts';
+import { covers } from '../support/reliability.ts';
 import { changed, largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
 
@@ -148,46 +149,50 @@ async function make(what: 'products' | 'materials', body: object): Promise<unkno
 }
 
 describe('an adopted item that its source wants otherwise', () => {
-  it('is not written before a person accepts it, and then only what was shown', async () => {
-    await fillAndForget();
-    world.write(
-      'exports/products.csv',
-      smallFiles(changed('products', 'P1', { name: 'Big fan' }))['exports/products.csv'] ?? '',
-    );
-    const report = await world.sync();
-    expect(exitCodeOf(report)).toBe(4);
-    expect(report.items.product).toEqual({ delivered: 2, blocked: 1 });
-    expect(writes()).toEqual([]);
-    const runtime = await world.open();
-    const told = runtime.views.adoptedChanges();
-    const item = runtime.views.item('product', 'P1');
-    await runtime.ledger.answerParts({ products: null, present: true });
-    await runtime.close();
-    expect(told).toEqual([{ source: 'erp', kind: 'product', items: 1, fields: { name: 1 } }]);
-    expect(item?.reason).toMatchObject({ code: 'adopted', fields: { name: '"Fan" → "Big fan"' } });
+  it(
+    'is not written before a person accepts it, and then only what was shown',
+    covers('existing-items', 'I4', 'I8'),
+    async () => {
+      await fillAndForget();
+      world.write(
+        'exports/products.csv',
+        smallFiles(changed('products', 'P1', { name: 'Big fan' }))['exports/products.csv'] ?? '',
+      );
+      const report = await world.sync();
+      expect(exitCodeOf(report)).toBe(4);
+      expect(report.items.product).toEqual({ delivered: 2, blocked: 1 });
+      expect(writes()).toEqual([]);
+      const runtime = await world.open();
+      const told = runtime.views.adoptedChanges();
+      const item = runtime.views.item('product', 'P1');
+      await runtime.ledger.answerParts({ products: null, present: true });
+      await runtime.close();
+      expect(told).toEqual([{ source: 'erp', kind: 'product', items: 1, fields: { name: 1 } }]);
+      expect(item?.reason).toMatchObject({ code: 'adopted', fields: { name: '"Fan" → "Big fan"' } });
 
-    // A newer wish is no more accepted than the first.
-    world.write(
-      'exports/products.csv',
-      smallFiles(changed('products', 'P1', { name: 'Huge fan' }))['exports/products.csv'] ?? '',
-    );
-    expect((await world.sync()).items.product).toEqual({ delivered: 2, blocked: 1 });
-    expect(writes()).toEqual([]);
+      // A newer wish is no more accepted than the first.
+      world.write(
+        'exports/products.csv',
+        smallFiles(changed('products', 'P1', { name: 'Huge fan' }))['exports/products.csv'] ?? '',
+      );
+      expect((await world.sync()).items.product).toEqual({ delivered: 2, blocked: 1 });
+      expect(writes()).toEqual([]);
 
-    const accepted = await world.sync({ accept: ['erp'] });
-    expect(accepted.accepted).toEqual({ product: 1 });
-    expect(exitCodeOf(accepted)).toBe(0);
-    expect(writes()).toEqual(['product.import']);
-    expect(world.contents().products.map(({ name }) => name)).toEqual(['Huge fan', 'Housing', 'Motor']);
-    expect(counts()).toEqual(NO_WRITES);
-    // From now on it is like any other.
-    world.write(
-      'exports/products.csv',
-      smallFiles(changed('products', 'P1', { name: 'Fan' }))['exports/products.csv'] ?? '',
-    );
-    expect(exitCodeOf(await world.sync())).toBe(0);
-    expect(world.contents().products[0]?.['name']).toBe('Fan');
-  });
+      const accepted = await world.sync({ accept: ['erp'] });
+      expect(accepted.accepted).toEqual({ product: 1 });
+      expect(exitCodeOf(accepted)).toBe(0);
+      expect(writes()).toEqual(['product.import']);
+      expect(world.contents().products.map(({ name }) => name)).toEqual(['Huge fan', 'Housing', 'Motor']);
+      expect(counts()).toEqual(NO_WRITES);
+      // From now on it is like any other.
+      world.write(
+        'exports/products.csv',
+        smallFiles(changed('products', 'P1', { name: 'Fan' }))['exports/products.csv'] ?? '',
+      );
+      expect(exitCodeOf(await world.sync())).toBe(0);
+      expect(world.contents().products[0]?.['name']).toBe('Fan');
+    },
+  );
 
   it('goes on without a person where the source comes to want what is there', async () => {
     await fillAndForget({}, { target: { bom: 'assume-present' } });
@@ -223,7 +228,7 @@ describe('an adopted item that its source wants otherwise', () => {
 });
 
 describe('publications of adopted products', () => {
-  it('stay as a person left them', async () => {
+  it('stay as a person left them', covers('existing-items', 'I8'), async () => {
     await fillAndForget({}, { target: { bom: 'assume-present' } });
     const [first] = world.contents().products;
     const withdrawal = await fetch(`${world.baseUrl}/api/dpp/${JSON.stringify(first?.['id'])}/unpublish/`, {
@@ -279,7 +284,7 @@ describe('BOM items of adopted products', () => {
 });
 
 describe('items that nobody can tell apart', () => {
-  it('are left to a person, who names the right one', async () => {
+  it('are left to a person, who names the right one', covers('existing-items', 'I5', 'I6'), async () => {
     await begin({}, { config: { sources: SMALL_SOURCES }, target: { bom: 'create' } });
     await make('products', { sku: 'SKU-P1', name: 'Fan', country_of_origin: 'DE' });
     const right = await make('products', { sku: 'SKU-P1', name: 'Fan', country_of_origin: 'DE' });
@@ -314,23 +319,27 @@ describe('items that nobody can tell apart', () => {
 });
 
 describe('a list that cannot be had', () => {
-  it('keeps its kind from being created and nothing else, and says what to set', async () => {
-    await begin({ faults: [{ operation: 'product.list', kind: 'status', status: 403 }] });
-    const report = await world.sync();
-    expect(report.fault).toBeNull();
-    expect(exitCodeOf(report)).toBe(4);
-    expect(counts()).toMatchObject({ products: 0 });
-    const runtime = await world.open();
-    const suspended = runtime.views.suspended();
-    await runtime.close();
-    expect(suspended.find(({ kind }) => kind === 'product')).toMatchObject({ creates: 3 });
-    expect(suspended.find(({ kind }) => kind === 'product')?.reason?.message).toContain(
-      'target.firstContact: assume-empty',
-    );
-    world.sandbox.faults.clear();
-    expect(exitCodeOf(await world.sync())).toBe(0);
-    expect(counts()).toEqual(NO_WRITES);
-  });
+  it(
+    'keeps its kind from being created and nothing else, and says what to set',
+    covers(['existing-items', 'key-refused'], 'I5'),
+    async () => {
+      await begin({ faults: [{ operation: 'product.list', kind: 'status', status: 403 }] });
+      const report = await world.sync();
+      expect(report.fault).toBeNull();
+      expect(exitCodeOf(report)).toBe(4);
+      expect(counts()).toMatchObject({ products: 0 });
+      const runtime = await world.open();
+      const suspended = runtime.views.suspended();
+      await runtime.close();
+      expect(suspended.find(({ kind }) => kind === 'product')).toMatchObject({ creates: 3 });
+      expect(suspended.find(({ kind }) => kind === 'product')?.reason?.message).toContain(
+        'target.firstContact: assume-empty',
+      );
+      world.sandbox.faults.clear();
+      expect(exitCodeOf(await world.sync())).toBe(0);
+      expect(counts()).toEqual(NO_WRITES);
+    },
+  );
 
   it('is not asked for where the platform is said to be empty', async () => {
     await begin({}, { target: { firstContact: 'assume-empty' } });
@@ -346,7 +355,7 @@ describe('a list that cannot be had', () => {
     expect(counts()).toMatchObject({ products: 3, materials: 1 });
   });
 
-  it('is read to its end through 429s', async () => {
+  it('is read to its end through 429s', covers(['existing-items', 'throttled'], 'I8'), async () => {
     await begin(
       {
         pageSizeMax: 5,
@@ -363,7 +372,7 @@ describe('a list that cannot be had', () => {
 });
 
 describe('a first contact that is killed amid a list', () => {
-  it('goes on where it was', async () => {
+  it('goes on where it was', covers(['existing-items', 'process-killed'], 'I8'), async () => {
     await begin({ pageSizeMax: 2 }, { config: { sources: SMALL_SOURCES }, target: { bom: 'create' } });
     for (let number = 0; number < 40; number += 1)
       await make('products', { sku: `OTHER-${number}`, name: 'Of somebody else' });

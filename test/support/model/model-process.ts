@@ -204,8 +204,10 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     },
     isPulling: () => pulling > 0,
     async isAtRest() {
-      const { outstanding, nextDueAt, isListing, trouble } = await engine.status();
-      if (outstanding > 0 || isListing || nextDueAt !== null || trouble !== null) return false;
+      // A list that was of no use is looked at again after some minutes, which pass quickly here.
+      if ((await ledger.contactSteps()).length > 0) return false;
+      const { outstanding, nextDueAt, trouble } = await engine.status();
+      if (outstanding > 0 || nextDueAt !== null || trouble !== null) return false;
       return pulling === 0 && !mapping() && gate.state().open && gate.refused().size === 0;
     },
     errors: () =>
