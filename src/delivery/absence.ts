@@ -2,6 +2,7 @@ import type { DoubtfulDelivery } from '../domain/ports/doubt.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { JsonValue } from '../lib/json.ts';
 
 /**
  * When it is believed that something is absent from the platform. A list may lag behind what was acknowledged, so that a
@@ -78,12 +79,12 @@ export function createAbsence(options: {
               sentAfter: Math.min(...ended),
               besideId: Math.min(...doubts.map(({ id }) => id)),
             });
-      const sentAt = new Map(later.map((create) => [String(create.remoteId), create.sentAt]));
+      const sentAt = new Map(later.map((create) => [nameOf(create.remoteId), create.sentAt]));
       /** When the newest item was sent that the list shows. */
       let showsUntil = Number.NEGATIVE_INFINITY;
       return {
         see({ remoteId }) {
-          showsUntil = Math.max(showsUntil, sentAt.get(String(remoteId)) ?? Number.NEGATIVE_INFINITY);
+          showsUntil = Math.max(showsUntil, sentAt.get(nameOf(remoteId)) ?? Number.NEGATIVE_INFINITY);
         },
         waitMs(delivery) {
           if (lagMs === 0 || showsUntil > remember(delivery).endedAt) return 0;
@@ -101,4 +102,9 @@ export function createAbsence(options: {
 
     forget: (deliveryId) => void remembered.delete(deliveryId),
   };
+}
+
+/** A platform may answer with 7 and list "7". */
+function nameOf(id: JsonValue): string {
+  return typeof id === 'string' ? id : JSON.stringify(id);
 }

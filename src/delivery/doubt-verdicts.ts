@@ -35,7 +35,7 @@ export interface ListRead {
   what: Readable;
   complete: boolean;
   /** Milliseconds until it has to be read again, before it is believed that something is absent; 0 to believe it. */
-  waitMs(): number;
+  waitMs: () => number;
 }
 
 export interface DoubtVerdictsOptions {

@@ -9,7 +9,7 @@ export type ListSettings = Pick<SandboxSettings, 'pageSize' | 'pageSizeMax' | 'p
 
 /** One way to go through a list. */
 interface Paging {
-  answer(rows: Rows, request: OperationRequest, settings: ListSettings): Answer;
+  answer: (rows: Rows, request: OperationRequest, settings: ListSettings) => Answer;
   /** Every query parameter that it reads. */
   parameters: readonly QueryParameter[];
   /** The published schema of a page, where that is no bare array. */
@@ -206,7 +206,7 @@ function spring(rows: Rows, { query }: OperationRequest, settings: ListSettings)
 function relay(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
   const part = marked(rows, query.get('after'), pageSizeOf(query, settings, 'first'));
   if (part === undefined) return refusal(404, 'Invalid cursor.');
-  const edges: JsonValue[] = part.results.map((node) => ({ cursor: String(node['id']), node }));
+  const edges: JsonValue[] = part.results.map((node) => ({ cursor: JSON.stringify(node['id'] ?? null), node }));
   const endCursor = part.results.length === 0 ? null : part.mark;
   return { status: 200, body: { edges, pageInfo: { hasNextPage: part.more, endCursor } } };
 }

@@ -14,7 +14,7 @@ import type { JsonValue } from '../../src/lib/json.ts';
 import { createLogger } from '../../src/lib/logging.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import { type SandboxOptions, SandboxSettings } from '../../src/sandbox/settings.ts';
 
 interface World {
   sandbox: Sandbox;
@@ -185,7 +185,7 @@ const style = fc.record(
     successCodes: fc.constantFrom('created' as const, 'ok' as const, 'accepted' as const),
     errors: fc.constantFrom('drf' as const, 'problem' as const, 'message' as const),
     pageSize: fc.integer({ min: 1, max: 4 }),
-    paging: fc.constantFrom('page-number' as const, 'cursor' as const, 'link-header' as const, 'none' as const),
+    paging: fc.constantFrom(...SandboxSettings.shape.paging.unwrap().options),
     envelope: fc.constantFrom('results' as const, 'data' as const, 'items' as const),
     idempotency: fc.constantFrom('honoured' as const, 'publish-only' as const, 'ignored' as const),
     import: fc.record({

@@ -339,3 +339,16 @@ describe('since when the API could not take a delivery', () => {
     },
   );
 });
+
+it('names the creates that were sent after a doubt and acknowledged', async () => {
+  await stage({ P1: items(product('P1')), P2: items(product('P2')), M1: items(material('M1')) });
+  const [lost] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+  if (lost === undefined) throw new Error('nothing is due');
+  await fixture.ledger.claim(lost.id);
+  await fixture.ledger.settle({ deliveryId: lost.id, verdict: DOUBT });
+  await deliverAll(fixture.ledger);
+  const sentAfter = (at: number) =>
+    fixture.ledger.acknowledgedCreates({ kind: 'product', sentAfter: at, besideId: lost.id });
+  expect(await sentAfter(0)).toEqual([{ remoteId: expect.any(Number), sentAt: expect.any(Number) }]);
+  expect(await sentAfter(Number.MAX_SAFE_INTEGER)).toEqual([]);
+});

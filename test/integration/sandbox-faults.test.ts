@@ -307,3 +307,27 @@ test('names the faults that were asked for and never happened, dropped ones incl
   sandbox.faults.clear();
   expect(sandbox.statistics()).toMatchObject({ faults: [], unusedFaults: [never] });
 });
+
+test('shows lists that moved, have no order or lag behind, and no other answer', async () => {
+  const { call, sandbox, clock } = await startSandbox({ pageSize: 2, pageSizeMax: 2 });
+  const listed = async (query = '') => (await call('GET', `${PATH}${query}`)).body.results.map(({ sku }) => sku);
+  for (const sku of ['A', 'B', 'C', 'D']) await call('POST', PATH, product(sku));
+  sandbox.faults.add({ operation: 'product.list', kind: 'move', count: 1 });
+  // B comes to the page that was read, and A twice.
+  expect([await listed(), await listed('?page=2'), await listed()]).toEqual([
+    ['A', 'B'],
+    ['D', 'A'],
+    ['B', 'C'],
+  ]);
+  sandbox.faults.clear();
+  sandbox.faults.add({ operation: '*', kind: 'lag', ms: 1_000 });
+  expect(await listed()).toEqual([]);
+  clock.advance(1_000);
+  expect(await listed()).toEqual(['A', 'B']);
+  sandbox.faults.clear();
+  sandbox.faults.add({ operation: 'product.list', kind: 'shuffle', seed: 7 });
+  const orders = new Set<string>();
+  for (let question = 0; question < 10; question += 1) orders.add((await listed()).join(' '));
+  expect(orders.size).toBeGreaterThan(1);
+  expect(sandbox.faults.unused()).toEqual([]);
+});
