@@ -1,4 +1,4 @@
-import { type Listing, type ListOptions, type OnPage, REQUESTS_MAX } from '../domain/ports/target.ts';
+import { type Count, type Listing, type ListOptions, type OnPage, REQUESTS_MAX } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -8,6 +8,7 @@ import { createJudge, type Judge } from './classify.ts';
 import { type CleanText, createCleanText } from './clean-text.ts';
 import { type Credentials, createCredentials, type KeySource } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
+import { readCount } from './list-count.ts';
 import type { ListShape } from './list-page.ts';
 import { readListing } from './listing.ts';
 import { createListingPath } from './listing-path.ts';
@@ -53,6 +54,8 @@ export interface Session extends Transport {
   patience(signal: AbortSignal | undefined): Patience;
   /** Sends one request that leaves nothing behind. The path is with the base URL's prefix. */
   ask(key: Credentials, request: Question): Promise<Exchange>;
+  /** Asks once how many entries a listing has. */
+  count(request: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>): Promise<Count>;
   /** Reads a listing to its end. */
   list<Entry>(request: ListRequest<Entry>): Promise<Listing>;
 }
@@ -120,6 +123,12 @@ export function createSession(options: ApiOptions): Session {
     answerBytesMax: Math.min(profile.answerBytesMax, WRITE_ANSWER_BYTES_MAX),
     patience,
     ask,
+    count({ endpoint, shape, signal }) {
+      const { first: path } = createListingPath({ baseUrl, endpointPath: endpoint.path, query: '' });
+      const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
+      const read = (at: string) => ask(key, { ...request, path: at });
+      return readCount({ ...patience(signal), read, judge, shape, places: profile.list, path });
+    },
     list({ endpoint, shape, onPage, signal, from }) {
       const known = knownPaging.get(endpoint.path) ?? structuredClone(NOTHING_KNOWN);
       knownPaging.set(endpoint.path, known);

@@ -87,6 +87,8 @@ export function targetOver(session: Session): Target {
     list: (kind, onPage, options) =>
       session.list({ endpoint: LIST_ENDPOINTS[kind], shape: shapes[kind], onPage, ...options }),
 
+    count: (kind, signal) => session.count({ endpoint: LIST_ENDPOINTS[kind], shape: shapes[kind], signal }),
+
     async ping(signal) {
       const path = prefix + LIST_ENDPOINTS.product.path;
       const request = { method: 'GET', path, body: null, bytesMax: answerBytesMax, totalMs: PROBE_TOTAL_MS } as const;

@@ -1,11 +1,12 @@
 import type { SourcesStanding } from '../daemon/standing.ts';
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
 import type { ItemCounts, LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import { type ContactAttention, contactLines } from './contact-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 import { countKind, kindWord, stateWord } from './words.ts';
 
 /** What people have to know of the deliveries of some sources to go on. */
-export interface Attention {
+export interface Attention extends ContactAttention {
   /** What deliveries wait for and what does not come by itself; the most waited for first. */
   waitingFor: WaitingGroup[];
   stuck: StuckDelivery[];
@@ -28,13 +29,15 @@ export function attentionOf(views: LedgerViews, sources: readonly string[]): Att
     waitingFor: views.waitingFor(GROUPS_MAX, sources).filter(({ state }) => !onTheWay(state)),
     stuck: views.stuck(SHOWN_MAX, sources),
     doubtsUnderWay: views.doubtsUnderWay(sources),
+    adopted: views.adoptedChanges(sources),
+    parts: views.unansweredParts(sources),
   };
 }
 
-/** What was read wrongly, what waits and why, what needs a person, what is quarantined or missing; nothing where all is well. */
+/** What was read wrongly, what first contact leaves, what waits and why, what needs a person, what is quarantined or missing; nothing where all is well. */
 export function attentionLines(standing: Standing, attention: Attention, paint: Paint): string[] {
-  const { items, passports, quarantined } = standing;
-  const lines = [...readLines(standing, paint)];
+  const { items, passports, quarantined, suspended } = standing;
+  const lines = [...readLines(standing, paint), ...contactLines(suspended, attention, paint)];
   const waiting = countOf(items, ['waiting']);
   if (waiting > 0 && attention.waitingFor.length > 0) {
     const goes = waiting === 1 ? 'It goes out by itself' : 'They go out by themselves';

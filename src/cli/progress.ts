@@ -94,6 +94,13 @@ function createBars(options: ProgressOptions): Progress {
     deliver.setTotal(settled + left);
     deliver.update(settled, { detail });
   };
+  const lists = new Map<string, cliProgress.SingleBar>();
+  const showListing = ({ list, read, done }: ProgressEvent & { type: 'listing' }): void => {
+    const detail = `${formatCount(read)} ${done ? 'found' : 'so far'} at the platform`;
+    const bar = lists.get(list) ?? bars.create(1, 0, { label: label(`list ${list}s`), detail });
+    lists.set(list, bar);
+    bar.update(done ? 1 : 0, { detail });
+  };
   const timer = setInterval(showDeliveries, REFRESH_MS);
 
   return {
@@ -102,6 +109,7 @@ function createBars(options: ProgressOptions): Progress {
       if (event.type === 'paused') paused = shorten(`paused: ${printable(event.reason.message)}`, 60);
       if (event.type === 'resumed') paused = '';
       if (event.type === 'outage') paused = event.away ? AWAY : '';
+      if (event.type === 'listing') showListing(event);
       if (event.type !== 'page') return;
       const name = `${event.source}/${event.stream}`;
       const detail = `${formatCount(event.read)} rows`;
@@ -126,15 +134,23 @@ function createLines(options: ProgressOptions): Progress {
   const { output } = options;
   const tally = createTally(options);
   const read = new Map<string, number>();
+  const lists = new Map<string, number>();
   const timer = setInterval(() => {
     const rows = [...read].map(([name, count]) => `${name} ${formatCount(count)} rows`).join(', ');
     const { settled, left } = tally.look();
-    output.note(`${rows === '' ? '' : `read ${rows}; `}${formatCount(settled)} sent, ${formatCount(left)} left`);
+    const listed = [...lists]
+      .map(([name, count]) => `the platform's ${name}s, ${formatCount(count)} so far; `)
+      .join('');
+    output.note(
+      `${rows === '' ? '' : `read ${rows}; `}${listed === '' ? '' : `listing ${listed}`}${formatCount(settled)} sent, ${formatCount(left)} left`,
+    );
   }, LINE_EVERY_MS);
   return {
     observe(event) {
       tally.observe(event);
       if (event.type === 'page') read.set(`${event.source}/${event.stream}`, event.read);
+      if (event.type === 'listing' && !event.done) lists.set(event.list, event.read);
+      if (event.type === 'listing' && event.done) lists.delete(event.list);
       if (event.type === 'paused') output.note(`paused: ${printable(event.reason.message)}`);
       if (event.type === 'resumed') output.note('resumed');
       if (event.type === 'outage') output.note(event.away ? AWAY : 'the API is back');

@@ -67,7 +67,7 @@ async function readBack(
 }
 
 /** An id that a person has typed, as the platform gives those of its kind: all as numbers or all as texts. */
-export function inOwnType(text: string, kind: SubjectKind, views: Runtime['views']): JsonValue {
+export function inOwnType(text: string, kind: SubjectKind, views: Runtime['views']): string | number {
   const known = views
     .items({ kind, afterId: 0, limit: KNOWN_LOOKED_AT })
     .items.find(({ remoteId }) => remoteId !== null)?.remoteId;

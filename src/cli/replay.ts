@@ -6,10 +6,11 @@ import { ITEM_KINDS } from '../domain/item.ts';
 import { REPLAY_STATES, type ReplayState } from '../domain/ports/replay.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { assertSources, collect, seconds } from './arguments.ts';
+import type { ContactAttention } from './contact-lines.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { plural } from './style.ts';
 import { syncWith, tellReport, WAIT_SECONDS } from './sync.ts';
-import { syncDocument } from './sync-report.ts';
+import { contactDocument, syncDocument } from './sync-report.ts';
 
 interface ReplayOptions {
   state?: ReplayState[];
@@ -97,7 +98,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
       return sync(runtime, { sources, waitMs: wait * 1000, abort, pull: false }, clock);
     },
   );
-  if (output.json) output.document(replayDocument(replayed, report));
+  if (output.json) output.document(replayDocument(replayed, report, attention));
   if (!output.quiet) output.print(...replayLines(replayed, false), '');
   tellReport(context, report, attention);
   return exitCodeOf(report);
@@ -125,9 +126,9 @@ async function assertKeys({ views, ledger }: Pick<Runtime, 'views' | 'ledger'>, 
   }
 }
 
-function replayDocument(replayed: ReplayReport, report: SyncReport): object {
+function replayDocument(replayed: ReplayReport, report: SyncReport, attention: ContactAttention): object {
   const { ok, runs: _, ...rest } = syncDocument(report);
-  return { ok, dryRun: false, ...replayed, ...rest };
+  return { ok, dryRun: false, ...replayed, ...rest, ...contactDocument(attention) };
 }
 
 function replayLines({ records, passing, passports, staged, heldInDoubt }: ReplayReport, dryRun: boolean): string[] {

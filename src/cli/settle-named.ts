@@ -11,6 +11,7 @@ import type { ItemView } from '../domain/ports/ledger-views.ts';
 import { shellWord } from '../lib/shell-word.ts';
 import type { CommandContext } from './context.ts';
 import { givenId, inOwnType, remoteIdOf } from './remote-id.ts';
+import { settleAmbiguous } from './settle-contact.ts';
 import { plural, printable } from './style.ts';
 import { unknownItem } from './unknown-item.ts';
 import { kindWord, stateWord } from './words.ts';
@@ -45,6 +46,11 @@ export async function settleNamed(
   const abort = context.interruption();
   const runtime = await context.openRuntime(config, 'settle');
   try {
+    const [only] = names;
+    if (only !== undefined && given !== null) {
+      const kinds = (['product', 'material'] as const).filter((one) => kind === undefined || one === kind);
+      if (await settleAmbiguous(only, { kinds, id: given }, runtime, context.output)) return 0;
+    }
     const meant: Meant[] = [];
     for (const name of names) meant.push(await look(name, { said, given, kind: kind ?? null }, runtime, abort));
     let released = 0;
@@ -74,6 +80,7 @@ async function look(name: string, asked: Asked, runtime: Runtime, abort: AbortSi
   }
   if (meant.length > 1) throw several(name, meant);
   if (said !== 'delivered') return { delivery: only, word: { said } };
+  if (only.reason.code === 'ambiguous_key') throw fault('usage', only.reason.message);
   return { delivery: only, word: await delivered(only, given, runtime, abort) };
 }
 

@@ -4,6 +4,7 @@ import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import { type Resolution, SETTLE_STATES, type SettleState } from '../domain/manual.ts';
 import { assertSources, subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { settleParts } from './settle-contact.ts';
 import { settleNamed } from './settle-named.ts';
 import { settleSelected } from './settle-selected.ts';
 
@@ -12,6 +13,7 @@ Examples:
   $ dpp-sync items --state in_doubt                            what is in doubt?
   $ dpp-sync settle 00012001/0010 --delivered                  it is at the platform
   $ dpp-sync settle TWZ-180-LS --delivered --id 4711           and this is its id there
+  $ dpp-sync settle --bom present --all                        BOM items of products that were there before
   $ dpp-sync settle TWZ-180-LS --kind passport --rejected      it is not; nothing is sent for now
   $ dpp-sync settle --state blocked --kind bom_item --ignore   leave all these as they are there
 
@@ -24,6 +26,8 @@ export interface SettleOptions {
   rejected?: boolean;
   ignore?: boolean;
   id?: string;
+  bom?: 'present' | 'absent';
+  all?: boolean;
   kind?: SubjectKind;
   state?: SettleState | 'missing';
   source?: string;
@@ -33,11 +37,18 @@ export interface SettleOptions {
 export function addSettleCommand(program: Command, run: RunAction): void {
   program
     .command('settle')
-    .description('say what became of a write that is unconfirmed, blocked, rejected or parked')
-    .argument('[key...]', 'keys, or SKUs or codes; of a passport that of its product')
+    .description('say what became of a write that does not go on by itself, or what was at the platform before')
+    .argument('[key...]', 'keys, or SKUs or codes; of a passport that of its product; with --bom, products')
     .option('--delivered', 'the platform has it')
     .option('--rejected', 'the platform has nothing of it')
     .option('--ignore', 'leave the platform as it is, until its row changes; or accept that an item is missing')
+    .addOption(
+      new Option(
+        '--bom <answer>',
+        'whether the BOM items of products that were there before are there as well',
+      ).choices(['present', 'absent']),
+    )
+    .option('--all', 'with --bom: of all products that wait for an answer')
     .option('--id <id>', 'the id that it has there, with --delivered; else it is looked up where it is needed')
     .addOption(new Option('--kind <kind>', `only ${SUBJECT_KINDS.join(', ')}`).argParser(subjectKind))
     .addOption(
@@ -46,7 +57,28 @@ export function addSettleCommand(program: Command, run: RunAction): void {
     .option('--source <id>', 'only of this source, with --state')
     .option('--yes', 'with --state: do not ask')
     .addHelpText('after', EXAMPLES)
-    .action((keys: string[], options: SettleOptions) => run((context) => settle(keys, options, context)));
+    .action((keys: string[], options: SettleOptions) =>
+      run((context) => {
+        const names = [...new Set(keys)];
+        return options.bom === undefined ? settle(names, options, context) : bom(names, options, context);
+      }),
+    );
+}
+
+async function bom(keys: readonly string[], options: SettleOptions, context: CommandContext): Promise<number> {
+  const { bom: answer, all = false, ...others } = options;
+  if (all === keys.length > 0)
+    throw fault('usage', 'Say with --bom which products are meant: by their SKUs, or --all.');
+  if (Object.values(others).some((value) => value !== undefined))
+    throw fault('usage', '--bom goes with products or --all alone.');
+  const config = await context.loadConfig();
+  const runtime = await context.openRuntime(config, 'settle');
+  try {
+    await settleParts(all ? null : keys, answer === 'present', runtime, context.output);
+    return 0;
+  } finally {
+    await runtime.close();
+  }
 }
 
 async function settle(keys: string[], options: SettleOptions, context: CommandContext): Promise<number> {
@@ -61,9 +93,10 @@ async function settle(keys: string[], options: SettleOptions, context: CommandCo
   if (state === undefined && (source !== undefined || options.yes === true)) {
     throw fault('usage', '--source and --yes go with --state alone.');
   }
+  if (options.all) throw fault('usage', '--all goes with --bom alone.');
   const config = await context.loadConfig();
   if (source !== undefined) assertSources(config, [source]);
-  if (state === undefined) return settleNamed([...new Set(keys)], { said, ...options }, { context, config });
+  if (state === undefined) return settleNamed(keys, { said, ...options }, { context, config });
   const selection = { state, kind: options.kind ?? null, source: source ?? null };
   return settleSelected(selection, { said, yes: options.yes === true }, { context, config });
 }

@@ -8,7 +8,16 @@ import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { formatTime, printable } from './style.ts';
 import { unknownItem } from './unknown-item.ts';
-import { formatIssue, formatValue, kindWord, NEXT_STEPS, PASSPORT_COLOURS, STATE_COLOURS, stateWord } from './words.ts';
+import {
+  formatIssue,
+  formatValue,
+  kindWord,
+  NEXT_STEPS,
+  PASSPORT_COLOURS,
+  REASON_STEPS,
+  STATE_COLOURS,
+  stateWord,
+} from './words.ts';
 
 const EXAMPLES = `
 Examples:
@@ -121,11 +130,12 @@ function passportLines({ kind, key }: ItemView, passport: PassportView, paint: O
 }
 
 /** An item with a quarantined row is as it was before that row: what is to be done begins there. */
-function nextStep({ state, missing, record }: ItemView): string {
-  if (missing || (record?.quarantined ?? null) === null) return NEXT_STEPS[state];
+function nextStep({ state, missing, record, reason }: ItemView): string {
+  const step = (state === 'blocked' ? REASON_STEPS[reason?.code ?? ''] : undefined) ?? NEXT_STEPS[state];
+  if (missing || (record?.quarantined ?? null) === null) return step;
   const cure = 'Its row is quarantined: correct the row in the source, or the mapping; the next sync takes it up.';
   if (state === 'delivered') return `${cure} Until then the platform keeps what it has.`;
-  return `${cure} As for what was wanted before: ${NEXT_STEPS[state]}`;
+  return `${cure} As for what was wanted before: ${step}`;
 }
 
 /** Each field once where both agree, with both values where they differ. */

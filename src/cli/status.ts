@@ -11,10 +11,11 @@ import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
 import { type Attention, attentionLines, attentionOf, countOf, type Standing } from './attention.ts';
+import { NO_CONTACT_ATTENTION } from './contact-lines.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { formatBytes, formatCount, formatDuration, formatTable, formatTime, plural, printable } from './style.ts';
-import { guardedDocument, itemLines, passportLines } from './sync-report.ts';
+import { contactDocument, guardedDocument, itemLines, passportLines } from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:
@@ -22,7 +23,8 @@ Examples:
   $ dpp-sync status --json | jq .items
 
 It only reads, so it may run beside a daemon or a sync. Exit code 4 says that items need a person or wait for
-others, that records are quarantined, that the guard holds an export, or that the last run of a source failed.`;
+others, that records are quarantined, that the guard holds an export, that the last run of a source failed, or that
+nothing of a kind is created as the platform's list cannot be had.`;
 
 export function addStatusCommand(program: Command, run: RunAction): void {
   program
@@ -80,7 +82,7 @@ async function status(context: CommandContext): Promise<number> {
   const found = opened ?? {
     freeBytes: null,
     standing: NOTHING,
-    attention: { waitingFor: [], stuck: [], doubtsUnderWay: 0 },
+    attention: { waitingFor: [], stuck: [], doubtsUnderWay: 0, ...NO_CONTACT_ATTENTION },
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
     queue: { kind: config.queue.kind, counts: null, problem: null },
   };
@@ -108,6 +110,7 @@ const NOTHING: Standing = {
   quarantined: 0,
   guarded: [],
   failedRuns: [],
+  suspended: [],
   missing: {},
 };
 
@@ -134,8 +137,10 @@ function statusDocument(found: Found, config: RuntimeConfig, facts: { causes: Ca
     quarantined: standing.quarantined,
     guarded: standing.guarded.map(guardedDocument),
     missing: standing.missing,
+    suspended: standing.suspended,
     causes: facts.causes,
     waitingFor: attention.waitingFor,
+    ...contactDocument(attention),
     queue: { kind: queue.kind, counts: queue.counts, problem: queue.problem },
     sources: sources.map(({ source, lastRun, nextRunAt }) => ({
       source,

@@ -1,3 +1,4 @@
+import type { Acceptance } from '../daemon/accept.ts';
 import { exitCodeOf, type SyncReport } from '../daemon/sync.ts';
 import type { ItemKind } from '../domain/item.ts';
 import {
@@ -8,9 +9,10 @@ import {
 } from '../domain/ports/ledger-views.ts';
 import { causesOf } from '../observe/causes.ts';
 import { type Attention, attentionLines } from './attention.ts';
+import type { ContactAttention } from './contact-lines.ts';
 import { errorDocument, failureOf } from './errors.ts';
 import { type Cell, formatCount, formatDuration, formatTable, type Paint, plural, printable } from './style.ts';
-import { kindWord, PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER, stateWord } from './words.ts';
+import { countKind, kindWord, PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER, stateWord } from './words.ts';
 
 const WARNINGS_MAX = 5;
 
@@ -38,8 +40,9 @@ export function syncDocument(report: SyncReport): { ok: boolean } & Record<strin
     warnings: [...guarded.map(({ source, stream, message }) => `${source}/${stream}: ${message}`), ...warnings],
     guarded: guarded.map(guardedDocument),
     missing,
+    suspended: report.suspended,
     causes: causesOf(report),
-    ...(accepted === null ? {} : { accepted: accepted.reads.map(guardedDocument) }),
+    ...(accepted === null ? {} : { accepted: acceptedDocument(accepted) }),
     ...(fault === null ? {} : { error: errorDocument(failureOf(fault)) }),
   };
 }
@@ -47,6 +50,15 @@ export function syncDocument(report: SyncReport): { ok: boolean } & Record<strin
 /** A read that the guard held, for scripts. */
 export function guardedDocument({ since, ...read }: GuardedRead): object {
   return { ...read, since: new Date(since).toISOString() };
+}
+
+/** What first contact leaves to a person, for scripts. */
+export function contactDocument({ adopted, parts }: ContactAttention): object {
+  return { adopted, unansweredParts: parts };
+}
+
+function acceptedDocument({ guarded, adopted }: Acceptance): object {
+  return { guarded: guarded.map(guardedDocument), adopted };
 }
 
 export function runLines({ runs }: SyncReport, paint: Paint): string[] {
@@ -86,12 +98,18 @@ export function passportLines(passports: PassportCounts, paint: Paint): string[]
 /** What was accepted on a person's word, and of which sources nothing was held. */
 export function acceptedLines({ accepted }: Pick<SyncReport, 'accepted'>): string[] {
   if (accepted === null) return [];
-  const { sources, reads } = accepted;
-  const idle = sources.filter((id) => !reads.some(({ source }) => source === id));
-  return [
-    ...reads.map(({ source, stream, message }) => `Accepted of ${source}/${stream}: ${printable(message)}`),
-    ...idle.map((source) => `Nothing of ${source} was held, so nothing was accepted.`),
-  ];
+  const { sources, guarded, adopted } = accepted;
+  return sources.flatMap((source) => {
+    const reads = guarded.filter((one) => one.source === source);
+    const changes = adopted.filter((one) => one.source === source);
+    if (reads.length + changes.length === 0) return [`Nothing of ${source} was held, so nothing was accepted.`];
+    const lines = reads.map(({ stream, message }) => `Accepted of ${source}/${stream}: ${printable(message)}`);
+    const counts = changes.map(({ kind, count }) => countKind(count, kind)).join(', ');
+    if (changes.length > 0) {
+      lines.push(`Accepted of ${source}: changes of items that were at the platform before: ${counts}.`);
+    }
+    return lines;
+  });
 }
 
 /** What a sync did, for people. */

@@ -11,14 +11,14 @@ import type { CommandContext, RunAction } from './context.ts';
 import { failureLines, failureOf } from './errors.ts';
 import { createProgress } from './progress.ts';
 import { plural } from './style.ts';
-import { acceptedLines, reportLines, syncDocument } from './sync-report.ts';
+import { acceptedLines, contactDocument, reportLines, syncDocument } from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:
   $ dpp-sync sync                        every source
   $ dpp-sync sync erp pim                these alone
   $ dpp-sync sync --json --wait 600      for scripts; gives an API that is away ten minutes to come back
-  $ dpp-sync sync --accept erp           the small export that the guard holds is right: use it
+  $ dpp-sync sync --accept erp           what is held of erp is right: a small export, changes of items that were there before
 
 It may be stopped at any time (Ctrl-C finishes what is under way, a second one ends at once) and run again:
 nothing is lost and nothing is sent twice.`;
@@ -34,7 +34,7 @@ export function addSyncCommand(program: Command, run: RunAction): void {
     .addOption(
       new Option(
         '--accept <source>',
-        'accept what is held of this source, as status shows it; may be repeated',
+        'accept what status shows as held of this source, or as changes of what was there before; may be repeated',
       ).argParser((value: string, before?: string[]) => collect(value, before)),
     )
     .addHelpText('after', EXAMPLES)
@@ -46,7 +46,9 @@ export function addSyncCommand(program: Command, run: RunAction): void {
         const { report, attention } = await syncWith(context, config, { command: 'sync', sources }, (runtime, abort) =>
           sync(runtime, { sources, accept, waitMs: wait * 1000, abort }, context.clock),
         );
-        if (context.output.json) context.output.document(syncDocument(report));
+        if (context.output.json) {
+          context.output.document({ ...syncDocument(report), ...contactDocument(attention) });
+        }
         tellReport(context, report, attention);
         return exitCodeOf(report);
       }),

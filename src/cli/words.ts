@@ -81,6 +81,13 @@ export const NEXT_STEPS: Record<ItemState, string> = {
     'Look at the reason, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle KEY --delivered`.',
 };
 
+/** What a person can do about an item that is blocked for one of these reasons. */
+export const REASON_STEPS: Readonly<Record<string, string>> = {
+  adopted: 'Compare the two, then accept the changes with `dpp-sync sync --accept SOURCE`, or correct the source.',
+  adopted_bom: 'Look at the platform, then say `dpp-sync settle --bom present SKU` or `--bom absent SKU`.',
+  ambiguous_key: 'Name the right one with `dpp-sync settle KEY --delivered --id ID`.',
+};
+
 /** A value of a record or a payload on one line. */
 export function formatValue(value: JsonValue | undefined, max = 80): string {
   if (value === undefined || value === null) return '–';

@@ -41,6 +41,18 @@ const Target = z
       .max(100_000)
       .optional()
       .describe('The most requests per second. Without it the limit is learnt from the API alone.'),
+    firstContact: z
+      .enum(['list', 'assume-empty'])
+      .default('list')
+      .describe(
+        'How a source finds out what the platform has of it before it creates anything there: by reading the lists of products, materials and publications; or not at all, where the platform holds nothing of it.',
+      ),
+    bom: z
+      .enum(['ask', 'create', 'assume-present'])
+      .default('ask')
+      .describe(
+        'What becomes of the BOM items of a product that was at the platform before, since the API cannot be asked for them: a person answers with `settle --bom`; they are created; or those of the first complete read of their source are taken to be there, and later ones are created.',
+      ),
   })
   .describe('The DPP platform.');
 

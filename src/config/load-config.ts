@@ -89,6 +89,8 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
       apiKey: secretAt(['target', 'apiKey'], target.apiKey),
       publishKey: target.publishKey ? secretAt(['target', 'publishKey'], target.publishKey) : null,
       maxRate: target.maxRate ?? null,
+      firstContact: target.firstContact,
+      bom: target.bom,
     },
     profile,
     queue: withPassword(config.queue, config.queuePassword ?? ''),

@@ -36,6 +36,8 @@ export interface LoadedConfig<Connector> {
     publishKey: SecretSource | null;
     /** Requests per second, or null. */
     maxRate: number | null;
+    firstContact: Config['target']['firstContact'];
+    bom: Config['target']['bom'];
   };
   profile: Profile;
   queue: QueueSetting;

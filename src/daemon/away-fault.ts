@@ -16,7 +16,7 @@ export interface Patience {
 
 type Asked = Pick<
   Runtime,
-  'unreachableSince' | 'answers' | 'failsAtWrites' | 'unreadable' | 'gate' | 'ledger' | 'config' | 'passports'
+  'unreachableSince' | 'answers' | 'failsAtWrites' | 'unreadable' | 'gate' | 'ledger' | 'config' | 'passports' | 'views'
 >;
 
 /** What the API has kept from going on for longer than it was to be waited for; null where there is still hope. */
@@ -74,9 +74,17 @@ async function unreadableFault(runtime: Asked, { waitMs, outstanding, now }: Pat
   const lookedUp = heldBy(['read'], config.profile);
   if ((await ledger.nextDueAt({ held: lookedUp })) !== null || (await passports.judge()) > 0) return null;
   const { inDoubt } = await ledger.countHeld(lookedUp);
-  const wait = inDoubt === 1 ? '1 delivery waits' : `${inDoubt} deliveries wait`;
-  const message = `The API's list of ${LISTS[unreadable.what]} could not be read for ${seconds(waitMs)}: ${unreadable.reason} ${wait} in doubt for it.`;
+  const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);
+  const wait = waitWords(inDoubt, suspended);
+  const message = `The API's list of ${LISTS[unreadable.what]} could not be read for ${seconds(waitMs)}: ${unreadable.reason} ${wait}`;
   return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: LIST_ADVICE });
+}
+
+function waitWords(inDoubt: number, suspended: number): string {
+  const deliveries = (count: number) => (count === 1 ? '1 delivery waits' : `${count} deliveries wait`);
+  const doubts = inDoubt === 0 ? [] : [`${deliveries(inDoubt)} in doubt for it.`];
+  const creates = suspended === 0 ? [] : [`${deliveries(suspended)} for it, so that nothing is doubled.`];
+  return [...doubts, ...creates].join(' ');
 }
 
 const LISTS: Record<Readable, string> = { product: 'products', material: 'materials', publications: 'publications' };

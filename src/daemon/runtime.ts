@@ -6,6 +6,7 @@ import { createDoubts, type Doubts } from '../delivery/doubts.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
 import { createFailedJobs } from '../delivery/failed-jobs.ts';
 import { createFeeder } from '../delivery/feeder.ts';
+import { createFirstContact } from '../delivery/first-contact.ts';
 import { heldBy } from '../delivery/held.ts';
 import { createPacer } from '../delivery/pacer.ts';
 import { createPassports, type Passports } from '../delivery/passports.ts';
@@ -142,6 +143,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     target: baseUrl,
     profile,
     passportRules: passportRulesOf(config),
+    contactRules: { firstContact: config.target.firstContact, bom: config.target.bom },
     clock,
     command,
     encode,
@@ -167,11 +169,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
     const deliverer = createDeliverer(delivering);
     const doubts = createDoubts({ ...delivering, reader });
+    const contact = createFirstContact({ ledger, target, reader, pacer, gate, clock, log, emit });
     const recheck = createRecheck({ ledger, now: () => clock.ticks() });
     const outageWatch = createOutageWatch({ breaker, clock, emit, log });
     const passports = createPassports({ ledger, now: () => clock.ticks() });
     bus.subscribe(({ type }) => {
-      if (type === 'settled' || type === 'mapped') passports.stir();
+      if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.stir();
     });
     const mapQueue = createMapQueue({ queues, worker: createMapWorker({ ledger, mapperOf, emit: emitAndWake }) });
 
@@ -191,6 +194,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       feeder,
       deliverer,
       doubts,
+      contact,
       gate,
       held,
       failedJobs,
@@ -252,7 +256,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         return signal.kind === 'answered' || signal.kind === 'throttled';
       },
       failsAtWrites: () => breaker.failsAtWrites() && gate.unreachableSince() === null,
-      unreadable: () => doubts.unreadable(),
+      unreadable: () => doubts.unreadable() ?? contact.unreadable(),
       ledgerLost: () => ledger.lost(),
       voided,
       startWorkers,

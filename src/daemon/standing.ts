@@ -21,6 +21,7 @@ export function standingOf(
     quarantined: views.quarantinedCount(selected),
     guarded: views.guardedReads(selected),
     failedRuns: failedRunsOf(views, selected),
+    suspended: views.suspended(selected),
     // An empty list would stand for all sources.
     missing: watched.length === 0 ? {} : views.missingCounts(watched.map(({ id }) => id)),
   };

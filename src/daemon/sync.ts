@@ -1,11 +1,11 @@
 import { fault } from '../domain/faults.ts';
-import type { Accepted } from '../domain/ports/intake.ts';
 import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
 import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { causesOf } from '../observe/causes.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
+import { type Acceptance, accept } from './accept.ts';
 import { awayFault, leftAwayFault } from './away-fault.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { passportRulesOf } from './passport-rules.ts';
@@ -21,7 +21,7 @@ export interface SyncRequest {
   abort: AbortSignal;
   /** False to deliver only what the ledger has already: after a replay. */
   pull?: boolean;
-  /** Sources of which a person accepts what is held. */
+  /** Sources of which a person accepts what is held as the sync begins. */
   accept?: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface SyncReport extends SourcesStanding {
   runs: StreamAccount[];
   items: ItemCounts;
   /** What was held and is accepted now; null where nobody asked for that. */
-  accepted: Accepted | null;
+  accepted: Acceptance | null;
   requests: RequestCounts;
   durationMs: number;
   /** What kept the sync from finishing: a source, the API, the queue, or the person who stopped it. */
@@ -66,14 +66,13 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const selected = request.sources.length > 0 ? [...request.sources] : config.sources.map(({ id }) => id);
   const runIds: number[] = [];
   let problem: Fault | null = null;
-  let accepted: Accepted | null = null;
+  let accepted: Acceptance | null = null;
   try {
-    if (request.accept && request.accept.length > 0)
-      accepted = await runtime.ledger.accept({ sources: request.accept });
+    if (request.accept && request.accept.length > 0) accepted = await accept(runtime.ledger, request.accept);
     do await runtime.recheck.look();
     while (runtime.recheck.more() && !request.abort.aborted);
-    if (views.pendingSources().length > 0 || (await runtime.engine.status()).nextDueAt !== null)
-      await runtime.startWorkers();
+    const { nextDueAt, isListing } = await runtime.engine.status();
+    if (views.pendingSources().length > 0 || nextDueAt !== null || isListing) await runtime.startWorkers();
     const resume = runtime.passports.pause();
     for (const source of request.pull === false ? [] : inOrder(config, selected)) {
       if (request.abort.aborted) break;
@@ -135,10 +134,12 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
       });
     const lost = runtime.ledgerLost();
     if (lost) return lost;
-    const { outstanding, nextDueAt, ...status } = await runtime.engine.status();
+    // First, for what is mapped afterwards shows in the status then.
+    const isMapping = runtime.mapping();
+    const { outstanding, nextDueAt, isListing, ...status } = await runtime.engine.status();
     const trouble = status.trouble ?? runtime.mapQueue.trouble();
-    if (!runtime.mapping() && outstanding === 0 && nextDueAt === null && (await runtime.passports.judge()) === 0)
-      return refusedScopeFault(runtime);
+    const isStill = !isMapping && !isListing && outstanding === 0 && nextDueAt === null;
+    if (isStill && (await runtime.passports.judge()) === 0) return refusedScopeFault(runtime);
     await runtime.startWorkers();
     const gate = runtime.gate.state();
     if (!gate.open && outstanding === 0) {
@@ -146,7 +147,9 @@ async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): 
     }
     const away = await awayFault(runtime, { ...request, outstanding, now: clock.ticks() });
     if (away !== null) return away;
-    const isAtRest = outstanding === 0 && nextDueAt !== 0 && !runtime.mapping();
+    // A list that cannot be read has nothing to wait for here.
+    const isWaited = isListing && runtime.unreadable() === null;
+    const isAtRest = outstanding === 0 && nextDueAt !== 0 && !isWaited && !isMapping;
     if (isAtRest && clock.ticks() >= leftAt && (await runtime.passports.judge()) === 0) {
       const left = await leftAwayFault(runtime, clock.now() - request.waitMs);
       if (left !== null) return left;

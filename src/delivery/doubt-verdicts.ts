@@ -41,6 +41,8 @@ export interface ListRead {
 
 /** What was there before, or was written in the time that a restored ledger lost, may have other content. */
 const CONTENT_UNKNOWN: ReadonlySet<string> = new Set(['exists', 'restored', MAY_EXIST, SHARED_ID]);
+/** The create was refused, as the item was there or may have been. */
+const FOUND_BEFORE: ReadonlySet<string> = new Set(['exists', MAY_EXIST]);
 /** The answer spoke of another item. The item may be at the platform under a key that was not sent. */
 const OF_ANOTHER: ReadonlySet<string> = new Set(['crossed', SHARED_ID]);
 const GATE_STATUS = 409;
@@ -118,17 +120,10 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
         return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
       }
       const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
-      const contentKnown = !CONTENT_UNKNOWN.has(reason.code);
-      const listed = found.at(-1);
-      if (remoteId !== null) {
-        return {
-          kind: 'delivered',
-          remoteId,
-          contentKnown,
-          by: 'read_back',
-          ...(listed && !contentKnown && { listed }),
-        };
-      }
+      const verdict: Verdict = { kind: 'delivered', remoteId, contentKnown: !CONTENT_UNKNOWN.has(reason.code), by: 'read_back' };
+      // What was there before is adopted; what an earlier attempt of it may have made is ours.
+      const wasThere = FOUND_BEFORE.has(reason.code) && reason.afterDoubt !== true;
+      if (remoteId !== null) return wasThere ? { ...verdict, shown: found } : verdict;
       if (!complete) return lookedAtAgain(delivery, what);
       // What was refused is not sent again, so that a list that lags doubles nothing: only what is said to exist is sought again.
       const isFinal = reason.code === MAY_EXIST && reason.lookAgain !== true;

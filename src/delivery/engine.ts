@@ -9,6 +9,7 @@ import type { Deliverer } from './deliverer.ts';
 import type { Doubts } from './doubts.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import type { Feeder } from './feeder.ts';
+import type { FirstContact } from './first-contact.ts';
 import { createInHand } from './in-hand.ts';
 import type { TargetGate } from './target-gate.ts';
 
@@ -18,6 +19,7 @@ export interface EngineOptions {
   feeder: Feeder;
   deliverer: Deliverer;
   doubts: Doubts;
+  contact: FirstContact;
   gate: TargetGate;
   /** What cannot go on while the API refuses a scope. */
   held: () => Held;
@@ -39,6 +41,8 @@ export interface EngineStatus {
   outstanding: number;
   /** When something becomes due next that is not held; 0 means now, null means nothing is scheduled. */
   nextDueAt: number | null;
+  /** Whether creates are suspended until a list of the platform was read, which goes on by itself. */
+  isListing: boolean;
   /** What keeps the engine from going on, where something does: the queue is out of reach, the ledger's disk is full. */
   trouble: Error | null;
 }
@@ -66,7 +70,7 @@ const LOOK_AFTER = 200;
 const REASON_LENGTH_MAX = 300;
 
 export function createEngine(options: EngineOptions): Engine {
-  const { ledger, queues, feeder, deliverer, doubts, gate, held, failedJobs, clock, log, scrub } = options;
+  const { ledger, queues, feeder, deliverer, doubts, contact, gate, held, failedJobs, clock, log, scrub } = options;
   const abort = new AbortController();
   let consumer: Consumer | null = null;
   let running: Promise<void> = Promise.resolve();
@@ -78,7 +82,9 @@ export function createEngine(options: EngineOptions): Engine {
   let hearing = 0;
   let reconcileAt = Number.NEGATIVE_INFINITY;
   let resolving: Promise<void> | null = null;
+  let contacting: Promise<void> | null = null;
   let doubtTrouble: Error | null = null;
+  let contactTrouble: Error | null = null;
   /** When a doorbell was last rung or heard. */
   let movedAt = Number.NEGATIVE_INFINITY;
 
@@ -159,10 +165,26 @@ export function createEngine(options: EngineOptions): Engine {
     }
   }
 
+  /** Reads the lists that creates wait for; never rejects. */
+  async function makeContact(): Promise<void> {
+    try {
+      const moved = await contact.look(abort.signal);
+      contactTrouble = null;
+      if (moved) wake();
+    } catch (error) {
+      contactTrouble = error instanceof Error ? error : new Error(messageOf(error));
+      log.error({ error: contactTrouble.message }, 'The lists of the platform cannot be stored for now; trying again.');
+      await clock.sleep(AGAIN_MS, abort.signal);
+    } finally {
+      contacting = null;
+    }
+  }
+
   async function round(): Promise<void> {
     if (gate.state().open) {
       // Beside everything else: to read a large catalogue takes its time, and shall keep nothing from being sent.
       resolving ??= resolveDoubts();
+      contacting ??= makeContact();
       for (const id of await feeder.byHand()) inHand.begin(id);
       if ((await feeder.fill()) > 0) movedAt = clock.ticks();
     }
@@ -234,17 +256,20 @@ export function createEngine(options: EngineOptions): Engine {
       running = loop();
     },
     async status() {
+      // First, for what is released afterwards is due then.
+      const isListing = !(await contact.isAtRest());
       const nextDueAt = await ledger.nextDueAt({ held: held() });
       // What could not be claimed is no trouble any more once nothing is due.
       const waits = nextDueAt === null ? null : unclaimed;
-      const present = trouble ?? doubtTrouble ?? deliverer.trouble() ?? waits;
-      return { outstanding: feeder.outstanding(), nextDueAt, trouble: present };
+      const present = trouble ?? doubtTrouble ?? contactTrouble ?? deliverer.trouble() ?? waits;
+      return { outstanding: feeder.outstanding(), nextDueAt, isListing, trouble: present };
     },
     async stop() {
       abort.abort();
       wake();
       await running;
       await resolving;
+      await contacting;
       await consumer?.close();
       await inHand.ended();
     },

@@ -58,7 +58,7 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
         ...(outcome.shownAs !== undefined && { shownAs: outcome.shownAs }),
       };
     case 'exists':
-      return soughtAtPlatform({ ...reasonOf('exists', outcome.detail), lookAgain: true }, context);
+      return soughtAtPlatform(afterDoubt({ ...reasonOf('exists', outcome.detail), lookAgain: true }, context), context);
     // None of these three says anything about the delivery itself, so none of them uses an attempt.
     case 'throttled': {
       // Nor does it end the time for which the API could not take it: what is poison would never come to its limit else.
@@ -210,6 +210,11 @@ export const MAY_EXIST = 'may_exist';
 function mayExist(detail: OutcomeDetail, context: AttemptContext): Verdict {
   const again = context.attempts > 0 ? { lookAgain: true as const } : {};
   return soughtAtPlatform({ ...reasonOf(MAY_EXIST, detail), ...again }, context);
+}
+
+/** What an earlier attempt may have made is ours; what was there before is adopted. */
+function afterDoubt(reason: Reason, { uncertain }: AttemptContext): Reason {
+  return uncertain ? { ...reason, afterDoubt: true } : reason;
 }
 
 /** The platform is asked for the item before anybody is told to correct the row. */

@@ -1,6 +1,5 @@
-import type { NaturalKey } from '../domain/natural-key.ts';
+import { foldedKey, keyText, type NaturalKey } from '../domain/natural-key.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
-import type { JsonValue } from '../lib/json.ts';
 
 /** What a listing shows under the natural key that a write was sent with. */
 export interface Sighting {
@@ -53,7 +52,7 @@ export function createSightings(
       let preferred: string | null = null;
       for (const field of fields) {
         if (!Object.hasOwn(item.fields, field)) hidden.add(field);
-        const value = textOf(item.fields[field]);
+        const value = keyText(item.fields[field]);
         if (value === null) continue;
         const sought = wanted.get(nameOf(field, value));
         const found = sought?.byValue.get(value.normalize('NFC'));
@@ -77,12 +76,7 @@ export function createSightings(
 
 /** One name for all values that a platform might take for the same. */
 function nameOf(field: string, value: string): string {
-  return `${field}\u0000${value.normalize('NFKC').trim().toLowerCase()}`;
-}
-
-function textOf(value: JsonValue | undefined): string | null {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && value !== '' ? value : null;
+  return `${field}\u0000${foldedKey(value)}`;
 }
 
 function hides(kind: ListableKind, field: string): string {

@@ -195,13 +195,15 @@ export const SHARED_ID = 'shared_id';
 
 /** Why a delivery is where it is, for people: shown in `show`, `items`, the dashboard and failed jobs. */
 export interface Reason {
-  /** Stable: `unsupported`, `renamed`, `not_upserted`, `gate`, `forbidden`, `refused`, `exists`, `may_exist`, `crossed`, `shared_id`, `exhausted`, `unclear`, `restored`, `reset`, `timeout`, `person` … */
+  /** Stable: `unsupported`, `renamed`, `not_upserted`, `gate`, `forbidden`, `refused`, `exists`, `may_exist`, `crossed`, `shared_id`, `exhausted`, `unclear`, `restored`, `reset`, `timeout`, `person`, `adopted`, `adopted_bom`, `ambiguous_key` … */
   code: string;
   message: string;
   /** HTTP status that led here, where there was one. */
   status?: number;
   /** Problems by field, in the API's words. */
   fields?: Record<string, string>;
+  /** An earlier attempt of the same write may have arrived before this was answered. */
+  afterDoubt?: true;
   /**
    * Since when this has been the answer, where that matters, and of `throttled` since when it was `unavailable` before;
    * milliseconds since the Unix epoch.

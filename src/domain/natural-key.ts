@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { SubjectKind } from './item.ts';
 import type { Profile } from './profile.ts';
 
@@ -19,4 +19,15 @@ export function naturalKeyOf(profile: Profile, kind: SubjectKind, payload: JsonO
     if (typeof value === 'string' && value !== '') return { field, value };
   }
   return null;
+}
+
+/** One text for all values that a platform might take for the same: forms of Unicode, blanks around it and case do not count. */
+export function foldedKey(value: string): string {
+  return value.normalize('NFKC').trim().toLowerCase();
+}
+
+/** A listed value that can be a natural key, as text. */
+export function keyText(value: JsonValue | undefined): string | null {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' ? value : null;
 }

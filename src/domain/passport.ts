@@ -12,6 +12,8 @@ export interface PassportDesire {
   because: 'policy' | 'person' | 'missing';
   /** For a missing product whose passport a person had published: it is published again when the product is back. */
   restore?: true;
+  /** It was so at the platform when its product was adopted: no policy changes it. */
+  found?: true;
 }
 
 /** What happens to passports by itself. */
@@ -89,6 +91,7 @@ export function revisedDesire(
   { desire, acknowledged, gone }: PassportStanding,
   { withdraws, ...policy }: PassportPolicy & { withdraws: boolean },
 ): PassportDesire | null {
+  if (desire?.found) return null;
   if (gone) {
     if (!withdraws || desire?.status !== 'published') return null;
     const restore = desire.because === 'person' ? { restore: true as const } : {};

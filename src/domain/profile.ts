@@ -78,6 +78,12 @@ export const Profile = z
       .describe(
         'Which writes are safe to repeat with the same Idempotency-Key: publishing alone, as the document has it; every write; or none. The key is sent in any case.',
       ),
+    duplicateKeys: z
+      .enum(['unknown', 'refused'])
+      .default('unknown')
+      .describe(
+        'Whether the API refuses a second product or material with the same natural key. Where it does, its lists are read at the first contact alone, and not again before a run with many new items. It is also learnt from its answers.',
+      ),
     productUpdate: z
       .enum(['import', 'none'])
       .default('import')

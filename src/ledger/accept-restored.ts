@@ -9,10 +9,13 @@ import { type DeliveryState, idempotencyKey, type Operation, transition } from '
 import type { SubjectKind } from '../domain/item.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createContact, forgetListings } from './contact.ts';
 import type { Sqlite } from './database.ts';
 import { createItems } from './items.ts';
 import { presenceOf } from './known-content.ts';
+import { createListedEntries } from './listed.ts';
 import { createMeta } from './meta.ts';
+import { createParts } from './parts.ts';
 import { beginSuspicion, createRestored } from './restored.ts';
 import { createRunAccounts } from './run-accounts.ts';
 
@@ -84,7 +87,12 @@ export function acceptRestored(
       sql.raise.run({ least: String(generation + 1) });
       beginSuspicion(db, clock.now());
       const restored = createRestored({ db, clock });
-      const items = createItems({ db, clock, profile, epoch, target }, restored);
+      forgetListings(db);
+      const contactRules = { firstContact: 'assume-empty', bom: 'create' } as const;
+      const listed = createListedEntries({ db, profile });
+      const contact = createContact({ db, clock, profile, contactRules }, { listed, restored });
+      const parts = createParts({ db, contactRules });
+      const items = createItems({ db, clock, profile, epoch, target }, { restored, contact, parts });
 
       for (const row of sql.open.all()) {
         const { id, itemId, operation, desiredHash: payloadHash, revision, name: naturalKey } = row;

@@ -4,6 +4,7 @@ import type { Claim, Encode } from '../domain/ports/claim.ts';
 import type { Write } from '../domain/ports/target.ts';
 import { changedFields } from '../domain/reconcile.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
+import type { Contact } from './contact.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
 import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERY, SELECT_REFS, sinceOf } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
@@ -15,7 +16,7 @@ const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 
 /** Takes due deliveries out to be sent. Each claim is the body of one transaction. */
 export function createClaims(
   { db, clock }: LedgerContext,
-  { imports, passports }: { imports: Imports; passports: Passports },
+  { imports, passports, contact }: { imports: Imports; passports: Passports; contact: Pick<Contact, 'isSuspended'> },
   encode: Encode,
 ): { claim(deliveryId: number): Claim } {
   const sql = {
@@ -30,6 +31,8 @@ export function createClaims(
   function claim(deliveryId: number): Claim {
     const row = sql.byId.get(deliveryId);
     if (!row || row.state !== 'due') return { status: 'gone' };
+    // A create is compared with the platform's list before it goes out for the first time.
+    if (contact.isSuspended(row.operation)) return { status: 'gone' };
     // A withdrawal goes out whatever the product is like, and so does what has to be followed to its end.
     if (ASKS_FOR_COMPLETENESS.has(row.operation) && row.uncertain === 0 && passports.holdBack(row.itemId)) {
       return { status: 'gone' };

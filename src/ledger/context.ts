@@ -1,4 +1,5 @@
 import type { PassportRules } from '../domain/passport.ts';
+import type { ContactRules } from '../domain/ports/first-contact.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Sqlite } from './database.ts';
@@ -13,6 +14,7 @@ export interface LedgerContext {
   clock: Clock;
   profile: Profile;
   passportRules: PassportRules;
+  contactRules: ContactRules;
   /** Random, renewed by a rebuild or restore; goes into every idempotency key. */
   epoch: string;
   /** The base URL that this ledger is bound to. */

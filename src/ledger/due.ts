@@ -1,6 +1,7 @@
 import { OPERATIONS, type Operation, type Reason } from '../domain/delivery.ts';
 import type { Denials, DueDelivery, Held, LeftAway } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
+import type { Contact } from './contact.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 
 /** What can go on by itself, now or later. Each function is one read. */
@@ -44,7 +45,7 @@ type Scheduled = HeldDoubts & { operations: string };
  * Due deliveries are looked for by operation: those of a scope that is refused may be a million, and are not walked
  * through to find the few that can go.
  */
-export function createDue({ db, clock }: LedgerContext): Due {
+export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, 'suspendedCreates'>): Due {
   const sql = {
     due: db.prepare<[Operation, number, number, number], DueDelivery>(
       `SELECT d.id, i.kind, i.key, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
@@ -85,11 +86,16 @@ export function createDue({ db, clock }: LedgerContext): Due {
     ),
   };
 
-  const free = ({ operations }: Held): Operation[] => OPERATIONS.filter((operation) => !operations.includes(operation));
+  /** What stays, by whatever is said of it: the scopes that are refused, and the creates that wait for a list. */
+  const staying = ({ operations }: Held): Operation[] => [...operations, ...contact.suspendedCreates()];
+  const free = (held: Held): Operation[] => {
+    const stays = staying(held);
+    return OPERATIONS.filter((operation) => !stays.includes(operation));
+  };
 
   const scheduled = (held: Held): Scheduled => ({
     ...heldDoubts(held),
-    operations: JSON.stringify(held.operations),
+    operations: JSON.stringify(staying(held)),
   });
 
   return {
@@ -100,7 +106,7 @@ export function createDue({ db, clock }: LedgerContext): Due {
     },
 
     byHand({ limit, held = NOTHING_HELD }) {
-      return sql.byHand.all({ now: clock.now(), limit, operations: JSON.stringify(held.operations) });
+      return sql.byHand.all({ now: clock.now(), limit, operations: JSON.stringify(staying(held)) });
     },
 
     nextAt({ after, held = NOTHING_HELD } = {}) {

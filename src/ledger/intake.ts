@@ -13,7 +13,6 @@ import { type LedgerContext, parseJsonOrNull } from './context.ts';
 import type { GuardedReads } from './guarded-reads.ts';
 import { createPassOver, type PassOver } from './pass-over.ts';
 import { type PendingRow, pendingRecord } from './pending-record.ts';
-import type { Restored } from './restored.ts';
 import { createRunAccounts } from './run-accounts.ts';
 
 interface KnownRecord {
@@ -36,9 +35,16 @@ export interface Intake {
   pendingRecords(request: { source: string; afterId: number; limit: number }): PendingRecord[];
 }
 
+/** What has to know of runs. Each is called inside the transaction. */
+export interface RunListeners {
+  began(source: string): void;
+  /** Its source was read as a whole. */
+  completed(runId: number): void;
+}
+
 export function createIntake(
   { db, clock }: LedgerContext,
-  { restored, guardedReads }: { restored: Restored; guardedReads: GuardedReads },
+  { run, guardedReads }: { run: RunListeners; guardedReads: GuardedReads },
 ): Intake {
   const accounts = createRunAccounts(db);
   const passOver = createPassOver(db);
@@ -192,6 +198,7 @@ export function createIntake(
   return {
     startRun({ source, trigger, streams, mappingRevision }) {
       const now = clock.now();
+      run.began(source);
       sql.interruptRuns.run(now, source);
       const runId = Number(sql.insertRun.run(source, trigger, now).lastInsertRowid);
       const cursors: Record<string, JsonValue> = {};
@@ -268,7 +275,7 @@ export function createIntake(
 
     endRun({ runId, result, error }) {
       sql.endRun.run(clock.now(), result, error ?? null, runId);
-      if (result === 'complete') restored.sourceWasRead(runId);
+      if (result === 'complete') run.completed(runId);
     },
 
     pendingRecords({ source, afterId, limit }) {

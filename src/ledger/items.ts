@@ -1,18 +1,14 @@
-import {
-  type DeliveryState,
-  IN_FLIGHT_STATES,
-  idempotencyKey,
-  type Operation,
-  type Reason,
-  transition,
-} from '../domain/delivery.ts';
+import { type DeliveryState, IN_FLIGHT_STATES, type Operation, type Reason, transition } from '../domain/delivery.ts';
 import { hasRefs, type Item, type ItemContent, type ItemRef, type SubjectKind } from '../domain/item.ts';
 import type { NaturalKey } from '../domain/natural-key.ts';
+import { type Contact, kindCreatedBy } from './contact.ts';
 import type { LedgerContext } from './context.ts';
 import { isOpen } from './delivery-states.ts';
+import { createInsertDelivery, type ReconciledItem } from './insert-delivery.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
+import { ADOPTED_BOM, type Parts } from './parts.ts';
 import type { Restored, Suspicion } from './restored.ts';
-import { type WantedWrite, wantedOf } from './wanted.ts';
+import { type Wanted, wantedOf } from './wanted.ts';
 
 export interface OpenDelivery {
   id: number;
@@ -44,16 +40,15 @@ export interface DesiredItem {
   known: ItemRow | undefined;
 }
 
-/** With `isNew` it was written just now, with the revision that its first delivery will have. */
-type ReconciledItem = ItemRow & { isNew?: true };
-
 /** Items and the one open delivery that each may have. For use inside a transaction. */
 export type Items = ReturnType<typeof createItems>;
 
 export function createItems(
-  { db, clock, profile, epoch, target }: Omit<LedgerContext, 'passportRules'>,
-  restored: Restored,
+  context: Omit<LedgerContext, 'passportRules' | 'contactRules'>,
+  { restored, contact, parts }: { restored: Restored; contact: Pick<Contact, 'noticeCreate'>; parts: Parts },
 ) {
+  const { db, clock, profile } = context;
+  const insertDelivery = createInsertDelivery(context);
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
     byKey: db.prepare<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
@@ -91,13 +86,8 @@ export function createItems(
       'UPDATE deliveries SET state = ?, settled_at = ?, reason = ?, desired = NULL, body = NULL, due_at = 0 WHERE id = ?',
     ),
     setIgnored: db.prepare<[string | null, number]>('UPDATE items SET ignored_hash = ? WHERE id = ?'),
-    nextRevision: db.prepare<[number]>('UPDATE items SET revision = revision + 1 WHERE id = ?'),
-    insertDelivery: db.prepare<[number, string, number, string, string, string, string, string | null, 0 | 1, number]>(
-      `INSERT INTO deliveries
-         (item_id, operation, revision, state, idempotency_key, desired, desired_hash, reason, by_hand, staged_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
     hasten: db.prepare<[number]>(`UPDATE deliveries SET by_hand = 1 WHERE item_id = ? AND ${isOpen('deliveries')}`),
+    unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
     // The time goes with it, so that a clock that is set back does not put off the look.
     suspect: db.prepare<[string, string, number, number, number]>(
       'UPDATE deliveries SET state = ?, reason = ?, due_at = ?, settled_at = ?, uncertain = 1 WHERE id = ?',
@@ -119,30 +109,6 @@ export function createItems(
     sql.supersede.run(transition(delivery.state, 'supersede'), clock.now(), delivery.id);
   }
 
-  function insertDelivery(
-    item: ReconciledItem,
-    { operation, desired, desiredHash, byHand }: WantedWrite,
-    state: DeliveryState,
-    reason: Reason | null,
-  ): number {
-    if (!item.isNew) sql.nextRevision.run(item.id);
-    if (item.ignoredHash !== null) sql.setIgnored.run(null, item.id);
-    const revision = item.revision + 1;
-    const key = idempotencyKey({
-      epoch,
-      target,
-      operation,
-      subject: item.id,
-      naturalKey: item.naturalKey ?? item.key,
-      payloadHash: desiredHash,
-      revision,
-    });
-    const why = reason === null ? null : JSON.stringify(reason);
-    const what = [item.id, operation, revision, state, key, desired, desiredHash] as const;
-    const inserted = sql.insertDelivery.run(...what, why, byHand ? 1 : 0, clock.now());
-    return Number(inserted.lastInsertRowid);
-  }
-
   /**
    * Stages the difference between what is desired and what the API acknowledged (I4). Unless `again` is set, an open
    * delivery that asks for the same payload is left as it is; with it, what is stuck is asked again as a new revision.
@@ -156,8 +122,9 @@ export function createItems(
     const itemId = item.id;
     // I3: never superseded, only followed; settling it ends here again.
     if (open && mayHaveArrived(open)) return null;
-    const wanted = wantedOf(item, profile);
+    const wanted = wantedWith(item, wantedOf(item, profile));
     if (wanted.need === 'none') {
+      if (item.adopted === 1) sql.unadopt.run(itemId);
       if (open) supersede(open);
       if (item.ignoredHash !== null) sql.setIgnored.run(null, itemId);
       return null;
@@ -169,8 +136,8 @@ export function createItems(
       if (open.reasonCode === 'not_upserted' && wanted.need === 'write' && !again) return null;
       const same = open.operation === wanted.operation && open.desiredHash === wanted.desiredHash;
       const moving = open.state === 'due' || open.state === 'waiting';
-      const hopeless = wanted.need === 'blocked' && open.state === 'blocked';
-      if (same && (moving || hopeless || !again)) return null;
+      const stays = wanted.need === 'blocked' ? open.state === 'blocked' || !(moving || again) : moving || !again;
+      if (same && stays) return null;
       supersede(open);
     }
     if (wanted.need === 'blocked') {
@@ -179,8 +146,23 @@ export function createItems(
     }
     const state = !hasRefs(item.kind) || refsArrived(itemId) ? 'due' : 'waiting';
     const id = insertDelivery(item, wanted, state, null);
+    const created = kindCreatedBy(wanted.operation);
+    if (created !== undefined) contact.noticeCreate(created, wanted.desired);
     if (state === 'due') suspectWhereRestored({ id, itemId, operation: wanted.operation });
     return state;
+  }
+
+  /** Of an adopted product nobody knows which BOM items are at the platform. */
+  function wantedWith(item: ReconciledItem, wanted: Wanted): Wanted {
+    if (wanted.need !== 'write' || wanted.operation !== 'bom_item.create') return wanted;
+    const standing = parts.standingOf(item.id);
+    if (standing === 'create') return wanted;
+    if (standing === 'ask') return { ...wanted, need: 'blocked', reason: ADOPTED_BOM };
+    parts.acknowledge(item.id);
+    note(item.id, null, 'adopted', {
+      message: 'It is taken to be at the platform, as `target.bom: assume-present` says.',
+    });
+    return { need: 'none' };
   }
 
   /** I6: what may have been written in the time that a restored ledger lost is not sent before that is known. */
@@ -236,8 +218,27 @@ export function createItems(
       const inserted = sql.insert.run(kind, key, naturalKey, ...owner, desired, desiredHash, missingSince);
       const id = Number(inserted.lastInsertRowid);
       insertRefs(id, refs);
-      const unwritten = { baseline: null, baselineHash: null, remoteId: null, revision: 0, ignoredHash: null };
+      const unwritten = {
+        baseline: null,
+        baselineHash: null,
+        remoteId: null,
+        revision: 0,
+        ignoredHash: null,
+        adopted: 0 as const,
+        source,
+      };
       return reconcileItem({ id, kind, key, ...asked, ...unwritten, isNew: true }, undefined, again);
+    },
+
+    /** Leaves what is staged for an item to a person. */
+    block(itemId: number, reason: Reason): void {
+      const item = sql.byId.get(itemId);
+      const wanted = item === undefined ? null : wantedOf(item, profile);
+      if (item === undefined || wanted === null || wanted.need === 'none') return;
+      const open = sql.openDelivery.get(itemId);
+      if (open && mayHaveArrived(open)) return;
+      if (open) supersede(open);
+      note(itemId, insertDelivery(item, wanted, 'blocked', reason), 'blocked', reason);
     },
 
     /** A person waits for what is under way of an item, or for what follows it. */

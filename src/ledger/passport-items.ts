@@ -16,6 +16,8 @@ export interface PassportOwner {
 export interface PassportItems {
   /** Writes what is wanted of a product's passport; reconcile it then. Gives its id. */
   desire(product: PassportOwner, desire: PassportDesire): number;
+  /** A product was adopted whose passport a person has published, or withdrawn again: it stays as that person left it. */
+  adopt(product: PassportOwner, status: PassportStatus): void;
   /** Has a passport judged again, whatever comes of it otherwise. */
   stir(id: number): void;
   /** What stirred it has been taken into account. */
@@ -36,6 +38,9 @@ export function createPassportItems({ db, clock }: Pick<LedgerContext, 'db' | 'c
     keepRef: db.prepare<[number, string]>(
       "INSERT OR IGNORE INTO refs (item_id, role, kind, key) VALUES (?, 'product', 'product', ?)",
     ),
+    acknowledge: db.prepare<[string, string, number]>(
+      "UPDATE items SET baseline = ?, baseline_hash = ?, remote_id = 'null' WHERE id = ?",
+    ),
     stir: db.prepare<[number]>('UPDATE items SET stirred = 1 WHERE id = ?'),
     calm: db.prepare<[number]>('UPDATE items SET stirred = 0 WHERE id = ?'),
     stirProduct: db.prepare<[string]>("UPDATE items SET stirred = 1 WHERE kind = 'passport' AND key = ?"),
@@ -53,14 +58,21 @@ export function createPassportItems({ db, clock }: Pick<LedgerContext, 'db' | 'c
   // Where there is none, nothing is stirred by what is delivered.
   let hasAny = db.prepare("SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1").get() !== undefined;
 
+  function put({ key, naturalKey, source }: PassportOwner, desire: PassportDesire): number {
+    hasAny = true;
+    const desired = desireText(desire);
+    const row = sql.put.get({ key, naturalKey, source, now: clock.now(), desired, hash: sha256Url(desired) });
+    if (!row) throw fault('internal', `The passport of ${key} could not be written.`);
+    sql.keepRef.run(row.id, key);
+    return row.id;
+  }
+
   return {
-    desire({ key, naturalKey, source }, desire) {
-      hasAny = true;
-      const desired = desireText(desire);
-      const row = sql.put.get({ key, naturalKey, source, now: clock.now(), desired, hash: sha256Url(desired) });
-      if (!row) throw fault('internal', `The passport of ${key} could not be written.`);
-      sql.keepRef.run(row.id, key);
-      return row.id;
+    desire: put,
+    adopt(product, status) {
+      const id = put(product, { status, because: 'person', found: true });
+      const text = statusText(status);
+      sql.acknowledge.run(text, sha256Url(text), id);
     },
     stir: (id) => void sql.stir.run(id),
     calm: (id) => void sql.calm.run(id),

@@ -12,13 +12,7 @@ import { createCompleteness, type JudgedProduct } from './completeness.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
 import { isStuck } from './delivery-states.ts';
 import type { Items } from './items.ts';
-import {
-  createPassportItems,
-  desireText,
-  type PassportItems,
-  type PassportOwner,
-  statusText,
-} from './passport-items.ts';
+import { desireText, type PassportItems, type PassportOwner, statusText } from './passport-items.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 
 /** From complete products to deliveries of their passports. Each function is the body of one transaction, or a part of one. */
@@ -67,9 +61,11 @@ const AT_REST = {
 /** Deliveries that may still come to an end by themselves. */
 const MOVING: readonly (DeliveryState | undefined)[] = ['waiting', 'due', 'sending', 'in_doubt'];
 
-export function createPassports(context: LedgerContext, items: Items): Passports {
+export function createPassports(
+  context: LedgerContext,
+  { items, passportItems: passports }: { items: Items; passportItems: PassportItems },
+): Passports {
   const { db, passportRules: rules } = context;
-  const passports = createPassportItems(context);
   const completeness = createCompleteness(db, rules);
   const wanted = wantedByPolicy(rules);
   const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });

@@ -1,6 +1,7 @@
 import { transition } from '../domain/delivery.ts';
 import type { MappedRecord } from '../domain/ports/intake.ts';
 import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../domain/ports/replay.ts';
+import { type Contact, kindCreatedBy } from './contact.ts';
 import type { LedgerContext } from './context.ts';
 import { isStuck } from './delivery-states.ts';
 import type { Imports } from './imports.ts';
@@ -10,7 +11,7 @@ import type { Restored } from './restored.ts';
 import { createRunAccounts } from './run-accounts.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 import { type RecordRow, SELECT_RECORD } from './staged-record.ts';
-import type { Staging } from './staging.ts';
+import type { Staging, Tally } from './staging.ts';
 
 /** Asking again for what got stuck. Each function is the body of one transaction. */
 export interface Replay {
@@ -21,7 +22,12 @@ export interface Replay {
 
 export function createReplay(
   { db }: LedgerContext,
-  { items, imports, restored }: { items: Items; imports: Imports; restored: Restored },
+  {
+    items,
+    imports,
+    restored,
+    contact,
+  }: { items: Items; imports: Imports; restored: Restored; contact: Pick<Contact, 'countCreates' | 'listAnew'> },
   staging: Staging,
 ): Replay {
   const accounts = createRunAccounts(db);
@@ -69,19 +75,23 @@ export function createReplay(
   };
 
   function replay(records: readonly MappedRecord[]): ReplayOutcome {
-    const tally = { due: 0, waiting: 0, blocked: 0 };
+    const tally: Tally = { due: 0, waiting: 0, blocked: 0, creates: new Map() };
     const outcome: ReplayOutcome = { staged: 0, quarantined: 0, heldInDoubt: 0 };
     for (const { id, version, result } of records) {
       const record = sql.record.get(id);
       if (record?.version !== version) continue;
       if (record.runId !== null) accounts.passedBy(record.runId, record.streamId);
       for (const item of items.ownedBy(id)) {
-        if (items.openDelivery(item.id)?.state === 'in_doubt') outcome.heldInDoubt += 1;
+        const open = items.openDelivery(item.id);
+        if (open?.state === 'in_doubt') outcome.heldInDoubt += 1;
+        const kind = open?.reasonCode === 'ambiguous_key' ? kindCreatedBy(open.operation) : undefined;
+        if (kind !== undefined) contact.listAnew(kind);
       }
       const { source, missingSince } = record;
       const state = staging.apply({ id, source, missingSince, isNew: false }, result, { again: true, tally });
       if (state === 'quarantined') outcome.quarantined += 1;
     }
+    contact.countCreates(tally.creates);
     outcome.staged += tally.due + tally.waiting + tally.blocked;
     return outcome;
   }

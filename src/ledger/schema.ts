@@ -219,6 +219,62 @@ export const MIGRATIONS: readonly string[] = [
   CREATE UNIQUE INDEX items_by_remote_id ON items (kind, remote_id) WHERE remote_id <> 'null';
     `,
   `
+  -- Which sources have been in first contact for a kind: their creates of it may be sent.
+  CREATE TABLE contacts (
+    source TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    contacted INTEGER NOT NULL DEFAULT 0,
+    creates INTEGER NOT NULL DEFAULT 0, -- staged since the source's last run began
+    PRIMARY KEY (source, kind)
+  ) STRICT, WITHOUT ROWID;
+
+  -- What the platform's lists have shown, one row for each list.
+  CREATE TABLE listings (
+    kind TEXT PRIMARY KEY,            -- product, material, publication
+    -- creates of the kind are suspended until what is staged was compared: 1: with a list that is read for it, 2: with what is stored
+    needed INTEGER NOT NULL DEFAULT 0,
+    position TEXT,                    -- where an unfinished reading goes on
+    stored_at INTEGER,                -- when the last page of an unfinished reading was stored
+    read_at INTEGER,                  -- when it was last read completely, or found to be as it was
+    surplus INTEGER,                  -- what the platform counts beyond our items and the entries below; null where it does not count
+    shown TEXT NOT NULL DEFAULT '[]', -- JSON; the fields of the natural key that some entry has shown
+    hides INTEGER NOT NULL DEFAULT 0, -- 1 where an entry shows none of them
+    matched_to INTEGER NOT NULL DEFAULT 0, -- creates up to this delivery have been compared with it
+    failure TEXT                      -- JSON; why it could not be read or used the last time
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO listings (kind) VALUES ('product'), ('material'), ('publication');
+
+  -- Entries of the lists that belong to no item of this ledger.
+  CREATE TABLE listed (
+    kind TEXT NOT NULL,
+    remote_id TEXT NOT NULL,          -- JSON, in its own type
+    fields TEXT NOT NULL,             -- JSON, by canonical name
+    PRIMARY KEY (kind, remote_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE listed_keys (
+    kind TEXT NOT NULL,
+    field TEXT NOT NULL,
+    folded TEXT NOT NULL,             -- the value as domain/natural-key.ts folds it
+    remote_id TEXT NOT NULL,
+    value TEXT NOT NULL,
+    standing TEXT NOT NULL,           -- key; other: a preferred field has a value; hidden: a preferred field is not shown
+    PRIMARY KEY (kind, field, folded, remote_id)
+  ) STRICT, WITHOUT ROWID;
+
+  -- 1 for an item that was at the platform before, differs from what is desired, and may not be changed before a person accepts it.
+  ALTER TABLE items ADD COLUMN adopted INTEGER NOT NULL DEFAULT 0;
+  -- 1 for an adopted product of which nobody has said whether its BOM items are at the platform.
+  ALTER TABLE items ADD COLUMN parts_unknown INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX items_parts_unknown ON items (key) WHERE parts_unknown = 1;
+
+  INSERT INTO contacts (source, kind, contacted)
+    SELECT DISTINCT source, kind, 1 FROM items WHERE kind IN ('product', 'material') AND remote_id IS NOT NULL;
+  -- What came with the first complete read of a source is known by its records: they are at most this one.
+  INSERT OR IGNORE INTO meta (name, value)
+    SELECT DISTINCT 'first_read:' || source, (SELECT CAST(coalesce(max(id), 0) AS TEXT) FROM records)
+    FROM runs WHERE result = 'complete';
+    `,
+  `
   -- Reads that the guard took for a broken export: one row for each stream, until a whole export comes or an accepted one.
   CREATE TABLE guarded_reads (
     stream_id INTEGER PRIMARY KEY REFERENCES streams (id),

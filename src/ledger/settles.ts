@@ -1,7 +1,11 @@
-import { type Operation, transition } from '../domain/delivery.ts';
-import { hasRefs, type SubjectKind } from '../domain/item.ts';
+import { transition } from '../domain/delivery.ts';
+import type { SubjectKind } from '../domain/item.ts';
 import { isSettleState, mayBeSettled } from '../domain/manual.ts';
+import type { ContactEntry } from '../domain/ports/first-contact.ts';
+import type { ListableKind } from '../domain/ports/target.ts';
 import type { ImportSettlement, Settled, Settlement, Verdict } from '../domain/ports/verdict.ts';
+import type { Adoption } from './adoption.ts';
+import { type Contact, kindCreatedBy } from './contact.ts';
 import type { LedgerContext } from './context.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
@@ -27,15 +31,17 @@ interface SettlesParts {
   passports: Passports;
   restored: Restored;
   remoteIds: RemoteIds;
+  adoption: Pick<Adoption, 'resolve'>;
+  contact: Pick<Contact, 'refusedDuplicate'>;
+  release: (kind: SubjectKind, key: string) => number;
 }
 
 export function createSettles(
   { db, clock, profile }: LedgerContext,
-  { items, imports, passports, restored, remoteIds }: SettlesParts,
+  { items, imports, passports, restored, remoteIds, adoption, contact, release }: SettlesParts,
 ): Settles {
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
-    setState: db.prepare<[string, number]>('UPDATE deliveries SET state = ? WHERE id = ?'),
     move: db.prepare<[string, number, number, number, string, number, number]>(
       `UPDATE deliveries SET state = ?, due_at = ?, attempts = max(0, attempts + ?), uncertain = ?, reason = ?, settled_at = ?
        WHERE id = ?`,
@@ -48,11 +54,18 @@ export function createSettles(
     baseline: db.prepare<[string, string, string, number]>(
       'UPDATE items SET baseline = ?, baseline_hash = ?, remote_id = ? WHERE id = ?',
     ),
-    waiters: db.prepare<[string, string], { id: number; itemId: number; operation: Operation }>(
-      `SELECT d.id, d.item_id AS itemId, d.operation FROM refs JOIN deliveries d ON d.item_id = refs.item_id AND d.state = 'waiting'
-       WHERE refs.kind = +? AND refs.key = +?`,
-    ),
   };
+
+  /**
+   * The platform has refused a create, as it has such an item already, and its list shows it. That ends the revision: the
+   * item is adopted like any other that was there before.
+   */
+  function adoptFound(row: DeliveryRow, kind: ListableKind, found: readonly ContactEntry[]): number {
+    sql.move.run(transition(row.state, 'reject'), 0, 0, 0, row.reason ?? '{}', clock.now(), row.id);
+    const isCompared = contact.refusedDuplicate(kind, found);
+    items.reconcile(row.itemId, true);
+    return isCompared ? 0 : adoption.resolve(row.itemId, kind);
+  }
 
   function deliver(row: DeliveryRow, verdict: Extract<Verdict, { kind: 'delivered' }>): number {
     const attempts = verdict.by === 'answer' ? 1 : 0;
@@ -83,19 +96,6 @@ export function createSettles(
   function forgetBaseline(row: DeliveryRow): void {
     const { baseline, hash } = presenceOf(profile, row.kind, { desired: row.desired, before: row.baseline });
     if (row.remoteId !== null) sql.baseline.run(baseline, hash, row.remoteId, row.itemId);
-  }
-
-  /** Makes due what waited for this item and has all its refs now. */
-  function release(kind: SubjectKind, key: string): number {
-    // What points to others is pointed to by none.
-    if (hasRefs(kind)) return 0;
-    let released = 0;
-    for (const { id, itemId, operation } of sql.waiters.all(kind, key)) {
-      if (!items.refsArrived(itemId)) continue;
-      sql.setState.run(transition('waiting', 'refs_arrived'), id);
-      if (!items.suspectWhereRestored({ id, itemId, operation })) released += 1;
-    }
-    return released;
   }
 
   function settle({ deliveryId, verdict, judgedAt, manual }: Settlement): Settled {
@@ -137,7 +137,12 @@ export function createSettles(
       if (instead !== null) return { ...settleRow(row, instead, { judgedAt, now }), instead };
       if (verdict.shownAs !== undefined) items.note(row.itemId, row.id, 'shown_as', { message: verdict.shownAs });
       if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, verdict.by === 'person' ? ARRIVED : null);
-      return { deliveryId, released: deliver(row, verdict), applied: true };
+      const kind = kindCreatedBy(row.operation);
+      const released =
+        verdict.shown === undefined || kind === undefined
+          ? deliver(row, verdict)
+          : adoptFound(row, kind, verdict.shown);
+      return { deliveryId, released, applied: true };
     }
     if (verdict.kind === 'ignored') {
       items.ignore(row, verdict.reason);

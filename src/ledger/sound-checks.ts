@@ -108,6 +108,11 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
           AND d.desired_hash = i.ignored_hash AND d.reason IS NOT NULL))`,
   },
   {
+    name: 'item.adopted',
+    holds: 'An adopted item whose changes wait for a person is at the platform, and differs from what is desired.',
+    sql: `SELECT ${ITEM} FROM items i WHERE i.adopted = 1 AND (i.remote_id IS NULL OR i.desired_hash IS i.baseline_hash)`,
+  },
+  {
     name: 'passport.step',
     holds: 'A passport that is not where it is to be has a delivery that leads there, or is to be judged again (I4).',
     sql: `SELECT ${ITEM} FROM items i WHERE i.kind = 'passport' AND i.stirred = 0 AND ${NO_OPEN} AND CASE i.desired ->> 'status'

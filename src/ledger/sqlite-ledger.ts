@@ -1,12 +1,16 @@
 import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport } from '../domain/ports/claim.ts';
+import type { ContactRules } from '../domain/ports/first-contact.ts';
 import type { PageToStage } from '../domain/ports/intake.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
+import { createAdoption } from './adoption.ts';
 import { createClaims } from './claims.ts';
+import { createContact } from './contact.ts';
+import { contactMethods } from './contact-methods.ts';
 import { assertPresentSchema, openDatabase, type Sqlite } from './database.ts';
 import { createDoubtful } from './doubtful.ts';
 import { createDue } from './due.ts';
@@ -22,17 +26,21 @@ import { createIntake } from './intake.ts';
 import { createItems } from './items.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { watchLedger } from './ledger-watch.ts';
+import { createListedEntries } from './listed.ts';
 import { acquireLock, type LedgerLock } from './lock.ts';
 import { createLogSync, type LogSync } from './log-sync.ts';
 import { createLookAgain } from './look-again.ts';
 import { createMeta } from './meta.ts';
 import { createAcceptMissing } from './missing-items.ts';
 import { createNamedDeliveries } from './named-deliveries.ts';
+import { createParts } from './parts.ts';
+import { createPassportItems } from './passport-items.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
 import { createPutAside } from './put-aside.ts';
 import { createRecheck } from './recheck.ts';
 import { assertNotGone, assertNotRestored, openToRead } from './recognise.ts';
+import { createRelease } from './release.ts';
 import { createRemoteIds } from './remote-ids.ts';
 import { createReplay } from './replay.ts';
 import { createRestored } from './restored.ts';
@@ -46,6 +54,7 @@ export interface SqliteLedgerOptions {
   target: string;
   profile: Profile;
   passportRules: PassportRules;
+  contactRules: ContactRules;
   encode: Encode;
   encodeImport: EncodeImport;
   clock: Clock;
@@ -136,30 +145,39 @@ function compose(
   { id, highWater, log, lost, lock }: Parts,
   options: SqliteLedgerOptions & { epoch: string },
 ): SqliteLedger {
-  const { clock, profile, passportRules, epoch, target } = options;
-  const context = { db, clock, profile, passportRules, epoch, target };
+  const { clock, profile, passportRules, contactRules, epoch, target } = options;
+  const context = { db, clock, profile, passportRules, contactRules, epoch, target };
   const meta = createMeta(db);
   const restored = createRestored(context);
-  const items = createItems(context, restored);
+  const listed = createListedEntries(context);
+  const contact = createContact(context, { listed, restored });
+  const parts = createParts(context);
+  const items = createItems(context, { restored, contact, parts });
   const guardedReads = createGuardedReads(context);
-  const intake = createIntake(context, { restored, guardedReads });
-  const staging = createStaging(context, items);
+  const run = {
+    began: (source: string) => contact.runBegan(source),
+    completed(runId: number) {
+      restored.sourceWasRead(runId);
+      parts.sourceWasRead(runId);
+    },
+  };
+  const intake = createIntake(context, { run, guardedReads });
+  const staging = createStaging(context, { items, contact });
   const imports = createImports(context, options.encodeImport);
-  const due = createDue(context);
-  const passports = createPassports(context, items);
-  const claims = createClaims(context, { imports, passports }, options.encode);
-  const settles = createSettles(context, {
-    items,
-    imports,
-    passports,
-    restored,
-    remoteIds: createRemoteIds(context, items),
-  });
+  const due = createDue(context, contact);
+  const passportItems = createPassportItems(context);
+  const passports = createPassports(context, { items, passportItems });
+  const claims = createClaims(context, { imports, passports, contact }, options.encode);
+  const release = createRelease(context, items);
+  const adoption = createAdoption(context, { contact, listed, items, parts, passports: passportItems, release });
+  const remoteIds = createRemoteIds(context, items);
+  const settling = { items, imports, passports, restored, remoteIds, adoption, contact, release };
+  const settles = createSettles(context, settling);
   const lookAgain = createLookAgain(context, items);
   const putAside = createPutAside(context, { items, imports, settles });
   const doubtful = createDoubtful(context, items);
   const followProfile = createFollowProfile(context, items);
-  const replay = createReplay(context, { items, imports, restored }, staging);
+  const replay = createReplay(context, { items, imports, restored, contact }, staging);
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDeliveries(context);
   const acceptMissing = createAcceptMissing(context);
@@ -182,6 +200,7 @@ function compose(
         followClock.atStart();
         const voided = doubtful.voidLeases(settlingDelayMs);
         followProfile();
+        contact.atStart();
         return { voided };
       }),
     startRun: (start) =>
@@ -233,6 +252,7 @@ function compose(
     unprovenKinds: async () => reading(() => restored.unprovenKinds()),
     hasUnbound: async (kind, naturalKeys) => reading(() => restored.hasUnbound(kind, naturalKeys)),
     endProof: (kind) => commit.run(() => restored.endProof(kind)),
+    ...contactMethods({ commit, contact, adoption, reading }),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {

@@ -4,13 +4,15 @@ import { type HeldProducts, type MappedItem, productsOf } from '../domain/mappin
 import { type NaturalKey, naturalKeyOf } from '../domain/natural-key.ts';
 import type { MappedRecord, StageSummary } from '../domain/ports/intake.ts';
 import { formatPlace, type Place } from '../domain/record.ts';
+import { addCreate, type Contact, type CreateCounts } from './contact.ts';
 import { type LedgerContext, parseJson } from './context.ts';
 import type { ItemRow } from './item-row.ts';
 import type { DesiredItem, Items } from './items.ts';
 import { type RecordRow, SELECT_RECORD } from './staged-record.ts';
 
 type ItemName = Pick<MappedItem, 'kind' | 'key'>;
-type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'>;
+/** What staging led to, with the creates that first contact counts. */
+export type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'> & { creates: CreateCounts };
 
 /** From mapped records to desired payloads. For use inside a transaction. */
 export interface Staging {
@@ -28,7 +30,10 @@ interface StagedRecord extends Pick<RecordRow, 'source' | 'missingSince'> {
 
 type RecordState = 'mapped' | 'excluded' | 'quarantined';
 
-export function createStaging({ db, profile }: LedgerContext, items: Items): Staging {
+export function createStaging(
+  { db, profile }: LedgerContext,
+  { items, contact }: { items: Items; contact: Pick<Contact, 'countCreates'> },
+): Staging {
   const sql = {
     record: db.prepare<[number], RecordRow>(SELECT_RECORD),
     setState: db.prepare<[string, string | null, number]>(
@@ -168,8 +173,10 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
     if (!isNew) releaseBut(own, recordId);
     for (const one of own) {
       const staged = items.desire(one, record, again);
-      if (staged) tally[staged] += 1;
       const { item, content, known } = one;
+      if (staged) tally[staged] += 1;
+      const isCreate = staged === 'due' && (known === undefined || known.baselineHash === null);
+      if (isCreate && item.kind !== 'bom_item') addCreate(tally.creates, record.source, item.kind);
       if (known && known.desiredHash !== content.hash) sql.wakeClaimants.run(item.kind, item.key, recordId);
     }
     const state = result.status === 'mapped' ? 'mapped' : 'excluded';
@@ -182,6 +189,8 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
     stage(records) {
       const summary: StageSummary = { mapped: 0, excluded: 0, quarantined: 0, due: 0, waiting: 0, blocked: 0 };
       const counts = createCounts();
+      const creates: CreateCounts = new Map();
+      const tally = { due: 0, waiting: 0, blocked: 0, creates };
       for (const { id, version, result } of records) {
         const row = sql.record.get(id);
         // A late job of an old run cannot win: only the version that was mapped is staged.
@@ -189,12 +198,14 @@ export function createStaging({ db, profile }: LedgerContext, items: Items): Sta
         // Whatever makes a record wait to be mapped once more raises its version.
         const { source, missingSince } = row;
         const record = { id, source, missingSince, isNew: version === 1 };
-        const state = apply(record, result, { again: false, tally: summary });
+        const state = apply(record, result, { again: false, tally });
         summary[state] += 1;
         if (row.runId !== null) counts.of(row.runId, row.streamId)[state] += 1;
       }
       for (const count of counts.all()) sql.count.run(count);
-      return summary;
+      contact.countCreates(creates);
+      const { due, waiting, blocked } = tally;
+      return { ...summary, due, waiting, blocked };
     },
   };
 }

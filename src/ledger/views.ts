@@ -14,6 +14,7 @@ import type {
 import type { Place } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { findCycles } from './bom-cycles.ts';
+import { createContactViews } from './contact-views.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
 import { isOpen, isStuck, itemState } from './delivery-states.ts';
@@ -110,6 +111,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   return {
     ...createItemViews(db, rules),
     ...createPassportViews(db, rules),
+    ...createContactViews(db),
     itemCounts: createItemCounts(db),
     missingCounts: createMissingCounts(db, rules),
     runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),

@@ -1,3 +1,4 @@
+import { adoptedReason } from '../domain/adoption.ts';
 import type { Operation, Reason } from '../domain/delivery.ts';
 import type { ItemKind } from '../domain/item.ts';
 import { naturalKeyOf } from '../domain/natural-key.ts';
@@ -31,7 +32,15 @@ export function wantedOf(item: ItemRow, profile: Profile): Wanted {
   if (kind === 'passport') return passportDifference(item);
   const renamed = kind === 'product' && baselineHash !== desiredHash && isRenamed(item, kind, profile);
   const wanted = difference({ kind, key, desiredHash, baselineHash, renamed }, profile);
-  return wanted.need === 'none' ? wanted : { ...wanted, desired, desiredHash, byHand: false };
+  if (wanted.need === 'none') return wanted;
+  const write = { ...wanted, desired, desiredHash, byHand: false };
+  if (wanted.need === 'blocked' || item.adopted === 0) return write;
+  const reason = adoptedReason(
+    item.source,
+    parseJson<JsonObject>(desired),
+    parseJson<JsonObject>(item.baseline ?? '{}'),
+  );
+  return { ...write, need: 'blocked', reason };
 }
 
 /** Whether the API knows the item by another natural key than the one that it is to have. */

@@ -1,6 +1,7 @@
 // Why a ledger is not all well although everything that could go on by itself has gone on. Exit code 4 stands for one or
 // more of these, and each names the command that shows it.
 
+import type { Suspended } from '../domain/ports/first-contact.ts';
 import type { GuardedRead, ItemCounts, ItemState, PassportCounts } from '../domain/ports/ledger-views.ts';
 
 /** The last run of a source, where it failed. */
@@ -16,6 +17,8 @@ export interface LedgerStanding {
   quarantined: number;
   guarded: readonly GuardedRead[];
   failedRuns: readonly FailedRun[];
+  /** Kinds of which nothing is created before the platform's list was read. */
+  suspended: readonly Suspended[];
 }
 
 export type CauseName =
@@ -24,7 +27,8 @@ export type CauseName =
   | 'passport_incomplete'
   | 'quarantined'
   | 'guarded'
-  | 'failed_run';
+  | 'failed_run'
+  | 'suspended';
 
 export interface Cause {
   /** Stable, for scripts. */
@@ -37,7 +41,8 @@ export interface Cause {
 /** States of items that need nobody. */
 const WELL: readonly ItemState[] = ['delivered', 'superseded'];
 
-export function causesOf({ items, passports, quarantined, guarded, failedRuns }: LedgerStanding): Cause[] {
+export function causesOf(standing: LedgerStanding): Cause[] {
+  const { items, passports, quarantined, guarded, failedRuns, suspended } = standing;
   const byState = new Map<ItemState, number>();
   for (const counts of Object.values(items)) {
     for (const [state, count] of Object.entries(counts) as [ItemState, number][]) {
@@ -45,6 +50,8 @@ export function causesOf({ items, passports, quarantined, guarded, failedRuns }:
     }
   }
   const { blocked = 0, incomplete = 0 } = passports;
+  // A list that is being read needs nobody.
+  const unlisted = suspended.reduce((sum, { creates, reason }) => sum + (reason === null ? 0 : creates), 0);
   const causes: Cause[] = [
     ...failedRuns.map(({ source }) => ({ cause: 'failed_run' as const, count: 1, command: `dpp-sync sync ${source}` })),
     ...Array.from(
@@ -55,6 +62,7 @@ export function causesOf({ items, passports, quarantined, guarded, failedRuns }:
         command: `dpp-sync sync --accept ${source}`,
       }),
     ),
+    { cause: 'suspended', count: unlisted, command: 'dpp-sync status' },
     ...Array.from(byState, ([cause, count]) => ({ cause, count, command: `dpp-sync items --state ${cause}` })),
     { cause: 'passport_blocked', count: blocked, command: 'dpp-sync items --kind passport' },
     { cause: 'passport_incomplete', count: incomplete, command: 'dpp-sync show product KEY' },

@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import { type Answer, invalid, refusal } from './answer.ts';
 
-/** How the platform says that something exists already, which the document does not say. */
+/** What becomes of a second item with the same key, which the document does not say. */
 export const Duplicates = z.strictObject({
+  taken: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether a second product or material with the same SKU, code or name is taken as another one. Needs storage in memory.',
+    ),
   status: z
     .union([z.literal(400), z.literal(409), z.literal(422)])
     .default(400)

@@ -47,7 +47,7 @@ export function createMaterialCreation(materials: Collection, duplicates: Duplic
       if (!parsed.ok) return parsed.error;
       const fields = { ...UNSET, ...parsed.value } as JsonObject;
       const columns = columnsOf(fields);
-      const clash = clashOf({ materials, duplicates }, organizationId, columns);
+      const clash = duplicates.taken ? undefined : clashOf({ materials, duplicates }, organizationId, columns);
       if (clash) return clash;
       return { status: 201, body: present(materials.insert(organizationId, { columns, fields, now })) };
     },

@@ -23,7 +23,7 @@ export const ProductCreation = z.strictObject({
 /** The values of what a new product does not say. */
 export const UNSET_PRODUCT = { status: 'DRAFT', country_of_origin: null, description: null, gtin: null };
 
-/** POST /api/products/. A SKU is unique within its organisation. */
+/** POST /api/products/. A SKU is unique within its organisation, unless duplicates are taken. */
 export function createProductCreation(products: Collection, duplicates: Duplicates): Operation {
   return {
     accepts: ProductCreation,
@@ -32,7 +32,7 @@ export function createProductCreation(products: Collection, duplicates: Duplicat
       const parsed = validate(ProductCreation, body);
       if (!parsed.ok) return parsed.error;
       const { sku } = parsed.value;
-      if (products.find(organizationId, 'sku', sku)) {
+      if (!duplicates.taken && products.find(organizationId, 'sku', sku)) {
         return duplicate('product', 'sku', duplicates);
       }
       const fields = { ...UNSET_PRODUCT, ...parsed.value } as JsonObject;

@@ -135,7 +135,12 @@ function passportsCard(passports: PassportCounts): Html | null {
 }
 
 function personCard({ stuck, standing }: StatusView): Html {
-  const notes = [...guardNotes(standing), ...quarantineNotes(standing), ...missingNotes(standing)];
+  const notes = [
+    ...guardNotes(standing),
+    ...suspendedNotes(standing),
+    ...quarantineNotes(standing),
+    ...missingNotes(standing),
+  ];
   if (stuck.length === 0) {
     return html`<section class="card"><h2>What needs a person</h2>${notes.length > 0 ? notes : html`<p class="quiet">Nothing.</p>`}</section>`;
   }
@@ -152,6 +157,16 @@ function guardNotes({ guarded }: Standing): Html[] {
   return guarded.map(
     ({ source, stream, message }) =>
       html`<p class="bad">The guard holds ${source}/${stream}: ${message} Have the whole export written, or accept this one: <code>dpp-sync sync --accept ${source}</code></p>`,
+  );
+}
+
+function suspendedNotes({ suspended }: Standing): Html[] {
+  return suspended.flatMap(({ kind, creates, reason }) =>
+    reason === null || creates === 0
+      ? []
+      : [
+          html`<p><b class="warn">${creates}</b> ${kind}${creates === 1 ? ' is' : 's are'} not created. ${reason.message}</p>`,
+        ],
   );
 }
 

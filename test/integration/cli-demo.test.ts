@@ -47,7 +47,7 @@ describe('dpp-sync demo', () => {
     expect(first.exitCode).toBe(0);
     const { steps, config } = first.json() as unknown as DemoDocument;
     expect(steps.map(({ name, requests }) => [name, requests.sent])).toEqual([
-      ['first', 2310],
+      ['first', 2312],
       ['unchanged', 0],
       ['one change', 1],
       // The line that was mended, and two requests for each passport.

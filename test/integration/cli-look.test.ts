@@ -74,8 +74,9 @@ describe('after a sync', () => {
   it('status counts the items and ends with 4', async () => {
     const { exitCode, json } = await run('status', '--json');
     expect(exitCode).toBe(4);
-    const counts = ['items', 'passports', 'quarantined', 'guarded', 'missing', 'causes', 'waitingFor'];
-    expect(Object.keys(json())).toEqual(['ok', 'ledger', ...counts, 'queue', 'sources']);
+    const counts = ['items', 'passports', 'quarantined', 'guarded', 'missing', 'suspended', 'causes', 'waitingFor'];
+    const ofContact = ['adopted', 'unansweredParts'];
+    expect(Object.keys(json())).toEqual(['ok', 'ledger', ...counts, ...ofContact, 'queue', 'sources']);
     expect(json()).toMatchObject({
       ok: false,
       items: { product: { delivered: 1 }, bom_item: { delivered: 1, waiting: 1 } },

@@ -20,24 +20,15 @@ describe('dpp-sync sync', () => {
     const first = await sync('--json');
     expect(first.exitCode).toBe(0);
     const document = first.json();
-    const members = [
-      'ok',
-      'runs',
-      'items',
-      'passports',
-      'requests',
-      'durationMs',
-      'warnings',
-      'guarded',
-      'missing',
-      'causes',
-    ];
-    expect(Object.keys(document)).toEqual(members);
+    const members = ['ok', 'runs', 'items', 'passports', 'requests', 'durationMs', 'warnings', 'guarded', 'missing'];
+    const ofContact = ['adopted', 'unansweredParts'];
+    expect(Object.keys(document)).toEqual([...members, 'suspended', 'causes', ...ofContact]);
     expect(document).toMatchObject({
       ok: true,
       items: { product: { delivered: 2 }, material: { delivered: 1 }, bom_item: { delivered: 2 } },
       passports: { none: 2 },
-      requests: { sent: 5, throttled: 0, retried: 0 },
+      // Five items, and the lists of products and materials.
+      requests: { sent: 7, throttled: 0, retried: 0 },
     });
     const runs = document['runs'] as Record<string, unknown>[];
     expect(runs).toHaveLength(3);
@@ -125,7 +116,7 @@ describe('dpp-sync sync', () => {
   it('finishes what is under way at the first SIGINT, ends with 1, and doubles nothing when it is run again', async () => {
     const rows = Array.from({ length: 200 }, (_, index) => `${index + 1},A-${index + 1},Pump ${index + 1},DE\n`);
     await begin({ files: { ...GOOD_FILES, 'products.csv': `ID,SKU,NAME,COUNTRY\n${rows.join('')}` } });
-    world.sandbox.faults.add({ kind: 'latency', operation: '*', ms: 300 });
+    world.sandbox.faults.add({ kind: 'latency', operation: 'product.create', ms: 300 });
     const child = startCli(['sync', '-c', world.configFile, '--json']);
     await vi.waitFor(() => expect(world.sandbox.faults.list()[0]?.used).toBeGreaterThan(0), { timeout: 60_000 });
     child.signal('SIGINT');
@@ -138,7 +129,8 @@ describe('dpp-sync sync', () => {
     expect(product['delivered']).toBeGreaterThan(0);
     expect(product['due']).toBeGreaterThan(0);
     expect(product['in_doubt']).toBeUndefined();
-    expect(json()['requests']).toMatchObject({ sent: product['delivered'] });
+    const lists = Object.keys(world.requests()).filter((name) => name.endsWith('.list')).length;
+    expect(json()['requests']).toMatchObject({ sent: (product['delivered'] ?? 0) + lists });
 
     world.sandbox.faults.clear();
     expect((await sync()).exitCode).toBe(0);

@@ -90,7 +90,7 @@ describe('a guard that held a run', () => {
     const worse = await run('sync', '--accept', 'erp', '--json');
     expect(worse.exitCode).toBe(4);
     expect(worse.json()).toMatchObject({
-      accepted: [{ source: 'erp', stream: 'products', missing: 3, read: 3 }],
+      accepted: { guarded: [{ source: 'erp', stream: 'products', missing: 3, read: 3 }], adopted: [] },
       guarded: [{ missing: 4, read: 2 }],
       missing: {},
     });

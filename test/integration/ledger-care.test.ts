@@ -97,6 +97,7 @@ const DAMAGE: Record<string, { sql: string; also?: string[] }> = {
     sql: `DROP INDEX items_by_remote_id; UPDATE items SET remote_id = (SELECT remote_id FROM items WHERE key = '1')
       WHERE kind = 'product' AND key = '2'`,
   },
+  'item.adopted': { sql: "UPDATE items SET adopted = 1 WHERE key = '10'" },
   'item.difference': { sql: "UPDATE items SET desired_hash = 'other' WHERE key = '10'" },
   'item.ignored': { sql: "UPDATE items SET ignored_hash = 'other' WHERE key = '10'" },
   'passport.step': { sql: `UPDATE items SET desired = '{"status":"unpublished"}' WHERE kind = 'passport'` },

@@ -83,7 +83,7 @@ describe('changed products', () => {
     expect(world.names()).toEqual(names(6));
   });
 
-  it('are written in full where the platform had them before with other content', async () => {
+  it('are written where the platform had them before with other content, once a person accepts that', async () => {
     world = await createDeliveryWorld({});
     await fetch(`${world.baseUrl}/api/products/`, {
       method: 'POST',
@@ -92,7 +92,11 @@ describe('changed products', () => {
     });
     world.requests();
     await change(2);
-    expect(world.requests()).toEqual({ 'product.create': 2, 'product.list': 1, 'product.import': 1 });
+    expect(world.requests()).toEqual({ 'product.create': 2, 'product.list': 1 });
+    expect(world.names()).toMatchObject({ 'SKU-1': 'From before' });
+    expect(await world.ledger.acceptAdopted('erp')).toEqual({ product: 1 });
+    await world.drain();
+    expect(world.requests()).toEqual({ 'product.import': 1 });
     expect(world.names()).toEqual(names(2));
   });
 

@@ -38,7 +38,8 @@ describe('a create whose answer was lost, and whose repetition is refused', () =
     covers('answer-lost', 'I5', 'I6'),
     async (_, refusal) => {
       world = await createVirtualWorld({});
-      losesFirst(refusal, 20_000);
+      // Longer than two lists that are `lagMs` apart, so that it is sent once more.
+      losesFirst(refusal, 50_000);
       await world.stage(['P1']);
       await world.time.pass(5 * MINUTE_MS, isBound);
       expect([item('P1')?.remoteId, world.created.get('P1')]).toEqual([1, 1]);

@@ -27,9 +27,12 @@ function grant(...scopes: Scope[]): void {
   world.sandbox.ensureKey({ organization: 'acme', name: 'test', scopes, key: API_KEY });
 }
 
-async function given(options: { scopes?: Scope[]; config?: object; sandbox?: SandboxOptions } = {}): Promise<void> {
+async function given(
+  options: { scopes?: Scope[]; config?: object; sandbox?: SandboxOptions; target?: object } = {},
+): Promise<void> {
   world = await createWorld({
     queue: queue(),
+    target: { ...options.target },
     config: { sources: SMALL_SOURCES, ...options.config },
     files: smallFiles(SMALL),
     sandbox: { gates: OPEN_GATES, ...options.sandbox },
@@ -91,7 +94,10 @@ describe('a sync with a key that lacks a scope', () => {
   });
 
   it('leaves a doubt alone that it may not look up, delivers the rest, and looks once it may', async () => {
-    await given({ sandbox: { faults: [{ operation: 'product.create', kind: 'reset-after', count: 1 }] } });
+    await given({
+      sandbox: { faults: [{ operation: 'product.create', kind: 'reset-after', count: 1 }] },
+      target: { firstContact: 'assume-empty' },
+    });
     grant('write');
     const report = await world.sync();
     expect(report.fault).toMatchObject({

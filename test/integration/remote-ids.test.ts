@@ -1,6 +1,8 @@
+import { renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Verdict } from '../../src/domain/ports/verdict.ts';
+import { MIGRATIONS } from '../../src/ledger/schema.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import {
   bomItem,
@@ -125,9 +127,19 @@ describe('a remote id', () => {
 describe('a ledger of before, in which items share a remote id', () => {
   /** Takes the ledger back to the first step of its schema, with ids that are shared. */
   function makeOld(sql: string): void {
+    const newer = `${fixture.file}.newer`;
+    renameSync(fixture.file, newer);
     const db = new Database(fixture.file);
-    db.exec(`DROP INDEX items_by_remote_id; PRAGMA user_version = 1; ${sql}`);
+    db.exec(MIGRATIONS[0] ?? '');
+    db.exec(`ATTACH '${newer}' AS newer; PRAGMA foreign_keys = OFF`);
+    const tables = db.prepare<[], string>("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND sql IS NOT NULL").pluck();
+    for (const table of tables.all().filter((name) => !name.startsWith('sqlite_'))) {
+      const columns = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table).join(', ');
+      db.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`);
+    }
+    db.exec(`DETACH newer; PRAGMA user_version = 1; ${sql}`);
     db.close();
+    rmSync(newer);
   }
 
   it(
@@ -150,7 +162,6 @@ describe('a ledger of before, in which items share a remote id', () => {
       await fixture.ledger.claim(due?.id ?? 0);
       await fixture.ledger.close();
       makeOld("UPDATE items SET remote_id = '1' WHERE kind = 'product' AND key = 'X'");
-      expect(soundness()).toEqual(['item.remote_id']);
       await fixture.reopen();
       await fixture.ledger.recover(0);
       for (const [key, other] of [

@@ -116,7 +116,7 @@ test.each([
     'PUT',
     '/faults',
     [RULE, { operation: '*', kind: 'boom' }],
-    '[1].kind: Expected one of status, html, reset-before, reset-after, truncate, slow-body, duplicate, outage, latency.',
+    '[1].kind: Expected one of status, html, reset-before, reset-after, truncate, slow-body, duplicate, crossed, outage, latency, move, shuffle, lag.',
   ],
 ])('%s %s says in words what is wrong with %j', async (method, path, body, detail) => {
   const { control } = await startWithControl();

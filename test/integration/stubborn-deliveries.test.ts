@@ -98,7 +98,12 @@ describe('a delivery that cannot even be attempted', () => {
     expect(world.ledger.views.item('product', 'bad')).toMatchObject({
       reason: { code: 'internal', message: 'It cannot be sent: "" cannot stand for an id' },
     });
-    expect(await world.engine.status()).toEqual({ outstanding: 0, nextDueAt: null, trouble: null });
+    expect(await world.engine.status()).toEqual({
+      outstanding: 0,
+      nextDueAt: null,
+      isListing: false,
+      trouble: null,
+    });
   });
 
   it('is in doubt, for a person, where bytes may have gone out', covers('bad-row', 'I5', 'I6'), async () => {

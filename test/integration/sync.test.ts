@@ -20,6 +20,9 @@ const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
+/** For tests of lists that fail once something is in doubt: nothing is listed before. */
+const NO_CONTACT = { firstContact: 'assume-empty' };
+
 const QUICK = {
   list: { lagMs: 0 },
   settlingDelayMs: { reset: 20, timeout: 20 },
@@ -27,10 +30,16 @@ const QUICK = {
 };
 
 async function given(
-  options: { export?: SmallExport; sandbox?: SandboxOptions; profile?: Record<string, unknown> } = {},
+  options: {
+    export?: SmallExport;
+    sandbox?: SandboxOptions;
+    profile?: Record<string, unknown>;
+    target?: Record<string, unknown>;
+  } = {},
 ): Promise<void> {
   world = await createWorld({
     queue: queue(),
+    target: options.target ?? {},
     config: { sources: SMALL_SOURCES },
     files: smallFiles(options.export ?? SMALL),
     sandbox: options.sandbox ?? {},
@@ -78,7 +87,8 @@ describe('a sync', () => {
     const first = await world.sync();
     expect(contents()).toEqual(ALL);
     expect(exitCodeOf(first)).toBe(0);
-    expect(first.requests).toEqual({ sent: 9, throttled: 0, retried: 0 });
+    // Nine items, and the lists of products and materials before the first of each.
+    expect(first.requests).toEqual({ sent: 11, throttled: 0, retried: 0 });
     world.requests();
     const second = await world.sync();
     expect(exitCodeOf(second)).toBe(0);
@@ -200,7 +210,8 @@ describe('when answers are lost', () => {
     const report = await world.sync();
     expect(exitCodeOf(report)).toBe(0);
     expect(contents()).toEqual(ALL);
-    expect(world.requests()).toMatchObject({ 'product.create': 3, 'product.list': 1 });
+    // Once before the first create, and once for the doubt.
+    expect(world.requests()).toMatchObject({ 'product.create': 3, 'product.list': 2 });
   });
 
   it('sends a product again that did not arrive', async () => {
@@ -208,7 +219,7 @@ describe('when answers are lost', () => {
     const report = await world.sync();
     expect(exitCodeOf(report)).toBe(0);
     expect(contents()).toEqual(ALL);
-    expect(world.requests()).toMatchObject({ 'product.create': 4, 'product.list': 1 });
+    expect(world.requests()).toMatchObject({ 'product.create': 4, 'product.list': 2 });
   });
 
   it('leaves a BOM item in doubt, since nobody can read it back', async () => {
@@ -255,7 +266,7 @@ describe('when answers are lost', () => {
   });
 
   it('does not double a BOM item that changed while its answer was lost', async () => {
-    await given({ sandbox: { idempotency: 'honoured' }, profile: { idempotency: 'honoured' } });
+    await given({ sandbox: { idempotency: 'honoured' }, profile: { idempotency: 'honoured' }, target: NO_CONTACT });
     loseThenAway('bom_item.create');
     await world.sync({ waitMs: 300 });
     replaceExport({ ...SMALL, lines: SMALL.lines.map((line) => ({ ...line, quantity: '7' })) });
@@ -267,7 +278,7 @@ describe('when answers are lost', () => {
   });
 
   it('finds a product under the SKU that was sent, whatever it is called by now', async () => {
-    await given();
+    await given({ target: NO_CONTACT });
     loseThenAway('product.create');
     await world.sync({ waitMs: 300 });
     const config = readFileSync(world.configFile, 'utf8');
@@ -333,6 +344,7 @@ describe('when answers are lost', () => {
     covers('server-error', 'I5', 'I6'),
     async () => {
       await given({
+        target: NO_CONTACT,
         sandbox: {
           faults: [
             { operation: 'product.create', kind: 'reset-after', match: 'SKU-P1', count: 1 },
@@ -359,7 +371,7 @@ describe('when the API does not want', () => {
     expect(exitCodeOf(report)).toBe(0);
     expect(contents()).toEqual(ALL);
     expect(report.requests.throttled).toBeGreaterThan(0);
-    expect(report.requests.sent).toBe(9 + report.requests.throttled);
+    expect(report.requests.sent).toBe(11 + report.requests.throttled);
   });
 
   it(
@@ -425,19 +437,26 @@ describe('when the API does not want', () => {
   });
 });
 
-it('ends where one item cannot be taken and another one waits for a list that cannot be read', {
-  ...covers(['api-down', 'server-error', 'answer-lost'], 'I5'),
-  timeout: 60_000,
-}, async () => {
-  await given();
-  world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, body, match: 'SKU-P1' });
-  world.sandbox.faults.add({ operation: 'material.create', kind: 'reset-after', count: 1 });
-  world.sandbox.faults.add({ operation: 'material.list', kind: 'status', status: 500 });
-  const report = await world.sync({ waitMs: 500 });
-  expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
-  // Both show where they stand, and go on with the next sync.
-  expect(report.items).toMatchObject({ product: { due: 1 }, material: { in_doubt: 1 } });
-});
+it.each([
+  ['in doubt', NO_CONTACT, { in_doubt: 1 }],
+  ['to be created', {}, { due: 2 }],
+])(
+  'ends where one item cannot be taken and another one, %s, waits for a list that cannot be read',
+  {
+    ...covers(['api-down', 'server-error', 'answer-lost'], 'I5'),
+    timeout: 60_000,
+  },
+  async (_, target, material) => {
+    await given({ target });
+    world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, body, match: 'SKU-P1' });
+    world.sandbox.faults.add({ operation: 'material.create', kind: 'reset-after', count: 1 });
+    world.sandbox.faults.add({ operation: 'material.list', kind: 'status', status: 500 });
+    const report = await world.sync({ waitMs: 500 });
+    expect(report.fault).toMatchObject({ code: 'api.unreachable', exitCode: 3 });
+    // Both show where they stand, and go on with the next sync.
+    expect(report.items).toMatchObject({ product: { due: 1 }, material });
+  },
+);
 
 it('ends with 3, naming what the platform cannot take, where it takes all else', covers('api-down', 'I5'), async () => {
   await given();

@@ -190,6 +190,7 @@ const OPEN: { open: string; settings: string[]; also?: string }[] = [
     settings: ['wireNames', 'refNames', 'extraFields'],
   },
   { open: 'What tells items of a kind apart', settings: ['naturalKeys'] },
+  { open: 'Whether a second item with the same natural key is refused', settings: ['duplicateKeys'] },
   { open: 'How decimals are written', settings: ['decimals'] },
   { open: 'Response bodies: where the id is', settings: ['idPaths'], also: 'Every 2xx status is a success.' },
   {

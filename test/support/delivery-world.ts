@@ -7,11 +7,13 @@ import { createBreaker } from '../../src/delivery/breaker.ts';
 import { createCreatePause } from '../../src/delivery/create-pause.ts';
 import { createDeliverer, type Deliverer } from '../../src/delivery/deliverer.ts';
 import { createDoubts } from '../../src/delivery/doubts.ts';
+import { createFirstContact } from '../../src/delivery/first-contact.ts';
 import { createPacer } from '../../src/delivery/pacer.ts';
 import { createPing } from '../../src/delivery/ping.ts';
 import { createRateController } from '../../src/delivery/rate-controller.ts';
 import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
 import { createTargetGate } from '../../src/delivery/target-gate.ts';
+import type { ContactRules } from '../../src/domain/ports/first-contact.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
@@ -21,7 +23,7 @@ import { createLogger } from '../../src/lib/logging.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
-import { items, mapRows, NO_PASSPORTS, pullRows, row, text } from './ledger.ts';
+import { items, mapRows, NO_CONTACT, NO_PASSPORTS, pullRows, row, text } from './ledger.ts';
 import { requestsSince } from './requests-since.ts';
 import { API_KEY } from './world.ts';
 
@@ -59,6 +61,7 @@ export interface DeliveryWorld {
 export async function createDeliveryWorld(options: {
   sandbox?: SandboxOptions;
   profile?: Settings;
+  contact?: ContactRules;
 }): Promise<DeliveryWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-delivery-'));
   const sandbox = await createSandbox(options.sandbox ?? {}, { clock: systemClock });
@@ -78,6 +81,7 @@ export async function createDeliveryWorld(options: {
       target: baseUrl,
       profile,
       passportRules: NO_PASSPORTS,
+      contactRules: options.contact ?? NO_CONTACT,
       encode: target.encode.bind(target),
       encodeImport: target.encodeImport.bind(target),
       clock: systemClock,
@@ -110,6 +114,7 @@ export async function createDeliveryWorld(options: {
       events,
       deliverer: createDeliverer(shared),
       doubts: createDoubts(shared),
+      contact: createFirstContact({ ...shared, log }),
     };
   }
 
@@ -139,7 +144,8 @@ export async function createDeliveryWorld(options: {
         const due = await parts.ledger.dueDeliveries({ afterId: 0, limit: 1000 });
         await Promise.all(due.map((one) => parts.deliverer.attempt(one, never)));
         const looked = await parts.doubts.resolve(never);
-        if (due.length > 0 || looked > 0) continue;
+        const moved = await parts.contact.look(never);
+        if (due.length > 0 || looked > 0 || moved) continue;
         const next = await parts.ledger.nextDueAt();
         if (next === null) return;
         await systemClock.sleep(Math.max(1, next - systemClock.now()), never);

@@ -6,6 +6,7 @@ import type { Item } from '../../src/domain/item.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { PassportRules } from '../../src/domain/passport.ts';
 import type { Encode, EncodeImport } from '../../src/domain/ports/claim.ts';
+import type { ContactRules } from '../../src/domain/ports/first-contact.ts';
 import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { type IncomingRecord, serializeFields } from '../../src/domain/record.ts';
@@ -30,6 +31,9 @@ export const plainEncodeImport: EncodeImport = (members) => ({
   memberCount: members.length,
 });
 
+/** For tests of other things than first contact: whatever is staged may be created. */
+export const NO_CONTACT: ContactRules = { firstContact: 'assume-empty', bom: 'create' };
+
 /** Opens a ledger for writing, with the default profile where no other is given. */
 export function openLedger(file: string, options: Partial<SqliteLedgerOptions> = {}): SqliteLedger {
   return openSqliteLedger({
@@ -37,6 +41,7 @@ export function openLedger(file: string, options: Partial<SqliteLedgerOptions> =
     target: TARGET,
     profile: Profile.parse({}),
     passportRules: NO_PASSPORTS,
+    contactRules: NO_CONTACT,
     encode: plainEncode,
     encodeImport: plainEncodeImport,
     clock: systemClock,

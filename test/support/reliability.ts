@@ -36,6 +36,7 @@ export const FAULTS = {
   'clock-jump': 'The clock jumps by an hour or a day, forwards or back',
   'summer-time': 'Summer time begins or ends',
   'bad-row': 'A row is wrong, or an item is poison to the platform',
+  'existing-items': 'The workspace holds items of the source already, or items of others',
   'changed-amid': 'The source changes while deliveries are in flight',
 } as const;
 export type Fault = keyof typeof FAULTS;

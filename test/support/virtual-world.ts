@@ -9,6 +9,7 @@ import { createDeliverer } from '../../src/delivery/deliverer.ts';
 import { createDoubts } from '../../src/delivery/doubts.ts';
 import { createEngine, type Engine } from '../../src/delivery/engine.ts';
 import { createFeeder } from '../../src/delivery/feeder.ts';
+import { createFirstContact } from '../../src/delivery/first-contact.ts';
 import { heldBy } from '../../src/delivery/held.ts';
 import { createPacer } from '../../src/delivery/pacer.ts';
 import { createPing } from '../../src/delivery/ping.ts';
@@ -23,7 +24,18 @@ import { Profile } from '../../src/domain/profile.ts';
 import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { seededRandom } from './chaos.ts';
-import { items, mapRows, NO_PASSPORTS, plainEncode, plainEncodeImport, pullRows, row, TARGET, text } from './ledger.ts';
+import {
+  items,
+  mapRows,
+  NO_CONTACT,
+  NO_PASSPORTS,
+  plainEncode,
+  plainEncodeImport,
+  pullRows,
+  row,
+  TARGET,
+  text,
+} from './ledger.ts';
 import { createPlainQueues } from './plain-queues.ts';
 import { createRecordingLog } from './recording-log.ts';
 import { syncedBySqlite } from './synced-by-sqlite.ts';
@@ -121,6 +133,7 @@ export async function createVirtualWorld(options: {
       );
       return { complete: true, count: null };
     },
+    count: async () => ({ ok: true, count: null }),
     async ping() {
       const failure = await request('ping', null);
       return failure?.outcome ?? { kind: 'accepted', remoteId: null };
@@ -135,6 +148,7 @@ export async function createVirtualWorld(options: {
     target: TARGET,
     profile,
     passportRules: NO_PASSPORTS,
+    contactRules: NO_CONTACT,
     encode: (write) => world.encode(write),
     encodeImport: plainEncodeImport,
     clock: time,
@@ -155,13 +169,15 @@ export async function createVirtualWorld(options: {
   const held = () => heldBy([], profile, pause.operations());
   const retries = createRetryBudget();
   const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock: time, random, emit };
+  const reader = { publications: async () => ({ complete: true, count: null }) as const };
   const feeder = createFeeder({ ledger, queues, held });
   const engine = createEngine({
     ledger,
     queues,
     feeder,
     deliverer: createDeliverer(delivering),
-    doubts: createDoubts({ ...delivering, reader: { publications: async () => ({ complete: true, count: null }) } }),
+    doubts: createDoubts({ ...delivering, reader }),
+    contact: createFirstContact({ ...delivering, reader, log: createRecordingLog() }),
     gate,
     held,
     failedJobs: null,

@@ -21,6 +21,8 @@ export interface WorldOptions {
   /** The `sources` section, and whatever else is to differ from the plain config. */
   config: Record<string, unknown>;
   sandbox?: SandboxOptions;
+  /** What is to stand in the `target` section besides. */
+  target?: Record<string, unknown>;
   queue?: string;
   /** What the clock of this side shows; that of the sandbox is the machine's. */
   clock?: Clock;
@@ -39,7 +41,7 @@ export interface World {
   write(path: string, content: string | Uint8Array): void;
   open(): Promise<Runtime>;
   /** Opens everything, syncs once, closes everything. */
-  sync(options?: { waitMs?: number; abort?: AbortSignal }): Promise<SyncReport>;
+  sync(options?: { waitMs?: number; abort?: AbortSignal; accept?: string[] }): Promise<SyncReport>;
   contents(): OrganizationSnapshot;
   /** Requests since the last call, by operation. */
   requests(): Record<string, number>;
@@ -62,7 +64,12 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   write(
     'dpp-sync.yaml',
     stringify({
-      target: { baseUrl, apiKey: API_KEY, ...(options.profile ? { profile: './profile.yaml' } : {}) },
+      target: {
+        baseUrl,
+        apiKey: API_KEY,
+        ...(options.profile ? { profile: './profile.yaml' } : {}),
+        ...options.target,
+      },
       queue: options.queue ?? 'embedded',
       ledger: './data/ledger.db',
       ...options.config,
@@ -90,10 +97,10 @@ export async function createWorld(options: WorldOptions): Promise<World> {
         version: '0.0.0',
       });
     },
-    async sync({ waitMs = 10_000, abort = new AbortController().signal } = {}) {
+    async sync({ waitMs = 10_000, abort = new AbortController().signal, accept = [] } = {}) {
       const runtime = await world.open();
       try {
-        return await sync(runtime, { sources: [], waitMs, abort }, clock);
+        return await sync(runtime, { sources: [], accept, waitMs, abort }, clock);
       } finally {
         await runtime.close();
       }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { attentionLines } from '../../src/cli/attention.ts';
+import { NO_CONTACT_ATTENTION } from '../../src/cli/contact-lines.ts';
 import { failureDocument, failureLines, failureOf } from '../../src/cli/errors.ts';
 import { formatLogLine } from '../../src/cli/log-line.ts';
 import { harmless } from '../../src/cli/quarantine-file.ts';
@@ -79,9 +80,10 @@ describe('what needs a person', () => {
         quarantined: 0,
         guarded: [],
         failedRuns: [],
+        suspended: [],
         missing: {},
       },
-      { waitingFor: [], stuck: [], doubtsUnderWay },
+      { waitingFor: [], stuck: [], doubtsUnderWay, ...NO_CONTACT_ATTENTION },
       createPaint(false),
     ).join('\n');
 

@@ -11,6 +11,10 @@ const STANDING: Standing = {
     { source: 'erp', stream: 'boms', runId: 4, since: 0, missing: 9, read: 1, message: '9 of 10 are <missing>.' },
   ],
   failedRuns: [{ source: 'pim', error: 'The file is gone.' }],
+  suspended: [
+    { kind: 'product', creates: 7, listed: 0, reason: { code: 'unlisted', message: 'The list was <refused>.' } },
+    { kind: 'material', creates: 2, listed: 40, reason: null },
+  ],
   missing: { product: 2, bom_item: 1 },
   queues: null,
   api: 'ok',
@@ -23,6 +27,7 @@ describe('how a ledger stands', () => {
     expect(causesOf(STANDING)).toEqual([
       { cause: 'failed_run', count: 1, command: 'dpp-sync sync pim' },
       { cause: 'guarded', count: 1, command: 'dpp-sync sync --accept erp' },
+      { cause: 'suspended', count: 7, command: 'dpp-sync status' },
       { cause: 'blocked', count: 2, command: 'dpp-sync items --state blocked' },
       { cause: 'passport_incomplete', count: 1, command: 'dpp-sync show product KEY' },
     ]);
@@ -54,6 +59,8 @@ describe('how a ledger stands', () => {
     });
     expect(page).toContain('The guard holds erp/boms: 9 of 10 are &lt;missing&gt;.');
     expect(page).toContain('dpp-sync sync --accept erp');
+    expect(page).toContain('<b class="warn">7</b> products are not created. The list was &lt;refused&gt;.');
+    expect(page).not.toContain('materials are not created');
     expect(page).toMatch(/<b class="warn">3<\/b> items are missing from the source/);
     expect(page).not.toContain('Nothing.');
   });

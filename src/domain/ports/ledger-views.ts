@@ -6,6 +6,7 @@ import type { Issue } from '../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../item.ts';
 import type { PassportDesire, PassportStatus } from '../passport.ts';
 import type { Place } from '../record.ts';
+import type { AdoptedChanges, Suspended } from './first-contact.ts';
 import type { RunResult, RunTrigger } from './intake.ts';
 
 /**
@@ -183,6 +184,12 @@ export interface LedgerViews {
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;
   /** What deliveries of these sources wait for, the most waited for first. */
   waitingFor(limit: number, sources?: readonly string[]): WaitingGroup[];
+  /** Kinds whose creates, of these sources, are suspended until the platform's list was read. */
+  suspended(sources?: readonly string[]): Suspended[];
+  /** Changes of adopted items of these sources that wait for a person. */
+  adoptedChanges(sources?: readonly string[]): AdoptedChanges[];
+  /** BOM items of adopted products of which a person has to say whether they are there. */
+  unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
   /** Products that contain themselves, as paths of keys that end where they begin. */
   bomCycles(limit: number): string[][];
 }

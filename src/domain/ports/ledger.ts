@@ -7,6 +7,7 @@ import type { PassportAnswer } from '../passport.ts';
 import type { Claim } from './claim.ts';
 import type { DoubtfulDelivery, MissingSelection, NamedDelivery, NamedSelection } from './doubt.ts';
 import type { Denials, DueDelivery, Held, LeftAway } from './due.ts';
+import type { ContactLedger } from './first-contact.ts';
 import type {
   Accepted,
   MappedRecord,
@@ -23,7 +24,7 @@ import type { PassportReplay, ReplayCandidate, ReplayOutcome, ReplaySelection } 
 import type { ListableKind } from './target.ts';
 import type { ImportSettlement, Settled, Settlement } from './verdict.ts';
 
-export interface Ledger {
+export interface Ledger extends ContactLedger {
   /**
    * Voids leases of processes that are gone: what was `sending` is in doubt now, and may be looked at after the delay.
    * Changes of products that were staged under another `productUpdate` of the profile are staged anew. Call once after

@@ -1,7 +1,9 @@
 import type { DeliveryState, Operation, Reason } from '../delivery.ts';
 import type { SubjectKind } from '../item.ts';
 import type { Scope } from '../scope.ts';
+import type { ContactList } from './first-contact.ts';
 import type { RunResult } from './intake.ts';
+import type { ListableKind } from './target.ts';
 
 /** What the engine tells while it works, for progress bars, metrics and logs. Nothing depends on it being heard. */
 export type ProgressEvent =
@@ -29,6 +31,10 @@ export type ProgressEvent =
       reason: Reason | null;
     }
   | { type: 'request'; operation: Operation | 'list' | 'publications' | 'ping'; outcome: string; retry: boolean }
+  /** A list of the platform is read before anything is created there; so many entries are stored by now. */
+  | { type: 'listing'; list: ContactList; read: number; done: boolean }
+  /** Items were found in such a list, or may be there and are left to a person. */
+  | { type: 'adopted'; kind: ListableKind; adopted: number; ambiguous: number }
   /** The API refuses what takes this scope, or with null everything. */
   | { type: 'paused'; scope: Scope | null; reason: Reason }
   | { type: 'resumed'; scope: Scope | null }

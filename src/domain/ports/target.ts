@@ -88,6 +88,8 @@ export interface Target {
    * `complete: false` and the reason, so that an absence is never concluded from half a list.
    */
   list(kind: ListableKind, onPage: OnPage<RemoteItem>, options?: ListOptions): Promise<Listing>;
+  /** Asks once how many entries a listing has; null where the API does not count them. */
+  count(kind: ListableKind, signal?: AbortSignal): Promise<Count>;
   /** Reads one page once, to find out whether the API is there. What the page holds does not matter. */
   ping(signal?: AbortSignal): Promise<Outcome>;
   /** Asks whether the key works and which scopes it has, without writing anything. */
@@ -116,6 +118,8 @@ export interface ListOptions {
   /** Where an earlier listing is to be resumed, with the ids of every entry that it gave up to there. */
   from?: { position: string; ids: Iterable<string | number> } | undefined;
 }
+
+export type Count = { ok: true; count: number | null } | { ok: false; outcome: Outcome };
 
 export type Listing =
   /** @param count how many entries the API counted when the listing began; null where it does not count */

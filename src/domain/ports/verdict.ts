@@ -2,21 +2,22 @@
 
 import type { JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery.ts';
-import type { RemoteItem } from './target.ts';
+import type { ContactEntry } from './first-contact.ts';
 
 /** What becomes of a delivery after an attempt, a read-back or a person's word. */
 export type Verdict =
   /**
    * The write took effect. With `contentKnown: false` only the item's presence is known (a create met one that was there
-   * before): it is bound, and its content is written as an update; `listed` is what the platform shows of it. `shownAs`
-   * says in which other form the platform shows the natural key.
+   * before): it is bound, and its content is written as an update. With `shown` it is nobody's that we know of: it is adopted
+   * with what the list shows under its key, and nothing is written unasked. `shownAs` says in which other form the platform
+   * shows the natural key.
    */
   | {
       kind: 'delivered';
       remoteId: JsonValue;
       contentKnown: boolean;
       by: 'answer' | 'read_back' | 'person';
-      listed?: RemoteItem;
+      shown?: readonly ContactEntry[];
       shownAs?: string;
     }
   /**

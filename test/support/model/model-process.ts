@@ -7,6 +7,7 @@ import { createDeliverer } from '../../../src/delivery/deliverer.ts';
 import { createDoubts } from '../../../src/delivery/doubts.ts';
 import { createEngine } from '../../../src/delivery/engine.ts';
 import { createFeeder } from '../../../src/delivery/feeder.ts';
+import { createFirstContact } from '../../../src/delivery/first-contact.ts';
 import { heldBy } from '../../../src/delivery/held.ts';
 import { createPacer } from '../../../src/delivery/pacer.ts';
 import { createPassports } from '../../../src/delivery/passports.ts';
@@ -89,6 +90,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     target: BASE_URL,
     profile,
     passportRules: rules,
+    contactRules: { firstContact: 'list', bom: 'ask' },
     encode: target.encode.bind(target),
     encodeImport: target.encodeImport.bind(target),
     clock: time,
@@ -113,6 +115,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
   const deliverer = createDeliverer(delivering);
   const doubts = createDoubts({ ...delivering, reader });
+  const contact = createFirstContact({ ...delivering, reader, log });
   const passports = createPassports({ ledger, now: () => clock.ticks() });
   const recheck = createRecheck({
     ledger: {
@@ -136,6 +139,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     feeder,
     deliverer,
     doubts,
+    contact,
     gate,
     held,
     failedJobs: null,
@@ -151,7 +155,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     },
   });
   listeners.push(({ type }) => {
-    if (type === 'settled' || type === 'mapped') passports.stir();
+    if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.stir();
     if (type === 'mapped') engine.wake();
   });
   const gateWatch = createGateWatch({
@@ -200,6 +204,8 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     },
     isPulling: () => pulling > 0,
     async isAtRest() {
+      // A list that was of no use is looked at again after some minutes, which pass quickly here.
+      if ((await ledger.contactSteps()).length > 0) return false;
       const { outstanding, nextDueAt, trouble } = await engine.status();
       if (outstanding > 0 || nextDueAt !== null || trouble !== null) return false;
       return pulling === 0 && !mapping() && gate.state().open && gate.refused().size === 0;

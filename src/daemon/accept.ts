@@ -1,0 +1,30 @@
+import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
+import type { GuardedRead } from '../domain/ports/ledger-views.ts';
+
+/** What was held of some sources and is accepted on a person's word. */
+export interface Acceptance {
+  sources: readonly string[];
+  /** Reads that the guard held. */
+  guarded: GuardedRead[];
+  /** How many changes of adopted items were blocked. */
+  adopted: { source: string; kind: ItemKind; count: number }[];
+}
+
+/** Accepts all that is held of these sources at the moment. */
+export async function accept(
+  ledger: Pick<Ledger, 'accept' | 'acceptAdopted'>,
+  named: readonly string[],
+): Promise<Acceptance> {
+  const sources = [...new Set(named)];
+  const { reads } = await ledger.accept({ sources });
+  const adopted: Acceptance['adopted'] = [];
+  for (const source of sources) {
+    const counts = await ledger.acceptAdopted(source);
+    for (const kind of ITEM_KINDS) {
+      const count = counts[kind] ?? 0;
+      if (count > 0) adopted.push({ source, kind, count });
+    }
+  }
+  return { sources, guarded: reads, adopted };
+}

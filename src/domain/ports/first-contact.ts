@@ -1,0 +1,111 @@
+// What a source meets at the platform before it creates anything there: items of others, and items of its own that came
+// there by another way.
+
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { Reason } from '../delivery.ts';
+import type { ItemKind } from '../item.ts';
+import type { ListableKind } from './target.ts';
+
+/** A list of the platform that first contact reads. */
+export type ContactList = ListableKind | 'publication';
+
+/** How first contact is made, by the config. */
+export interface ContactRules {
+  /** `assume-empty`: nothing is listed, as the platform is said to hold nothing of ours. */
+  firstContact: 'list' | 'assume-empty';
+  /** What becomes of the BOM items of a product that was found at the platform. */
+  bom: 'ask' | 'create' | 'assume-present';
+}
+
+/** An entry of a list, as it is stored. */
+export interface ContactEntry {
+  remoteId: JsonValue;
+  /** By canonical name; of a publication `product_id`, `sku` and `is_public`, without those that are not known. */
+  fields: JsonObject;
+}
+
+/** What has to be done before creates of a kind may go out. */
+export type ContactStep =
+  /**
+   * The list has to be read; with `expected` only where it counts another number of entries. `from` is where an earlier
+   * reading ended too soon.
+   */
+  | {
+      kind: ListableKind;
+      step: 'read';
+      from: { position: string; ids: (string | number)[] } | null;
+      expected: number | null;
+    }
+  /** What is staged has to be compared with the stored list. */
+  | { kind: ListableKind; step: 'compare' };
+
+/** What came of comparing staged creates with the stored list. */
+export interface Compared {
+  /** Items that were found at the platform, and those of which nobody can tell. */
+  adopted: number;
+  ambiguous: number;
+  /**
+   * `more`: go on. `released`: creates of the kind may go out. `publications`: those have to be read before a product is
+   * adopted. `unusable`, `unclear_publications`: the list does not tell which entry is which.
+   */
+  next: 'more' | 'released' | 'publications' | 'unusable' | 'unclear_publications';
+}
+
+/** A kind whose creates are suspended. */
+export interface Suspended {
+  kind: ListableKind;
+  /** How many creates wait for it. */
+  creates: number;
+  /** Entries that are stored of its list so far. */
+  listed: number;
+  /** Why it could not be read or used the last time; null while that is under way. */
+  reason: Reason | null;
+}
+
+/** Adopted items of which a change waits for a person. */
+export interface AdoptedChanges {
+  source: string;
+  kind: ItemKind;
+  items: number;
+  /** How many of them would change in each field. */
+  fields: Record<string, number>;
+}
+
+/** The ledger's side of first contact. Each method is one whole transaction. */
+export interface ContactLedger {
+  /** What has to be done, by kind; nothing where no creates are suspended. */
+  contactSteps(): Promise<ContactStep[]>;
+  /** Whether a list was read, or found unchanged, a short time ago. */
+  isFreshlyListed(list: ContactList): Promise<boolean>;
+  /** Forgets what is stored of a list, which is read from its beginning now. */
+  beginListing(list: ContactList): Promise<void>;
+  /** Stores a page together with the position behind it; null where a reading cannot go on from there. */
+  storeListed(page: { list: ContactList; entries: readonly ContactEntry[]; position: string | null }): Promise<void>;
+  /** The list was read to its end. @param count how many entries the platform counts; null where it does not count */
+  endListing(end: { list: ContactList; count: number | null }): Promise<void>;
+  /** The list has as many entries as it is to have: what is stored of it counts as read now. */
+  confirmListing(kind: ListableKind): Promise<void>;
+  /** The list could not be read or used. With `anew` the next reading begins at the beginning. */
+  failListing(failure: { kind: ListableKind; reason: Reason; anew: boolean }): Promise<void>;
+  /** Compares some of the staged creates with the stored list: adopts what is there, blocks what nobody can tell. */
+  compareListed(kind: ListableKind): Promise<Compared>;
+  /**
+   * A person accepts the changes of a source's adopted items that are blocked at the moment: they are due. Gives their
+   * number by kind.
+   */
+  acceptAdopted(source: string): Promise<Partial<Record<ItemKind, number>>>;
+  /**
+   * A person says whether the BOM items of adopted products are at the platform: those of the named products, by key or
+   * SKU, or with null of all.
+   */
+  answerParts(answer: { products: readonly string[] | null; present: boolean }): Promise<PartsAnswer>;
+  /** A person names the platform's item that a create blocked as ambiguous belongs to. Null where there is no such create. */
+  adoptAs(choice: { name: string; kind: ListableKind; remoteId: string | number }): Promise<{ key: string } | null>;
+}
+
+export interface PartsAnswer {
+  products: number;
+  bomItems: number;
+  /** Names of which no product waits for an answer. */
+  unknown: string[];
+}
