@@ -11,7 +11,7 @@ import { decodeError, type ErrorBody, type Problem, remoteIdIn } from './decode.
 import { describeLoss } from './describe-loss.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import { parseJson } from './json-text.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { retryAfterMs, throttledForMs } from './retry-after.ts';
 import type { AnswerHeaders, Exchange, Loss } from './transport.ts';
 
 /** What is to be known of a request in order to judge its answer. */
@@ -167,7 +167,7 @@ export function createJudge(options: { clean: CleanText; now: () => number }): J
       case 'scope':
         return { kind: 'denied', by: meaning, detail };
       case 'throttle':
-        return { kind: 'throttled', retryAfterMs: retryAfterMs(headers, now()), detail };
+        return { kind: 'throttled', retryAfterMs: throttledForMs(headers, now()), detail };
       case 'away':
         return { kind: 'unavailable', sent: true, retryAfterMs: retryAfterMs(headers, now()), detail };
       case 'gate':
