@@ -16,7 +16,15 @@ export interface Patience {
 
 type Asked = Pick<
   Runtime,
-  'unreachableSince' | 'answers' | 'failsAtWrites' | 'unreadable' | 'gate' | 'ledger' | 'config' | 'passports'
+  | 'unreachableSince'
+  | 'answers'
+  | 'failsAtWrites'
+  | 'throttled'
+  | 'unreadable'
+  | 'gate'
+  | 'ledger'
+  | 'config'
+  | 'passports'
 >;
 
 /** What the API has kept from going on for longer than it was to be waited for; null where there is still hope. */
@@ -35,12 +43,25 @@ export async function awayFault(runtime: Asked, patience: Patience): Promise<Fau
     const message = `The API at ${baseUrl} has taken no request ${forAs}.`;
     return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: AWAY_ADVICE });
   }
-  const throttled = runtime.gate.throttled();
-  if (throttled !== null && now - throttled.since >= waitMs + throttled.askedMs) {
-    const message = `The API at ${baseUrl} has asked to wait for ${seconds(now - throttled.since)} (429) and has taken nothing meanwhile.`;
-    return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: THROTTLED_ADVICE });
-  }
-  return unreadableFault(runtime, patience);
+  return throttledFault(runtime, patience) ?? (await unreadableFault(runtime, patience));
+}
+
+/** A question that is due within this time is waited for, and its answer for so long: the wait that was asked for may be over. */
+const LAST_QUESTION = { dueInMs: 250, answerMs: 5000 };
+
+/** The API asks for more time than it was to be waited for. */
+function throttledFault(runtime: Pick<Runtime, 'throttled' | 'config'>, { waitMs, now }: Patience): Fault | null {
+  const throttled = runtime.throttled();
+  if (throttled === null || now - throttled.since < waitMs) return null;
+  const { since, askAgainInMs, message, wait } = throttled;
+  const { dueInMs, answerMs } = LAST_QUESTION;
+  if (askAgainInMs <= dueInMs && now - since < waitMs + answerMs) return null;
+  const until = wait?.until == null ? '' : ` until ${new Date(wait.until).toISOString()}`;
+  const asked = `has asked to wait${until} (429) and has taken nothing for ${seconds(now - since)}`;
+  return fault('api.unreachable', `The API at ${runtime.config.target.baseUrl} ${asked}: ${message}`, {
+    path: 'target.baseUrl',
+    suggestion: THROTTLED_ADVICE,
+  });
 }
 
 /**
@@ -84,7 +105,7 @@ const LISTS: Record<Readable, string> = { product: 'products', material: 'materi
 const AWAY_ADVICE = 'Check the address and the network, and run the sync again; everything is still due.';
 const WRITES_ADVICE = 'See why the platform cannot store anything, and run the sync again; everything is still due.';
 const THROTTLED_ADVICE =
-  'Have the limit of the key or the organisation looked at, and run the sync again; everything is still due.';
+  'Run the sync again when the wait is over, or give it longer with `--wait`; everything is still due. Where the wait is a mistake, have the limit of the key or the organisation looked at.';
 const LEFT_AWAY_ADVICE =
   'See `dpp-sync show` for it and why the platform cannot take it, and run the sync again; everything else has gone on.';
 const LIST_ADVICE =

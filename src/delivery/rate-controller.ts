@@ -15,7 +15,7 @@
 import { createConcurrency } from './concurrency.ts';
 import { createGoodput } from './goodput.ts';
 import { createRateSearch } from './rate-search.ts';
-import { type ApiWait, createStopWait, type StopWait } from './rate-wait.ts';
+import { createStopWait, type LongWait, type StopWait } from './rate-wait.ts';
 
 /** What a finished request tells about the API's capacity. */
 export type RateSignal =
@@ -37,7 +37,7 @@ export interface RateController {
    */
   closedForMs(now: number): number;
   /** The wait beyond a minute that goes on; null while there is none. Until a canary has come back it is not over. */
-  wait(now: number): ApiWait | null;
+  wait(now: number): LongWait | null;
   /** How many requests may be under way. */
   concurrency(now: number): number;
   /** @param latencyMs since the request was admitted */

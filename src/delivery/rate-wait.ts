@@ -2,7 +2,7 @@
 // lifted early, so the API is asked meanwhile: after one minute, then after 2, 4 and 8 minutes, then every 15 minutes.
 
 /** A wait beyond a minute. Times are ticks of a clock. */
-export interface ApiWait {
+export interface LongWait {
   /** When the first request was refused. */
   since: number;
   /** The end that the API has named; null where it names none and goes on to refuse. */
@@ -31,7 +31,7 @@ export interface StopWait {
    */
   refused(askedMs: number | null, backoffMs: number, now: number): number;
   /** The stop as a wait beyond a minute, or null while it is none. @param closedUntil when the next question goes out */
-  long(closedUntil: number, now: number): ApiWait | null;
+  long(closedUntil: number, now: number): LongWait | null;
 }
 
 export function createStopWait(since: number): StopWait {

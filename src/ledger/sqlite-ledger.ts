@@ -8,6 +8,7 @@ import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
+import { noteApiWait } from './api-wait.ts';
 import { createClaims } from './claims.ts';
 import { openDatabase, openDatabaseReadOnly, type Sqlite } from './database.ts';
 import { createDoubtful } from './doubtful.ts';
@@ -213,6 +214,7 @@ function compose(
     unprovenKinds: async () => reading(() => restored.unprovenKinds()),
     hasUnbound: async (kind, naturalKeys) => reading(() => restored.hasUnbound(kind, naturalKeys)),
     endProof: (kind) => commit.run(() => restored.endProof(kind)),
+    noteApiWait: (wait) => commit.run(() => noteApiWait(meta, wait)),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {

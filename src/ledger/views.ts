@@ -12,12 +12,14 @@ import type {
 } from '../domain/ports/ledger-views.ts';
 import type { Place } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { readApiWait } from './api-wait.ts';
 import { findCycles } from './bom-cycles.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
 import type { Sqlite } from './database.ts';
 import { isOpen, isStuck } from './delivery-states.ts';
 import { createItemCounts } from './item-counts.ts';
 import { createItemViews } from './item-views.ts';
+import { createMeta } from './meta.ts';
 import { createPassportViews } from './passport-views.ts';
 
 const NEEDS_PERSON = "(d.state IN ('blocked', 'rejected', 'parked') OR (d.state = 'in_doubt' AND d.due_at = 0))";
@@ -100,9 +102,11 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   const listed = (sources?: readonly string[]): Listed => ({ sources: JSON.stringify(sources ?? []) });
   const withStreams = (row: RunRow): RunView => ({ ...row, streams: sql.accounts.all(row.id) });
 
+  const meta = createMeta(db);
   return {
     ...createItemViews(db),
     ...createPassportViews(db, rules),
+    apiWait: () => readApiWait(meta),
     itemCounts: createItemCounts(db),
     runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),
     run(id) {
