@@ -117,6 +117,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     touchLedger: () => ledger.touch(),
     askQueue: () => queues.touch(),
     api: () => observation.api(),
+    apiWait: () => observation.apiWait(),
     stopping: () => stopping !== null,
     clock,
   });

@@ -33,7 +33,7 @@ export function createWaitWatch(options: {
     }
     const { since, until, askAgainAt } = wait;
     const times = { since: isoOf(since), until: until === null ? null : isoOf(until), askAgainAt: isoOf(askAgainAt) };
-    log.warn(times, `${describeWait(wait)} Nothing is sent meanwhile and everything stays due.`);
+    log.warn(times, `${describeWait(wait)} It is asked again at ${isoOf(askAgainAt)}; everything stays due.`);
   }
 
   return {
@@ -50,12 +50,12 @@ export function createWaitWatch(options: {
 }
 
 /** What the API has asked for, as full sentences for people. */
-export function describeWait({ since, until, askAgainAt, message }: ApiWait, timeOf = isoOf): string {
+export function describeWait({ since, until, message }: ApiWait, timeOf = isoOf): string {
   const asked =
     until === null
       ? `The API has refused every request since ${timeOf(since)} (429)`
       : `The API has asked to wait until ${timeOf(until)} (429)`;
-  return `${asked}: ${/[.!?]$/.test(message) ? message : `${message}.`} It is asked again at ${timeOf(askAgainAt)}.`;
+  return `${asked}: ${/[.!?]$/.test(message) ? message : `${message}.`}`;
 }
 
 /** Whole seconds: nobody plans by less. */

@@ -175,6 +175,7 @@ describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
       touchLedger: () => (works ? Promise.resolve() : Promise.reject(new Error('The disk is full.'))),
       askQueue: () => Promise.resolve(),
       api: () => 'ok',
+      apiWait: () => null,
       stopping: () => false,
       clock,
     });
