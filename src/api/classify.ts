@@ -6,6 +6,7 @@
 import type { Doubt, MemberOutcome, Outcome, OutcomeDetail } from '../domain/outcome.ts';
 import { systemCodeOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
+import { localTroubleOf } from '../lib/local-trouble.ts';
 import type { CleanText } from './clean-text.ts';
 import { decodeError, type ErrorBody, type Problem, remoteIdIn } from './decode.ts';
 import { describeLoss } from './describe-loss.ts';
@@ -233,6 +234,11 @@ export function createJudge(options: { clean: CleanText; now: () => number }): J
     if (sent) return { kind: 'ambiguous', doubt: doubtOf(loss), detail };
     // A request that the HTTP library will not take can never be sent: a person has to look at it.
     if (isDefect(loss)) return { kind: 'refused', detail, endpoint: true };
+    const local = loss.by === 'error' ? localTroubleOf(loss.error) : null;
+    if (local !== null) {
+      const message = `${local.what} ${local.cure}`;
+      return { kind: 'unavailable', sent: false, local: true, retryAfterMs: null, detail: { status: null, message } };
+    }
     return { kind: 'unavailable', sent: false, retryAfterMs: null, detail };
   }
 

@@ -194,6 +194,7 @@ export function createBreaker(random: () => number): Breaker {
           answer('read', now);
           if (openedAt !== null) delayCanary(now);
           break;
+        case 'local':
         case 'unused':
           canaryOut = false;
       }

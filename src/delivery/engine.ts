@@ -69,7 +69,7 @@ const REASON_LENGTH_MAX = 300;
 export function createEngine(options: EngineOptions): Engine {
   const { ledger, queues, feeder, deliverer, doubts, gate, held, failedJobs, clock, log, scrub } = options;
   const abort = new AbortController();
-  const troubleLog = createTroubleLog(log);
+  const troubleLog = createTroubleLog(log, clock);
   let consumer: Consumer | null = null;
   let running: Promise<void> = Promise.resolve();
   let alarm = new AbortController();

@@ -52,22 +52,14 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       return { kind: 'delivered', remoteId: outcome.remoteId, contentKnown: true, by: 'answer' };
     case 'exists':
       return { kind: 'doubt', nextLookAt: now, spend: false, reason: reasonOf('exists', outcome.detail) };
-    // None of these three says anything about the delivery itself, so none of them uses an attempt.
-    case 'throttled': {
-      // Nor does it end the time for which the API could not take it: what is poison would never come to its limit else.
-      const since = context.awaySince === null ? {} : { since: context.awaySince };
-      return {
-        kind: 'retry',
-        dueAt: now,
-        spend: false,
-        reason: { ...reasonOf('throttled', outcome.detail), ...since },
-      };
-    }
+    // None of these says anything about the delivery itself, so none of them uses an attempt.
+    case 'throttled':
+      return judgeHeldUp('throttled', outcome.detail, context);
     case 'denied':
       if (context.forbidden) return judgeForbidden(outcome.detail, context);
       return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(`denied_${outcome.by}`, outcome.detail) };
     case 'unavailable':
-      return judgeAway(outcome, context);
+      return outcome.local ? judgeHeldUp('local', outcome.detail, context) : judgeAway(outcome, context);
     case 'in_flight':
       return judgeBusy(outcome.detail, context);
     case 'gated':
@@ -85,6 +77,15 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
     }
   }
+}
+
+/**
+ * The delivery was not looked at. That does not end the time for which the API could not take it: what is poison would never
+ * come to its limit else.
+ */
+function judgeHeldUp(code: 'throttled' | 'local', detail: OutcomeDetail, { now, awaySince }: AttemptContext): Verdict {
+  const since = awaySince === null ? {} : { since: awaySince };
+  return { kind: 'retry', dueAt: now, spend: false, reason: { ...reasonOf(code, detail), ...since } };
 }
 
 /** No outage explains what the API has not been able to take for longer, while it takes others. */

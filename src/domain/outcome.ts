@@ -14,8 +14,11 @@ export type Outcome =
   | { kind: 'exists'; detail: OutcomeDetail }
   /** 429: the rate controller waits; no attempt is used. */
   | { kind: 'throttled'; retryAfterMs: number | null; detail: OutcomeDetail }
-  /** 503, or the request never left this machine: sent again later; no effect is possible. */
-  | { kind: 'unavailable'; sent: boolean; retryAfterMs: number | null; detail: OutcomeDetail }
+  /**
+   * 503, or the request never left this machine: sent again later; no effect is possible. With `local` it is this machine
+   * that could not send it, so that it says nothing of the API.
+   */
+  | { kind: 'unavailable'; sent: boolean; local?: true; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
    * Bytes went out and no usable answer came back. With `atWork` the API itself has spoken, though not of what was needed:
    * no sign that it is away, as a page in its place would be.

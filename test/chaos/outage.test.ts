@@ -76,6 +76,22 @@ describe('an outage', () => {
     },
   );
 
+  it("of this machine alone is not the API's: one request a second tries, and no attempt is spent", async () => {
+    world = await createVirtualWorld({});
+    awayAfter(100, { outcome: { ...REFUSED, local: true, ...detail(null) } });
+    const count = 200;
+    await world.stage(keys(count));
+    const begun = world.time.now();
+    await world.time.pass(600_000);
+    expect(world.states()).toEqual({ delivered: 100, due: 100 });
+    expect(world.breaker.openSince()).toBeNull();
+    expect((await world.engine.status()).trouble).toMatchObject({ code: 'machine.limit', exitCode: 3 });
+    expect(since(begun, 'write')).toBeLessThanOrEqual(100 + 32 + 600);
+    world.failing = () => null;
+    await world.time.pass(60_000, deliveredAll(count));
+    expect([world.states(), spent(), (await world.engine.status()).trouble]).toEqual([{ delivered: count }, [], null]);
+  });
+
   it('of an hour costs a tenth more requests at most', covers('api-down', 'I5'), async () => {
     world = await createVirtualWorld({});
     awayAfter(100, { outcome: BAD_GATEWAY });

@@ -178,6 +178,31 @@ describe('Retry-After', () => {
   });
 });
 
+describe('a limit of this machine', () => {
+  const lost = (code: string, sent: boolean): Exchange => ({
+    kind: 'silence',
+    sent,
+    loss: { by: 'error', error: Object.assign(new Error(`connect ${code} 192.0.2.1:443`), { code }) },
+  });
+
+  it.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'EADDRNOTAVAIL', 'ENOMEM'])('is not blamed on the API: %s', (code) => {
+    const outcome = judge.outcomeOf(lost(code, false), CREATE);
+    expect(outcome).toMatchObject({ kind: 'unavailable', sent: false, local: true });
+    expect(outcome).toHaveProperty(
+      'detail.message',
+      expect.stringMatching(new RegExp(`^This .*\\(${code}\\)\\. [A-Z]`)),
+    );
+  });
+
+  it('proves nothing of a request that has begun to go out', () => {
+    expect(wordOf(judge.outcomeOf(lost('ENOBUFS', true), CREATE))).toBe('ambiguous:reset');
+  });
+
+  it('is told from a connection that the API refuses', () => {
+    expect(judge.outcomeOf(lost('ECONNREFUSED', false), CREATE)).not.toHaveProperty('local');
+  });
+});
+
 describe('a 429 that states when its quota is reset', () => {
   // The answer was sent at 09:00:00 by the server's clock, which is three hours behind ours.
   const DATE = 'Sun, 01 Mar 2026 09:00:00 GMT';
