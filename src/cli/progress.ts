@@ -103,7 +103,7 @@ function createBars(options: ProgressOptions): Progress {
       tally.observe(event);
       if (event.type === 'paused') paused = shorten(`paused: ${printable(event.reason.message)}`, 60);
       if (event.type === 'resumed') paused = '';
-      if (event.type === 'outage') paused = event.away ? AWAY : '';
+      if (event.type === 'outage') paused = event.away ? awayLine(event.writesAlone) : '';
       if (event.type === 'api_wait') paused = event.wait === null ? '' : waitLine(event.wait);
       if (event.type !== 'page') return;
       const name = `${event.source}/${event.stream}`;
@@ -123,7 +123,7 @@ function createBars(options: ProgressOptions): Progress {
 }
 
 const LINE_EVERY_MS = 5000;
-const AWAY = 'the API is away';
+const awayLine = (writesAlone: boolean): string => (writesAlone ? 'the API fails at every write' : 'the API is away');
 
 function waitLine({ until }: ApiWait): string {
   return until === null
@@ -149,7 +149,7 @@ function createLines(options: ProgressOptions): Progress {
       if (event.type === 'page') read.set(`${event.source}/${event.stream}`, event.read);
       if (event.type === 'paused') output.note(`paused: ${printable(event.reason.message)}`);
       if (event.type === 'resumed') output.note('resumed');
-      if (event.type === 'outage') output.note(event.away ? AWAY : 'the API is back');
+      if (event.type === 'outage') output.note(event.away ? awayLine(event.writesAlone) : 'the API is back');
       if (event.type === 'api_wait') {
         waiting = event.wait === null ? '' : `; ${waitLine(event.wait)}`;
         output.note(event.wait === null ? 'the API takes requests again' : describeWait(event.wait, formatTime));

@@ -17,6 +17,13 @@ export interface Throttled {
   wait: ApiWait | null;
 }
 
+/** Writes that have failed since one was taken last. */
+export interface FailingWrites {
+  failed: number;
+  /** When that was, in milliseconds since the Unix epoch; null where this process has seen none. */
+  takenAt: number | null;
+}
+
 /** Whether the API takes requests, as far as its answers tell. */
 export interface ApiCondition {
   /**
@@ -26,24 +33,29 @@ export interface ApiCondition {
   unreachableSince(): number | null;
   /** Asks the API now whether it is there; where that goes on already, it is not. */
   answers(abort: AbortSignal): Promise<boolean>;
-  /** Whether the API may be read, and fails at every write. */
-  failsAtWrites(): boolean;
+  /** Where the API may be read and fails at every write: at how many different ones, and since when; else null. */
+  failsAtWrites(): FailingWrites | null;
   /** Null where its last answer was another one than to wait. */
   throttled(): Throttled | null;
 }
 
 export function createApiCondition(options: {
   gate: Pick<TargetGate, 'unreachableSince' | 'throttled' | 'lastThrottle'>;
-  breaker: Pick<Breaker, 'openSince' | 'failsAtWrites'>;
+  breaker: Pick<Breaker, 'openSince' | 'failsAtWrites' | 'writes'>;
   controller: Pick<RateController, 'closedForMs' | 'wait'>;
   pacer: Pick<Pacer, 'heard'>;
   ping: (abort: AbortSignal) => Promise<Signal>;
   clock: Clock;
 }): ApiCondition {
   const { gate, breaker, controller, pacer, ping, clock } = options;
+  const atEpoch = (ticks: number): number => Math.round(clock.now() + (ticks - clock.ticks()));
   return {
     unreachableSince: () => gate.unreachableSince() ?? breaker.openSince(),
-    failsAtWrites: () => breaker.failsAtWrites() && gate.unreachableSince() === null,
+    failsAtWrites() {
+      if (!breaker.failsAtWrites() || gate.unreachableSince() !== null) return null;
+      const { failed, takenAt } = breaker.writes();
+      return { failed, takenAt: takenAt === null ? null : atEpoch(takenAt) };
+    },
     async answers(abort) {
       if (breaker.openSince() !== null) return false;
       const signal = await ping(abort);
@@ -59,7 +71,6 @@ export function createApiCondition(options: {
       const message = gate.lastThrottle() ?? '';
       const askAgainInMs = controller.closedForMs(now);
       if (long === null) return { since, askAgainInMs, message, wait: null };
-      const atEpoch = (ticks: number): number => Math.round(clock.now() + (ticks - now));
       const wait: ApiWait = {
         since: atEpoch(long.since),
         until: long.until === null ? null : atEpoch(long.until),

@@ -2,6 +2,7 @@ import { heldBy } from '../delivery/held.ts';
 import type { Readable } from '../delivery/read-budget.ts';
 import { fault } from '../domain/faults.ts';
 import type { Fault } from '../lib/errors.ts';
+import { describeFailingWrites } from './outage-watch.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface Patience {
@@ -36,8 +37,9 @@ export async function awayFault(runtime: Asked, patience: Patience): Promise<Fau
     // What failed last may rest for longer than it is to be waited for, with nothing else to send meanwhile.
     if (await runtime.answers(patience.abort)) return null;
     const forAs = `for ${seconds(waitMs)}`;
-    if (runtime.failsAtWrites()) {
-      const message = `The API at ${baseUrl} can be read and has failed at every write ${forAs}.`;
+    const writes = runtime.failsAtWrites();
+    if (writes !== null) {
+      const message = `The API at ${baseUrl} can be read. ${describeFailingWrites(writes)}`;
       return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: WRITES_ADVICE });
     }
     const message = `The API at ${baseUrl} has taken no request ${forAs}.`;
@@ -103,7 +105,8 @@ async function unreadableFault(runtime: Asked, { waitMs, outstanding, now }: Pat
 const LISTS: Record<Readable, string> = { product: 'products', material: 'materials', publications: 'publications' };
 
 const AWAY_ADVICE = 'Check the address and the network, and run the sync again; everything is still due.';
-const WRITES_ADVICE = 'See why the platform cannot store anything, and run the sync again; everything is still due.';
+const WRITES_ADVICE =
+  'Either the platform can store nothing, or these rows are at fault: `dpp-sync items --state in_doubt` and `dpp-sync show` say what it answered. Then run the sync again; everything is still due.';
 const THROTTLED_ADVICE =
   'Run the sync again when the wait is over, or give it longer with `--wait`; everything is still due. Where the wait is a mistake, have the limit of the key or the organisation looked at.';
 const LEFT_AWAY_ADVICE =

@@ -155,13 +155,13 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const ping = createPing({ target, gate, emit });
     const pacer = createPacer({ controller, breaker, ping, concurrency: placesFor(connections), clock });
     const held = () => heldBy(gate.refused().keys(), profile);
-    const feeder = createFeeder({ ledger, queues, held });
+    const feeder = createFeeder({ ledger, queues, held, needsSample: breaker.needsSample, random });
     const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit };
     const deliverer = createDeliverer(delivering);
     const doubts = createDoubts({ ...delivering, reader });
     const recheck = createRecheck({ ledger, now: () => clock.ticks() });
     const condition = createApiCondition({ gate, breaker, controller, pacer, ping, clock });
-    const outageWatch = createOutageWatch({ breaker, clock, emit, log });
+    const outageWatch = createOutageWatch({ breaker, condition, clock, emit, log });
     const openedAt = clock.ticks();
     const hasAnswered = () => breaker.hasAnsweredSince(openedAt);
     const waitWatch = createWaitWatch({ condition, ledger, views, hasAnswered, emit, log });

@@ -164,7 +164,7 @@ export function createEngine(options: EngineOptions): Engine {
     if (gate.state().open) {
       // Beside everything else: to read a large catalogue takes its time, and shall keep nothing from being sent.
       resolving ??= resolveDoubts();
-      for (const id of await feeder.byHand()) inHand.begin(id);
+      for (const id of [...(await feeder.byHand()), ...(await feeder.sample())]) inHand.begin(id);
       if ((await feeder.fill()) > 0) movedAt = clock.ticks();
     }
     await noticeLostQueue();

@@ -188,6 +188,7 @@ function compose(
     pendingRecords: async (request) => reading(() => intake.pendingRecords(request)),
     stage: (records) => commit.run(() => staging.stage(records)),
     dueDeliveries: (request) => timely(() => due.list(request)),
+    someDueDelivery: (request) => timely(() => due.some(request)),
     dueByHand: (request) => timely(() => due.byHand(request)),
     nextDueAt: (request) => timely(() => due.nextAt(request)),
     leftAway: (request) => timely(() => due.leftAway(request)),

@@ -29,7 +29,13 @@ beforeEach(async () => {
   rung = [];
   const ring = async (_queue: string, bells: readonly Doorbell[]) => void rung.push(...bells);
   const held = () => ({ operations: [], doubts: { operations: [], reasons: [] } });
-  feeder = createFeeder({ ledger: fixture.ledger, queues: { ring } as Partial<Queues> as Queues, held });
+  feeder = createFeeder({
+    ledger: fixture.ledger,
+    queues: { ring } as Partial<Queues> as Queues,
+    held,
+    needsSample: () => false,
+    random: () => 0,
+  });
   const pull = async (all: readonly string[]) => {
     await pullRows(fixture.ledger, { rows: all.map((key) => row(key)) });
     await mapRows(fixture.ledger, ({ id }) => items(product(text(id))));

@@ -45,6 +45,10 @@ export interface Ledger {
 
   /** Due deliveries in the order of their ids after `afterId`; those whose time has not come, or that are held, are left out. */
   dueDeliveries(request: { afterId: number; limit: number; held?: Held }): Promise<DueDelivery[]>;
+  /**
+   * One of them from anywhere: `place` in [0, 1) says how far on, by the order of their ids. Null where none is found there.
+   */
+  someDueDelivery(request: { place: number; held?: Held }): Promise<DueDelivery | null>;
   /** Those of them that a person has asked for and may be waiting for. */
   dueByHand(request: { limit: number; held?: Held }): Promise<DueDelivery[]>;
   /**
