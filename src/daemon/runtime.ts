@@ -155,7 +155,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const ping = createPing({ target, gate, emit });
     const pacer = createPacer({ controller, breaker, ping, concurrency: placesFor(connections), clock });
     const held = () => heldBy(gate.refused().keys(), profile);
-    const feeder = createFeeder({ ledger, queues, held, needsSample: breaker.needsSample, random });
+    const feeder = createFeeder({ ledger, queues, held, breaker, random });
     const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit };
     const deliverer = createDeliverer(delivering);
     const doubts = createDoubts({ ...delivering, reader });

@@ -2,6 +2,7 @@ import type { Operation } from '../domain/delivery.ts';
 import type { DueDelivery, Held } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Doorbell, Queues } from '../domain/ports/queues.ts';
+import type { Breaker } from './breaker.ts';
 
 /** How many deliveries may have a doorbell in the queue or an attempt under way at once (I9): a million due deliveries never mean a million jobs. */
 const DEPTH_MAX = 2000;
@@ -13,8 +14,8 @@ const ROOM_MIN = 500;
 /** So many that were asked for by hand are under way at once without a doorbell. */
 const BY_HAND_MAX = 64;
 
-/** So often a sample is drawn until it is one that is not under way. */
-const DRAWS = 5;
+/** So often a sample is drawn until it is one that is not under way and has not failed. */
+const DRAWS = 20;
 
 /** What an attempt of a delivery has to know of it. */
 export interface Heard {
@@ -60,12 +61,11 @@ export function createFeeder(options: {
   queues: Queues;
   /** What is not rung for: it would be heard, held and rung in circles. */
   held: () => Held;
-  /** Whether many writes in a row have failed. */
-  needsSample: () => boolean;
+  breaker: Pick<Breaker, 'needsSample' | 'isSuspect'>;
   /** Numbers in [0, 1). */
   random: () => number;
 }): Feeder {
-  const { ledger, queues, held, needsSample, random } = options;
+  const { ledger, queues, held, breaker, random } = options;
   const rung = new Map<number, Operation>();
   const inHand = new Set<number>();
   const urgent = new Set<number>();
@@ -117,10 +117,10 @@ export function createFeeder(options: {
       return fresh.map(takeAtOnce);
     },
     async sample() {
-      if (!needsSample() || (sampled !== null && inHand.has(sampled))) return [];
+      if (!breaker.needsSample() || (sampled !== null && inHand.has(sampled))) return [];
       for (let draw = 0; draw < DRAWS; draw += 1) {
         const one = await ledger.someDueDelivery({ place: random(), held: held() });
-        if (one === null || inHand.has(one.id)) continue;
+        if (one === null || inHand.has(one.id) || breaker.isSuspect(one.id)) continue;
         sampled = takeAtOnce(one);
         return [sampled];
       }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createBreaker } from '../../src/delivery/breaker.ts';
 import { createFeeder, type Feeder } from '../../src/delivery/feeder.ts';
 import { createInHand } from '../../src/delivery/in-hand.ts';
 import type { Doorbell, Queues } from '../../src/domain/ports/queues.ts';
@@ -33,7 +34,7 @@ beforeEach(async () => {
     ledger: fixture.ledger,
     queues: { ring } as Partial<Queues> as Queues,
     held,
-    needsSample: () => false,
+    breaker: createBreaker(() => 0),
     random: () => 0,
   });
   const pull = async (all: readonly string[]) => {

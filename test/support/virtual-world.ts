@@ -142,7 +142,7 @@ export async function createVirtualWorld(options: {
   const held = () => heldBy([], profile);
   const retries = createRetryBudget();
   const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock: time, random, emit };
-  const feeder = createFeeder({ ledger, queues, held, needsSample: breaker.needsSample, random });
+  const feeder = createFeeder({ ledger, queues, held, breaker, random });
   const engine = createEngine({
     ledger,
     queues,

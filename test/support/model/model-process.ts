@@ -106,7 +106,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   const ping = createPing({ target, gate, emit });
   const pacer = createPacer({ controller, breaker, ping, concurrency: 32, clock });
   const held = () => heldBy(gate.refused().keys(), profile);
-  const feeder = createFeeder({ ledger, queues, held, needsSample: breaker.needsSample, random });
+  const feeder = createFeeder({ ledger, queues, held, breaker, random });
   const retries = createRetryBudget();
   const delivering = { ledger, target, pacer, breaker, retries, gate, profile, clock, random, emit };
   const deliverer = createDeliverer(delivering);
