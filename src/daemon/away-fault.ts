@@ -58,7 +58,8 @@ function throttledFault(runtime: Pick<Runtime, 'throttled' | 'config'>, { waitMs
   const { since, askAgainInMs, message, wait } = throttled;
   const { dueInMs, answerMs } = LAST_QUESTION;
   if (askAgainInMs <= dueInMs && now - since < waitMs + answerMs) return null;
-  const until = wait?.until == null ? '' : ` until ${new Date(wait.until).toISOString()}`;
+  const end = wait?.until ?? null;
+  const until = end === null ? '' : ` until ${new Date(end).toISOString()}`;
   const asked = `has asked to wait${until} (429) and has taken nothing for ${seconds(now - since)}`;
   return fault('api.unreachable', `The API at ${runtime.config.target.baseUrl} ${asked}: ${message}`, {
     path: 'target.baseUrl',

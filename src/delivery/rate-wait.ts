@@ -11,7 +11,7 @@ export interface LongWait {
   askAgainAt: number;
 }
 
-export const OBEYED_MS = 60_000;
+const OBEYED_MS = 60_000;
 const PROBE = { firstMs: 60_000, factor: 2, lastMs: 900_000 };
 /** Several waits of a minute at most make a long one when they go on for this much longer than a minute. */
 const TOLERATED_MS = 5000;

@@ -106,8 +106,10 @@ export function createDue({ db, clock }: LedgerContext): Due {
     list,
 
     some({ place, held = NOTHING_HELD }) {
-      const spans = free(held).map((operation) => sql.span.get(operation));
-      const ids = spans.flatMap((span) => (span?.least == null || span.most === null ? [] : [span.least, span.most]));
+      const ids = free(held).flatMap((operation) => {
+        const { least = null, most = null } = sql.span.get(operation) ?? {};
+        return least === null || most === null ? [] : [least, most];
+      });
       if (ids.length === 0) return null;
       const least = Math.min(...ids);
       const afterId = least - 1 + Math.floor(place * (Math.max(...ids) - least + 1));
