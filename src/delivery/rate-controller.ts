@@ -182,7 +182,11 @@ export function createRateController(maxRate: number | null, random: () => numbe
       stop.byLimit += 1;
       stop.askedMs = Math.max(stop.askedMs, asked ?? 0);
     }
-    closeFor(stop.wait.refused(asked, stop.backoffMs * (0.8 + 0.4 * random()), now), now);
+    const { wait, backoffMs } = stop;
+    closeFor(
+      wait.refused(asked, () => backoffMs * (0.8 + 0.4 * random()), now),
+      now,
+    );
   }
 
   function closeFor(ms: number, now: number): void {

@@ -29,7 +29,7 @@ export interface StopWait {
    * @param backoffMs the wait where the API has named none that goes on
    * @returns for how long nothing goes out
    */
-  refused(askedMs: number | null, backoffMs: number, now: number): number;
+  refused(askedMs: number | null, backoffMs: () => number, now: number): number;
   /** The stop as a wait beyond a minute, or null while it is none. @param closedUntil when the next question goes out */
   long(closedUntil: number, now: number): LongWait | null;
 }
@@ -48,7 +48,7 @@ export function createStopWait(since: number): StopWait {
       if (askedMs !== null) until = now + askedMs;
       longestMs = Math.max(longestMs, askedMs ?? 0);
       const leftMs = until - now;
-      if (leftMs <= 0) return backoffMs;
+      if (leftMs <= 0) return backoffMs();
       if (leftMs <= OBEYED_MS) return leftMs;
       const waitMs = Math.min(leftMs, probeMs);
       probeMs = Math.min(PROBE.lastMs, probeMs * PROBE.factor);
