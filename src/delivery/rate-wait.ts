@@ -11,7 +11,8 @@ export interface LongWait {
   askAgainAt: number;
 }
 
-const OBEYED_MS = 60_000;
+/** A minute, and what a date in whole seconds, taken relative to another one, may add to it. */
+const OBEYED_MS = 62_000;
 const PROBE = { firstMs: 60_000, factor: 2, lastMs: 900_000 };
 /** Several waits of a minute at most make a long one when they go on for this much longer than a minute. */
 const TOLERATED_MS = 5000;
@@ -42,7 +43,7 @@ export function createStopWait(since: number): StopWait {
     alsoRefused(askedMs, now) {
       until = Math.max(until, now + askedMs);
       longestMs = Math.max(longestMs, askedMs);
-      return Math.min(askedMs, PROBE.firstMs);
+      return askedMs <= OBEYED_MS ? askedMs : PROBE.firstMs;
     },
     refused(askedMs, backoffMs, now) {
       if (askedMs !== null) until = now + askedMs;

@@ -74,7 +74,7 @@ describe('after a sync', () => {
   it('status counts the items and ends with 4', async () => {
     const { exitCode, json } = await run('status', '--json');
     expect(exitCode).toBe(4);
-    const keys = ['ok', 'ledger', 'items', 'passports', 'quarantined', 'waitingFor', 'queue', 'sources'];
+    const keys = ['ok', 'ledger', 'items', 'passports', 'quarantined', 'waitingFor', 'apiWait', 'queue', 'sources'];
     expect(Object.keys(json())).toEqual(keys);
     expect(json()).toMatchObject({
       ok: false,

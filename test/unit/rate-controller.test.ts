@@ -106,7 +106,8 @@ describe('the rate controller', () => {
   it.each([
     ['30 seconds', 30_000, [30]],
     ['a minute', 60_000, [60]],
-    ['61 seconds', 61_000, [60, 61]],
+    ['a minute that was rounded up twice', 62_000, [62]],
+    ['63 seconds', 63_000, [60, 63]],
     ['an hour', 3_600_000, [60, 180, 420, 900, 1800, 2700, 3600]],
   ])('obeys a wait of %s in full up to a minute, and asks ever more seldom about the rest', (_, waitMs, seconds) => {
     const controller = createRateController(null, steady);
