@@ -6,6 +6,7 @@ import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
+import { noteApiWait } from './api-wait.ts';
 import { createClaims } from './claims.ts';
 import { assertPresentSchema, openDatabase, type Sqlite } from './database.ts';
 import { createDoubtful } from './doubtful.ts';
@@ -203,6 +204,7 @@ function compose(
     pendingRecords: async (request) => reading(() => intake.pendingRecords(request)),
     stage: (records) => commit.run(() => staging.stage(records)),
     dueDeliveries: (request) => timely(() => due.list(request)),
+    someDueDelivery: (request) => timely(() => due.some(request)),
     dueByHand: (request) => timely(() => due.byHand(request)),
     nextDueAt: (request) => timely(() => due.nextAt(request)),
     leftAway: (request) => timely(() => due.leftAway(request)),
@@ -233,6 +235,7 @@ function compose(
     unprovenKinds: async () => reading(() => restored.unprovenKinds()),
     hasUnbound: async (kind, naturalKeys) => reading(() => restored.hasUnbound(kind, naturalKeys)),
     endProof: (kind) => commit.run(() => restored.endProof(kind)),
+    noteApiWait: (wait) => commit.run(() => noteApiWait(meta, wait)),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {

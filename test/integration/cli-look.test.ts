@@ -75,7 +75,7 @@ describe('after a sync', () => {
     const { exitCode, json } = await run('status', '--json');
     expect(exitCode).toBe(4);
     const counts = ['items', 'passports', 'quarantined', 'guarded', 'missing', 'causes', 'waitingFor'];
-    expect(Object.keys(json())).toEqual(['ok', 'ledger', ...counts, 'queue', 'sources']);
+    expect(Object.keys(json())).toEqual(['ok', 'ledger', ...counts, 'apiWait', 'queue', 'sources']);
     expect(json()).toMatchObject({
       ok: false,
       items: { product: { delivered: 1 }, bom_item: { delivered: 1, waiting: 1 } },

@@ -155,7 +155,7 @@ export async function createVirtualWorld(options: {
   const held = () => heldBy([], profile, pause.operations());
   const retries = createRetryBudget();
   const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock: time, random, emit };
-  const feeder = createFeeder({ ledger, queues, held });
+  const feeder = createFeeder({ ledger, queues, held, breaker, random });
   const engine = createEngine({
     ledger,
     queues,

@@ -1,6 +1,7 @@
 // The read side of the ledger, for people: the CLI, the dashboard, metrics. It never waits for a writer.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { ApiWait } from '../api-wait.ts';
 import type { DeliveryState, Operation, Reason } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../item.ts';
@@ -183,6 +184,8 @@ export interface LedgerViews {
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;
   /** What deliveries of these sources wait for, the most waited for first. */
   waitingFor(limit: number, sources?: readonly string[]): WaitingGroup[];
+  /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */
+  apiWait(): ApiWait | null;
   /** Products that contain themselves, as paths of keys that end where they begin. */
   bomCycles(limit: number): string[][];
 }
