@@ -9,8 +9,8 @@ const TEXT_MAX = 1000;
 
 /**
  * The rate that an answer states as the limit: `"name";q=100;w=60` (draft-ietf-httpapi-ratelimit-headers) or `100;w=60`
- * (its versions up to 06). Of several policies the strictest counts. What remains, and when it is reset, is not looked at:
- * whether it holds for this client alone is not said.
+ * (its versions up to 06). Of several policies the strictest counts. What remains is not looked at: whether it holds
+ * for this client alone is not said. When it is reset counts for a refusal only (retry-after.ts).
  *
  * @returns requests per second, or null where none is stated with a window, or none that can be meant
  */

@@ -5,6 +5,7 @@
 
 import type { Doubt, MemberOutcome, Outcome, OutcomeDetail } from '../domain/outcome.ts';
 import type { JsonValue } from '../lib/json.ts';
+import { localTroubleOf } from '../lib/local-trouble.ts';
 import type { CleanText } from './clean-text.ts';
 import { decodeError, type ErrorBody, remoteIdIn } from './decode.ts';
 import { describeLoss } from './describe-loss.ts';
@@ -13,7 +14,7 @@ import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import { parseJson } from './json-text.ts';
 import { doubtOf, isDefect } from './loss-doubt.ts';
 import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { retryAfterMs, throttledForMs } from './retry-after.ts';
 import type { AnswerHeaders, Exchange, Loss } from './transport.ts';
 
 /** What is to be known of a request in order to judge its answer. */
@@ -129,7 +130,7 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
       case 'scope':
         return { kind: 'denied', by: meaning, detail };
       case 'throttle':
-        return { kind: 'throttled', retryAfterMs: retryAfterMs(headers, now()), detail };
+        return { kind: 'throttled', retryAfterMs: throttledForMs(headers, now()), detail };
       case 'away': {
         const waitMs = retryAfterMs(headers, now());
         if (isUnprocessed(body)) return { kind: 'unavailable', sent: true, retryAfterMs: waitMs, detail };
@@ -219,6 +220,11 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
     if (sent) return { kind: 'ambiguous', doubt: doubtOf(loss), detail };
     // A request that the HTTP library will not take can never be sent: a person has to look at it.
     if (isDefect(loss)) return { kind: 'refused', detail, endpoint: true };
+    const local = loss.by === 'error' ? localTroubleOf(loss.error) : null;
+    if (local !== null) {
+      const message = `${local.what} ${local.cure}`;
+      return { kind: 'unavailable', sent: false, local: true, retryAfterMs: null, detail: { status: null, message } };
+    }
     return { kind: 'unavailable', sent: false, retryAfterMs: null, detail };
   }
 

@@ -5,7 +5,8 @@ import type { Clock } from '../lib/clock.ts';
 /** What was read has no effect at the API, so it is asked for again within these limits. */
 const TRIES_MAX = 5;
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
-const WAIT_MAX_MS = 300_000;
+/** A longer wait is the caller's matter, who can show it. */
+const WAIT_MAX_MS = 60_000;
 
 /** What it takes to wait. */
 export interface Patience {

@@ -97,6 +97,9 @@ function denialIn(judge: Judge, exchange: Exchange): Answer | null {
 function unreachable({ judge }: ProbeTools, exchange: Exchange) {
   const outcome = judge.outcomeOf(exchange, NOTHING_EXPECTED);
   const detail: OutcomeDetail | null = 'detail' in outcome ? outcome.detail : null;
+  if (outcome.kind === 'unavailable' && outcome.local) {
+    return fault('machine.limit', `The API cannot be asked: ${outcome.detail.message}`);
+  }
   return fault('api.unreachable', `The API cannot be reached: ${detail?.message ?? 'there was no answer.'}`, {
     path: 'target.baseUrl',
     suggestion: 'Check target.baseUrl, the network and the certificate of the API.',

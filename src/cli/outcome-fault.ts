@@ -30,9 +30,11 @@ export function outcomeFault(outcome: Outcome, { failure, cure, doubtCure }: Att
     case 'gated':
     case 'exists':
       return fault('api.refused', [message, ...fieldLines(detail)].join('\n'), { suggestion: cure });
+    case 'unavailable':
+      if (outcome.local) return fault('machine.limit', message);
+      return fault('api.unreachable', message, { suggestion: waitAdvice(outcome) });
     case 'in_flight':
     case 'throttled':
-    case 'unavailable':
       return fault('api.unreachable', message, { suggestion: waitAdvice(outcome) });
     case 'ambiguous':
       if (doubtCure !== undefined) {

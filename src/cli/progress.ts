@@ -1,10 +1,12 @@
 import cliProgress from 'cli-progress';
+import { describeWait } from '../daemon/wait-watch.ts';
+import type { ApiWait } from '../domain/api-wait.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Output } from './output.ts';
-import { formatCount, printable, shorten } from './style.ts';
+import { formatCount, formatTime, printable, shorten } from './style.ts';
 
 /** Shows how a sync comes along. Give `observe` to the event bus, and `stop` it before the result is printed. */
 export interface Progress {
@@ -108,8 +110,9 @@ function createBars(options: ProgressOptions): Progress {
       tally.observe(event);
       if (event.type === 'paused') paused = shorten(`paused: ${printable(event.reason.message)}`, 60);
       if (event.type === 'resumed') paused = '';
-      if (event.type === 'outage') paused = event.away ? AWAY : '';
+      if (event.type === 'outage') paused = event.away ? awayLine(event.writesAlone) : '';
       if (event.type === 'listing') showListing(event);
+      if (event.type === 'api_wait') paused = event.wait === null ? '' : waitLine(event.wait);
       if (event.type !== 'page') return;
       const name = `${event.source}/${event.stream}`;
       const detail = `${formatCount(event.read)} rows`;
@@ -128,13 +131,20 @@ function createBars(options: ProgressOptions): Progress {
 }
 
 const LINE_EVERY_MS = 5000;
-const AWAY = 'the API is away';
+const awayLine = (writesAlone: boolean): string => (writesAlone ? 'the API fails at every write' : 'the API is away');
+
+function waitLine({ until }: ApiWait): string {
+  return until === null
+    ? 'the API refuses every request (429)'
+    : `the API asks to wait until ${formatTime(until)} (429)`;
+}
 
 function createLines(options: ProgressOptions): Progress {
   const { output } = options;
   const tally = createTally(options);
   const read = new Map<string, number>();
   const lists = new Map<string, number>();
+  let waiting = '';
   const timer = setInterval(() => {
     const rows = [...read].map(([name, count]) => `${name} ${formatCount(count)} rows`).join(', ');
     const { settled, left } = tally.look();
@@ -142,7 +152,7 @@ function createLines(options: ProgressOptions): Progress {
       .map(([name, count]) => `the platform's ${name}s, ${formatCount(count)} so far; `)
       .join('');
     output.note(
-      `${rows === '' ? '' : `read ${rows}; `}${listed === '' ? '' : `listing ${listed}`}${formatCount(settled)} sent, ${formatCount(left)} left`,
+      `${rows === '' ? '' : `read ${rows}; `}${listed === '' ? '' : `listing ${listed}`}${formatCount(settled)} sent, ${formatCount(left)} left${waiting}`,
     );
   }, LINE_EVERY_MS);
   return {
@@ -153,7 +163,11 @@ function createLines(options: ProgressOptions): Progress {
       if (event.type === 'listing' && event.done) lists.delete(event.list);
       if (event.type === 'paused') output.note(`paused: ${printable(event.reason.message)}`);
       if (event.type === 'resumed') output.note('resumed');
-      if (event.type === 'outage') output.note(event.away ? AWAY : 'the API is back');
+      if (event.type === 'outage') output.note(event.away ? awayLine(event.writesAlone) : 'the API is back');
+      if (event.type === 'api_wait') {
+        waiting = event.wait === null ? '' : `; ${waitLine(event.wait)}`;
+        output.note(event.wait === null ? 'the API takes requests again' : describeWait(event.wait, formatTime));
+      }
     },
     stop: () => clearInterval(timer),
   };

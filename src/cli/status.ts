@@ -5,6 +5,8 @@ import { nextRunsOf } from '../daemon/next-runs.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { OpenedViews } from '../daemon/open-views.ts';
 import { standingOf } from '../daemon/standing.ts';
+import { describeWait } from '../daemon/wait-watch.ts';
+import type { ApiWait } from '../domain/api-wait.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
@@ -49,10 +51,13 @@ interface SourceStatus {
 }
 
 interface Found {
+  now: number;
   /** Room on the ledger's disk in bytes; null where it cannot be told. */
   freeBytes: number | null;
   standing: Standing;
   attention: Attention;
+  /** The wait beyond a minute that the API has asked for and that goes on; null where there is none. */
+  apiWait: ApiWait | null;
   sources: SourceStatus[];
   queue: Queue;
 }
@@ -60,16 +65,19 @@ interface Found {
 async function status(context: CommandContext): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig();
-  const next = nextRunsOf(config, context.clock.now());
+  const now = context.clock.now();
+  const next = nextRunsOf(config, now);
   const ids = config.sources.map(({ id }) => id);
   const opened = await context.withViews(config, async (ledger) => ledger && look(ledger));
 
   async function look(ledger: OpenedViews): Promise<Found> {
     const { views } = ledger;
     return {
+      now,
       freeBytes: roomBeside(config.ledger),
       standing: { items: views.itemCounts(), ...standingOf(views, config, ids) },
       attention: attentionOf(views, []),
+      apiWait: goingOn(views.apiWait(), now),
       sources: config.sources.map(({ id }) => ({
         source: id,
         lastRun: views.runs({ source: id, limit: 1 })[0] ?? null,
@@ -80,9 +88,11 @@ async function status(context: CommandContext): Promise<number> {
   }
 
   const found = opened ?? {
+    now,
     freeBytes: null,
     standing: NOTHING,
     attention: { waitingFor: [], stuck: [], doubtsUnderWay: 0, ...NO_CONTACT_ATTENTION },
+    apiWait: null,
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
     queue: { kind: config.queue.kind, counts: null, problem: null },
   };
@@ -91,6 +101,21 @@ async function status(context: CommandContext): Promise<number> {
   if (output.json) output.document(statusDocument(found, config, { causes, exists: opened !== null }));
   else printStatus(found, config, opened !== null, output);
   return exitCode;
+}
+
+/** The ledger keeps the last wait. One that names no end is old news once nobody asks any more. */
+function goingOn(wait: ApiWait | null, now: number): ApiWait | null {
+  return wait !== null && now < (wait.until ?? wait.askAgainAt + OLD_NEWS_MS) ? wait : null;
+}
+
+const OLD_NEWS_MS = 60_000;
+
+function waitLine(wait: ApiWait, now: number): string {
+  const next =
+    wait.askAgainAt > now
+      ? `It is asked again at ${formatTime(wait.askAgainAt)}`
+      : 'The daemon or the next `dpp-sync sync` asks again';
+  return `${printable(describeWait(wait, formatTime))} ${next}; everything stays due.`;
 }
 
 async function queueOf(ledger: OpenedViews, { log }: CommandContext, config: RuntimeConfig): Promise<Queue> {
@@ -141,6 +166,12 @@ function statusDocument(found: Found, config: RuntimeConfig, facts: { causes: Ca
     causes: facts.causes,
     waitingFor: attention.waitingFor,
     ...contactDocument(attention),
+    apiWait: found.apiWait && {
+      since: isoOrNull(found.apiWait.since),
+      until: isoOrNull(found.apiWait.until),
+      askAgainAt: isoOrNull(found.apiWait.askAgainAt),
+      message: found.apiWait.message,
+    },
     queue: { kind: queue.kind, counts: queue.counts, problem: queue.problem },
     sources: sources.map(({ source, lastRun, nextRunAt }) => ({
       source,
@@ -190,6 +221,7 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   output.print(`  ${paint('dim', `times are in ${zone}`)}`, '', queueLine(found.queue));
   if (found.freeBytes !== null && found.freeBytes < LITTLE_ROOM_BYTES) output.print(roomLine(found.freeBytes));
   const underWay = countOf(found.standing.items, ['due', 'sending']) + found.attention.doubtsUnderWay;
+  if (found.apiWait !== null) output.print('', waitLine(found.apiWait, found.now));
   if (underWay > 0) output.print('', underWayLine(underWay));
   const lines = attentionLines(found.standing, found.attention, paint);
   if (lines.length > 0) output.print('', ...lines);

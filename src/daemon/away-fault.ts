@@ -2,6 +2,7 @@ import { heldBy } from '../delivery/held.ts';
 import type { Readable } from '../delivery/read-budget.ts';
 import { fault } from '../domain/faults.ts';
 import type { Fault } from '../lib/errors.ts';
+import { describeFailingWrites } from './outage-watch.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface Patience {
@@ -16,7 +17,16 @@ export interface Patience {
 
 type Asked = Pick<
   Runtime,
-  'unreachableSince' | 'answers' | 'failsAtWrites' | 'unreadable' | 'gate' | 'ledger' | 'config' | 'passports' | 'views'
+  | 'unreachableSince'
+  | 'answers'
+  | 'failsAtWrites'
+  | 'throttled'
+  | 'unreadable'
+  | 'gate'
+  | 'ledger'
+  | 'config'
+  | 'passports'
+  | 'views'
 >;
 
 /** What the API has kept from going on for longer than it was to be waited for; null where there is still hope. */
@@ -28,19 +38,34 @@ export async function awayFault(runtime: Asked, patience: Patience): Promise<Fau
     // What failed last may rest for longer than it is to be waited for, with nothing else to send meanwhile.
     if (await runtime.answers(patience.abort)) return null;
     const forAs = `for ${seconds(waitMs)}`;
-    if (runtime.failsAtWrites()) {
-      const message = `The API at ${baseUrl} can be read and has failed at every write ${forAs}.`;
+    const writes = runtime.failsAtWrites();
+    if (writes !== null) {
+      const message = `The API at ${baseUrl} can be read. ${describeFailingWrites(writes)}`;
       return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: WRITES_ADVICE });
     }
     const message = `The API at ${baseUrl} has taken no request ${forAs}.`;
     return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: AWAY_ADVICE });
   }
-  const throttled = runtime.gate.throttled();
-  if (throttled !== null && now - throttled.since >= waitMs + throttled.askedMs) {
-    const message = `The API at ${baseUrl} has asked to wait for ${seconds(now - throttled.since)} (429) and has taken nothing meanwhile.`;
-    return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: THROTTLED_ADVICE });
-  }
-  return unreadableFault(runtime, patience);
+  return throttledFault(runtime, patience) ?? (await unreadableFault(runtime, patience));
+}
+
+/** A question that is due within this time is waited for, and its answer for so long: the wait that was asked for may be over. */
+const LAST_QUESTION = { dueInMs: 250, answerMs: 5000 };
+
+/** The API asks for more time than it was to be waited for. */
+function throttledFault(runtime: Pick<Runtime, 'throttled' | 'config'>, { waitMs, now }: Patience): Fault | null {
+  const throttled = runtime.throttled();
+  if (throttled === null || now - throttled.since < waitMs) return null;
+  const { since, askAgainInMs, message, wait } = throttled;
+  const { dueInMs, answerMs } = LAST_QUESTION;
+  if (askAgainInMs <= dueInMs && now - since < waitMs + answerMs) return null;
+  const end = wait?.until ?? null;
+  const until = end === null ? '' : ` until ${new Date(end).toISOString()}`;
+  const asked = `has asked to wait${until} (429) and has taken nothing for ${seconds(now - since)}`;
+  return fault('api.unreachable', `The API at ${runtime.config.target.baseUrl} ${asked}: ${message}`, {
+    path: 'target.baseUrl',
+    suggestion: THROTTLED_ADVICE,
+  });
 }
 
 /**
@@ -90,9 +115,10 @@ function waitWords(inDoubt: number, suspended: number): string {
 const LISTS: Record<Readable, string> = { product: 'products', material: 'materials', publications: 'publications' };
 
 const AWAY_ADVICE = 'Check the address and the network, and run the sync again; everything is still due.';
-const WRITES_ADVICE = 'See why the platform cannot store anything, and run the sync again; everything is still due.';
+const WRITES_ADVICE =
+  'Either the platform can store nothing, or these rows are at fault: `dpp-sync items --state in_doubt` and `dpp-sync show` say what it answered. Then run the sync again; everything is still due.';
 const THROTTLED_ADVICE =
-  'Have the limit of the key or the organisation looked at, and run the sync again; everything is still due.';
+  'Run the sync again when the wait is over, or give it longer with `--wait`; everything is still due. Where the wait is a mistake, have the limit of the key or the organisation looked at.';
 const LEFT_AWAY_ADVICE =
   'See `dpp-sync show` for it and why the platform cannot take it, and run the sync again; everything else has gone on.';
 const LIST_ADVICE =

@@ -118,6 +118,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     ledgerLost: () => runtime.ledgerLost() !== null,
     askQueue: () => queues.touch(),
     api: () => observation.api(),
+    apiWait: () => observation.apiWait(),
     stopping: () => stopping !== null,
     clock,
   });

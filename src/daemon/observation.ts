@@ -1,3 +1,4 @@
+import type { ApiWait } from '../domain/api-wait.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { kept } from '../lib/kept.ts';
@@ -13,6 +14,8 @@ const RUNS_LOOKED_AT = 50;
 /** Asks ledger, queue and gate how things stand. */
 export interface Observation {
   api(): ApiStanding;
+  /** The wait beyond a minute that the API has asked for, or null. */
+  apiWait(): ApiWait | null;
   standing(): Promise<Standing>;
 }
 
@@ -37,16 +40,21 @@ export function createObservation(options: {
     const state = gate.state();
     if (!state.open) return `denied_${state.by}`;
     if (runtime.unreachableSince() !== null) return 'unreachable';
+    if (apiWait() !== null) return 'throttled';
     return gate.refused().size === 0 ? 'ok' : 'denied_scope';
   }
 
+  const apiWait = (): ApiWait | null => runtime.throttled()?.wait ?? null;
+
   return {
     api,
+    apiWait,
     async standing() {
       return {
         ...counted(),
         queues: await queueCounts(),
         api: api(),
+        apiWait: apiWait(),
         refusedScopes: [...gate.refused().keys()],
         sources: config.sources.map(({ id: source }) => {
           const runs = views.runs({ source, limit: RUNS_LOOKED_AT });

@@ -1,32 +1,41 @@
-import type { Breaker } from '../delivery/breaker.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
+import type { ApiCondition, FailingWrites } from './api-condition.ts';
 
 /** Tells when the API goes away and when it is back: once each, however long it takes. Call `look` now and then. */
 export function createOutageWatch(options: {
-  breaker: Pick<Breaker, 'openSince'>;
+  breaker: { openSince(): number | null };
+  condition: Pick<ApiCondition, 'failsAtWrites'>;
   clock: Clock;
   emit: Emit;
   log: Logger;
 }): {
   look(): void;
 } {
-  const { breaker, clock, emit, log } = options;
+  const { breaker, condition, clock, emit, log } = options;
   let away = false;
   return {
     look() {
       const since = breaker.openSince();
       if ((since !== null) === away) return;
       away = since !== null;
-      emit({ type: 'outage', away });
+      const writes = condition.failsAtWrites();
+      emit({ type: 'outage', away, writesAlone: writes !== null });
       if (since === null) log.info({}, 'The API answers again; deliveries go on.');
       else {
         log.error(
           { since: new Date(clock.now() - (clock.ticks() - since)).toISOString() },
-          'The API is away or fails at everything. What is due stays due and costs no attempts; it is asked now and then.',
+          `${writes === null ? 'The API is away or fails at everything.' : `The API can be read. ${describeFailingWrites(writes)}`} What is due stays due and costs no attempts; it is asked now and then.`,
         );
       }
     },
   };
+}
+
+/** How far writes have failed, as a full sentence. Whether the platform or these rows are at fault nobody can tell. */
+export function describeFailingWrites({ failed, takenAt }: FailingWrites): string {
+  return takenAt === null
+    ? `It has failed at each of the ${failed} different writes that it was sent, and has taken none.`
+    : `It took the last write at ${new Date(takenAt).toISOString()} and has failed at each of the ${failed} different ones since.`;
 }

@@ -34,6 +34,7 @@ import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/repla
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
+import { type ApiCondition, createApiCondition } from './api-condition.ts';
 import { createMappers, type Mappers } from './mappers.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { openToPull } from './open-to-pull.ts';
@@ -41,6 +42,7 @@ import { queuePrefix } from './open-views.ts';
 import { createOutageWatch } from './outage-watch.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import { replayDelivery } from './replay-delivery.ts';
+import { createWaitWatch } from './wait-watch.ts';
 
 export interface RuntimeOptions {
   config: RuntimeConfig;
@@ -61,7 +63,7 @@ export interface RuntimeOptions {
 }
 
 /** Everything of one process that works on a ledger, put together. */
-export interface Runtime {
+export interface Runtime extends ApiCondition {
   config: RuntimeConfig;
   ledger: Ledger;
   views: LedgerViews;
@@ -74,13 +76,6 @@ export interface Runtime {
   mapQueue: MapQueue;
   passports: Passports;
   recheck: Recheck;
-  /** Since when no request has been answered, or only writes have failed that ought not to, by `Clock.ticks`; null while all
-   * is well. */
-  unreachableSince(): number | null;
-  /** Asks the API now whether it is there; where that goes on already, it is not. */
-  answers(abort: AbortSignal): Promise<boolean>;
-  /** Whether the API may be read, and fails at every write. */
-  failsAtWrites(): boolean;
   /** The list that has been out of reach for longest, which doubts wait for; null where all could be read the last time. */
   unreadable: Doubts['unreadable'];
   /** Why this process may write to the ledger no more, or null while it may: it has to end then. */
@@ -165,13 +160,17 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const pacer = createPacer({ controller, breaker, ping, concurrency: placesFor(connections), clock });
     const pause = createCreatePause(clock);
     const held = () => heldBy(gate.refused().keys(), profile, pause.operations());
-    const feeder = createFeeder({ ledger, queues, held });
+    const feeder = createFeeder({ ledger, queues, held, breaker, random });
     const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
     const deliverer = createDeliverer(delivering);
     const doubts = createDoubts({ ...delivering, reader });
     const contact = createFirstContact({ ledger, target, reader, pacer, gate, clock, log, emit });
     const recheck = createRecheck({ ledger, now: () => clock.ticks() });
-    const outageWatch = createOutageWatch({ breaker, clock, emit, log });
+    const condition = createApiCondition({ gate, breaker, controller, pacer, ping, clock });
+    const outageWatch = createOutageWatch({ breaker, condition, clock, emit, log });
+    const openedAt = clock.ticks();
+    const hasAnswered = () => breaker.hasAnsweredSince(openedAt);
+    const waitWatch = createWaitWatch({ condition, ledger, views, hasAnswered, emit, log });
     const passports = createPassports({ ledger, now: () => clock.ticks() });
     bus.subscribe(({ type }) => {
       if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.stir();
@@ -210,6 +209,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
 
     async function eachRound(): Promise<void> {
       outageWatch.look();
+      await waitWatch.look();
       if ((await recheck.look()) > 0) engine.wake();
       await mapQueue.watch(views.pendingSources());
       const atRest = pulling === 0 && !mapping() && feeder.outstanding() === 0;
@@ -248,14 +248,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       mapQueue,
       passports,
       recheck,
-      unreachableSince: () => gate.unreachableSince() ?? breaker.openSince(),
-      async answers(abort) {
-        if (breaker.openSince() !== null) return false;
-        const signal = await ping(abort);
-        pacer.heard(signal);
-        return signal.kind === 'answered' || signal.kind === 'throttled';
-      },
-      failsAtWrites: () => breaker.failsAtWrites() && gate.unreachableSince() === null,
+      ...condition,
       unreadable: () => doubts.unreadable() ?? contact.unreadable(),
       ledgerLost: () => ledger.lost(),
       voided,
@@ -293,6 +286,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         await closeInOrder([
           () => mapQueue.stop(),
           () => engine.stop(),
+          // Whoever looks at the ledger next sees why this process has left something.
+          () => waitWatch.look(),
           () => queues.close(),
           () => target.close(),
           () => ledger.close(),

@@ -13,7 +13,8 @@
 //
 // Reading proves that the API is there, and not that it can store anything. Once 30 different writes have failed and none was
 // answered, the writes are out: then only a write that is answered closes it. A delivery that failed before and again after
-// others were taken is no sign of that any more either.
+// others were taken is no sign of that any more either. Rows that are at fault stand together in an export, so 30 of them in a
+// row may be no outage: a delivery from anywhere among those that are due finds out (feeder.ts).
 
 import type { Signal } from './signal.ts';
 
@@ -28,6 +29,10 @@ export interface Breaker {
   openSince(): number | null;
   /** Whether it is open because writes fail: the API may be read meanwhile. */
   failsAtWrites(): boolean;
+  /** How many different writes have failed since one was taken last, and when that was; null where none was so far. */
+  writes(): { failed: number; takenAt: number | null };
+  /** Whether so many writes have failed in a row that one of another place should go next. */
+  needsSample(): boolean;
   /** Whether this delivery has failed of late, and may be at fault by itself. */
   isSuspect(delivery: number): boolean;
   /** Whether the API has answered something after this delivery had failed: its failures tell of nothing but itself. */
@@ -194,6 +199,7 @@ export function createBreaker(random: () => number): Breaker {
           answer('read', now);
           if (openedAt !== null) delayCanary(now);
           break;
+        case 'local':
         case 'unused':
           canaryOut = false;
       }
@@ -201,6 +207,8 @@ export function createBreaker(random: () => number): Breaker {
 
     isWell: () => !isFailing(),
     openSince: () => openedAt,
+    writes: () => ({ failed: suspects.size, takenAt: writtenAt }),
+    needsSample: writesFail,
     failsAtWrites: () => openedAt !== null && writesFail(),
     isSuspect: (delivery) => excused.has(delivery) || unanswered.has(delivery),
     isExcused: (delivery) => excused.has(delivery),

@@ -1,5 +1,5 @@
 import type { DeliveryState, Operation } from '../domain/delivery.ts';
-import { isLedgerFault } from '../domain/faults.ts';
+import { fault, isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedDelivery, ClaimedImport } from '../domain/ports/claim.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
@@ -45,7 +45,7 @@ export type Attempt = { result: 'settled'; state: DeliveryState } | { result: 'g
 export interface Deliverer {
   /** @param delivery an `urgent` one goes before those that wait already */
   attempt(delivery: Pick<DueDelivery, 'id' | 'operation'> & { urgent?: boolean }, abort: AbortSignal): Promise<Attempt>;
-  /** Why outcomes cannot be stored at the moment, or null. */
+  /** Why outcomes cannot be stored, or requests cannot be sent, at the moment; null where both can. */
   trouble(): Fault | null;
 }
 
@@ -85,6 +85,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const members = batch && { members: batch.members.map(({ naturalKey }) => naturalKey) };
     const { outcome, latencyMs, advisedRate } = await target.send({ ...write, ...members });
     const forbidden = isScopeDenied(outcome) && (await heardDenial(outcome, { deliveryId, scope, wasTried }));
+    noteLocal(outcome);
     // That the API cannot take a delivery which is at fault by itself is no news of the API.
     const isOwn = outcome.kind === 'unavailable' && outcome.sent && breaker.isExcused(deliveryId);
     if (!isOwn && !isScopeDenied(outcome)) gate.observe(outcome, scope);
@@ -118,6 +119,13 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   let trouble: Fault | null = null;
+  /** Why this machine could not send the last request. */
+  let localTrouble: Fault | null = null;
+
+  function noteLocal(outcome: Outcome): void {
+    const isLocal = outcome.kind === 'unavailable' && outcome.local;
+    localTrouble = isLocal ? fault('machine.limit', `Nothing can be sent: ${outcome.detail.message}`) : null;
+  }
 
   /**
    * Keeps a verdict, or those of an import, until the ledger takes it. What the API has said is known to this process alone
@@ -161,9 +169,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   /** When a retry after this outcome may go out at the earliest. Waiting for a limit or a key is not the budget's matter. */
-  function turnOf({ kind }: Outcome): number {
+  function turnOf(outcome: Outcome): number {
     const now = clock.now();
-    return kind === 'unavailable' || kind === 'in_flight' ? now + retries.reserve(clock.ticks()) : now;
+    const isRetry = outcome.kind === 'unavailable' ? !outcome.local : outcome.kind === 'in_flight';
+    return isRetry ? now + retries.reserve(clock.ticks()) : now;
   }
 
   const inTurn = (verdict: Verdict, outcome: Outcome): Verdict =>
@@ -207,7 +216,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   return {
-    trouble: () => trouble,
+    trouble: () => trouble ?? localTrouble,
     async attempt({ id: deliveryId, operation, urgent = false }, abort) {
       const scope = scopeOfWrite(operation);
       let lookedAt = clock.ticks();

@@ -120,7 +120,12 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
         return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
       }
       const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
-      const verdict: Verdict = { kind: 'delivered', remoteId, contentKnown: !CONTENT_UNKNOWN.has(reason.code), by: 'read_back' };
+      const verdict: Verdict = {
+        kind: 'delivered',
+        remoteId,
+        contentKnown: !CONTENT_UNKNOWN.has(reason.code),
+        by: 'read_back',
+      };
       // What was there before is adopted; what an earlier attempt of it may have made is ours.
       const wasThere = FOUND_BEFORE.has(reason.code) && reason.afterDoubt !== true;
       if (remoteId !== null) return wasThere ? { ...verdict, shown: found } : verdict;

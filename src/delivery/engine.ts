@@ -12,6 +12,7 @@ import type { Feeder } from './feeder.ts';
 import type { FirstContact } from './first-contact.ts';
 import { createInHand } from './in-hand.ts';
 import type { TargetGate } from './target-gate.ts';
+import { createTroubleLog } from './trouble-log.ts';
 
 export interface EngineOptions {
   ledger: Ledger;
@@ -72,6 +73,7 @@ const REASON_LENGTH_MAX = 300;
 export function createEngine(options: EngineOptions): Engine {
   const { ledger, queues, feeder, deliverer, doubts, contact, gate, held, failedJobs, clock, log, scrub } = options;
   const abort = new AbortController();
+  const troubleLog = createTroubleLog(log, clock);
   let consumer: Consumer | null = null;
   let running: Promise<void> = Promise.resolve();
   let alarm = new AbortController();
@@ -158,7 +160,6 @@ export function createEngine(options: EngineOptions): Engine {
       if (looked > 0) wake();
     } catch (error) {
       doubtTrouble = error instanceof Error ? error : new Error(messageOf(error));
-      log.error({ error: doubtTrouble.message }, 'Doubts cannot be settled for now; trying again.');
       await clock.sleep(AGAIN_MS, abort.signal);
     } finally {
       resolving = null;
@@ -185,7 +186,7 @@ export function createEngine(options: EngineOptions): Engine {
       // Beside everything else: to read a large catalogue takes its time, and shall keep nothing from being sent.
       resolving ??= resolveDoubts();
       contacting ??= makeContact();
-      for (const id of await feeder.byHand()) inHand.begin(id);
+      for (const id of [...(await feeder.byHand()), ...(await feeder.sample())]) inHand.begin(id);
       if ((await feeder.fill()) > 0) movedAt = clock.ticks();
     }
     await noticeLostQueue();
@@ -233,11 +234,12 @@ export function createEngine(options: EngineOptions): Engine {
         const begunAt = clock.now();
         await round();
         trouble = null;
+        troubleLog.look(doubtTrouble ?? deliverer.trouble());
         await clock.sleep(await restMs(begunAt), current.signal);
       } catch (error) {
         // The queue or the disk may come back: what is due stays due in the ledger.
         trouble = error instanceof Error ? error : new Error(messageOf(error));
-        log.error({ error: trouble.message }, 'Deliveries cannot go on for now; trying again.');
+        troubleLog.look(trouble);
         await clock.sleep(AGAIN_MS, abort.signal);
       }
     }

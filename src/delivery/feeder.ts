@@ -2,6 +2,7 @@ import type { Operation } from '../domain/delivery.ts';
 import type { DueDelivery, Held } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Doorbell, Queues } from '../domain/ports/queues.ts';
+import type { Breaker } from './breaker.ts';
 
 /** How many deliveries may have a doorbell in the queue or an attempt under way at once (I9): a million due deliveries never mean a million jobs. */
 const DEPTH_MAX = 2000;
@@ -12,6 +13,9 @@ const ROOM_MIN = 500;
 
 /** So many that were asked for by hand are under way at once without a doorbell. */
 const BY_HAND_MAX = 64;
+
+/** So often a sample is drawn until it is one that is not under way and has not failed. */
+const DRAWS = 20;
 
 /** What an attempt of a delivery has to know of it. */
 export interface Heard {
@@ -33,6 +37,11 @@ export interface Feeder {
    */
   byHand(): Promise<number[]>;
   /**
+   * Where many writes in a row have failed, a due delivery from anywhere, to be attempted at once: those that are at fault
+   * stand together. One at a time.
+   */
+  sample(): Promise<number[]>;
+  /**
    * The doorbell of this delivery was heard, and an attempt is under way. Null where nothing was rung for it that is still
    * awaited: it is rung for anew where it is due.
    */
@@ -52,13 +61,23 @@ export function createFeeder(options: {
   queues: Queues;
   /** What is not rung for: it would be heard, held and rung in circles. */
   held: () => Held;
+  breaker: Pick<Breaker, 'needsSample' | 'isSuspect'>;
+  /** Numbers in [0, 1). */
+  random: () => number;
 }): Feeder {
-  const { ledger, queues, held } = options;
+  const { ledger, queues, held, breaker, random } = options;
   const rung = new Map<number, Operation>();
   const inHand = new Set<number>();
   const urgent = new Set<number>();
   const outstanding = (): number => rung.size + inHand.size;
   let afterId = 0;
+  let sampled: number | null = null;
+
+  function takeAtOnce({ id, operation }: DueDelivery): number {
+    rung.set(id, operation);
+    urgent.add(id);
+    return id;
+  }
 
   async function ringFor(due: readonly DueDelivery[]): Promise<void> {
     const bells: Doorbell[] = [];
@@ -95,11 +114,17 @@ export function createFeeder(options: {
       if (room <= 0) return [];
       const due = await ledger.dueByHand({ limit: 2 * BY_HAND_MAX, held: held() });
       const fresh = due.filter(({ id }) => !inHand.has(id)).slice(0, room);
-      for (const { id, operation } of fresh) {
-        rung.set(id, operation);
-        urgent.add(id);
+      return fresh.map(takeAtOnce);
+    },
+    async sample() {
+      if (!breaker.needsSample() || (sampled !== null && inHand.has(sampled))) return [];
+      for (let draw = 0; draw < DRAWS; draw += 1) {
+        const one = await ledger.someDueDelivery({ place: random(), held: held() });
+        if (one === null || inHand.has(one.id) || breaker.isSuspect(one.id)) continue;
+        sampled = takeAtOnce(one);
+        return [sampled];
       }
-      return fresh.map(({ id }) => id);
+      return [];
     },
     heard(deliveryId) {
       const operation = rung.get(deliveryId);

@@ -82,7 +82,7 @@ export function judgeImport(
       return alone ? each(single) : each(() => together(outcome.detail, members.length, context), { groupMax: half });
     case 'unavailable':
       // One of them may be what the API cannot take: that is found out as after a refusal.
-      if (alone || !context.takesOthers) return each(single, { keep: again });
+      if (alone || outcome.local || !context.takesOthers) return each(single, { keep: again });
       return each(again ? (member) => awayInDoubt(outcome.detail, member, context) : single, { groupMax: half });
     case 'throttled':
     case 'denied':

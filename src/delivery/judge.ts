@@ -59,22 +59,14 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       };
     case 'exists':
       return soughtAtPlatform(afterDoubt({ ...reasonOf('exists', outcome.detail), lookAgain: true }, context), context);
-    // None of these three says anything about the delivery itself, so none of them uses an attempt.
-    case 'throttled': {
-      // Nor does it end the time for which the API could not take it: what is poison would never come to its limit else.
-      const since = context.awaySince === null ? {} : { since: context.awaySince };
-      return {
-        kind: 'retry',
-        dueAt: now,
-        spend: false,
-        reason: { ...reasonOf('throttled', outcome.detail), ...since },
-      };
-    }
+    // None of these says anything about the delivery itself, so none of them uses an attempt.
+    case 'throttled':
+      return judgeHeldUp('throttled', outcome.detail, context);
     case 'denied':
       if (context.forbidden) return judgeForbidden(outcome.detail, context);
       return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(`denied_${outcome.by}`, outcome.detail) };
     case 'unavailable':
-      return judgeAway(outcome, context);
+      return outcome.local ? judgeHeldUp('local', outcome.detail, context) : judgeAway(outcome, context);
     case 'in_flight':
       return judgeBusy(outcome.detail, context);
     case 'gated':
@@ -95,16 +87,25 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
   }
 }
 
+/**
+ * The delivery was not looked at. That does not end the time for which the API could not take it: what is poison would never
+ * come to its limit else.
+ */
+function judgeHeldUp(code: 'throttled' | 'local', detail: OutcomeDetail, { now, awaySince }: AttemptContext): Verdict {
+  const since = awaySince === null ? {} : { since: awaySince };
+  return { kind: 'retry', dueAt: now, spend: false, reason: { ...reasonOf(code, detail), ...since } };
+}
+
 /** No outage explains what the API has not been able to take for longer, while it takes others. */
 const AWAY_MAX_MS = 25 * 3_600_000;
 /** The bound of the waits for an API that is away may grow as high, once it has been away for long. */
 const AWAY_WAIT_MAX_MS = 300_000;
 /** For no longer is a delivery put off by a time that the API has named. */
-const RETRY_AFTER_MAX_MS = 3_600_000;
+const PUT_OFF_MAX_MS = 3_600_000;
 
 /** The wait that an answer asks for, as far as it is obeyed, in milliseconds. */
 export function boundedWaitMs(outcome: Outcome): number {
-  return Math.min(askedWaitMs(outcome) ?? 0, RETRY_AFTER_MAX_MS);
+  return Math.min(askedWaitMs(outcome) ?? 0, PUT_OFF_MAX_MS);
 }
 
 /**

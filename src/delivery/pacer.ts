@@ -6,8 +6,9 @@ import { createWaitingLine, type Waiting } from './waiting-line.ts';
 
 /**
  * Lets requests through as rate controller and breaker admit them, with a bounded number under way. They wait in line, the
- * urgent ones before the others, and only the first is asked about. While the breaker is open, each canary begins with a
- * question that writes nothing: as long as that fails, no delivery goes out to fail with it. Where the API is not well,
+ * urgent ones before the others, and only the first is asked about. While the breaker is open, or the API has asked to wait
+ * for more than a minute, each canary begins with a question that writes nothing: as long as that fails, no delivery goes out
+ * to fail with it. Where the API is not well,
  * deliveries that have not failed go before those that have and may be at fault.
  */
 export interface Pacer {
@@ -92,18 +93,22 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
   }
 
   /** Runs what was admitted, to its end. */
-  async function underway<T>(work: () => Promise<{ value: T; signal: Signal }>): Promise<T> {
+  async function underway<T>(
+    work: () => Promise<{ value: T; signal: Signal }>,
+    toldBy: (signal: Signal, told: RateSignal, now: number) => RateSignal | null = (_, told) => told,
+  ): Promise<T> {
     const request = { begunAt: clock.ticks() };
     underWay.add(request);
-    let told: Signal = { kind: 'unused' };
+    let heard: Signal = { kind: 'unused' };
     try {
       const { value, signal } = await work();
-      told = signal;
+      heard = signal;
       return value;
     } finally {
       underWay.delete(request);
       const now = clock.ticks();
-      controller.observe(tell(told, now), now - request.begunAt, now);
+      const told = toldBy(heard, tell(heard, now), now);
+      if (told !== null) controller.observe(told, now - request.begunAt, now);
       stir();
     }
   }
@@ -119,11 +124,25 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     });
   }
 
+  /** Whether nothing but a question goes out: the API is away, or has asked for a wait that goes on. */
+  const asksFirst = (): boolean => breaker.openSince() !== null || controller.wait(clock.ticks()) !== null;
+
+  /**
+   * What the answer to a question tells the controller. Within a long wait a question that fails is asked again as late as one
+   * that is refused, and one that is answered ends nothing: the limit may be one of writes, so a delivery has to follow.
+   */
+  function toldByQuestion(signal: Signal, told: RateSignal, now: number): RateSignal | null {
+    if (controller.wait(now) === null) return told;
+    if (signal.kind === 'answered') return null;
+    return told.kind === 'unused' ? { kind: 'throttled', retryAfterMs: null, away: true } : told;
+  }
+
   async function asks(abort: AbortSignal): Promise<boolean> {
-    const answer = await underway(async () => {
+    const ask = async () => {
       const signal = await ping(abort);
       return { value: signal, signal };
-    });
+    };
+    const answer = await underway(ask, toldByQuestion);
     if (answer.kind === 'answered') Object.assign(trust, { failed: 0, needed: TRUST_MAX });
     if (answer.kind === 'failed') trust.failed += 1;
     return answer.kind === 'answered';
@@ -185,7 +204,7 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
       const waitMs = turn();
       // Whole milliseconds, as timers have them: a clock need not move for the fraction of one.
       if (waitMs > 0) await rest(Math.ceil(waitMs), abort);
-      else if (breaker.openSince() === null || (await asks(abort)) || isWorthATry()) return admit;
+      else if (!asksFirst() || (await asks(abort)) || isWorthATry()) return admit;
       return null;
     } catch (error) {
       return () => fail(error);
@@ -196,7 +215,7 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
   function fateOf(one: Waiting): Fate | Promise<Fate | null> {
     if (one.abort.aborted) return one.leave;
     const wanted = one.wanted();
-    const goesAtOnce = wanted === true && !isFull() && breaker.openSince() === null && turn() === 0;
+    const goesAtOnce = wanted === true && !isFull() && !asksFirst() && turn() === 0;
     return goesAtOnce ? one.admit : decide(one, wanted);
   }
 
@@ -240,10 +259,12 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     async answers(since, abort) {
       // Whoever reads after this does not ask for turns: it has to wait as the others do where the API has asked for that.
       if (controller.closedForMs(clock.ticks()) > 0) return false;
-      if (breaker.isWell() && (since === null || breaker.hasAnsweredSince(since))) return true;
+      const waited = controller.wait(clock.ticks()) !== null;
+      if (!waited && breaker.isWell() && (since === null || breaker.hasAnsweredSince(since))) return true;
       if (turn() > 0 || !(await asks(abort))) return false;
       // It was admitted to find out, and nothing else follows from here.
       breaker.observe({ kind: 'unused' }, clock.ticks());
+      if (waited) controller.observe({ kind: 'ok' }, 0, clock.ticks());
       return true;
     },
   };

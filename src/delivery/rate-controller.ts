@@ -4,8 +4,8 @@
 //   open ─────────────────────────────────────► stopped ─────────────────────────► open
 //
 // Open, requests go out evenly at the rate of the search (rate-search.ts), or freely while no limit was met. A refusal
-// stops them all: as long as the API asks for, to the millisecond, and where it does not say for as long as a block lately
-// took, doubling. Then one request, the canary, finds out whether it is over. What the refusal proves is judged when the
+// stops them all: as long as the API asks for, to the millisecond up to a minute (rate-wait.ts), and where it does not say for as
+// long as a block lately took, doubling. Then one request, the canary, finds out whether it is over. What the refusal proves is judged when the
 // block has ended, since its length tells what kind of limit it is. A 503 proves nothing, however long it lasts.
 //
 // Requests that were under way when the first of them was refused are no further evidence; they are told by when they were
@@ -15,6 +15,7 @@
 import { createConcurrency } from './concurrency.ts';
 import { createGoodput } from './goodput.ts';
 import { createRateSearch } from './rate-search.ts';
+import { createStopWait, type LongWait, type StopWait } from './rate-wait.ts';
 
 /** What a finished request tells about the API's capacity. */
 export type RateSignal =
@@ -35,6 +36,8 @@ export interface RateController {
    * out. Takes no turn.
    */
   closedForMs(now: number): number;
+  /** The wait beyond a minute that goes on; null while there is none. Until a canary has come back it is not over. */
+  wait(now: number): LongWait | null;
   /** How many requests may be under way. */
   concurrency(now: number): number;
   /** @param latencyMs since the request was admitted */
@@ -85,6 +88,7 @@ interface Stop {
   /** The limit's word: how many refusals were its own, and the longest time that it asked for. */
   byLimit: number;
   askedMs: number;
+  wait: StopWait;
   canaryOut: boolean;
   /** A canary was lost, or the API was away. */
   disturbed: boolean;
@@ -161,12 +165,13 @@ export function createRateController(maxRate: number | null, random: () => numbe
     const isResidue = sentAt < (stop === null ? openedAt : stop.at);
     if (stop !== null && away) stop.disturbed = true;
     if (isResidue) {
-      if (asked !== null) closedUntil = Math.max(closedUntil, now + asked);
+      if (asked !== null) closeFor((stop?.wait ?? createStopWait(now)).alsoRefused(asked, now), now);
       return;
     }
     if (stop === null) {
       const openMs = Math.max(1, now - openedAt);
-      const unsent = { refused: 0, byLimit: 0, askedMs: 0, canaryOut: false, disturbed: away === true };
+      const wait = createStopWait(now);
+      const unsent = { refused: 0, byLimit: 0, askedMs: 0, wait, canaryOut: false, disturbed: away === true };
       stop = { at: now, openMs, accepted, backoffMs: firstBackoffMs(now), ...unsent };
     } else {
       stop.canaryOut = false;
@@ -177,7 +182,15 @@ export function createRateController(maxRate: number | null, random: () => numbe
       stop.byLimit += 1;
       stop.askedMs = Math.max(stop.askedMs, asked ?? 0);
     }
-    closedUntil = Math.max(closedUntil, now + (asked ?? stop.backoffMs * (0.8 + 0.4 * random())));
+    const { wait, backoffMs } = stop;
+    closeFor(
+      wait.refused(asked, () => backoffMs * (0.8 + 0.4 * random()), now),
+      now,
+    );
+  }
+
+  function closeFor(ms: number, now: number): void {
+    closedUntil = Math.max(closedUntil, now + ms);
   }
 
   function judge(over: Stop, now: number): void {
@@ -257,6 +270,8 @@ export function createRateController(maxRate: number | null, random: () => numbe
     },
 
     closedForMs,
+
+    wait: (now) => (stop === null || stop.byLimit === 0 ? null : stop.wait.long(closedUntil, now)),
 
     concurrency: (now) => concurrency.bound(search.rate(now)),
 

@@ -13,6 +13,8 @@ export type Signal =
    * itself that it is away, though it may say so to this delivery alone.
    */
   | { kind: 'failed'; subject: number | string | null; away?: true; retryAfterMs: number | null }
+  /** This machine could not send it, for a limit of its own that was reached. */
+  | { kind: 'local' }
   /** The request was admitted and then not sent. */
   | { kind: 'unused' };
 
@@ -27,6 +29,7 @@ export function signalOf(outcome: Outcome, subject: number | string | null, advi
     case 'throttled':
       return { kind: 'throttled', retryAfterMs: outcome.retryAfterMs, ...advice };
     case 'unavailable': {
+      if (outcome.local) return { kind: 'local' };
       const { sent, retryAfterMs } = outcome;
       if (!sent || typeof subject !== 'number') return { kind: 'failed', subject: null, retryAfterMs };
       return { kind: 'failed', subject, away: true, retryAfterMs };
@@ -46,6 +49,8 @@ export function signalOf(outcome: Outcome, subject: number | string | null, advi
 
 /** A server that names an hour may mean one delivery: after a minute another one finds out. */
 const AWAY_PAUSE_MAX_MS = 60_000;
+/** A machine that has reached a limit of its own sends one request in this time, to find out whether it can again. */
+const LOCAL_PAUSE_MS = 1000;
 
 /** The part of a signal that is about the rate: a server that is away is left alone for the time that it names. */
 export function rateSignalOf(signal: Signal): RateSignal {
@@ -58,6 +63,8 @@ export function rateSignalOf(signal: Signal): RateSignal {
       return signal.retryAfterMs === null
         ? { kind: 'unused' }
         : { kind: 'throttled', retryAfterMs: Math.min(signal.retryAfterMs, AWAY_PAUSE_MAX_MS), away: true };
+    case 'local':
+      return { kind: 'throttled', retryAfterMs: LOCAL_PAUSE_MS, away: true };
     case 'unused':
       return signal;
   }

@@ -32,11 +32,10 @@ export interface TargetGate {
   questions(scope: Scope): { asked: number; inARow: number };
   /** Since when every attempt has failed to reach the API, in `ticks` of the clock, or null. */
   unreachableSince(): number | null;
-  /**
-   * Since when the API has asked to wait and answered nothing else, in `ticks` of the clock, with the longest time that it has
-   * asked for; or null.
-   */
-  throttled(): { since: number; askedMs: number } | null;
+  /** Since when the API has asked to wait and answered nothing else, in `ticks` of the clock, or null. */
+  throttled(): number | null;
+  /** What the API said when it last asked to wait, or null. */
+  lastThrottle(): string | null;
   /** The API has answered something that says nothing of what it takes from us. */
   answered(): void;
   /** @param scope what the request took */
@@ -51,7 +50,8 @@ export interface TargetGate {
 export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): TargetGate {
   let state: GateState = { open: true };
   let failingSince: number | null = null;
-  let throttled: { since: number; askedMs: number } | null = null;
+  let throttledSince: number | null = null;
+  let lastThrottle: string | null = null;
   const refused = new Map<Scope, Reason>();
   const tried = new Set<Scope>();
   const questions = new Map<Scope, { asked: number; inARow: number }>();
@@ -86,19 +86,22 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
     },
     questions: questionsOf,
     unreachableSince: () => failingSince,
-    throttled: () => throttled,
+    throttled: () => throttledSince,
+    lastThrottle: () => lastThrottle,
     answered() {
       failingSince = null;
-      throttled = null;
+      throttledSince = null;
     },
     observe(outcome, scope) {
+      // What this machine could not send says nothing of the API.
+      if (outcome.kind === 'unavailable' && outcome.local) return;
       const silent = isSilent(outcome);
       if (silent) failingSince ??= clock.ticks();
       else failingSince = null;
       if (outcome.kind === 'throttled') {
-        const { since, askedMs } = throttled ?? { since: clock.ticks(), askedMs: 0 };
-        throttled = { since, askedMs: Math.max(askedMs, outcome.retryAfterMs ?? 0) };
-      } else if (!silent) throttled = null;
+        throttledSince ??= clock.ticks();
+        lastThrottle = outcome.detail.message;
+      } else if (!silent) throttledSince = null;
       if (outcome.kind === 'denied') close(outcome, scope);
       // Whoever asks to wait or fails has looked at neither key nor scope.
       else if (outcome.kind !== 'throttled' && !isFailure(outcome)) taken(scope);

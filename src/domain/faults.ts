@@ -21,6 +21,7 @@ const FAULTS = {
   'ledger.unwritable': 3,
   'queue.unreachable': 3,
   'source.unreadable': 3,
+  'machine.limit': 3,
   'api.unreachable': 3,
   'api.key': 3,
   'api.plan': 3,

@@ -20,9 +20,9 @@ export type Outcome =
   | { kind: 'throttled'; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
    * The request never left this machine, or a 503 says in words of the profile that nothing worked on it: sent again later;
-   * no effect is possible.
+   * no effect is possible. With `local` it is this machine that could not send it, so that it says nothing of the API.
    */
-  | { kind: 'unavailable'; sent: boolean; retryAfterMs: number | null; detail: OutcomeDetail }
+  | { kind: 'unavailable'; sent: boolean; local?: true; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
    * Bytes went out and no usable answer came back. With `atWork` the API itself has spoken, though not of what was needed:
    * no sign that it is away, as a page in its place would be. `retryAfterMs` is the wait that the answer asks for.

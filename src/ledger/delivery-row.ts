@@ -60,6 +60,7 @@ export function dueDelivery(row: DeliveryRow): DueDelivery {
  */
 export function sinceOf({ reason }: Pick<DeliveryRow, 'reason'>, code: 'unavailable' | 'in_flight'): number | null {
   const last = parseJsonOrNull<Reason>(reason);
-  const isOfIt = last?.code === code || (last?.code === 'throttled' && code === 'unavailable');
+  const isOfIt =
+    last?.code === code || ((last?.code === 'throttled' || last?.code === 'local') && code === 'unavailable');
   return isOfIt ? (last.since ?? null) : null;
 }

@@ -7,6 +7,7 @@ import { type LedgerContext, parseJson } from './context.ts';
 /** What can go on by itself, now or later. Each function is one read. */
 export interface Due {
   list(request: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[];
+  some(request: Parameters<Ledger['someDueDelivery']>[0]): DueDelivery | null;
   byHand(request: Parameters<Ledger['dueByHand']>[0]): DueDelivery[];
   nextAt(request?: { after?: number; held?: Held }): number | null;
   leftAway(request: { before: number; held?: Held }): LeftAway | null;
@@ -50,6 +51,9 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
     due: db.prepare<[Operation, number, number, number], DueDelivery>(
       `SELECT d.id, i.kind, i.key, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
        WHERE d.state = 'due' AND d.operation = +? AND d.id > +? AND d.due_at <= +? ORDER BY d.id LIMIT +?`,
+    ),
+    span: db.prepare<[Operation], { least: number | null; most: number | null }>(
+      "SELECT min(id) AS least, max(id) AS most FROM deliveries WHERE state = 'due' AND operation = +?",
     ),
     byHand: db.prepare<[{ now: number; limit: number; operations: string }], DueDelivery>(
       `SELECT d.id, i.kind, i.key, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
@@ -98,11 +102,24 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
     operations: JSON.stringify(staying(held)),
   });
 
+  function list({ afterId, limit, held = NOTHING_HELD }: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[] {
+    const now = clock.now();
+    const found = free(held).flatMap((operation) => sql.due.all(operation, afterId, now, limit));
+    return found.toSorted((a, b) => a.id - b.id).slice(0, limit);
+  }
+
   return {
-    list({ afterId, limit, held = NOTHING_HELD }) {
-      const now = clock.now();
-      const found = free(held).flatMap((operation) => sql.due.all(operation, afterId, now, limit));
-      return found.toSorted((a, b) => a.id - b.id).slice(0, limit);
+    list,
+
+    some({ place, held = NOTHING_HELD }) {
+      const ids = free(held).flatMap((operation) => {
+        const { least = null, most = null } = sql.span.get(operation) ?? {};
+        return least === null || most === null ? [] : [least, most];
+      });
+      if (ids.length === 0) return null;
+      const least = Math.min(...ids);
+      const afterId = least - 1 + Math.floor(place * (Math.max(...ids) - least + 1));
+      return list({ afterId, limit: 1, held })[0] ?? null;
     },
 
     byHand({ limit, held = NOTHING_HELD }) {

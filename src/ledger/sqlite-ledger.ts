@@ -8,6 +8,7 @@ import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import { createAdoption } from './adoption.ts';
+import { noteApiWait } from './api-wait.ts';
 import { createClaims } from './claims.ts';
 import { createContact } from './contact.ts';
 import { contactMethods } from './contact-methods.ts';
@@ -222,6 +223,7 @@ function compose(
     pendingRecords: async (request) => reading(() => intake.pendingRecords(request)),
     stage: (records) => commit.run(() => staging.stage(records)),
     dueDeliveries: (request) => timely(() => due.list(request)),
+    someDueDelivery: (request) => timely(() => due.some(request)),
     dueByHand: (request) => timely(() => due.byHand(request)),
     nextDueAt: (request) => timely(() => due.nextAt(request)),
     leftAway: (request) => timely(() => due.leftAway(request)),
@@ -253,6 +255,7 @@ function compose(
     hasUnbound: async (kind, naturalKeys) => reading(() => restored.hasUnbound(kind, naturalKeys)),
     endProof: (kind) => commit.run(() => restored.endProof(kind)),
     ...contactMethods({ commit, contact, adoption, reading }),
+    noteApiWait: (wait) => commit.run(() => noteApiWait(meta, wait)),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {

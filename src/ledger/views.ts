@@ -13,6 +13,7 @@ import type {
 } from '../domain/ports/ledger-views.ts';
 import type { Place } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { readApiWait } from './api-wait.ts';
 import { findCycles } from './bom-cycles.ts';
 import { createContactViews } from './contact-views.ts';
 import { parseJson, parseJsonOrNull } from './context.ts';
@@ -21,6 +22,7 @@ import { isOpen, isStuck, itemState } from './delivery-states.ts';
 import { OPEN_GUARDED_READS } from './guarded-reads.ts';
 import { createItemCounts } from './item-counts.ts';
 import { createItemViews } from './item-views.ts';
+import { createMeta } from './meta.ts';
 import { createMissingCounts } from './missing-items.ts';
 import { createPassportViews } from './passport-views.ts';
 
@@ -108,10 +110,12 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   const listed = (sources?: readonly string[]): Listed => ({ sources: JSON.stringify(sources ?? []) });
   const withStreams = (row: RunRow): RunView => ({ ...row, streams: sql.accounts.all(row.id) });
 
+  const meta = createMeta(db);
   return {
     ...createItemViews(db, rules),
     ...createPassportViews(db, rules),
     ...createContactViews(db),
+    apiWait: () => readApiWait(meta),
     itemCounts: createItemCounts(db),
     missingCounts: createMissingCounts(db, rules),
     runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),

@@ -1,8 +1,9 @@
+import type { ApiWait } from '../domain/api-wait.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** What stands between us and the API, as far as the last requests tell. */
-export type ApiStanding = 'ok' | 'unreachable' | 'denied_key' | 'denied_plan' | 'denied_scope';
-export const API_STANDINGS: readonly ApiStanding[] = ['ok', 'unreachable', 'denied_key', 'denied_plan', 'denied_scope'];
+export const API_STANDINGS = ['ok', 'unreachable', 'throttled', 'denied_key', 'denied_plan', 'denied_scope'] as const;
+/** What stands between us and the API, as far as the last requests tell. `throttled`: it asks for a wait beyond a minute. */
+export type ApiStanding = (typeof API_STANDINGS)[number];
 
 /** How a daemon is, in words that hold no data: anybody may ask. */
 export interface HealthReport {
@@ -12,6 +13,8 @@ export interface HealthReport {
   ledger: 'ok' | 'unwritable' | 'lost';
   queue: 'ok' | 'unreachable';
   api: ApiStanding;
+  /** The wait beyond a minute that the API has asked for, where it has, as times in ISO 8601. */
+  apiWait?: { since: string; until: string | null; askAgainAt: string };
 }
 
 export interface Health {
@@ -24,8 +27,8 @@ const ANSWER_WITHIN_MS = 3000;
 const KEPT_MS = 2000;
 
 /**
- * A daemon is unhealthy while it cannot write its ledger or reach its queue. An API that is away or refuses is no reason to
- * restart anything: the work waits in the ledger.
+ * A daemon is unhealthy while it cannot write its ledger or reach its queue. An API that is away, refuses or asks to wait is no
+ * reason to restart anything: the work waits in the ledger.
  */
 export function createHealth(options: {
   touchLedger: () => Promise<void>;
@@ -33,10 +36,11 @@ export function createHealth(options: {
   ledgerLost: () => boolean;
   askQueue: () => Promise<unknown>;
   api: () => ApiStanding;
+  apiWait: () => ApiWait | null;
   stopping: () => boolean;
   clock: Clock;
 }): Health {
-  const { touchLedger, ledgerLost, askQueue, api, stopping, clock } = options;
+  const { touchLedger, ledgerLost, askQueue, api, apiWait, stopping, clock } = options;
   let last: { askedAt: number; parts: Promise<Pick<HealthReport, 'ledger' | 'queue'>> } | null = null;
 
   async function succeeds(work: () => Promise<unknown>): Promise<boolean> {
@@ -64,11 +68,19 @@ export function createHealth(options: {
       const now = clock.ticks();
       if (last === null || now - last.askedAt >= KEPT_MS) last = { askedAt: now, parts: ask() };
       const { ledger, queue } = await last.parts;
-      if (ledgerLost()) return { status: 'unhealthy', ledger: 'lost', queue, api: api() };
-      const parts = { ledger, queue, api: api() };
+      const wait = apiWait();
+      const standing = { ledger: ledgerLost() ? ('lost' as const) : ledger, queue, api: api() };
+      const parts = { ...standing, ...(wait === null ? {} : { apiWait: timesOf(wait) }) };
+      if (parts.ledger === 'lost') return { status: 'unhealthy', ...parts };
       if (stopping()) return { status: 'stopping', ...parts };
       if (ledger !== 'ok' || queue !== 'ok') return { status: 'unhealthy', ...parts };
       return { status: parts.api === 'ok' ? 'ok' : 'degraded', ...parts };
     },
   };
+}
+
+/** Without the API's words: anybody may ask for the health. */
+function timesOf({ since, until, askAgainAt }: ApiWait): NonNullable<HealthReport['apiWait']> {
+  const isoOf = (at: number): string => new Date(at).toISOString();
+  return { since: isoOf(since), until: until === null ? null : isoOf(until), askAgainAt: isoOf(askAgainAt) };
 }

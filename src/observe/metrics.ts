@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { ApiWait } from '../domain/api-wait.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import { type ItemState, type MissingCounts, PASSPORT_STATES, type RunView } from '../domain/ports/ledger-views.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
@@ -14,6 +15,8 @@ export interface Standing extends LedgerStanding {
   /** Null while the queue is out of reach. */
   queues: Record<QueueName, QueueCounts> | null;
   api: ApiStanding;
+  /** The wait beyond a minute that the API has asked for, or null. */
+  apiWait: ApiWait | null;
   /** Scopes that the API refuses to the key. */
   refusedScopes: readonly Scope[];
   sources: {
@@ -95,6 +98,10 @@ export function createMetrics(options: { version: string }): Metrics {
     'state',
   ]);
   const api = gauge('api_state', '1 for the state that the API is in as far as we know, 0 for the others.', ['state']);
+  const apiWait = gauge(
+    'api_wait_until_timestamp_seconds',
+    'End of the wait beyond a minute that the API asks for, or its next question where it names no end; absent without one.',
+  );
   const refused = gauge('api_scope_refused', '1 for a scope that the API refuses to the key, 0 for the others.', [
     'scope',
   ]);
@@ -159,6 +166,11 @@ export function createMetrics(options: { version: string }): Metrics {
         for (const state of QUEUE_STATES) queueJobs.set({ queue, state }, standing.queues?.[queue][state] ?? 0);
       }
       for (const state of API_STANDINGS) api.set({ state }, standing.api === state ? 1 : 0);
+      apiWait.reset();
+      if (standing.apiWait !== null) {
+        const { until, askAgainAt } = standing.apiWait;
+        apiWait.set((until ?? askAgainAt) / 1000);
+      }
       for (const scope of SCOPES) refused.set({ scope }, standing.refusedScopes.includes(scope) ? 1 : 0);
       standing.sources.forEach(showSource);
       for (const { source, lastRun } of standing.sources)

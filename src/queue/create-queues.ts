@@ -5,7 +5,7 @@ import type { StallTiming } from './backend.ts';
 import { type BullmqQueues, createBullmqQueues } from './bullmq-queues.ts';
 import { openEmbeddedBackend } from './embedded-backend.ts';
 import { createErrorLog } from './error-log.ts';
-import { openRedisBackend } from './redis-backend.ts';
+import { openRedisBackend, placeOf } from './redis-backend.ts';
 
 const TIMING: StallTiming = { lockMs: 30_000, stalledCheckMs: 30_000 };
 /** BullMQ separates the parts of a key by colons, and Redis Cluster reads braces as hash tags. */
@@ -32,8 +32,8 @@ export interface QueuesOptions {
 export async function createQueues(options: QueuesOptions): Promise<BullmqQueues> {
   const { url, prefix, log, timing = TIMING, clock = systemClock } = options;
   if (!PREFIX.test(prefix)) throw fault('config.invalid', 'The prefix of the queues holds characters that it may not.');
-  const onError = createErrorLog(log, clock);
   if (url === 'embedded') {
+    const onError = createErrorLog(log, clock);
     return createBullmqQueues({ open: () => openEmbeddedBackend({ timing, onError }), log, onError });
   }
   if (!/^rediss?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
@@ -42,6 +42,7 @@ export async function createQueues(options: QueuesOptions): Promise<BullmqQueues
       suggestion: 'Write `queue: embedded`, or a URL such as redis://localhost:6379.',
     });
   }
+  const onError = createErrorLog(log, clock, placeOf(url));
   const queues = createBullmqQueues({
     open: () => openRedisBackend({ url, prefix, timing, clock, log, onError }),
     log,

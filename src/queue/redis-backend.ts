@@ -3,12 +3,13 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { fault } from '../domain/faults.ts';
 import { QUEUE_NAMES } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
-import { Fault, messageOf } from '../lib/errors.ts';
+import { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { QueueBackend, StallTiming } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
 import { QUEUE_OPTIONS, workerOptions } from './job-options.ts';
 import { readRedisSettings, warnOfRedisSettings } from './redis-settings.ts';
+import { isEcho, isRefusal, redisTroubleOf } from './redis-trouble.ts';
 import { startRedisWorker } from './redis-worker.ts';
 import { SILENCE_MS } from './silence.ts';
 
@@ -27,9 +28,6 @@ const CONNECTION = {
   connectTimeout: CONNECT_WITHIN_MS,
   socketTimeout: SILENCE_MS,
 } satisfies RedisOptions;
-
-/** What Redis says to a wrong password or a user without rights: waiting does not help. */
-const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/;
 
 interface RedisBackendOptions {
   /** `redis://` or `rediss://`. */
@@ -52,7 +50,13 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
   const place = placeOf(url);
   const producer = new Redis(url, CONNECTION);
   let started = false;
+  /** Why the connection was lost or did not come about. */
+  let lost: unknown = null;
+  producer.on('ready', () => {
+    lost = null;
+  });
   producer.on('error', (error) => {
+    lost = error;
     // Until then the fault below tells what is wrong.
     if (started) onError(`Redis at ${place}`, error);
   });
@@ -82,7 +86,10 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
       try {
         return await operation();
       } catch (error) {
-        throw error instanceof Fault ? error : unreachable(place, error);
+        if (error instanceof Fault) throw error;
+        const cause = isEcho(error) ? (lost ?? error) : error;
+        onError(`Redis at ${place}`, cause);
+        throw unreachable(place, cause);
       }
     },
     async touch() {
@@ -132,7 +139,7 @@ async function untilReady(client: Redis): Promise<void> {
     const timer = setTimeout(() => reject(lastError), CONNECT_WITHIN_MS);
     const onError = (error: unknown) => {
       lastError = error;
-      if (REFUSAL.test(messageOf(error))) finish(() => reject(error));
+      if (isRefusal(error)) finish(() => reject(error));
     };
     const finish = (settle: () => void) => {
       clearTimeout(timer);
@@ -145,29 +152,13 @@ async function untilReady(client: Redis): Promise<void> {
 }
 
 /** The URL as it may be shown: without user, password and parameters (I7). */
-function placeOf(url: string): string {
+export function placeOf(url: string): string {
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }
 
 function unreachable(place: string, error: unknown): Fault {
   // I7: the error is not kept as the cause, since ioredis puts the failed command on it, an AUTH with its password included.
-  return fault('queue.unreachable', `Redis at ${place} cannot be used: ${messageOf(error)}`, {
-    path: 'queue',
-    suggestion: suggestionFor(messageOf(error)),
-  });
-}
-
-/** What a Redis that answers says of itself, by the word that its errors begin with. */
-const SUGGESTIONS: Record<string, string> = {
-  OOM: 'Redis is out of memory: free some, or raise its maxmemory. Work goes on by itself then.',
-  MISCONF: 'Redis cannot write its data to disk: see its log. Work goes on by itself then.',
-  READONLY: 'This Redis is a replica: name the one that takes writes in `queue`.',
-  LOADING: 'Redis is still reading its data. Work goes on by itself then.',
-};
-
-function suggestionFor(message: string): string {
-  const word = message.split(' ', 1)[0] ?? '';
-  const known = Object.hasOwn(SUGGESTIONS, word) ? SUGGESTIONS[word] : undefined;
-  return known ?? 'Check that Redis runs and that host, port, user and password in `queue` are right.';
+  const { what, cure } = redisTroubleOf(error);
+  return fault('queue.unreachable', `Redis at ${place} cannot be used: ${what}`, { path: 'queue', suggestion: cure });
 }

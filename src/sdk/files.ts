@@ -3,6 +3,7 @@ import { open, readdir, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { READ_WITHOUT_WAITING } from '../lib/bounded-file.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
+import { localTroubleOf } from '../lib/local-trouble.ts';
 import { sourceFault } from './faults.ts';
 
 const CHUNK_BYTES = 256 * 1024;
@@ -58,8 +59,11 @@ export async function findFiles(query: FileQuery): Promise<SourceFile[]> {
 /**
  * Reads a file from start to end in chunks of at most 256 KiB.
  *
+ * Every chunk is from the file as it was found. A file that another is renamed over is read to its end all the same.
+ *
  * @throws a `SourceFault` when the file cannot be read, or is not the one that was found: a file that is written to
- * while it is read gives a mixture of two exports, from which nothing may be concluded.
+ * while it is read gives a mixture of two exports, from which nothing may be concluded. What was written over a chunk is
+ * noticed before that chunk is given out.
  */
 export async function* readFileChunks(file: SourceFile, signal: AbortSignal): AsyncGenerator<Buffer> {
   signal.throwIfAborted();
@@ -76,12 +80,13 @@ export async function* readFileChunks(file: SourceFile, signal: AbortSignal): As
       });
       signal.throwIfAborted();
       if (bytesRead === 0) break;
+      assertSame(file, await handle.stat({ bigint: true }));
       position += bytesRead;
       yield bytesRead === CHUNK_BYTES ? buffer : buffer.subarray(0, bytesRead);
       signal.throwIfAborted();
     }
-    if (position !== file.bytes) throw changed(file);
     assertSame(file, await handle.stat({ bigint: true }));
+    if (position !== file.bytes) throw changed(file, `it ended after ${position} of ${file.bytes} bytes`);
   } finally {
     await handle.close();
   }
@@ -168,17 +173,26 @@ function newer(a: SourceFile, b: SourceFile): SourceFile {
 }
 
 function assertSame(file: SourceFile, stats: BigIntStats): void {
-  if (versionOf(stats) !== file.version) throw changed(file);
+  if (versionOf(stats) === file.version) return;
+  const bytes = Number(stats.size);
+  const sizes = `from ${file.bytes} to ${bytes} bytes`;
+  throw changed(
+    file,
+    bytes > file.bytes ? `it grew ${sizes}` : bytes < file.bytes ? `it shrank ${sizes}` : 'it was written anew',
+  );
 }
 
-function changed(file: SourceFile): Error {
-  return sourceFault(`${file.path} was changed while it was read, so what was read cannot be trusted.`, {
+function changed(file: SourceFile, how: string): Error {
+  return sourceFault(`${file.path} was changed while it was read: ${how}. No row is taken for missing.`, {
     suggestion: 'Let the export be written under a temporary name and renamed when it is complete, then pull again.',
   });
 }
 
 function unreadable(path: string, pattern: string, error: unknown): Error {
   const where = path === pattern ? path : `${pattern} (${path})`;
+  const local = localTroubleOf(error);
+  if (local !== null)
+    return sourceFault(`${where} cannot be read. ${local.what}`, { suggestion: local.cure, cause: error });
   const code = systemCodeOf(error);
   const why =
     code === 'ENOENT' || code === 'ENOTDIR'

@@ -1,3 +1,4 @@
+import type { ApiWait } from '../domain/api-wait.ts';
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
 import {
   type ItemCounts,
@@ -51,6 +52,7 @@ const STATES: readonly { state: ItemState; name: string }[] = [
 const API: Record<ApiStanding, Html> = {
   ok: html`<b class="good">ok</b>`,
   unreachable: html`<b class="bad">does not answer</b>`,
+  throttled: html`<b class="warn">asks to wait</b>`,
   denied_key: html`<b class="bad">refuses the key</b>`,
   denied_plan: html`<b class="bad">refuses the plan</b>`,
   denied_scope: html`<b class="bad">refuses a scope of the key</b>`,
@@ -76,16 +78,26 @@ ${standingCard(view)}${sourcesCard(view)}${itemsCard(view.standing.items)}${pass
   });
 }
 
-function standingCard({ health, lost, refusal, refusedScopes, pausedQueues, trouble }: StatusView): Html {
+function standingCard({ health, lost, standing, refusal, refusedScopes, pausedQueues, trouble }: StatusView): Html {
   const queue = health.queue === 'ok' ? html`<b class="good">ok</b>` : html`<b class="bad">out of reach</b>`;
   const paused = pausedQueues === null || pausedQueues.length === 0 ? null : pausedQueues.join(', ');
   return html`<section class="card"><ul class="standing">
   <li>API ${API[health.api]}</li><li>Ledger ${LEDGER[health.ledger]}</li><li>Queue ${queue}</li>
   ${paused === null ? null : html`<li class="warn">Paused: <b>${paused}</b></li>`}
-</ul>${lost === null ? null : html`<p class="bad">${lost} Nothing is sent any more, and the daemon ends.</p>`}${trouble === null ? null : html`<p class="bad">${trouble} Everything stays due; it goes on by itself when this is mended.</p>`}${refusal === null ? null : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due.</p>`}${refusedScopes.map(
+</ul>${lost === null ? null : html`<p class="bad">${lost} Nothing is sent any more, and the daemon ends.</p>`}${waitText(standing.apiWait)}${trouble === null ? null : html`<p class="bad">${trouble} Everything stays due; it goes on by itself when this is mended.</p>`}${refusal === null ? null : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due.</p>`}${refusedScopes.map(
     ({ scope, message }) =>
       html`<p class="bad">${message} What takes the scope <b>${scope}</b> stays due; everything else goes on. <code>dpp-sync check</code> says what the key may.</p>`,
   )}</section>`;
+}
+
+function waitText(wait: ApiWait | null): Html | null {
+  if (wait === null) return null;
+  const { since, until, askAgainAt, message } = wait;
+  const asked =
+    until === null
+      ? html`The API has refused every request since ${time(since)} (429):`
+      : html`The API has asked to wait until ${time(until)} (429):`;
+  return html`<p class="warn">${asked} ${message} It is asked again at ${time(askAgainAt)}; everything stays due.</p>`;
 }
 
 function sourcesCard({ standing, running, now }: StatusView): Html {

@@ -116,6 +116,56 @@ describe('an outage', () => {
     },
   );
 
+  it(
+    'is not taken from 500 rows that always fail and stand before others: those go on',
+    covers('server-error', 'I5', 'I6'),
+    async () => {
+      world = await createVirtualWorld({});
+      world.failing = ({ what, sku }) => (what === 'write' && sku?.startsWith('X') ? { outcome: SERVER_ERROR } : null);
+      await world.stage([...keys(300), ...keys(500, 'X'), ...keys(500, 'Y')]);
+      const isTaken = () => (world.states()['delivered'] ?? 0) >= 800;
+      const begun = world.time.now();
+      await world.time.pass(60_000, isTaken);
+      expect(world.states()['delivered']).toBe(800);
+      expect(world.time.now() - begun).toBeLessThan(30_000);
+      expect(world.states()['parked']).toBeUndefined();
+      expect(keys(500, 'X').filter((key) => world.created.has(key))).toEqual([]);
+    },
+  );
+
+  it('cannot be told from 500 rows that always fail and are the last: it says what was taken before', async () => {
+    world = await createVirtualWorld({});
+    world.failing = ({ what, sku }) => (what === 'write' && sku?.startsWith('X') ? { outcome: SERVER_ERROR } : null);
+    await world.stage([...keys(300), ...keys(500, 'X')]);
+    const begun = world.time.now();
+    await world.time.pass(60_000);
+    expect([world.states()['delivered'], world.breaker.failsAtWrites()]).toEqual([300, true]);
+    const { failed, takenAt } = world.breaker.writes();
+    expect(failed).toBeGreaterThanOrEqual(30);
+    expect(takenAt).toBeGreaterThanOrEqual(begun);
+    // What comes then is sent all the same, among those that have not failed.
+    const more = keys(500, 'Z');
+    await world.stage(more);
+    await world.time.pass(120_000, () => more.every((key) => world.created.has(key)));
+    expect(more.filter((key) => world.created.get(key) !== 1)).toEqual([]);
+  });
+
+  it("of this machine alone is not the API's: one request a second tries, and no attempt is spent", async () => {
+    world = await createVirtualWorld({});
+    awayAfter(100, { outcome: { ...REFUSED, local: true, ...detail(null) } });
+    const count = 200;
+    await world.stage(keys(count));
+    const begun = world.time.now();
+    await world.time.pass(600_000);
+    expect(world.states()).toEqual({ delivered: 100, due: 100 });
+    expect(world.breaker.openSince()).toBeNull();
+    expect((await world.engine.status()).trouble).toMatchObject({ code: 'machine.limit', exitCode: 3 });
+    expect(since(begun, 'write')).toBeLessThanOrEqual(100 + 32 + 600);
+    world.failing = () => null;
+    await world.time.pass(60_000, deliveredAll(count));
+    expect([world.states(), spent(), (await world.engine.status()).trouble]).toEqual([{ delivered: count }, [], null]);
+  });
+
   it('of an hour costs a tenth more requests at most', covers('api-down', 'I5'), async () => {
     world = await createVirtualWorld({});
     awayAfter(100, { outcome: BAD_GATEWAY });

@@ -176,6 +176,7 @@ describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
       ledgerLost: () => false,
       askQueue: () => Promise.resolve(),
       api: () => 'ok',
+      apiWait: () => null,
       stopping: () => false,
       clock,
     });

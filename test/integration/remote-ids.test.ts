@@ -132,9 +132,15 @@ describe('a ledger of before, in which items share a remote id', () => {
     const db = new Database(fixture.file);
     db.exec(MIGRATIONS[0] ?? '');
     db.exec(`ATTACH '${newer}' AS newer; PRAGMA foreign_keys = OFF`);
-    const tables = db.prepare<[], string>("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND sql IS NOT NULL").pluck();
+    const tables = db
+      .prepare<[], string>("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND sql IS NOT NULL")
+      .pluck();
     for (const table of tables.all().filter((name) => !name.startsWith('sqlite_'))) {
-      const columns = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table).join(', ');
+      const columns = db
+        .prepare<[string], string>('SELECT name FROM pragma_table_info(?)')
+        .pluck()
+        .all(table)
+        .join(', ');
       db.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`);
     }
     db.exec(`DETACH newer; PRAGMA user_version = 1; ${sql}`);

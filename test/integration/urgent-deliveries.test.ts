@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createBreaker } from '../../src/delivery/breaker.ts';
 import { createFeeder, type Feeder } from '../../src/delivery/feeder.ts';
 import { createInHand } from '../../src/delivery/in-hand.ts';
 import type { Doorbell, Queues } from '../../src/domain/ports/queues.ts';
@@ -29,7 +30,13 @@ beforeEach(async () => {
   rung = [];
   const ring = async (_queue: string, bells: readonly Doorbell[]) => void rung.push(...bells);
   const held = () => ({ operations: [], doubts: { operations: [], reasons: [] } });
-  feeder = createFeeder({ ledger: fixture.ledger, queues: { ring } as Partial<Queues> as Queues, held });
+  feeder = createFeeder({
+    ledger: fixture.ledger,
+    queues: { ring } as Partial<Queues> as Queues,
+    held,
+    breaker: createBreaker(() => 0),
+    random: () => 0,
+  });
   const pull = async (all: readonly string[]) => {
     await pullRows(fixture.ledger, { rows: all.map((key) => row(key)) });
     await mapRows(fixture.ledger, ({ id }) => items(product(text(id))));

@@ -170,7 +170,7 @@ export async function createVirtualWorld(options: {
   const retries = createRetryBudget();
   const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock: time, random, emit };
   const reader = { publications: async () => ({ complete: true, count: null }) as const };
-  const feeder = createFeeder({ ledger, queues, held });
+  const feeder = createFeeder({ ledger, queues, held, breaker, random });
   const engine = createEngine({
     ledger,
     queues,

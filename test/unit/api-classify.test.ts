@@ -3,7 +3,7 @@ import { errors } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { answersList, createJudge, type Expectation, NOTHING_EXPECTED } from '../../src/api/classify.ts';
 import { createCleanText } from '../../src/api/clean-text.ts';
-import { RETRY_AFTER_MAX_MS } from '../../src/api/retry-after.ts';
+import { ASKED_WAIT_MAX_MS } from '../../src/api/retry-after.ts';
 import { sentIdentity } from '../../src/api/sent-identity.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../../src/api/transport.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
@@ -258,7 +258,7 @@ describe('Retry-After', () => {
     ['0', 0],
     [' 2 ', 2_000],
     ['0.5', 500],
-    ['99999999999999999999', RETRY_AFTER_MAX_MS],
+    ['99999999999999999999', ASKED_WAIT_MAX_MS],
     ['-5', null],
     ['soon', null],
     ['', null],
@@ -266,7 +266,7 @@ describe('Retry-After', () => {
     ['Sun, 01 Mar 2026 12:00:30 GMT', 30_000],
     ['Sunday, 01-Mar-26 12:00:30 GMT', 30_000],
     ['Sun, 01 Mar 2026 11:00:00 GMT', 0],
-    ['Sun, 01 Mar 2099 12:00:00 GMT', RETRY_AFTER_MAX_MS],
+    ['Sun, 01 Mar 2099 12:00:00 GMT', ASKED_WAIT_MAX_MS],
     ['Sun, 99 Mar 2026 12:00:00 GMT', null],
   ])('%j waits %j ms', (value, expected) => {
     expect(wait(value)).toBe(expected);
@@ -319,6 +319,90 @@ describe('a 503', () => {
     const own = createJudge({ clean: createCleanText(createSecretStore()), now: () => NOW, unprocessed: ['Wartung'] });
     expect(wordOf(own.outcomeOf(answer(503, 'Geplante WARTUNG'), CREATE))).toBe('unavailable:sent');
     expect(wordOf(own.outcomeOf(answer(503, 'no healthy upstream'), CREATE))).toBe('ambiguous:timeout');
+  });
+});
+
+describe('a limit of this machine', () => {
+  const lost = (code: string, sent: boolean): Exchange => ({
+    kind: 'silence',
+    sent,
+    loss: { by: 'error', error: Object.assign(new Error(`connect ${code} 192.0.2.1:443`), { code }) },
+  });
+
+  it.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'EADDRNOTAVAIL', 'ENOMEM'])('is not blamed on the API: %s', (code) => {
+    const outcome = judge.outcomeOf(lost(code, false), CREATE);
+    expect(outcome).toMatchObject({ kind: 'unavailable', sent: false, local: true });
+    expect(outcome).toHaveProperty(
+      'detail.message',
+      expect.stringMatching(new RegExp(`^This .*\\(${code}\\)\\. [A-Z]`)),
+    );
+  });
+
+  it('proves nothing of a request that has begun to go out', () => {
+    expect(wordOf(judge.outcomeOf(lost('ENOBUFS', true), CREATE))).toBe('ambiguous:reset');
+  });
+
+  it('is told from a connection that the API refuses', () => {
+    expect(judge.outcomeOf(lost('ECONNREFUSED', false), CREATE)).not.toHaveProperty('local');
+  });
+});
+
+describe('a 429 that states when its quota is reset', () => {
+  // The answer was sent at 09:00:00 by the server's clock, which is three hours behind ours.
+  const DATE = 'Sun, 01 Mar 2026 09:00:00 GMT';
+  const SENT_S = Date.UTC(2026, 2, 1, 9) / 1000;
+  const wait = (headers: AnswerHeaders): unknown => {
+    const outcome = judge.outcomeOf(answer(429, '', { date: DATE, ...headers }), CREATE);
+    return outcome.kind === 'throttled' ? outcome.retryAfterMs : outcome;
+  };
+
+  it.each<[string, AnswerHeaders, number | null]>([
+    ['the present draft', { ratelimit: '"default";r=0;t=30' }, 30_000],
+    ['a name that is a token', { ratelimit: 'default;r=0;t=30' }, 30_000],
+    ['its parameters in another order', { ratelimit: '"default"; t=30; r=0' }, 30_000],
+    ['several quotas, one used up', { ratelimit: '"second";r=0;t=1, "daily";r=900;t=3600' }, 1000],
+    ['several quotas, two used up', { ratelimit: '"second";r=0;t=1, "daily";r=0;t=3600' }, 3_600_000],
+    ['several lines', { ratelimit: ['"second";r=5;t=1', '"daily";r=0;t=3600'] }, 3_600_000],
+    ['a quota that does not say what is left', { ratelimit: '"default";t=12' }, 12_000],
+    ['an older draft in one field', { ratelimit: 'limit=10, remaining=0, reset=50' }, 50_000],
+    ['an older draft in a field of its own', { 'ratelimit-reset': '50' }, 50_000],
+    ['seconds', { 'x-ratelimit-reset': '7' }, 7000],
+    ['a fraction of a second', { 'x-ratelimit-reset': '0.25' }, 250],
+    ['a Unix time in seconds', { 'x-ratelimit-reset': String(SENT_S + 90) }, 90_000],
+    ['a Unix time in seconds with a fraction', { 'x-ratelimit-reset': `${SENT_S + 90}.5` }, 90_500],
+    ['a Unix time in milliseconds', { 'x-ratelimit-reset': String((SENT_S + 90) * 1000 + 1) }, 90_001],
+    ['an HTTP date', { 'x-ratelimit-reset': 'Sun, 01 Mar 2026 09:01:00 GMT' }, 60_000],
+    ['an ISO date', { 'x-ratelimit-reset': '2026-03-01T09:01:00Z' }, 60_000],
+    ['an ISO date in another zone', { 'x-ratelimit-reset': '2026-03-01T10:01:00.5+01:00' }, 60_500],
+    ['another spelling', { 'x-rate-limit-reset': String(SENT_S + 900) }, 900_000],
+    ['a Unix time in a field that should hold seconds', { 'ratelimit-reset': String(SENT_S + 30) }, 30_000],
+    ['the first field that can be meant', { 'ratelimit-reset': '0', 'x-ratelimit-reset': '9' }, 9000],
+    [
+      'a Unix time where the answer has no date',
+      { date: undefined, 'x-ratelimit-reset': String(SENT_S + 10_805) },
+      5000,
+    ],
+    ['a month', { 'x-ratelimit-reset': String(30 * 86_400) }, 30 * 86_400_000],
+    ['nothing', {}, null],
+    ['no wait', { ratelimit: '"default";r=0;t=0' }, null],
+    ['a Unix time in the past', { 'x-ratelimit-reset': String(SENT_S - 1) }, null],
+    ['a date in the past', { 'x-ratelimit-reset': 'Sun, 01 Mar 2026 08:59:59 GMT' }, null],
+    ['seconds beyond a month', { 'x-ratelimit-reset': '9999999' }, null],
+    ['a Unix time beyond a month', { 'x-ratelimit-reset': '4102444800' }, null],
+    ['a time without a zone', { 'x-ratelimit-reset': '2026-03-01T09:01:00' }, null],
+    ['a negative number', { 'x-ratelimit-reset': '-5' }, null],
+    ['a power of ten', { ratelimit: '"default";r=-1;t=1e99' }, null],
+    ['words', { 'x-ratelimit-reset': 'soon' }, null],
+    ['Retry-After beside it', { 'retry-after': '3', ratelimit: '"default";r=0;t=30' }, 3000],
+    ['a Retry-After that says nothing', { 'retry-after': 'soon', 'x-ratelimit-reset': '30' }, 30_000],
+  ])('reads %s', (_, headers, expected) => {
+    expect(wait(headers)).toBe(expected);
+  });
+
+  it('is of no account for a 503', () => {
+    expect(judge.outcomeOf(answer(503, '', { 'x-ratelimit-reset': '30' }), CREATE)).toMatchObject({
+      retryAfterMs: null,
+    });
   });
 });
 

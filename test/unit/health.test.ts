@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ApiWait } from '../../src/domain/api-wait.ts';
 import { type ApiStanding, createHealth } from '../../src/observe/health.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
@@ -7,6 +8,7 @@ function createWard() {
   const ward = {
     clock,
     api: 'ok' as ApiStanding,
+    apiWait: null as ApiWait | null,
     stopping: false,
     ledger: (): Promise<void> => Promise.resolve(),
     lost: false,
@@ -21,6 +23,7 @@ function createWard() {
     ledgerLost: () => ward.lost,
     askQueue: () => ward.queue(),
     api: () => ward.api,
+    apiWait: () => ward.apiWait,
     stopping: () => ward.stopping,
     clock,
   });
@@ -40,6 +43,24 @@ describe('the health', () => {
       expect(await health.check()).toMatchObject({ status: 'degraded', api });
     },
   );
+
+  it('is degraded while the API asks to wait, and tells until when and no words from outside', async () => {
+    const { ward, health } = createWard();
+    ward.api = 'throttled';
+    const since = Date.UTC(2027, 0, 15);
+    ward.apiWait = { since, until: since + 86_400_000, askAgainAt: since + 60_000, message: 'Quota of acme.' };
+    expect(await health.check()).toEqual({
+      status: 'degraded',
+      ledger: 'ok',
+      queue: 'ok',
+      api: 'throttled',
+      apiWait: {
+        since: '2027-01-15T00:00:00.000Z',
+        until: '2027-01-16T00:00:00.000Z',
+        askAgainAt: '2027-01-15T00:01:00.000Z',
+      },
+    });
+  });
 
   it('is unhealthy while the ledger cannot be written', async () => {
     const { ward, health } = createWard();

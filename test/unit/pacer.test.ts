@@ -1,8 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createBreaker } from '../../src/delivery/breaker.ts';
 import { createPacer } from '../../src/delivery/pacer.ts';
 import { createRateController, type RateSignal } from '../../src/delivery/rate-controller.ts';
+import type { Signal } from '../../src/delivery/signal.ts';
 import { createManualClock } from '../support/manual-clock.ts';
+import { createVirtualTime } from '../support/virtual-time.ts';
 
 it('keeps no request waiting its turn that nobody wants any more, and spends no turn on it', async () => {
   const clock = createManualClock();
@@ -78,9 +80,109 @@ it('says of nothing that it may be read while the API has asked to wait', async 
   expect(await pacer.answers(null, abort)).toBe(true);
 });
 
+describe('a wait of a day', () => {
+  const DAY_MS = 86_400_000;
+  const MINUTE_MS = 60_000;
+  const ANSWERED = { kind: 'answered' as const, by: 'read' as const };
+
+  /** One delivery is refused, and another waits. Gives what goes out when, in minutes since the refusal. */
+  function refusedForADay(answers: { ping: (count: number) => Signal; send: (count: number) => Signal }) {
+    const time = createVirtualTime();
+    const controller = createRateController(null, () => 0);
+    const out: string[] = [];
+    const counts = { ping: 0, send: 0 };
+    let begunAt = 0;
+    const minutes = (): number => Math.round((time.now() - begunAt) / MINUTE_MS);
+    const ping = async (): Promise<Signal> => {
+      out.push(`question ${minutes()}`);
+      counts.ping += 1;
+      return answers.ping(counts.ping);
+    };
+    const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping, concurrency: 8, clock: time });
+    const abort = new AbortController();
+    const send = async () => {
+      out.push(`delivery ${minutes()}`);
+      counts.send += 1;
+      return { value: null, signal: answers.send(counts.send) };
+    };
+    const deliver = () => pacer.run(send, { delivery: 1, abort: abort.signal, wanted: () => true });
+    const run = async (ms: number): Promise<string[]> => {
+      begunAt = time.now();
+      await pacer.run(async () => ({ value: null, signal: THROTTLED }), {
+        delivery: 1,
+        abort: abort.signal,
+        wanted: () => true,
+      });
+      await time.pass(ms);
+      return out;
+    };
+    return { run, deliver, pacer, controller, time, abort };
+  }
+  const THROTTLED: Signal = { kind: 'throttled', retryAfterMs: DAY_MS };
+
+  it('is asked about after a minute and then ever more seldom, by one question that writes nothing', async () => {
+    const world = refusedForADay({ ping: () => THROTTLED, send: () => THROTTLED });
+    const running = world.run(62 * MINUTE_MS);
+    await world.time.pass(0);
+    const sends = [world.deliver(), world.deliver()];
+    expect(await running).toEqual([1, 3, 7, 15, 30, 45, 60].map((minute) => `question ${minute}`));
+    world.abort.abort();
+    await world.time.pass(1000);
+    expect(await Promise.all(sends)).toEqual([null, null]);
+  });
+
+  it('is over as soon as a question and the delivery after it are answered', async () => {
+    const world = refusedForADay({
+      ping: (count) => (count < 3 ? THROTTLED : ANSWERED),
+      send: () => ({ kind: 'answered', by: 'write' }),
+    });
+    const running = world.run(20 * MINUTE_MS);
+    await world.time.pass(0);
+    const sends = [world.deliver(), world.deliver()];
+    expect(await running).toEqual(['question 1', 'question 3', 'question 7', 'delivery 7', 'delivery 7']);
+    await Promise.all(sends);
+    expect(world.controller.wait(world.time.ticks())).toBeNull();
+  });
+
+  it('goes on with the same intervals where only writes are refused, one of them at a time', async () => {
+    const world = refusedForADay({ ping: () => ANSWERED, send: () => THROTTLED });
+    const running = world.run(20 * MINUTE_MS);
+    await world.time.pass(0);
+    for (let count = 0; count < 10; count += 1) void world.deliver();
+    const both = (minute: number) => [`question ${minute}`, `delivery ${minute}`];
+    expect(await running).toEqual([1, 3, 7, 15].flatMap(both));
+  });
+
+  it('is asked about no more often where the question has no answer', async () => {
+    const world = refusedForADay({
+      ping: () => ({ kind: 'failed', subject: null, retryAfterMs: null }),
+      send: () => ANSWERED,
+    });
+    const running = world.run(20 * MINUTE_MS);
+    await world.time.pass(0);
+    void world.deliver();
+    expect(await running).toEqual(['question 1', 'question 3', 'question 7', 'question 15']);
+  });
+
+  it('lets lists be read once a question was answered, though nothing is to be sent', async () => {
+    const world = refusedForADay({ ping: () => ANSWERED, send: () => THROTTLED });
+    await world.run(MINUTE_MS - 1);
+    expect(await world.pacer.answers(null, world.abort.signal)).toBe(false);
+    await world.time.pass(1);
+    expect(await world.pacer.answers(null, world.abort.signal)).toBe(true);
+    expect(world.controller.wait(world.time.ticks())).toBeNull();
+  });
+});
+
 it('has no more requests under way than the controller allows, and goes on when one comes back', async () => {
   const clock = createManualClock();
-  const controller = { admit: () => 0, closedForMs: () => 0, concurrency: () => 2, observe: () => undefined };
+  const controller = {
+    admit: () => 0,
+    closedForMs: () => 0,
+    wait: () => null,
+    concurrency: () => 2,
+    observe: () => undefined,
+  };
   const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping: unasked, concurrency: 8, clock });
   const { signal: abort } = new AbortController();
   const back: (() => void)[] = [];
@@ -107,7 +209,13 @@ it('has no more requests under way than the controller allows, and goes on when 
 
 it('keeps the few places that a rate needs for requests that come back', async () => {
   const clock = createManualClock();
-  const controller = { admit: () => 0, closedForMs: () => 0, concurrency: () => 2, observe: () => undefined };
+  const controller = {
+    admit: () => 0,
+    closedForMs: () => 0,
+    wait: () => null,
+    concurrency: () => 2,
+    observe: () => undefined,
+  };
   const pacer = createPacer({ controller, breaker: createBreaker(() => 0), ping: unasked, concurrency: 5, clock });
   const { signal: abort } = new AbortController();
   let begun = 0;
@@ -133,6 +241,7 @@ it('tells the controller how long a request was under way', async () => {
   const controller = {
     admit: () => 0,
     closedForMs: () => 0,
+    wait: () => null,
     concurrency: () => 2,
     observe: (_signal: RateSignal, latencyMs: number) => void heard.push(latencyMs),
   };

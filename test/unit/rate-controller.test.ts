@@ -103,6 +103,63 @@ describe('the rate controller', () => {
     expect(controller.admit(5100)).toBe(9021 - 5100);
   });
 
+  it.each([
+    ['30 seconds', 30_000, [30]],
+    ['a minute', 60_000, [60]],
+    ['a minute that was rounded up twice', 62_000, [62]],
+    ['63 seconds', 63_000, [60, 63]],
+    ['an hour', 3_600_000, [60, 180, 420, 900, 1800, 2700, 3600]],
+  ])('obeys a wait of %s in full up to a minute, and asks ever more seldom about the rest', (_, waitMs, seconds) => {
+    const controller = createRateController(null, steady);
+    controller.admit(0);
+    controller.observe(refused(waitMs), LATENCY_MS, LATENCY_MS);
+    const endsAt = LATENCY_MS + waitMs;
+    const sent = drive(controller, LATENCY_MS + 1, endsAt + 1, (at) => refused(endsAt - at - LATENCY_MS));
+    expect(sent.map((at) => Math.floor(at / 1000))).toEqual(seconds);
+  });
+
+  it('tells of a wait beyond a minute, and when it asks again', () => {
+    const controller = createRateController(null, steady);
+    controller.admit(0);
+    controller.observe(refused(86_400_000), LATENCY_MS, 20);
+    expect(controller.wait(21)).toEqual({ since: 20, until: 86_400_020, askAgainAt: 60_020 });
+    expect(controller.admit(60_020)).toBe(0);
+    controller.observe(refused(86_000_000), LATENCY_MS, 60_040);
+    expect(controller.wait(60_041)).toEqual({ since: 20, until: 86_060_040, askAgainAt: 180_040 });
+    expect(controller.admit(180_040)).toBe(0);
+    controller.observe(OK, LATENCY_MS, 180_060);
+    expect(controller.wait(180_061)).toBeNull();
+  });
+
+  it.each([
+    ['refuses for ten minutes and says no time', null],
+    ['asks for half a minute again and again', 30_000],
+  ])('tells of an API that %s', (_, waitMs) => {
+    const controller = createRateController(null, steady);
+    drive(controller, 0, 60_000, () => refused(waitMs));
+    expect(controller.wait(60_000)).toBeNull();
+    drive(controller, 60_000, 600_000, () => refused(waitMs));
+    expect(controller.wait(600_000)).toMatchObject({ since: LATENCY_MS });
+  });
+
+  it.each([60_000, 5000])('tells of no wait while one of %d ms goes on, nor of an API that is away', (waitMs) => {
+    const controller = createRateController(null, steady);
+    controller.admit(0);
+    controller.observe(refused(waitMs), LATENCY_MS, 20);
+    controller.observe(refused(waitMs), LATENCY_MS, 900);
+    expect([21, 5000, 60_000].map((at) => controller.wait(at))).toEqual([null, null, null]);
+    const away = createRateController(null, steady);
+    drive(away, 0, 300_000, () => rateSignalOf({ kind: 'failed', subject: null, retryAfterMs: 60_000 }));
+    expect(away.wait(300_000)).toBeNull();
+  });
+
+  it('forgets a wait that is over and that nobody asks about', () => {
+    const controller = createRateController(null, steady);
+    controller.admit(0);
+    controller.observe(refused(120_000), LATENCY_MS, 20);
+    expect([119_000, 179_000, 181_000].map((at) => controller.wait(at) !== null)).toEqual([true, true, false]);
+  });
+
   it('waits longer each time the canary is refused and nobody says for how long', () => {
     const controller = createRateController(null, steady);
     const sent = drive(controller, 0, 60_000, () => refused(null));

@@ -1,4 +1,4 @@
-import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findFiles, readFileChunks } from '../../src/sdk/index.ts';
@@ -83,6 +83,57 @@ describe('readFileChunks', () => {
     for await (const chunk of readFileChunks(await find(folder.path), never)) chunks.push(chunk);
     expect(Math.max(...chunks.map((chunk) => chunk.length))).toBeLessThanOrEqual(256 * 1024);
     expect(Buffer.concat(chunks).equals(content)).toBe(true);
+  });
+
+  describe('of a file that is written to while it is read', () => {
+    const OLD = Buffer.alloc(900_000, 'old row\n');
+    const path = (folder: string) => join(folder, 'x.csv');
+
+    /** Reads the file, and changes it after the first chunk. */
+    async function readWhile(change: (folder: string) => Promise<void>): Promise<{ read: Buffer; error: unknown }> {
+      await using folder = await temporaryFolder({ 'x.csv': OLD });
+      const chunks: Buffer[] = [];
+      try {
+        for await (const chunk of readFileChunks(await find(folder.path), never)) {
+          chunks.push(chunk);
+          if (chunks.length === 1) await change(folder.path);
+        }
+      } catch (error) {
+        return { read: Buffer.concat(chunks), error };
+      }
+      return { read: Buffer.concat(chunks), error: null };
+    }
+    const refusal = (how: RegExp) => ({
+      message: expect.stringMatching(how),
+      suggestion: expect.stringContaining('under a temporary name'),
+    });
+
+    it('refuses one that grows as soon as it has grown, and says how', async () => {
+      const { read, error } = await readWhile((folder) => appendFile(path(folder), 'new row\n'));
+      expect(error).toMatchObject(
+        refusal(/x\.csv was changed while it was read: it grew from 900000 to 900008 bytes\./),
+      );
+      expect(read.length).toBe(256 * 1024);
+    });
+
+    it('refuses one that shrinks', async () => {
+      const { error } = await readWhile((folder) => truncate(path(folder), 300_000));
+      expect(error).toMatchObject(refusal(/it shrank from 900000 to 300000 bytes\./));
+    });
+
+    it('gives nothing of another content that is written over it, so that no row is a mixture of both', async () => {
+      const { read, error } = await readWhile((folder) => writeFile(path(folder), Buffer.alloc(900_000, 'another\n')));
+      expect(error).toMatchObject(refusal(/x\.csv was changed while it was read: it was written anew\./));
+      expect(read.equals(OLD.subarray(0, read.length))).toBe(true);
+    });
+
+    it('reads one to its end that another is renamed over, as it was when the read began', async () => {
+      const { read, error } = await readWhile(async (folder) => {
+        await writeFile(`${path(folder)}.new`, 'another\n');
+        await rename(`${path(folder)}.new`, path(folder));
+      });
+      expect([error, read.equals(OLD)]).toEqual([null, true]);
+    });
   });
 
   it('refuses a file that is no longer the one that was found', async () => {

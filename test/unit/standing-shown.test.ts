@@ -18,6 +18,7 @@ const STANDING: Standing = {
   missing: { product: 2, bom_item: 1 },
   queues: null,
   api: 'ok',
+  apiWait: null,
   refusedScopes: [],
   sources: [],
 };

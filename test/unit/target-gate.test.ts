@@ -94,15 +94,15 @@ describe('the target gate', () => {
     expect(gate.unreachableSince()).toBeNull();
   });
 
-  it('counts since when nothing but a wait was answered, and the longest that was asked for', () => {
+  it('tells since when nothing but a wait was answered, and the last words of it', () => {
     expect(gate.throttled()).toBeNull();
     gate.observe(THROTTLED, 'write');
     const since = clock.ticks();
     clock.advance(1000);
     gate.observe({ ...THROTTLED, retryAfterMs: 9000 }, 'write');
-    gate.observe({ ...THROTTLED, retryAfterMs: 4000 }, 'read');
+    gate.observe({ ...THROTTLED, detail: { status: 429, message: 'Come back tomorrow.' } }, 'read');
     gate.observe(AWAY, 'write');
-    expect(gate.throttled()).toEqual({ since, askedMs: 9000 });
+    expect([gate.throttled(), gate.lastThrottle()]).toEqual([since, 'Come back tomorrow.']);
     gate.observe(ACCEPTED, 'read');
     expect(gate.throttled()).toBeNull();
   });

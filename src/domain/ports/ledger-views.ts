@@ -1,6 +1,7 @@
 // The read side of the ledger, for people: the CLI, the dashboard, metrics. It never waits for a writer.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { ApiWait } from '../api-wait.ts';
 import type { DeliveryState, Operation, Reason } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../item.ts';
@@ -190,6 +191,8 @@ export interface LedgerViews {
   adoptedChanges(sources?: readonly string[]): AdoptedChanges[];
   /** BOM items of adopted products of which a person has to say whether they are there. */
   unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
+  /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */
+  apiWait(): ApiWait | null;
   /** Products that contain themselves, as paths of keys that end where they begin. */
   bomCycles(limit: number): string[][];
 }

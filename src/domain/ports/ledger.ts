@@ -2,6 +2,7 @@
 // stand behind it. What a method promises, it has made durable when its promise resolves.
 
 import type { JsonValue } from '../../lib/json.ts';
+import type { ApiWait } from '../api-wait.ts';
 import type { Reason } from '../delivery.ts';
 import type { PassportAnswer } from '../passport.ts';
 import type { Claim } from './claim.ts';
@@ -51,6 +52,10 @@ export interface Ledger extends ContactLedger {
 
   /** Due deliveries in the order of their ids after `afterId`; those whose time has not come, or that are held, are left out. */
   dueDeliveries(request: { afterId: number; limit: number; held?: Held }): Promise<DueDelivery[]>;
+  /**
+   * One of them from anywhere: `place` in [0, 1) says how far on, by the order of their ids. Null where none is found there.
+   */
+  someDueDelivery(request: { place: number; held?: Held }): Promise<DueDelivery | null>;
   /** Those of them that a person has asked for and may be waiting for. */
   dueByHand(request: { limit: number; held?: Held }): Promise<DueDelivery[]>;
   /**
@@ -151,6 +156,9 @@ export interface Ledger extends ContactLedger {
   hasUnbound(kind: ListableKind, naturalKeys: readonly string[]): Promise<boolean>;
   /** A complete listing held nothing unknown: new items of the kind are sent without a look from now on. */
   endProof(kind: ListableKind): Promise<void>;
+
+  /** Keeps the wait that the API has asked for, so that others can see it; null when it is over. */
+  noteApiWait(wait: ApiWait | null): Promise<void>;
 
   /** Prunes the history of items, runs and events. */
   prune(): Promise<void>;

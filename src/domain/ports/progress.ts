@@ -1,3 +1,4 @@
+import type { ApiWait } from '../api-wait.ts';
 import type { DeliveryState, Operation, Reason } from '../delivery.ts';
 import type { SubjectKind } from '../item.ts';
 import type { Scope } from '../scope.ts';
@@ -38,7 +39,9 @@ export type ProgressEvent =
   /** The API refuses what takes this scope, or with null everything. */
   | { type: 'paused'; scope: Scope | null; reason: Reason }
   | { type: 'resumed'; scope: Scope | null }
-  /** The API is away as far as its answers tell, or it is there again. */
-  | { type: 'outage'; away: boolean };
+  /** The API is away as far as its answers tell, or it is there again. With `writesAlone` it may be read. */
+  | { type: 'outage'; away: boolean; writesAlone: boolean }
+  /** The API asks for a wait beyond a minute, or with null no more. */
+  | { type: 'api_wait'; wait: ApiWait | null };
 
 export type Emit = (event: ProgressEvent) => void;

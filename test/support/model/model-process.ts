@@ -110,7 +110,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   const pacer = createPacer({ controller, breaker, ping, concurrency: 32, clock });
   const pause = createCreatePause(clock);
   const held = () => heldBy(gate.refused().keys(), profile, pause.operations());
-  const feeder = createFeeder({ ledger, queues, held });
+  const feeder = createFeeder({ ledger, queues, held, breaker, random });
   const retries = createRetryBudget();
   const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
   const deliverer = createDeliverer(delivering);

@@ -1,5 +1,5 @@
 import { advisedRate } from '../../../src/api/advised-rate.ts';
-import { retryAfterMs } from '../../../src/api/retry-after.ts';
+import { throttledForMs } from '../../../src/api/retry-after.ts';
 import { createBreaker } from '../../../src/delivery/breaker.ts';
 import { createRateController } from '../../../src/delivery/rate-controller.ts';
 import { rateSignalOf, type Signal } from '../../../src/delivery/signal.ts';
@@ -16,7 +16,7 @@ export function controlledClient(random: () => number, maxRate: number | null = 
     const rate = advisedRate(headers);
     const advice = rate === null ? {} : { advisedRate: rate };
     if (status === 200) return { kind: 'answered', by: 'write', ...advice };
-    return { kind: 'throttled', retryAfterMs: retryAfterMs(headers, 0), ...advice };
+    return { kind: 'throttled', retryAfterMs: throttledForMs(headers, 0), ...advice };
   }
 
   return {

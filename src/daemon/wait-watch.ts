@@ -1,0 +1,64 @@
+import type { ApiWait } from '../domain/api-wait.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
+import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { Emit } from '../domain/ports/progress.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { ApiCondition } from './api-condition.ts';
+
+/**
+ * Makes a wait beyond a minute known: logged once when it begins and once when it ends, and kept in the ledger, where other
+ * processes can see it. Call `look` now and then.
+ */
+export function createWaitWatch(options: {
+  condition: Pick<ApiCondition, 'throttled'>;
+  ledger: Pick<Ledger, 'noteApiWait'>;
+  views: Pick<LedgerViews, 'apiWait'>;
+  /** Whether the API has answered anything in this process. */
+  hasAnswered: () => boolean;
+  emit: Emit;
+  log: Logger;
+}): { look(): Promise<void> } {
+  const { condition, ledger, views, hasAnswered, emit, log } = options;
+  let waiting = false;
+  /** What the ledger says. The word of an earlier process stands until the API has answered this one. */
+  let noted = views.apiWait();
+
+  function tell(wait: ApiWait | null): void {
+    if ((wait !== null) === waiting) return;
+    waiting = wait !== null;
+    emit({ type: 'api_wait', wait });
+    if (wait === null) {
+      log.info({}, 'The wait that the API asked for is over; deliveries go on.');
+      return;
+    }
+    const { since, until, askAgainAt } = wait;
+    const times = { since: isoOf(since), until: until === null ? null : isoOf(until), askAgainAt: isoOf(askAgainAt) };
+    log.warn(times, `${describeWait(wait)} It is asked again at ${isoOf(askAgainAt)}; everything stays due.`);
+  }
+
+  return {
+    async look() {
+      const throttled = condition.throttled();
+      const wait = throttled?.wait ?? null;
+      tell(wait);
+      const isSettled = wait !== null || (throttled === null && hasAnswered());
+      if (!isSettled || (wait?.askAgainAt === noted?.askAgainAt && wait?.until === noted?.until)) return;
+      await ledger.noteApiWait(wait);
+      noted = wait;
+    },
+  };
+}
+
+/** What the API has asked for, as full sentences for people. */
+export function describeWait({ since, until, message }: ApiWait, timeOf = isoOf): string {
+  const asked =
+    until === null
+      ? `The API has refused every request since ${timeOf(since)} (429)`
+      : `The API has asked to wait until ${timeOf(until)} (429)`;
+  return `${asked}: ${/[.!?]$/.test(message) ? message : `${message}.`}`;
+}
+
+/** Whole seconds: nobody plans by less. */
+function isoOf(at: number): string {
+  return new Date(Math.ceil(at / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+}

@@ -1,0 +1,65 @@
+// Waits that the API asks for. Up to a minute they are obeyed to the millisecond. A longer one may be a mistake, or may be
+// lifted early, so the API is asked meanwhile: after one minute, then after 2, 4 and 8 minutes, then every 15 minutes.
+
+/** A wait beyond a minute. Times are ticks of a clock. */
+export interface LongWait {
+  /** When the first request was refused. */
+  since: number;
+  /** The end that the API has named; null where it names none and goes on to refuse. */
+  until: number | null;
+  /** When the next question goes out. */
+  askAgainAt: number;
+}
+
+/** A minute, and what a date in whole seconds, taken relative to another one, may add to it. */
+const OBEYED_MS = 62_000;
+const PROBE = { firstMs: 60_000, factor: 2, lastMs: 900_000 };
+/** Several waits of a minute at most make a long one when they go on for this much longer than a minute. */
+const TOLERATED_MS = 5000;
+/** A wait that nobody asks about is over this long after its end: there is nothing to send. */
+const FORGOTTEN_MS = 60_000;
+
+/** How long one stop of all requests lasts. Pure: times are ticks of a clock. */
+export interface StopWait {
+  /** A request that had gone out before the stop was refused as well. @returns for how long nothing goes out */
+  alsoRefused(askedMs: number, now: number): number;
+  /**
+   * The first request was refused, or one that asked whether the stop is over.
+   *
+   * @param askedMs what the API asks for, or null
+   * @param backoffMs the wait where the API has named none that goes on
+   * @returns for how long nothing goes out
+   */
+  refused(askedMs: number | null, backoffMs: () => number, now: number): number;
+  /** The stop as a wait beyond a minute, or null while it is none. @param closedUntil when the next question goes out */
+  long(closedUntil: number, now: number): LongWait | null;
+}
+
+export function createStopWait(since: number): StopWait {
+  let until = Number.NEGATIVE_INFINITY;
+  let probeMs = PROBE.firstMs;
+  let longestMs = 0;
+  return {
+    alsoRefused(askedMs, now) {
+      until = Math.max(until, now + askedMs);
+      longestMs = Math.max(longestMs, askedMs);
+      return askedMs <= OBEYED_MS ? askedMs : PROBE.firstMs;
+    },
+    refused(askedMs, backoffMs, now) {
+      if (askedMs !== null) until = now + askedMs;
+      longestMs = Math.max(longestMs, askedMs ?? 0);
+      const leftMs = until - now;
+      if (leftMs <= 0) return backoffMs();
+      if (leftMs <= OBEYED_MS) return leftMs;
+      const waitMs = Math.min(leftMs, probeMs);
+      probeMs = Math.min(PROBE.lastMs, probeMs * PROBE.factor);
+      return waitMs;
+    },
+    long(closedUntil, now) {
+      const end = Math.max(until, closedUntil);
+      const isLong = longestMs > OBEYED_MS || Math.max(end, now) - since > OBEYED_MS + TOLERATED_MS;
+      if (!isLong || now >= end + FORGOTTEN_MS) return null;
+      return { since, until: until > now ? until : null, askAgainAt: closedUntil };
+    },
+  };
+}

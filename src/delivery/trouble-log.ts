@@ -1,0 +1,34 @@
+import { isQueueFault } from '../domain/faults.ts';
+import type { Clock } from '../lib/clock.ts';
+import { Fault } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging.ts';
+
+/** What comes back within this time is no news, nor that it is over again. */
+const NEWS_AFTER_MS = 60_000;
+
+/** Logs what keeps deliveries from going on: once when it begins, and once when it is over. */
+export function createTroubleLog(log: Logger, clock: Pick<Clock, 'ticks'>): { look(trouble: Error | null): void } {
+  let known: string | null = null;
+  let last: { kind: string; at: number } | null = null;
+  let isNews = true;
+  return {
+    look(trouble) {
+      const kind = trouble instanceof Fault ? trouble.code : (trouble?.message ?? null);
+      if (kind === known) return;
+      known = kind;
+      if (kind !== null) {
+        isNews = kind !== last?.kind || clock.ticks() - last.at >= NEWS_AFTER_MS;
+        if (isNews) last = { kind, at: clock.ticks() };
+      }
+      if (trouble === null) log[isNews ? 'info' : 'debug']({}, 'Deliveries go on.');
+      // The queue logs by itself why it is out of reach.
+      else if (!isQueueFault(trouble)) {
+        const cure = trouble instanceof Fault && trouble.suggestion ? ` ${trouble.suggestion}` : '';
+        log[isNews ? 'error' : 'debug'](
+          { error: trouble.message },
+          `Deliveries cannot go on for now: ${trouble.message}${cure}`,
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { systemCodeOf } from './errors.ts';
+
+/** A limit of this machine or process that was reached: nobody else is at fault. Both are full sentences. */
+export interface LocalTrouble {
+  what: string;
+  cure: string;
+}
+
+// Names: Node's "Common system errors" and errno(3).
+const TROUBLES: Readonly<Record<string, LocalTrouble>> = {
+  EMFILE: {
+    what: 'This process has as many files and connections open as it may (EMFILE).',
+    cure: 'Raise its limit: `ulimit -n`, `LimitNOFILE=` of a systemd unit, or `--ulimit nofile=` of a container.',
+  },
+  ENFILE: {
+    what: 'This machine has as many files open as it can (ENFILE).',
+    cure: 'Raise `fs.file-max`, or see which program holds so many files.',
+  },
+  ENOBUFS: {
+    what: 'This machine has no memory left for network buffers (ENOBUFS).',
+    cure: 'See which program holds so many connections, or give the machine more memory.',
+  },
+  ENOMEM: { what: 'This machine has no memory left (ENOMEM).', cure: 'Free memory, or give the machine more of it.' },
+  EADDRNOTAVAIL: {
+    what: 'This machine has no local address or port left for a connection (EADDRNOTAVAIL).',
+    cure: 'See which program holds so many connections, or widen `net.ipv4.ip_local_port_range`.',
+  },
+};
+
+/** What this machine lacks, where an error says that; null for every other error. */
+export function localTroubleOf(error: unknown): LocalTrouble | null {
+  const code = systemCodeOf(error);
+  return code !== undefined && Object.hasOwn(TROUBLES, code) ? (TROUBLES[code] ?? null) : null;
+}

@@ -1,0 +1,61 @@
+import { messageOf, systemCodeOf } from '../lib/errors.ts';
+import { localTroubleOf } from '../lib/local-trouble.ts';
+
+/** What is wrong with Redis, in words for an operator. */
+export interface RedisTrouble {
+  /** The same for all errors that one cause brings about. */
+  kind: string;
+  /** As the end of a sentence that begins with "Redis cannot be used: ". */
+  what: string;
+  /** A full sentence. */
+  cure: string;
+}
+
+/** What Redis says to a wrong password or a user without rights: waiting does not help. */
+const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/;
+
+/** What a Redis that answers says of itself, by the word that its errors begin with. */
+const WORDS: Readonly<Record<string, { what: string; cure: string }>> = {
+  OOM: { what: 'it is out of memory.', cure: 'Free some, or raise its maxmemory. Work goes on by itself then.' },
+  MISCONF: {
+    what: 'it cannot write its data to disk.',
+    cure: 'See its log and its disk. Work goes on by itself then.',
+  },
+  READONLY: { what: 'it is a replica, which takes no writes.', cure: 'Name the one that takes writes in `queue`.' },
+  LOADING: { what: 'it is still reading its data.', cure: 'Work goes on by itself when it has.' },
+};
+
+const PASSWORD = {
+  what: 'it does not accept the user or the password.',
+  cure: 'Put those that it has now into `queue` and start dpp-sync again. What is due stays due.',
+};
+const UNREACHABLE_CURE =
+  'See whether Redis runs and can be reached from here, and whether host and port in `queue` are right. Work goes on by itself when it is back.';
+
+/** What ioredis says without a code of a connection that does not come about or is lost, as messages begin. */
+const LOST = /^(?:Connection is closed|Socket |Command timed out|connect ETIMEDOUT|Reached the max retries|no answer)/;
+const ECHO = /^(?:Stream isn't writeable|Connection is closed)/;
+
+export function isRefusal(error: unknown): boolean {
+  return REFUSAL.test(messageOf(error));
+}
+
+/** True of what a command fails with because the connection is lost already: the error of the connection says why. */
+export function isEcho(error: unknown): boolean {
+  return ECHO.test(messageOf(error));
+}
+
+export function redisTroubleOf(error: unknown): RedisTrouble {
+  const local = localTroubleOf(error);
+  if (local !== null) return { kind: 'local', ...local };
+  const message = messageOf(error);
+  if (REFUSAL.test(message)) return { kind: 'password', ...PASSWORD };
+  const word = message.split(' ', 1)[0] ?? '';
+  const known = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
+  if (known !== undefined) return { kind: word, ...known };
+  const code = systemCodeOf(error);
+  if (code !== undefined || LOST.test(message)) {
+    return { kind: 'unreachable', what: `it cannot be reached (${code ?? message}).`, cure: UNREACHABLE_CURE };
+  }
+  return { kind: message, what: /[.!?]$/.test(message) ? message : `${message}.`, cure: UNREACHABLE_CURE };
+}
