@@ -123,7 +123,7 @@ export function createContact(
     runBeganAt: db
       .prepare<[string], number>('SELECT started_at FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1')
       .pluck(),
-    bound: db.prepare<[string], number>('SELECT count(*) FROM items WHERE kind = ? AND remote_id IS NOT NULL').pluck(),
+    bound: db.prepare<[string], number>("SELECT count(*) FROM items WHERE kind = ? AND remote_id <> 'null'").pluck(),
   };
 
   const rowOf = (list: ContactList): ListingRow => {
