@@ -2,6 +2,7 @@ import { heldBy } from '../delivery/held.ts';
 import type { Readable } from '../delivery/read-budget.ts';
 import { fault } from '../domain/faults.ts';
 import type { Fault } from '../lib/errors.ts';
+import type { Throttled } from './api-condition.ts';
 import { describeFailingWrites } from './outage-watch.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -46,23 +47,27 @@ export async function awayFault(runtime: Asked, patience: Patience): Promise<Fau
     const message = `The API at ${baseUrl} has taken no request ${forAs}.`;
     return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: AWAY_ADVICE });
   }
-  return throttledFault(runtime, patience) ?? (await unreadableFault(runtime, patience));
+  const throttled = runtime.throttled();
+  // A list cannot be read either while the API asks to wait.
+  return throttled === null ? unreadableFault(runtime, patience) : throttledFault(runtime, throttled, patience);
 }
 
 /** A question that is due within this time is waited for, and its answer for so long: the wait that was asked for may be over. */
 const LAST_QUESTION = { dueInMs: 250, answerMs: 5000 };
 
 /** The API asks for more time than it was to be waited for. */
-function throttledFault(runtime: Pick<Runtime, 'throttled' | 'config'>, { waitMs, now }: Patience): Fault | null {
-  const throttled = runtime.throttled();
-  if (throttled === null || now - throttled.since < waitMs) return null;
-  const { since, askAgainInMs, message, wait } = throttled;
+function throttledFault(
+  { config }: Pick<Runtime, 'config'>,
+  { since, askAgainInMs, message, wait }: Throttled,
+  { waitMs, now }: Patience,
+): Fault | null {
+  if (now - since < waitMs) return null;
   const { dueInMs, answerMs } = LAST_QUESTION;
   if (askAgainInMs <= dueInMs && now - since < waitMs + answerMs) return null;
   const end = wait?.until ?? null;
   const until = end === null ? '' : ` until ${new Date(end).toISOString()}`;
   const asked = `has asked to wait${until} (429) and has taken nothing for ${seconds(now - since)}`;
-  return fault('api.unreachable', `The API at ${runtime.config.target.baseUrl} ${asked}: ${message}`, {
+  return fault('api.unreachable', `The API at ${config.target.baseUrl} ${asked}: ${message}`, {
     path: 'target.baseUrl',
     suggestion: THROTTLED_ADVICE,
   });
