@@ -123,7 +123,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
             .poll(async () => (await runtime.engine.status()).trouble, SOON)
             .toMatchObject({
               code: 'queue.unreachable',
-              message: expect.stringContaining('OOM'),
+              message: expect.stringContaining('out of memory'),
               suggestion: expect.stringContaining('maxmemory'),
             });
           await setMemory({ bytes: 0 });
@@ -142,7 +142,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
         await untilWrites(1, syncing);
         await setMemory({ bytes: 1 });
         const report = await syncing;
-        expect(report.fault).toMatchObject({ exitCode: 3, message: expect.stringContaining('OOM') });
+        expect(report.fault).toMatchObject({ exitCode: 3, message: expect.stringContaining('out of memory') });
         await setMemory({ bytes: 0 });
         expectEverythingOnce(await world.sync());
       },
@@ -190,12 +190,12 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
         await its.ring('erp', 'schedule');
         await expect(its.ring('erp', 'cli')).rejects.toMatchObject({ code: 'queue.unreachable' });
         await expect.poll(health, SOON).toMatchObject({ status: 'unhealthy', queue: 'unreachable' });
-        await expect.poll(statusPage, SOON).toContain('OOM');
+        await expect.poll(statusPage, SOON).toContain('out of memory');
         expect(names()).toEqual([]);
         await setMemory({ bytes: 0 });
         await expect.poll(names, SOON).toEqual(['A-1', 'A-2']);
         await expect.poll(health, SOON).toMatchObject({ status: 'ok', queue: 'ok' });
-        expect(await statusPage()).not.toContain('OOM');
+        expect(await statusPage()).not.toContain('out of memory');
       },
     );
 
