@@ -8,11 +8,13 @@ import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { scaled } from '../support/chaos.ts';
 import { evidenceOf, violations } from '../support/invariants.ts';
 import { text } from '../support/ledger.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { covers, ORACLE } from '../support/reliability.ts';
 import { largeExport, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 /** Answers that mislead: a 503 or 504 after the effect, the answer of another request, refusals in words of all kinds. */
+const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
@@ -38,6 +40,7 @@ const GATEWAYS = {
 
 async function given(sandbox: SandboxOptions = {}): Promise<void> {
   world = await createWorld({
+    queue: queue(),
     config: { sources: SMALL_SOURCES },
     files: smallFiles(SOURCE),
     sandbox: { idempotency: 'ignored', ...sandbox },

@@ -5,10 +5,12 @@ import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { scaled } from '../support/chaos.ts';
 import { runHere } from '../support/cli-here.ts';
 import { text } from '../support/ledger.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
 
+const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
@@ -36,6 +38,7 @@ const STYLES: Record<string, SandboxOptions> = {
 async function given(sandbox: SandboxOptions, lagMs: number): Promise<void> {
   const { faults = [], ...style } = sandbox;
   world = await createWorld({
+    queue: queue(),
     config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'auto' } },
     files: smallFiles(largeExport(COUNT)),
     sandbox: {

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { PRODUCTS } from '../support/daemon-world.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 /** Several chunks of 256 KiB, and several pages of each. */
@@ -15,6 +16,7 @@ const line = (index: number, name = NAME) => `P-${index},${name},10\n`;
 const fileOf = (count: number, name = NAME) =>
   `SKU,NAME,STATE\n${Array.from({ length: count }, (_, index) => line(index, name)).join('')}`;
 
+const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
@@ -47,6 +49,7 @@ describe('an export', () => {
     ['is written over', (path: string) => writeFileSync(path, fileOf(COUNT, 'y'.repeat(300))), 'it was written anew'],
   ])('that %s while it is read fails the run, loses no row and mixes none', async (_, change, words) => {
     world = await createWorld({
+      queue: queue(),
       config: { sources: [PRODUCTS.source] },
       files: { ...PRODUCTS.mended, 'products.csv': fileOf(COUNT) },
     });
@@ -62,6 +65,7 @@ describe('an export', () => {
 
   it('that another is renamed over is read to its end as it was', async () => {
     world = await createWorld({
+      queue: queue(),
       config: { sources: [PRODUCTS.source] },
       files: { ...PRODUCTS.mended, 'products.csv': fileOf(COUNT) },
     });

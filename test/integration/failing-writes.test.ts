@@ -1,11 +1,13 @@
 import { afterEach, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
 import { PRODUCTS } from '../support/daemon-world.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 const GOOD = 100;
 const BAD = 60;
 
+const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
@@ -16,6 +18,7 @@ const named = (name: string, count: number) => Array.from({ length: count }, (_,
 
 it('says what was taken and what failed where rows that always fail are the last ones, and leaves them due', async () => {
   world = await createWorld({
+    queue: queue(),
     config: { sources: [PRODUCTS.source] },
     files: { ...PRODUCTS.mended, 'products.csv': fileOf([...named('GOOD', GOOD), ...named('BAD', BAD)]) },
     sandbox: { faults: [{ operation: 'product.create', match: 'BAD-', kind: 'status', status: 500 }] },

@@ -5,10 +5,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { cli } from '../support/cli.ts';
+import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';
 import { changed, largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
 
+const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
@@ -26,6 +28,7 @@ const GATES_OFF = {
 
 async function begin(sandbox: SandboxOptions = {}, options: Partial<WorldOptions> = {}): Promise<void> {
   world = await createWorld({
+    queue: queue(),
     config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'auto' } },
     files: smallFiles(EXPORT),
     sandbox: { duplicates: { taken: true }, gates: GATES_OFF, ...sandbox },
