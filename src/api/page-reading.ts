@@ -40,7 +40,7 @@ async function tryPage<Entry>(tools: PageTools<Entry>, path: string): Promise<At
   if (cut !== null || meaningOf(status) !== 'done') return { ok: false, outcome: outcome() };
   const page = readListPage(exchange, tools.shape, tools.places);
   if (page !== null) return { ok: true, value: { kind: 'page', page } };
-  const reason = unreliable('it is not a list');
+  const reason = unreliable(NO_LIST);
   const isForeign = parseJson(body) === undefined;
   return {
     ok: false,
@@ -48,6 +48,8 @@ async function tryPage<Entry>(tools: PageTools<Entry>, path: string): Promise<At
     final: true,
   };
 }
+
+const NO_LIST = 'it is not a list; if its entries stand in a member of their own, name that in the profile (`list.itemsAt`)';
 
 /** What is said of a listing that proves nothing. */
 export function unreliable(reason: string): string {

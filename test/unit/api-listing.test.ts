@@ -327,10 +327,10 @@ describe('a listing is incomplete', () => {
   });
 
   it('when entries carry no id, there is more without a way to it, or the body is no list', async () => {
-    expect(await reasonOf([{ sku: 'A' }])).toMatch(/1 of its entries carry no id/);
+    expect(await reasonOf([{ sku: 'A' }])).toMatch(/1 of its entries carry no id; .*`idPaths`/);
     expect(await reasonOf({ data: [entry(1)], has_more: true })).toMatch(/there is more/);
     for (const body of ['<html>', '', '7', 'null', { results: 'none' }, {}]) {
-      expect(await reasonOf(body)).toMatch(/it is not a list/);
+      expect(await reasonOf(body)).toMatch(/it is not a list; .*`list\.itemsAt`/);
     }
   });
 
