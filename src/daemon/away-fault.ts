@@ -102,7 +102,10 @@ async function unreadableFault(runtime: Asked, { waitMs, outstanding, now }: Pat
   const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);
   const wait = waitWords(inDoubt, suspended);
   const message = `The API's list of ${LISTS[unreadable.what]} could not be read for ${seconds(waitMs)}: ${unreadable.reason} ${wait}`;
-  return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: inDoubt > 0 ? DOUBT_ADVICE : LIST_ADVICE });
+  return fault('api.unreachable', message, {
+    path: 'target.baseUrl',
+    suggestion: inDoubt > 0 ? DOUBT_ADVICE : LIST_ADVICE,
+  });
 }
 
 function waitWords(inDoubt: number, suspended: number): string {
