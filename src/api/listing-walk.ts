@@ -82,7 +82,7 @@ export async function* walk<Entry>(
     }
     if (read.kind === 'failed') return read.outcome;
     const { page } = read;
-    if (page.nameless > 0) return unproven(`${page.nameless} of its entries carry no id`);
+    if (page.nameless > 0) return unproven(`${page.nameless} of its entries carry no id${WHERE_IDS}`);
     if (before && !place.led && page.words.count === null && isSamePage(page, before)) {
       return unproven(`page ${place.pages + 1} repeats the one before it${HOW_TO_SAY}`);
     }
@@ -220,6 +220,7 @@ function learn<Entry>({ page, known }: At<Entry>, more: boolean | null, search: 
 const END = { to: 'end' } as const;
 const OR_ELSE = ', or else say there how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
 const HOW_TO_SAY = '; say in the profile how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
+const WHERE_IDS = '; say in the profile where they have it (`idPaths`, `publications`)';
 const OUTSIDE =
   "its next page lies outside of the listing: a link may differ from the list's own path in its query alone";
 

@@ -40,14 +40,18 @@ async function tryPage<Entry>(tools: PageTools<Entry>, path: string): Promise<At
   if (cut !== null || meaningOf(status) !== 'done') return { ok: false, outcome: outcome() };
   const page = readListPage(exchange, tools.shape, tools.places);
   if (page !== null) return { ok: true, value: { kind: 'page', page } };
-  const reason = unreliable('it is not a list');
-  const isForeign = parseJson(body) === undefined;
+  // A page of HTML comes from whatever stands before the API; an answer without a body may be the API's own.
+  const isForeign = status !== 204 && parseJson(body) === undefined;
+  const reason = unreliable(isForeign ? 'it is not a list' : NO_LIST);
   return {
     ok: false,
     outcome: isForeign ? foreignAnswer(status, reason) : unreadableAnswer(null, reason),
     final: true,
   };
 }
+
+const NO_LIST =
+  'it is not a list; if its entries stand in a member of their own, name that in the profile (`list.itemsAt`)';
 
 /** What is said of a listing that proves nothing. */
 export function unreliable(reason: string): string {

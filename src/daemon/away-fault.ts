@@ -107,7 +107,10 @@ async function unreadableFault(runtime: Asked, { waitMs, outstanding, now }: Pat
   const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);
   const wait = waitWords(inDoubt, suspended);
   const message = `The API's list of ${LISTS[unreadable.what]} could not be read for ${seconds(waitMs)}: ${unreadable.reason} ${wait}`;
-  return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: LIST_ADVICE });
+  return fault('api.unreachable', message, {
+    path: 'target.baseUrl',
+    suggestion: inDoubt > 0 ? DOUBT_ADVICE : LIST_ADVICE,
+  });
 }
 
 function waitWords(inDoubt: number, suspended: number): string {
@@ -126,7 +129,8 @@ const THROTTLED_ADVICE =
   'Run the sync again when the wait is over, or give it longer with `--wait`; everything is still due. Where the wait is a mistake, have the limit of the key or the organisation looked at.';
 const LEFT_AWAY_ADVICE =
   'See `dpp-sync show` for it and why the platform cannot take it, and run the sync again; everything else has gone on.';
-const LIST_ADVICE =
+const LIST_ADVICE = 'Mend what the message names and run the sync again; everything is still due.';
+const DOUBT_ADVICE =
   'Mend what the message names and run the sync again, or look at the platform and say what is there with `dpp-sync settle`.';
 
 function seconds(ms: number): string {

@@ -79,12 +79,13 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   /** A list could not be read to its end. What passes by itself is tried again, from where the reading was. */
   async function failed(kind: ListableKind, what: Readable, outcome: Outcome): Promise<void> {
     if (!('detail' in outcome)) return;
+    const isOutOfScope = outcome.kind === 'denied' && outcome.by === 'scope';
     const isOwn = outcome.kind === 'refused' || (outcome.kind === 'ambiguous' && outcome.atWork === true);
     const count = (failures.get(kind) ?? 0) + (isOwn ? 1 : 0);
     failures.set(kind, count);
-    if (outcome.kind === 'denied' && outcome.by === 'scope') giveUp(kind, 0);
+    if (isOutOfScope) giveUp(kind, 0);
     else if (count >= READINGS_MAX) giveUp(kind);
-    const reason = unreadReason(kind, what, outcome.detail.message);
+    const reason = unreadReason(kind, what, outcome.detail.message, isOwn || isOutOfScope);
     await report(kind, reason, isOwn);
   }
 
@@ -175,7 +176,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   async function denied(kind: ListableKind, reason: Reason): Promise<void> {
     if (useless.has(kind)) return;
     giveUp(kind, 0);
-    await report(kind, unreadReason(kind, kind, reason.message), false);
+    await report(kind, unreadReason(kind, kind, reason.message, true), false);
   }
 
   return {
@@ -215,12 +216,19 @@ function entryOf(publication: Publication): ContactEntry {
 const LISTS: Record<Readable, string> = { product: 'products', material: 'materials', publications: 'publications' };
 
 function suspendedWords(kind: ListableKind): string {
-  return `No ${kind} is created before it is known which ones the platform has. If it has none of yours, set \`target.firstContact: assume-empty\`.`;
+  return `No ${kind} is created before it is known which ones the platform has.`;
 }
 
-function unreadReason(kind: ListableKind, what: Readable, why: string): Reason {
-  const message = `The platform's list of ${LISTS[what]} could not be read: ${why.replace(/\.?$/, '.')} ${suspendedWords(kind)}`;
-  return { code: 'unlisted', message };
+const ASSUME_EMPTY = 'If it has none of yours, set `target.firstContact: assume-empty`.';
+
+/** @param lasts whether the list stays as it is; what passes by itself, as an outage, is no reason to do without it */
+function unreadReason(kind: ListableKind, what: Readable, why: string, lasts: boolean): Reason {
+  const words = [
+    `The platform's list of ${LISTS[what]} could not be read: ${why.replace(/\.?$/, '.')}`,
+    suspendedWords(kind),
+    ...(lasts ? [ASSUME_EMPTY] : []),
+  ];
+  return { code: 'unlisted', message: words.join(' ') };
 }
 
 function uselessReason(kind: ListableKind, why: 'unusable' | 'unclear_publications'): Reason {
@@ -228,5 +236,5 @@ function uselessReason(kind: ListableKind, why: 'unusable' | 'unclear_publicatio
     why === 'unusable'
       ? `The platform's list of ${LISTS[kind]} does not show the natural key, so nobody can tell which of them are yours. Name the field that it does show in the profile (\`naturalKeys\`, \`wireNames\`).`
       : `The platform's list of publications does not show whose they are. Name where it says that in the profile (\`publications\`).`;
-  return { code: 'unlisted', message: `${message} ${suspendedWords(kind)}` };
+  return { code: 'unlisted', message: `${message} ${suspendedWords(kind)} ${ASSUME_EMPTY}` };
 }

@@ -6,7 +6,7 @@ import { existsSync, statSync } from 'node:fs';
 import { fault } from '../domain/faults.ts';
 import type { Fault } from '../lib/errors.ts';
 import { assertOneName, openDatabaseReadOnly, type Sqlite } from './database.ts';
-import { markOf, readMark } from './mark.ts';
+import { type Mark, markOf, readMark } from './mark.ts';
 import { createMeta } from './meta.ts';
 
 /**
@@ -20,13 +20,18 @@ export function assertNotRestored(db: Sqlite, file: string): void {
   if (backupAt !== null) throw restoredFault(`The ledger ${file} is a backup of ${backupAt}`);
   const mark = readMark(file);
   if (mark === null) return;
-  const id = meta.get('id');
-  if (id === null) {
+  if (meta.get('id') === null) {
     throw restoredFault(
       `The ledger ${file} is empty, and the mark beside it says that it was not: it has lost its -wal file, or was made anew`,
     );
   }
-  if (id !== mark.ledgerId) throw foreignFault(file);
+  assertIsMarked(db, file, mark);
+}
+
+/** Refuses a ledger that is another one than its mark tells of, or has not come as far. */
+function assertIsMarked(db: Sqlite, file: string, mark: Mark): void {
+  const meta = createMeta(db);
+  if (meta.get('id') !== mark.ledgerId) throw foreignFault(file);
   const generation = Number(meta.get('generation') ?? '0');
   if (generation >= mark.generation) return;
   throw restoredFault(`The ledger ${file} is an older copy of the one that was here, or has lost its -wal file`);
@@ -45,16 +50,22 @@ export function assertNotGone(file: string): void {
 /**
  * Opens a ledger for reading only, beside a process that writes. Null where there is none yet.
  *
- * @throws Fault `ledger.restored` where there was one, and those of `openDatabaseReadOnly`
+ * @throws Fault `ledger.restored` where there was one, or a later one, and those of `openDatabaseReadOnly`
  */
 export function openToRead(file: string): Sqlite | null {
-  // Looked at first: whoever makes a ledger makes its mark last.
+  // Looked at first: whoever makes a ledger makes its mark last, and a mark is never ahead of its ledger.
   const mark = readMark(file);
   assertOneName(file);
   const db = openDatabaseReadOnly(file);
-  if (mark === null || (db !== null && createMeta(db).get('id') !== null)) return db;
-  db?.close();
-  throw goneFault(file);
+  if (mark === null) return db;
+  try {
+    if (db === null || createMeta(db).get('id') === null) throw goneFault(file);
+    assertIsMarked(db, file, mark);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw error;
+  }
 }
 
 function goneFault(file: string): Fault {

@@ -78,12 +78,14 @@ async function loseLogWhen(holds: () => boolean): Promise<void> {
 
 async function expectRefused(): Promise<void> {
   const before = { written: written(), sent: sent() };
-  const refused = await command('sync');
-  expect(refused.exitCode).toBe(3);
-  expect(refused.json()).toMatchObject({
-    ok: false,
-    error: { code: 'ledger.restored', message: expect.stringContaining('dpp-sync ledger restore') },
-  });
+  for (const name of ['sync', 'status']) {
+    const refused = await command(name);
+    expect(refused.exitCode, name).toBe(3);
+    expect(refused.json(), name).toMatchObject({
+      ok: false,
+      error: { code: 'ledger.restored', message: expect.stringContaining('dpp-sync ledger restore') },
+    });
+  }
   expect({ written: written(), sent: sent() }).toEqual(before);
 }
 

@@ -350,6 +350,16 @@ describe('a list that cannot be had', () => {
     },
   );
 
+  it('because of an outage is no reason to do without it, and no command is named that cannot help', async () => {
+    await begin({ faults: [{ operation: '*', kind: 'status', status: 500 }] });
+    const { exitCode, stdout, stderr } = await cli(['sync', '--wait', '1', '-c', world.configFile]);
+    expect(exitCode).toBe(3);
+    expect(stdout + stderr).toContain('so that nothing is doubled');
+    expect(stdout + stderr).not.toContain('assume-empty');
+    expect(stdout + stderr).not.toContain('dpp-sync settle');
+    expect(counts()).toMatchObject({ products: 0, materials: 0 });
+  });
+
   it('is not asked for where the platform is said to be empty', async () => {
     await begin({}, { target: { firstContact: 'assume-empty' } });
     expect(exitCodeOf(await world.sync())).toBe(0);

@@ -327,11 +327,17 @@ describe('a listing is incomplete', () => {
   });
 
   it('when entries carry no id, there is more without a way to it, or the body is no list', async () => {
-    expect(await reasonOf([{ sku: 'A' }])).toMatch(/1 of its entries carry no id/);
+    expect(await reasonOf([{ sku: 'A' }])).toMatch(/1 of its entries carry no id; .*`idPaths`/);
     expect(await reasonOf({ data: [entry(1)], has_more: true })).toMatch(/there is more/);
-    for (const body of ['<html>', '', '7', 'null', { results: 'none' }, {}]) {
-      expect(await reasonOf(body)).toMatch(/it is not a list/);
+    for (const body of ['<html>', '']) expect(await reasonOf(body)).toMatch(/it is not a list\./);
+    for (const body of ['7', 'null', { results: 'none' }, {}]) {
+      expect(await reasonOf(body)).toMatch(/it is not a list; .*`list\.itemsAt`/);
     }
+  });
+
+  it('when it is answered without a body, which is no outage', async () => {
+    const { result } = await list(() => ({ body: '', status: 204 }));
+    expect(result).toMatchObject({ complete: false, outcome: { kind: 'ambiguous', atWork: true } });
   });
 
   it('when it is refused, and then says by what', async () => {
