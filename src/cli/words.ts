@@ -85,6 +85,8 @@ export const NEXT_STEPS: Record<ItemState, string> = {
 export const REASON_STEPS: Readonly<Record<string, string>> = {
   adopted: 'Compare the two, then accept the changes with `dpp-sync sync --accept SOURCE`, or correct the source.',
   adopted_bom: 'Look at the platform, then say `dpp-sync settle --bom present SKU` or `--bom absent SKU`.',
+  unsupported:
+    'Make the change at the platform by hand, then run `dpp-sync settle KEY --delivered`. To leave the platform as it is, run `dpp-sync settle KEY --ignore`.',
   ambiguous_key: 'Name the right one with `dpp-sync settle KEY --delivered --id ID`.',
 };
 

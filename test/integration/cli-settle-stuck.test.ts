@@ -83,6 +83,11 @@ describe('dpp-sync settle of what is blocked', () => {
     expect(unasked.json()).toMatchObject({
       error: { code: 'usage', message: expect.stringMatching(/whether 2 items are to be settled.*--yes/) },
     });
+    const before = await run('show', 'bom_item', '3');
+    expect(before.stdout).toMatch(
+      /next step +Make the change at the platform by hand, then run `dpp-sync settle 3 --delivered`/,
+    );
+    expect(before.stdout).not.toContain('replay');
     const { exitCode, json } = await run('settle', '--state', 'blocked', '--ignore', '--yes', '--json');
     expect(exitCode).toBe(0);
     expect(json()).toEqual({ ok: true, settled: 2, left: 0, released: 0 });
