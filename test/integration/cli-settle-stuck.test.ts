@@ -36,18 +36,16 @@ async function syncThenChange(): Promise<void> {
 }
 
 /** The same in the ledger alone, for two BOM items of P1. */
-async function changeInLedger([first, second] = ['3', '4']): Promise<void> {
+async function changeInLedger(keys: readonly string[] = ['3', '4']): Promise<void> {
   world = await createWorld({ config: { sources: SMALL_SOURCES } });
   await withLedger(world, async (ledger) => {
     for (const quantity of ['1', '2']) {
-      const made = {
-        P1: product('P1'),
-        M1: material('M1'),
-        [first]: bomItem(first, 'P1', 'M1', quantity),
-        [second]: bomItem(second, 'P1', 'M1', quantity),
-      };
-      await pullRows(ledger, { rows: Object.keys(made).map((id) => row(id, { quantity })) });
-      await mapRows(ledger, ({ id }) => items(made[text(id) as keyof typeof made]));
+      await pullRows(ledger, { rows: ['P1', 'M1', ...keys].map((id) => row(id, { quantity })) });
+      await mapRows(ledger, ({ id }) => {
+        const key = text(id);
+        if (key === 'P1') return items(product(key));
+        return items(key === 'M1' ? material(key) : bomItem(key, 'P1', 'M1', quantity));
+      });
       await deliverAll(ledger);
     }
   });
