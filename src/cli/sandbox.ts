@@ -98,7 +98,7 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
     const controlUrl = controlPort === undefined ? null : await sandbox.listenControl({ port: controlPort });
     if (!isLoopback(host)) {
       output.error(
-        `The sandbox can be reached from other machines at ${baseUrl}, in plain HTTP: anybody who reaches it with one of its keys can read and write all that it holds, and the keys can be read on the way. Without --host it listens on this machine alone.`,
+        `The sandbox listens on ${host}, port ${new URL(baseUrl).port}, so other machines can reach it, in plain HTTP: anybody who reaches it with one of its keys can read and write all that it holds, and the keys can be read on the way. Without --host it listens on this machine alone.`,
       );
     }
     // The keys were made for whoever reads this: it is the one time that they are shown.

@@ -3,6 +3,7 @@ import type { SubjectKind } from '../domain/item.ts';
 import type { ItemView, PassportView } from '../domain/ports/ledger-views.ts';
 import { formatPlace } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { shellValue, shellWord } from '../lib/shell-word.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
@@ -68,7 +69,7 @@ function itemLines(item: ItemView, passport: PassportView | null, { paint }: Out
       lines.push(`             ${printable(`${field}: ${message}`)}`);
   }
   if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
-  lines.push(`  next step  ${nextStep(item).replaceAll('KEY', () => printable(key))}`);
+  lines.push(`  next step  ${printable(withKey(nextStep(item), key))}`);
 
   if (passport !== null) lines.push('', ...passportLines(item, passport, paint));
 
@@ -121,12 +122,19 @@ function passportLines({ kind, key }: ItemView, passport: PassportView, paint: O
   }
   // The passport's own story has the reason above already.
   if (kind === 'product' && reason !== null) {
-    lines.push(`  ${printable(reason.message)}`, `  More of it: dpp-sync show passport ${printable(key)}`);
+    lines.push(`  ${printable(reason.message)}`, `  More of it: dpp-sync show passport ${printable(shellWord(key))}`);
   }
   if (holds.length > 0 && acknowledged !== 'published') {
     lines.push('  It can go on once its product is complete:', ...holds.map((hold) => `  - ${printable(hold)}`));
   }
   return lines;
+}
+
+/** The commands of a step as they can be pasted into a shell. */
+function withKey(step: string, key: string): string {
+  return step.replaceAll(/(--key )?KEY/g, (_, option?: string) =>
+    option === undefined ? shellWord(key) : `${option}${shellValue(key)}`,
+  );
 }
 
 /** An item with a quarantined row is as it was before that row: what is to be done begins there. */

@@ -26,7 +26,7 @@ Examples:
 
 It only reads, so it may run beside a daemon or a sync. Exit code 4 says that items need a person or wait for
 others, that records are quarantined, that the guard holds an export, that the last run of a source failed, or that
-nothing of a kind is created as the platform's list cannot be had.`;
+nothing of a kind is created as the platform's list cannot be had. Exit code 3 says that the queue cannot be reached.`;
 
 export function addStatusCommand(program: Command, run: RunAction): void {
   program
@@ -97,10 +97,16 @@ async function status(context: CommandContext): Promise<number> {
     queue: { kind: config.queue.kind, counts: null, problem: null },
   };
   const causes = causesOf(atRest(found));
-  const exitCode = causes.length > 0 ? 4 : 0;
-  if (output.json) output.document(statusDocument(found, config, { causes, exists: opened !== null }));
+  const exitCode = exitCodeOf(found.queue, causes);
+  if (output.json) output.document(statusDocument(found, config, { exitCode, causes, exists: opened !== null }));
   else printStatus(found, config, opened !== null, output);
   return exitCode;
+}
+
+/** Nothing goes on without the queue, so a queue that cannot be reached comes before what is left. */
+function exitCodeOf({ problem }: Queue, causes: readonly Cause[]): number {
+  if (problem !== null) return 3;
+  return causes.length > 0 ? 4 : 0;
 }
 
 /** The ledger keeps the last wait. One that names no end is old news once nobody asks any more. */
@@ -152,10 +158,14 @@ function atRest({ standing, attention }: Found): Standing {
   return { ...standing, items };
 }
 
-function statusDocument(found: Found, config: RuntimeConfig, facts: { causes: Cause[]; exists: boolean }): object {
+function statusDocument(
+  found: Found,
+  config: RuntimeConfig,
+  facts: { exitCode: number; causes: Cause[]; exists: boolean },
+): object {
   const { standing, attention, sources, queue } = found;
   return {
-    ok: facts.causes.length === 0,
+    ok: facts.exitCode === 0,
     ledger: { file: config.ledger, exists: facts.exists, freeBytes: found.freeBytes },
     items: standing.items,
     passports: standing.passports,

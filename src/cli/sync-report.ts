@@ -103,7 +103,10 @@ export function acceptedLines({ accepted }: Pick<SyncReport, 'accepted'>): strin
     const reads = guarded.filter((one) => one.source === source);
     const changes = adopted.filter((one) => one.source === source);
     if (reads.length + changes.length === 0) return [`Nothing of ${source} was held, so nothing was accepted.`];
-    const lines = reads.map(({ stream, message }) => `Accepted of ${source}/${stream}: ${printable(message)}`);
+    const lines = reads.map(
+      ({ stream, missing, read }) =>
+        `Accepted of ${source}/${stream}: an export with ${plural(read, 'row')} in which ${plural(missing, 'record is', 'records are')} missing.`,
+    );
     const counts = changes.map(({ kind, count }) => countKind(count, kind)).join(', ');
     if (changes.length > 0) {
       lines.push(`Accepted of ${source}: changes of items that were at the platform before: ${counts}.`);

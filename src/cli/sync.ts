@@ -115,6 +115,5 @@ export function tellReport(context: CommandContext, report: SyncReport, attentio
   if (report.fault === null) return;
   for (const line of failureLines(failureOf(report.fault))) output.error(line);
   const left = Object.values(report.items).reduce((sum, { due = 0, sending = 0 }) => sum + due + sending, 0);
-  if (left > 0)
-    output.error(`  ${plural(left, 'delivery is', 'deliveries are')} left; they are kept and go out next time.`);
+  if (left > 0) output.error(`  ${plural(left, 'delivery is', 'deliveries are')} left and will be sent next time.`);
 }

@@ -62,7 +62,7 @@ export function stateWord(state: string): string {
   return state.replaceAll('_', ' ');
 }
 
-/** What a person can do about an item in this state. */
+/** What a person can do about an item in this state. KEY comes last in a command, since `--` may have to go before it. */
 export const NEXT_STEPS: Record<ItemState, string> = {
   delivered: 'Nothing: the platform has it as the source wants it.',
   superseded:
@@ -70,22 +70,24 @@ export const NEXT_STEPS: Record<ItemState, string> = {
   due: 'Nothing: the next `dpp-sync sync` or the daemon sends it.',
   sending: 'Nothing: it is under way.',
   waiting:
-    'See to it that what it refers to is delivered; it goes out by itself then. Or run `dpp-sync settle KEY --ignore`, to do without it.',
+    'See to it that what it refers to is delivered; it goes out by itself then. Or run `dpp-sync settle --ignore KEY`, to do without it.',
   in_doubt:
-    'It is looked up by itself where the API can tell. Else look at the platform and say so: `dpp-sync settle KEY --delivered` or `--rejected`; `dpp-sync replay --key KEY --force` sends it again.',
+    'It is looked up by itself where the API can tell. Else look at the platform and say so: `dpp-sync settle --delivered KEY` or `dpp-sync settle --rejected KEY`; `dpp-sync replay --force --key KEY` sends it again.',
   blocked:
-    'Fix what the platform names, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle KEY --delivered`; to leave the platform as it is, `dpp-sync settle KEY --ignore`.',
+    'Fix what the platform names, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle --delivered KEY`; to leave the platform as it is, `dpp-sync settle --ignore KEY`.',
   rejected:
-    'Correct the row in the source, or the mapping; the next sync takes it up. Or run `dpp-sync replay --key KEY`. To do without it: `dpp-sync settle KEY --ignore`.',
+    'Correct the row in the source, or the mapping; the next sync takes it up. Or run `dpp-sync replay --key KEY`. To do without it: `dpp-sync settle --ignore KEY`.',
   parked:
-    'Look at the reason, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle KEY --delivered`.',
+    'Look at the reason, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle --delivered KEY`.',
 };
 
 /** What a person can do about an item that is blocked for one of these reasons. */
 export const REASON_STEPS: Readonly<Record<string, string>> = {
   adopted: 'Compare the two, then accept the changes with `dpp-sync sync --accept SOURCE`, or correct the source.',
   adopted_bom: 'Look at the platform, then say `dpp-sync settle --bom present SKU` or `--bom absent SKU`.',
-  ambiguous_key: 'Name the right one with `dpp-sync settle KEY --delivered --id ID`.',
+  unsupported:
+    'Make the change at the platform by hand, then run `dpp-sync settle --delivered KEY`. To leave the platform as it is, run `dpp-sync settle --ignore KEY`.',
+  ambiguous_key: 'Name the right one with `dpp-sync settle --delivered --id ID KEY`.',
 };
 
 /** A value of a record or a payload on one line. */

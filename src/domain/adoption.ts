@@ -3,6 +3,7 @@
 
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { shellValue, shellWord } from '../lib/shell-word.ts';
 import type { Reason } from './delivery.ts';
 import { ITEM_FIELDS } from './item.ts';
 import type { ListableKind } from './ports/target.ts';
@@ -78,6 +79,6 @@ export function ambiguousReason(
     : `The platform has what may be this ${kind}, written otherwise: ${ids}.`;
   return {
     code: 'ambiguous_key',
-    message: `${found} Name the right one with \`dpp-sync settle ${key} --delivered --id ID\`, or change the key at one side and run \`dpp-sync replay --key ${key}\`.`,
+    message: `${found} Name the right one with \`dpp-sync settle --delivered --id ID ${shellWord(key)}\`, or change the key at one side and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
   };
 }

@@ -72,14 +72,16 @@ async function listen(
   if (!isLoopback(host)) {
     log.warn(
       { url },
-      `The dashboard can be reached from other machines at ${url}: put a proxy with TLS in front of it. Hosts it answers to besides this machine's own names: ${hostsOf(allowedHosts)}.`,
+      `The dashboard can be reached from other machines at ${url}: put a proxy with TLS in front of it. ${hostsOf(allowedHosts)}`,
     );
   }
   return { url, close: () => app.close() };
 }
 
 function hostsOf(allowedHosts: readonly string[]): string {
-  return allowedHosts.length === 0 ? 'none, see web.allowedHosts' : allowedHosts.join(', ');
+  return allowedHosts.length === 0
+    ? 'It refuses requests that name any other host than the configured one or localhost: add the names under which people reach it to web.allowedHosts.'
+    : `Hosts that it answers to, besides the configured one and localhost: ${allowedHosts.join(', ')}.`;
 }
 
 /** What went wrong inside is for the log alone. Set before the routes, which take over the handlers that they find. */

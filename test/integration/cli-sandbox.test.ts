@@ -159,7 +159,9 @@ describe('a sandbox that listens beyond this machine', () => {
     child.signal('SIGINT');
     const { exitCode, stderr } = await child.ended;
     expect(exitCode).toBe(0);
-    if (warns) expect(stderr).toContain('anybody who reaches it with one of its keys can read and write');
-    else expect(stderr).not.toContain('other machines');
+    if (warns) {
+      expect(stderr).toMatch(/listens on 0\.0\.0\.0, port \d+, so other machines can reach it/);
+      expect(stderr).toContain('anybody who reaches it with one of its keys can read and write');
+    } else expect(stderr).not.toContain('other machines');
   });
 });

@@ -35,19 +35,17 @@ async function syncThenChange(): Promise<void> {
   expect([exitCodeOf(report), report.items.bom_item]).toEqual([4, { delivered: 2, blocked: 2 }]);
 }
 
-/** The same in the ledger alone, for the BOM items 3 and 4 of P1. */
-async function changeInLedger(): Promise<void> {
+/** The same in the ledger alone, for two BOM items of P1. */
+async function changeInLedger(keys: readonly string[] = ['3', '4']): Promise<void> {
   world = await createWorld({ config: { sources: SMALL_SOURCES } });
   await withLedger(world, async (ledger) => {
     for (const quantity of ['1', '2']) {
-      const made = {
-        P1: product('P1'),
-        M1: material('M1'),
-        3: bomItem('3', 'P1', 'M1', quantity),
-        4: bomItem('4', 'P1', 'M1', quantity),
-      };
-      await pullRows(ledger, { rows: Object.keys(made).map((id) => row(id, { quantity })) });
-      await mapRows(ledger, ({ id }) => items(made[text(id) as keyof typeof made]));
+      await pullRows(ledger, { rows: ['P1', 'M1', ...keys].map((id) => row(id, { quantity })) });
+      await mapRows(ledger, ({ id }) => {
+        const key = text(id);
+        if (key === 'P1') return items(product(key));
+        return items(key === 'M1' ? material(key) : bomItem(key, 'P1', 'M1', quantity));
+      });
       await deliverAll(ledger);
     }
   });
@@ -83,6 +81,11 @@ describe('dpp-sync settle of what is blocked', () => {
     expect(unasked.json()).toMatchObject({
       error: { code: 'usage', message: expect.stringMatching(/whether 2 items are to be settled.*--yes/) },
     });
+    const before = await run('show', 'bom_item', '3');
+    expect(before.stdout).toMatch(
+      /next step +Make the change at the platform by hand, then run `dpp-sync settle --delivered 3`/,
+    );
+    expect(before.stdout).not.toContain('replay');
     const { exitCode, json } = await run('settle', '--state', 'blocked', '--ignore', '--yes', '--json');
     expect(exitCode).toBe(0);
     expect(json()).toEqual({ ok: true, settled: 2, left: 0, released: 0 });
@@ -101,6 +104,17 @@ describe('dpp-sync settle of what is blocked', () => {
     for (const [path, content] of Object.entries(smallFiles(SMALL))) world.write(path, content);
     const back = await world.sync();
     expect([exitCodeOf(back), back.items.bom_item]).toEqual([0, { delivered: 4 }]);
+  });
+
+  it('is shown with commands that a shell takes as they are, whatever the key', async () => {
+    await changeInLedger(["it's", '-7']);
+    const about = (...args: string[]) => runHere(['-c', world.configFile, ...args]);
+    const stepOf = async (key: string) =>
+      (await about('show', 'bom_item', '--', key)).stdout.match(/next step .*/)?.[0];
+    expect(await stepOf("it's")).toContain("`dpp-sync settle --delivered 'it'\\''s'`");
+    expect(await stepOf('-7')).toContain('`dpp-sync settle --ignore -- -7`');
+    expect((await about('settle', '--rejected', '--', '-7')).exitCode).toBe(0);
+    expect(await stepOf('-7')).toContain('`dpp-sync replay --key -7`');
   });
 
   it('settles several keys, or none where one of them is wrong', async () => {

@@ -105,6 +105,14 @@ describe('a guard that held a run', () => {
     expect((await run('sync', '--json')).json()).toMatchObject({ ok: false, guarded: [{ missing: 2, read: 1 }] });
   });
 
+  it('is accepted in words that do not contradict what the run then does', async () => {
+    await run('sync');
+    const { exitCode, stdout } = await run('sync', '--accept', 'erp');
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('Accepted of erp/products: an export with 3 rows in which 3 records are missing.');
+    expect(stdout).not.toContain('none of them was marked');
+  });
+
   it('accepts a source by its id alone, and says where nothing of it was held', async () => {
     const unknown = await run('sync', '--accept', 'epr');
     expect(unknown.exitCode).toBe(2);

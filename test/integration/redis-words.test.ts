@@ -3,6 +3,7 @@
 import { Redis } from 'ioredis';
 import { afterEach, expect, it } from 'vitest';
 import { createQueues } from '../../src/queue/create-queues.ts';
+import { runHere } from '../support/cli-here.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
@@ -97,6 +98,27 @@ describeRedis('Redis', () => {
         /^Redis at redis:\/\/127\.0\.0\.1:\d+ cannot be used: it does not accept the user or the password\.$/,
       ),
       suggestion: expect.stringContaining('Put those that it has now into `queue`'),
+    });
+  });
+
+  it('that is not there ends `status` with 3, which shows the ledger all the same and says why', async () => {
+    redis = await startRedis();
+    world = await createWorld({
+      config: { sources: [PRODUCTS.source] },
+      queue: redis.url,
+      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+    });
+    await world.sync();
+    const run = () => runHere(['status', '--json', '-c', world?.configFile ?? '']);
+    expect((await run()).exitCode).toBe(0);
+    await redis.kill();
+    const { exitCode, json } = await run();
+    expect(exitCode).toBe(3);
+    expect(json()).toMatchObject({
+      ok: false,
+      items: { product: { delivered: 2 } },
+      causes: [],
+      queue: { kind: 'redis', counts: null, problem: expect.stringContaining('cannot be used: it cannot be reached') },
     });
   });
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { shellWord } from '../../src/lib/shell-word.ts';
+import { shellValue, shellWord } from '../../src/lib/shell-word.ts';
 
 describe('a word of a command line', () => {
   it('is left as it is where a shell takes it as it is', () => {
@@ -13,5 +13,10 @@ describe('a word of a command line', () => {
 
   it('ends the options before what looks like one', () => {
     expect(shellWord('-x')).toBe('-- -x');
+  });
+
+  it('may look like an option where it is the value of one', () => {
+    expect(shellValue('-x')).toBe('-x');
+    expect(shellValue('-x y')).toBe("'-x y'");
   });
 });
