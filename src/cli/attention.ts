@@ -75,7 +75,10 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
   }
   if (incomplete > 0) {
     lines.push(
-      paint('yellow', `${plural(incomplete, 'passport waits', 'passports wait')} for their products to be complete.`),
+      paint(
+        'yellow',
+        `${plural(incomplete, 'passport waits until its product is', 'passports wait until their products are')} complete.`,
+      ),
       '  What is missing: dpp-sync show product KEY',
     );
   }

@@ -52,7 +52,7 @@ function lostFault(path: string, what: string): Fault {
 }
 
 function withoutMark({ message, suggestion }: Fault, error: unknown): Fault {
-  const more = `The mark beside it could not be put back (${messageOf(error)}): a ledger that is begun anew creates everything once more.`;
+  const more = `The mark beside it could not be put back (${messageOf(error)}): the next process would take the ledger for a new one.`;
   return fault('ledger.lost', `${message} ${more}`, {
     path: 'ledger',
     ...(suggestion === undefined ? {} : { suggestion }),

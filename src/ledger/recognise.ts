@@ -74,7 +74,7 @@ function goneFault(file: string): Fault {
     `The ledger ${file} is gone or empty, and the mark beside it says that there was one.`,
     {
       path: 'ledger',
-      suggestion: `Put it back, or run \`dpp-sync ledger restore BACKUP\`. To begin anew all the same, which creates everything once more that the API does not refuse, remove ${markOf(file)}.`,
+      suggestion: `Put it back, or run \`dpp-sync ledger restore BACKUP\`. To start with a new ledger, remove ${markOf(file)}: the next sync lists the platform first and adopts what is there.`,
     },
   );
 }
