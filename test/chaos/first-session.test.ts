@@ -43,11 +43,11 @@ const sent = () =>
     .flatMap((statuses) => Object.values(statuses))
     .reduce((sum, count) => sum + count, 0);
 
-async function begin(latencyMs: number): Promise<void> {
+async function begin(latencyMs: number, operation: '*' | 'product.create' = '*'): Promise<void> {
   world = await createWorld({
     config: { sources: SMALL_SOURCES },
     files: smallFiles(SOURCE),
-    sandbox: { idempotency: 'ignored', faults: [{ operation: '*', kind: 'latency', ms: latencyMs }] },
+    sandbox: { idempotency: 'ignored', faults: [{ operation, kind: 'latency', ms: latencyMs }] },
     profile: { settlingDelayMs: { reset: 20, timeout: 20 } },
   });
 }
@@ -122,7 +122,8 @@ it(
   'a ledger that loses its log after the first claims is refused, and its cure doubles nothing',
   covers('ledger-lost', ...ORACLE),
   async () => {
-    await begin(400);
+    // Less than the time in which the requests of the killed process have to end.
+    await begin(150, 'product.create');
     await loseLogWhen(() => (world.sandbox.faults.list()[0]?.used ?? 0) > 0);
     await expectRefused();
     await expectNothingDoubled();
