@@ -106,6 +106,7 @@ async function unreadableFault(runtime: Asked, { waitMs, outstanding, now }: Pat
   const { inDoubt } = await ledger.countHeld(lookedUp);
   const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);
   const wait = waitWords(inDoubt, suspended);
+  if (unreadable.local) return fault('machine.limit', `Nothing can be read: ${unreadable.reason} ${wait}`);
   const message = `The API's list of ${LISTS[unreadable.what]} could not be read for ${seconds(waitMs)}: ${unreadable.reason} ${wait}`;
   return fault('api.unreachable', message, {
     path: 'target.baseUrl',

@@ -12,6 +12,8 @@ export interface Unreadable {
   what: Readable;
   since: number;
   reason: string;
+  /** Whether a limit of this machine kept it from being read, and not the API. */
+  local: boolean;
 }
 
 /** The lists that are read to settle doubts, as the rest of the process gets to know of them. */
@@ -43,7 +45,8 @@ export function createReadings(options: {
       if (listing.complete) failing.delete(what);
       else {
         const reason = 'detail' in outcome ? outcome.detail.message : '';
-        failing.set(what, { what, since: failing.get(what)?.since ?? begunAt, reason });
+        const local = outcome.kind === 'unavailable' && outcome.local === true;
+        failing.set(what, { what, since: failing.get(what)?.since ?? begunAt, reason, local });
       }
       gate.observe(outcome, 'read');
       pacer.heard(signalOf(outcome, what));

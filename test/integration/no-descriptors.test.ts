@@ -17,6 +17,7 @@ it('does not blame the API where the process has no file descriptor left, and go
     config: { sources: [PRODUCTS.source] },
     files: { ...PRODUCTS.files, ...PRODUCTS.mended },
     sandbox: { faults: [away] },
+    target: { firstContact: 'assume-empty' },
   });
   await world.sync({ waitMs: 100 });
   world.sandbox.faults.clear();
