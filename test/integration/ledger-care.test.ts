@@ -270,7 +270,7 @@ describe('a ledger that was put back', () => {
     writeFileSync(fixture.file, '');
     mkdirSync(beside('linked'));
     symlinkSync(join('..', basename(fixture.file)), beside('linked/link.db'));
-    const suggestion = expect.stringContaining(`remove ${realpathSync(fixture.file)}.mark.`);
+    const suggestion = expect.stringContaining(`remove ${realpathSync(fixture.file)}.mark:`);
     const missed = expect.objectContaining({ code: 'ledger.restored', suggestion });
     expect(() => assertNotGone(beside('linked/link.db'))).toThrow(missed);
     rmSync(fixture.file);
