@@ -1,0 +1,27 @@
+import type { z } from 'zod';
+import type { Runtime } from '../daemon/runtime.ts';
+import type { Clock } from '../lib/clock.ts';
+
+/** What a handler works with. */
+export interface HandlerContext {
+  runtime: Runtime;
+  clock: Clock;
+  /** Aborted when the process that runs the handler is stopped. */
+  abort: AbortSignal;
+}
+
+/**
+ * One thing that a person can ask of the process that holds the ledger. Commands run handlers in their own process, or
+ * have the daemon run them where a daemon holds the ledger. A handler prints nothing.
+ */
+export interface Handler<Request, Result> {
+  /** Names the handler on the wire: lower-case words joined by hyphens. */
+  name: string;
+  /** Checks a request that comes from another process. */
+  request: z.ZodType<Request>;
+  /**
+   * @returns a plain JSON value, so that it is the same from this process and from the daemon
+   * @throws Fault
+   */
+  handle(request: Request, context: HandlerContext): Promise<Result>;
+}
