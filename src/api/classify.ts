@@ -6,6 +6,7 @@
 import type { Doubt, MemberOutcome, Outcome, OutcomeDetail } from '../domain/outcome.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { localTroubleOf } from '../lib/local-trouble.ts';
+import { sentence } from '../lib/sentence.ts';
 import type { CleanText } from './clean-text.ts';
 import { decodeError, type ErrorBody, remoteIdIn } from './decode.ts';
 import { describeLoss } from './describe-loss.ts';
@@ -200,7 +201,7 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
     const message = meaningOf(status) === 'redirect' ? redirectMessage(status, headers) : error.message;
     return {
       status,
-      message: message === '' ? fallbackMessage(status) : message,
+      message: message === '' ? fallbackMessage(status) : sentence(message),
       ...(Object.keys(error.fields).length > 0 && { fields: error.fields }),
     };
   }

@@ -55,7 +55,7 @@ export function describeWait({ since, until, message }: ApiWait, timeOf = isoOf)
     until === null
       ? `The API has refused every request since ${timeOf(since)} (429)`
       : `The API has asked to wait until ${timeOf(until)} (429)`;
-  return `${asked}: ${/[.!?]$/.test(message) ? message : `${message}.`}`;
+  return `${asked}: ${message}`;
 }
 
 /** Whole seconds: nobody plans by less. */
