@@ -70,8 +70,8 @@ function runUnder(node) {
 function noNode() {
   return (
     `dpp-sync needs Node 22.19 or newer (24 LTS is recommended), and this is Node ${process.versions.node}. ` +
-    'Install Node 24 and run dpp-sync with it. On Linux x64 npm brings a Node along unless it is told to leave out ' +
-    'optional dependencies, and that Node is used by itself.'
+    'Install Node 24 and run dpp-sync with it. On Linux x64 npm installs a Node along with it, unless ' +
+    'optional dependencies are left out, and dpp-sync uses that Node by itself.'
   );
 }
 

@@ -236,12 +236,12 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
 }
 
 /**
- * What a success says, null where it says nothing.
+ * The JSON of a success; null for an empty body.
  *
- * The status is the API's word. Text beside it takes nothing back, and neither does any body of an import, whose members are
- * read back where nothing is said of them. JSON that is broken is an answer that was lost on its way.
+ * The status counts. Text beside it changes nothing, and neither does the body of an import: members that the answer does not
+ * name are read back. Broken JSON counts as an answer that was lost.
  *
- * @returns undefined where the body has to say more than it does
+ * @returns undefined if the body lacks what the write needs
  */
 function successIn(body: string, { needsId, members }: Expectation): JsonValue | undefined {
   const value = body.trim() === '' ? null : parseJson(body);
@@ -268,7 +268,7 @@ function needsBody(meaning: Meaning, cut: Loss): boolean {
   return (meaning === 'gate' || meaning === 'refusal') && cut.by !== 'size';
 }
 
-/** Whether a create is told under such a status that the item is there. */
+/** Whether the answer to a create states that the item exists. */
 function saysExists(status: number, error: ErrorBody, { uniqueFields }: Expectation): boolean {
   return uniqueFields.length > 0 && EXISTS_STATUSES.has(status) && alreadyExists(error, uniqueFields);
 }

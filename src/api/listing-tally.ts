@@ -11,7 +11,7 @@ export interface Tally {
   count(): number | null;
   /** Drops the counts: each was that of one page. */
   dropCount(): void;
-  /** Why entries may be missing although the reading came to its end; null where none can. */
+  /** Why entries may be missing although the reading ended; null if none can be missing. */
   flaw(): Flaw | null;
   /** Takes in a page of a second reading. */
   confirm(entries: readonly { identity: Id }[]): void;

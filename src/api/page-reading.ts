@@ -53,7 +53,7 @@ async function tryPage<Entry>(tools: PageTools<Entry>, path: string): Promise<At
 const NO_LIST =
   'it is not a list; if its entries stand in a member of their own, name that in the profile (`list.itemsAt`)';
 
-/** What is said of a listing that proves nothing. */
+/** The message for a listing that proves nothing. */
 export function unreliable(reason: string): string {
   return `The listing cannot be relied on: ${reason}.`;
 }

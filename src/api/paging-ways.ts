@@ -94,12 +94,12 @@ export async function searchWay<Entry>(
   }
 
   async function byNumber(parameter: string): Promise<Search<Entry> | null> {
-    const told = list.firstPage ?? first.page.words.number;
-    const after = await attempt({ [parameter]: String((told ?? 1) + 1) });
+    const stated = list.firstPage ?? first.page.words.number;
+    const after = await attempt({ [parameter]: String((stated ?? 1) + 1) });
     if (after.kind === 'failed') return after;
     if (after.kind === 'same' || after.kind === 'refused') return null;
-    const from1: Way = { by: 'page', parameter, first: told ?? 1 };
-    if (told === null) {
+    const from1: Way = { by: 'page', parameter, first: stated ?? 1 };
+    if (stated === null) {
       // Numbers may begin with 0: page 1 is the second one then, which would be left out.
       const one = await attempt({ [parameter]: '1' });
       const from0: Way = { by: 'page', parameter, first: 0 };

@@ -1,11 +1,12 @@
-// What a page says of the other pages. The API document shows nothing of it, so the words of the common frameworks and
-// protocols are understood: Django REST Framework, Spring, Relay, OData, HAL, `Link` headers (RFC 8288), camelCase or not.
+// Reads from a page where the other pages are. The API document does not describe paging, so this file recognises the fields
+// of common frameworks and protocols: Django REST Framework, Spring, Relay, OData, HAL and `Link` headers (RFC 8288), in
+// camelCase or not.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { valueAt } from './json-text.ts';
 import type { AnswerHeaders } from './transport.ts';
 
-/** What a page says of the pages after it. Null is not a word. */
+/** What a page states about the pages after it; null where it states nothing. */
 export interface PagingWords {
   /** How many entries there are on all pages. */
   count: number | null;
@@ -25,14 +26,14 @@ export type NextPage =
   /** The value of a query parameter; `parameter` is the name that usually goes with it. */
   | { kind: 'cursor' | 'page'; token: string; parameter: string };
 
-/** Where the profile says that such things are said: dotted paths into the body, or names of headers. */
+/** Where the profile finds the paging fields: dotted paths into the body, or names of headers. */
 export interface PagingPlaces {
   nextAt: readonly string[];
   moreAt: readonly string[];
   countAt: readonly string[];
 }
 
-/** Members that may hold what is said of paging, beside the body itself. */
+/** Members that may hold paging fields, besides the body itself. */
 const HOLDERS = ['data', 'links', '_links', 'meta', 'pagination', 'paging', 'page', 'pageInfo', 'page_info', 'cursors'];
 
 // Names are compared without case and punctuation: `hasMore`, `has_more` and `X-Has-More` are one word.

@@ -17,8 +17,8 @@ export function alreadyExists({ problems }: ErrorBody, uniqueFields: readonly st
 }
 
 /**
- * Whether a refused create may have met an item that is there. A platform may say so in any words, or in none; but where it
- * names fields, and the natural key is not among them, it is about those.
+ * Whether a create may have been refused because its item exists. Platforms use any words for that, or none. But if the answer
+ * names fields and the natural key is not among them, the refusal is about those fields.
  */
 export function mayExist({ problems }: ErrorBody, uniqueFields: readonly string[]): boolean {
   const named = problems.flatMap(({ field }) => (field === null ? [] : [field.slice(field.lastIndexOf('.') + 1)]));

@@ -85,7 +85,7 @@ function sane(waitMs: number): number | null {
   return waitMs > 0 && waitMs <= ASKED_WAIT_MAX_MS ? Math.ceil(waitMs) : null;
 }
 
-/** When the answer was sent, by the clock of whoever sent it. */
+/** When the answer was sent, by the clock of its sender. */
 function sentAt(headers: AnswerHeaders, nowMs: number): number {
   return httpDateOf(first(headers['date'])) ?? nowMs;
 }

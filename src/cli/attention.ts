@@ -40,7 +40,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
   const lines = [...readLines(standing, paint), ...contactLines(suspended, attention, paint)];
   const waiting = countOf(items, ['waiting']);
   if (waiting > 0 && attention.waitingFor.length > 0) {
-    const goes = waiting === 1 ? 'It goes out by itself' : 'They go out by themselves';
+    const goes = waiting === 1 ? 'It is sent by itself' : 'They are sent by themselves';
     lines.push(
       paint('yellow', `${plural(waiting, 'item waits', 'items wait')} for others to be delivered. ${goes} then.`),
     );

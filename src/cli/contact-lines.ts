@@ -44,7 +44,7 @@ export function contactLines(
         'yellow',
         `${countKind(parts.bomItems, 'bom_item')} of ${plural(parts.products, 'product', 'products')} may be at the platform already, and the API cannot be asked.`,
       ),
-      '  Look at the platform and say so: dpp-sync settle --bom present --all, or --bom absent; SKUs in place of --all name products.',
+      '  Look at the platform, then run dpp-sync settle --bom present --all, or --bom absent. SKUs in place of --all name products.',
     );
   }
   return lines;

@@ -79,8 +79,8 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       const waiting = items.bom_item.waiting ?? 0;
       if (waiting > 0) {
         say(
-          `${countKind(waiting, 'bom_item')} wait for products or materials of such rows, and go out by themselves once those`,
-          'are mended.',
+          `${countKind(waiting, 'bom_item')} wait for products or materials of such rows. They are sent by themselves once`,
+          'those rows are fixed.',
         );
       }
     },

@@ -24,7 +24,7 @@ export interface FailingWrites {
   takenAt: number | null;
 }
 
-/** Whether the API takes requests, as far as its answers tell. */
+/** Whether the API takes requests, by its last answers. */
 export interface ApiCondition {
   /**
    * Since when no request has been answered, or only writes have failed that ought not to, by `Clock.ticks`; null while all

@@ -14,7 +14,7 @@ export function standingOf(
   { sources }: Pick<RuntimeConfig, 'sources'>,
   selected: readonly string[],
 ): SourcesStanding {
-  // What nobody wants to hear of is not counted.
+  // Sources with `onMissing: ignore` are not counted.
   const watched = sources.filter(({ id, onMissing }) => selected.includes(id) && onMissing !== 'ignore');
   return {
     passports: views.passportCounts(selected),

@@ -115,7 +115,7 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
       }
       // I6: a create that may be there, although it is not shown, would make the item a second time.
       if (unclear !== null && found.length === 0 && complete) {
-        // It was refused and is not sent again: whoever corrects the row has to know what else is there.
+        // It was refused and is not sent again. The reason names the other entries for the person who corrects the row.
         if (reason.code === MAY_EXIST) return absent({ ...delivery, reason: withWords(reason, unclear) });
         return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
       }

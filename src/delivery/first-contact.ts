@@ -46,9 +46,9 @@ const USELESS_MS = 300_000;
 export function createFirstContact(options: FirstContactOptions): FirstContact {
   const { ledger, target, reader, pacer, gate, clock, log, emit } = options;
   const readings = createReadings({ gate, pacer, clock, emit });
-  /** Readings of a kind's list that came to nothing, in a row, for a reason that lies in the list. */
+  /** How many readings in a row have failed because of the list itself, by kind. */
   const failures = new Map<ListableKind, number>();
-  /** Kinds whose list is of no use, and when it is looked at again. */
+  /** Kinds whose list cannot be used, and when it is read again. */
   const useless = new Map<ListableKind, number>();
 
   /** What was logged last of a kind, which is logged once. */
@@ -234,7 +234,7 @@ function unreadReason(kind: ListableKind, what: Readable, why: string, lasts: bo
 function uselessReason(kind: ListableKind, why: 'unusable' | 'unclear_publications'): Reason {
   const message =
     why === 'unusable'
-      ? `The platform's list of ${LISTS[kind]} does not show the natural key, so nobody can tell which of them are yours. Name the field that it does show in the profile (\`naturalKeys\`, \`wireNames\`).`
+      ? `The platform's list of ${LISTS[kind]} does not show the natural key, so it is unknown which of them are yours. Name the field that it does show in the profile (\`naturalKeys\`, \`wireNames\`).`
       : `The platform's list of publications does not show whose they are. Name where it says that in the profile (\`publications\`).`;
   return { code: 'unlisted', message: `${message} ${suspendedWords(kind)} ${ASSUME_EMPTY}` };
 }

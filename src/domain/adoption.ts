@@ -52,11 +52,11 @@ export function adoptedReason(source: string, desired: JsonObject, baseline: Jso
     if (before !== undefined && after !== undefined && canonicalJson(before) === canonicalJson(after)) return [];
     return [[name, `${valueText(before)} → ${valueText(after)}`]];
   });
-  const told = changes.slice(0, FIELDS_MAX).map(([name, change]) => `${name} ${change}`);
+  const shown = changes.slice(0, FIELDS_MAX).map(([name, change]) => `${name} ${change}`);
   const more = changes.length > FIELDS_MAX ? `, and ${changes.length - FIELDS_MAX} more` : '';
   return {
     code: 'adopted',
-    message: `It was at the platform before and would change: ${told.join(', ')}${more}. Accept the changes with \`dpp-sync sync --accept ${source}\`, or correct them at the source.`,
+    message: `It was at the platform before and would change: ${shown.join(', ')}${more}. Accept the changes with \`dpp-sync sync --accept ${source}\`, or correct them at the source.`,
     fields: Object.fromEntries(changes.slice(0, FIELDS_MAX)),
   };
 }
@@ -67,7 +67,7 @@ function valueText(value: JsonValue | undefined): string {
   return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX)}…` : text;
 }
 
-/** Why nobody can tell which of the platform's items a new one is. */
+/** Why it is unknown which of the platform's items a new item is. */
 export function ambiguousReason(
   kind: ListableKind,
   key: string,
