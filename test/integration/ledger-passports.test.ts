@@ -193,7 +193,7 @@ describe('a blocked passport', () => {
   });
 });
 
-describe("a person's word on passports", () => {
+describe('a manual resolution of passports', () => {
   const ask = (status: 'published' | 'unpublished', ...products: string[]) =>
     fixture.ledger.askForPassports({ products, status });
 

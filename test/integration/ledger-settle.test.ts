@@ -86,7 +86,7 @@ it(
   },
 );
 
-describe("a person's word that a write arrived", () => {
+describe('a manual resolution that a write arrived', () => {
   it(
     'binds the item, releases what waits for it, and sends it no more',
     covers('answer-lost', 'I4', 'I6'),
@@ -156,9 +156,9 @@ describe("a person's word that a write arrived", () => {
   });
 });
 
-describe("a person's word that a write did not arrive", () => {
+describe('a manual resolution that a write did not arrive', () => {
   it(
-    'ends the revision: it goes out by a replay alone, as a new one under another key',
+    'ends the revision: only a replay sends it, as a new one under another key',
     covers('answer-lost', 'I2', 'I6'),
     async () => {
       await stageRows(fixture.ledger, { P1: items(product('P1')) });
@@ -231,7 +231,7 @@ describe("a person's word that a write did not arrive", () => {
 
 describe('a definitive refusal', () => {
   it.each(['blocked', 'rejected', 'parked'] as const)(
-    'ends its revision, so that what is asked again as %s goes out under another key',
+    'ends its revision, so that what is asked again as %s is sent under another key',
     covers('cached-refusal', 'I2', 'I6'),
     async (kind) => {
       await stageRows(fixture.ledger, { P1: items(product('P1')) });
