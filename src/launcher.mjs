@@ -53,7 +53,7 @@ function findBundledNode() {
   }
 }
 
-/** Runs this file once more under that Node. Signals go to it, and its end becomes that of this process. */
+/** Runs this file again under that Node. Signals are passed to it, and this process ends with its exit code or signal. */
 function runUnder(node) {
   const args = [...HEAP, ...process.execArgv, LAUNCHER, ...process.argv.slice(2)];
   const child = spawn(node, args, { stdio: 'inherit' });

@@ -13,7 +13,7 @@ export interface SentIdentity {
   ids: readonly { name: string; paths: readonly string[]; id: string | number; isOwn?: true }[];
 }
 
-/** What an answer repeats otherwise than it was sent. */
+/** A value that the answer repeats differently from the request. */
 export interface Difference {
   name: string;
   sent: string;
@@ -77,7 +77,7 @@ function textOf(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
-/** The envelopes in which an answer may hold what was written, by the paths of its id, and the answer itself. */
+/** The objects of an answer that may hold the written item: the answer itself, and the envelopes on the paths of its id. */
 export function holdersOf(answer: JsonValue, idPaths: readonly string[]): JsonValue[] {
   const envelopes = idPaths.filter((path) => path.includes('.')).map((path) => path.slice(0, path.lastIndexOf('.')));
   const inner = [...new Set(envelopes)].map((path) => valueAt(answer, path)).filter((one) => one !== undefined);

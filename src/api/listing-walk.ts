@@ -7,7 +7,7 @@ import { type PageRead, type PageTools, readPage, unreliable } from './page-read
 import { isSamePage, type KnownPaging, parametersFor, type Search, searchWay, type Way } from './paging-ways.ts';
 import type { PagingWords } from './paging-words.ts';
 
-/** No catalogue has as many pages: past it the API is taken to go round in circles. */
+/** No catalogue has as many pages. Beyond this number the API is assumed to repeat its pages. */
 const PAGES_MAX = 100_000;
 
 /** What a listing is walked through with. */

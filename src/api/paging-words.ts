@@ -64,13 +64,13 @@ const CURSORS: Readonly<Record<string, readonly [string, string]>> = {
 };
 
 interface Words extends PagingWords {
-  /** A cursor stands for more by itself. */
+  /** A cursor alone means that there are more pages. */
   cursor: NextPage | null;
   /** Whether something that leads on was named and is empty. */
   ends: boolean;
 }
 
-/** Reads what body and headers say. The body's word counts before that of a header, and the outer one before the inner. */
+/** Reads the paging fields of body and headers. The body counts before a header, and an outer member before an inner one. */
 export function readPagingWords(body: JsonValue, headers: AnswerHeaders, places: PagingPlaces): PagingWords {
   const words: Words = { count: null, more: null, next: null, number: null, pages: null, cursor: null, ends: false };
   if (isJsonObject(body)) {
@@ -87,7 +87,7 @@ export function readPagingWords(body: JsonValue, headers: AnswerHeaders, places:
   takeHeaders(words, headers);
   takePlaces(words, { body, headers, places });
   const { count, more, number, pages, ends } = words;
-  // A flag that says that this is all outweighs a cursor, which some platforms give for later.
+  // A flag for the last page counts before a cursor, because some platforms give a cursor for later use.
   const next = words.next ?? (more === false ? null : words.cursor);
   return { count, more: next === null ? (more ?? (ends ? false : null)) : true, next, number, pages };
 }
@@ -158,7 +158,7 @@ function takeLinkHeader(words: Words, given: string | string[]): void {
   }
 }
 
-/** What stands where the profile says counts before all else, and what does not stand there is not said. */
+/** The places that the profile names count alone: a field that is missing there counts as absent. */
 function takePlaces(
   words: Words,
   { body, headers, places }: { body: JsonValue; headers: AnswerHeaders; places: PagingPlaces },

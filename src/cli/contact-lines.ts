@@ -2,7 +2,7 @@ import type { AdoptedChanges, Suspended } from '../domain/ports/first-contact.ts
 import { formatCount, type Paint, plural, printable } from './style.ts';
 import { countKind } from './words.ts';
 
-/** What first contact leaves to a person, but for kinds whose lists cannot be had. */
+/** What first contact leaves to a person, except kinds whose list cannot be read. */
 export interface ContactAttention {
   /** Changes of items that were at the platform before. */
   adopted: AdoptedChanges[];

@@ -107,7 +107,7 @@ async function status(context: CommandContext): Promise<number> {
   return exitCode;
 }
 
-/** Nothing goes on without the queue, so a queue that cannot be reached comes before what is left. */
+/** No delivery is sent without the queue, so an unreachable queue decides the exit code first. */
 function exitCodeOf({ problem }: Queue, causes: readonly Cause[]): number {
   if (problem !== null) return 3;
   return causes.length > 0 ? 4 : 0;
@@ -149,7 +149,7 @@ const NOTHING: Standing = {
   missing: {},
 };
 
-/** Beside a daemon something is always on its way: what goes on by itself is left out. */
+/** Leaves out items that go on by themselves: beside a daemon there are always some. */
 function atRest({ standing, attention }: Found): Standing {
   const items: ItemCounts = { product: {}, material: {}, bom_item: {} };
   let underWay = attention.doubtsUnderWay;

@@ -31,7 +31,7 @@ export interface ApiCondition {
    * is well.
    */
   unreachableSince(): number | null;
-  /** Asks the API now whether it is there; where that goes on already, it is not. */
+  /** Asks the API now whether it answers. False while the breaker is open. */
   answers(abort: AbortSignal): Promise<boolean>;
   /** Where the API may be read and fails at every write: at how many different ones, and since when; else null. */
   failsAtWrites(): FailingWrites | null;

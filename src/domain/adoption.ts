@@ -9,7 +9,7 @@ import { ITEM_FIELDS } from './item.ts';
 import type { ListableKind } from './ports/target.ts';
 
 /**
- * What the platform is known to hold of an item: the fields that its mapping writes and the list shows. A field that was
+ * The known content of an item at the platform: the fields that its mapping writes and the list shows. A field that was
  * never sent is not among them, so that it is never cleared.
  */
 export function adoptedBaseline(kind: ListableKind, desired: JsonObject, shown: JsonObject): JsonObject {

@@ -19,8 +19,8 @@ export type Outcome =
   /** 429: the rate controller waits; no attempt is used. */
   | { kind: 'throttled'; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
-   * The request never left this machine, or a 503 says in words of the profile that nothing worked on it: sent again later;
-   * no effect is possible. With `local` it is this machine that could not send it, so that it says nothing of the API.
+   * The request never left this machine, or a 503 has words of the profile that prove that it was not processed. It had no
+   * effect and is sent again later. With `local` this machine could not send it, which shows nothing about the API.
    */
   | { kind: 'unavailable'; sent: boolean; local?: true; retryAfterMs: number | null; detail: OutcomeDetail }
   /**

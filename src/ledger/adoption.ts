@@ -93,7 +93,7 @@ export function createAdoption(
     return release(kind, item.key);
   }
 
-  /** With a product comes its publication, as a person left it, and the question whether its BOM items are there. */
+  /** Adopts a product's publication as a person left it, and marks its BOM items as unanswered. */
   function adoptProduct(itemId: number, key: string, remoteId: string): void {
     const item = items.byId(itemId);
     if (item === undefined) return;

@@ -11,7 +11,7 @@ export type ContactList = ListableKind | 'publication';
 
 /** How first contact is made, by the config. */
 export interface ContactRules {
-  /** `assume-empty`: nothing is listed, as the platform is said to hold nothing of ours. */
+  /** `assume-empty`: nothing is listed, because the config states that the platform has nothing of ours. */
   firstContact: 'list' | 'assume-empty';
   /** What becomes of the BOM items of a product that was found at the platform. */
   bom: 'ask' | 'create' | 'assume-present';
@@ -83,7 +83,7 @@ export interface ContactLedger {
   storeListed(page: { list: ContactList; entries: readonly ContactEntry[]; position: string | null }): Promise<void>;
   /** The list was read to its end. @param count how many entries the platform counts; null where it does not count */
   endListing(end: { list: ContactList; count: number | null }): Promise<void>;
-  /** The list has as many entries as it is to have: what is stored of it counts as read now. */
+  /** The list has the expected number of entries: its stored entries count as read now. */
   confirmListing(kind: ListableKind): Promise<void>;
   /** The list could not be read or used. With `anew` the next reading starts at the first page. */
   failListing(failure: { kind: ListableKind; reason: Reason; anew: boolean }): Promise<void>;

@@ -68,6 +68,6 @@ export interface Settled {
   released: number;
   /** False when the delivery had moved on and the verdict changed nothing. */
   applied: boolean;
-  /** What became of it where that is not the verdict: another item has the remote id already. */
+  /** The verdict that was stored in place of the given one, because another item has the remote id already. */
   instead?: Verdict;
 }
