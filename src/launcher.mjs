@@ -53,7 +53,7 @@ function findBundledNode() {
   }
 }
 
-/** Runs this file once more under that Node. Signals go to it, and its end becomes that of this process. */
+/** Runs this file again under that Node. Signals are passed to it, and this process ends with its exit code or signal. */
 function runUnder(node) {
   const args = [...HEAP, ...process.execArgv, LAUNCHER, ...process.argv.slice(2)];
   const child = spawn(node, args, { stdio: 'inherit' });
@@ -70,8 +70,8 @@ function runUnder(node) {
 function noNode() {
   return (
     `dpp-sync needs Node 22.19 or newer (24 LTS is recommended), and this is Node ${process.versions.node}. ` +
-    'Install Node 24 and run dpp-sync with it. On Linux x64 npm brings a Node along unless it is told to leave out ' +
-    'optional dependencies, and that Node is used by itself.'
+    'Install Node 24 and run dpp-sync with it. On Linux x64 npm installs a Node along with it, unless ' +
+    'optional dependencies are left out, and dpp-sync uses that Node by itself.'
   );
 }
 

@@ -1,4 +1,4 @@
-// What each HTTP status means. This is the one file that says so; what a failure on the way means stands in `loss-doubt.ts`.
+// What each HTTP status means. Only this file decides that. `loss-doubt.ts` decides what a lost request or answer means.
 //
 // The API document fixes 401, 402, 403, 409 and 429 ("Errors"); RFC 9110 the others. The one question behind every line:
 // could the write have taken effect? Where nobody can say, the outcome is `ambiguous`, never a guess (I6).
@@ -6,6 +6,7 @@
 import type { Doubt, MemberOutcome, Outcome, OutcomeDetail } from '../domain/outcome.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { localTroubleOf } from '../lib/local-trouble.ts';
+import { sentence } from '../lib/sentence.ts';
 import type { CleanText } from './clean-text.ts';
 import { decodeError, type ErrorBody, remoteIdIn } from './decode.ts';
 import { describeLoss } from './describe-loss.ts';
@@ -27,7 +28,7 @@ export interface Expectation {
   uniqueFields: readonly string[];
   /** For an import: its members, on each of which the answer may say something of its own. */
   members?: ImportExpectation;
-  /** What was sent and may be repeated. Asked for a success alone, since reading it takes time. */
+  /** The values of the request that the answer may repeat. Read only for a success, since reading takes time. */
   sent?: () => SentIdentity;
 }
 
@@ -38,7 +39,7 @@ export interface Judge {
   outcomeOf(exchange: Exchange, expectation: Expectation): Outcome;
 }
 
-/** What a status says before its body is looked at. Of `away` the body has to say that nothing worked on the request. */
+/** What a status means by itself. For `away` the body has to prove that the request was not processed. */
 type Meaning = 'done' | 'redirect' | 'key' | 'plan' | 'scope' | 'gate' | 'throttle' | 'away' | 'refusal' | Doubt;
 
 const MEANINGS: Readonly<Record<number, Meaning>> = {
@@ -94,7 +95,7 @@ const EXISTS_STATUSES = new Set([400, 409, 422]);
 /** There is nothing at the address, or it takes no such request, whatever the data are. */
 const ENDPOINT_STATUSES = new Set([404, 405, 406, 410, 411, 415]);
 
-/** The words that a 503 is looked through for stand at its beginning. */
+/** The words of `answers.unprocessed503` are searched for at the beginning of a 503's body. */
 const WORDS_WITHIN = 4_096;
 
 /** @param now milliseconds since the Unix epoch */
@@ -102,7 +103,7 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
   const { clean, now } = options;
   const unprocessed = options.unprocessed.map((words) => words.toLowerCase());
 
-  /** Whether a 503 says that nothing worked on the request. `Retry-After` says only when to come back. */
+  /** Whether a 503 proves that the request was not processed. `Retry-After` only names a time. */
   function isUnprocessed(body: string): boolean {
     const text = body.slice(0, WORDS_WITHIN).toLowerCase();
     return unprocessed.some((words) => text.includes(words));
@@ -134,7 +135,7 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
       case 'away': {
         const waitMs = retryAfterMs(headers, now());
         if (isUnprocessed(body)) return { kind: 'unavailable', sent: true, retryAfterMs: waitMs, detail };
-        // As after a 504: what stands behind the gateway may still be at work on it.
+        // As after a 504: the server behind the gateway may still be processing the request.
         return { kind: 'ambiguous', doubt: 'timeout', retryAfterMs: waitMs, detail };
       }
       case 'gate':
@@ -200,7 +201,7 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
     const message = meaningOf(status) === 'redirect' ? redirectMessage(status, headers) : error.message;
     return {
       status,
-      message: message === '' ? fallbackMessage(status) : message,
+      message: message === '' ? fallbackMessage(status) : sentence(message),
       ...(Object.keys(error.fields).length > 0 && { fields: error.fields }),
     };
   }
@@ -235,12 +236,12 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
 }
 
 /**
- * What a success says, null where it says nothing.
+ * The JSON of a success; null for an empty body.
  *
- * The status is the API's word. Text beside it takes nothing back, and neither does any body of an import, whose members are
- * read back where nothing is said of them. JSON that is broken is an answer that was lost on its way.
+ * The status counts. Text beside it changes nothing, and neither does the body of an import: members that the answer does not
+ * name are read back. Broken JSON counts as an answer that was lost.
  *
- * @returns undefined where the body has to say more than it does
+ * @returns undefined if the body lacks what the write needs
  */
 function successIn(body: string, { needsId, members }: Expectation): JsonValue | undefined {
   const value = body.trim() === '' ? null : parseJson(body);
@@ -248,7 +249,7 @@ function successIn(body: string, { needsId, members }: Expectation): JsonValue |
   return members !== undefined || !/^\s*[[{"]/.test(body) ? null : undefined;
 }
 
-/** A page stands in the place of an answer: it comes from a proxy, or from a login. */
+/** A page of HTML in place of an answer: it comes from a proxy or a login. */
 function isPage(body: string): boolean {
   return /^\s*</.test(body);
 }
@@ -267,7 +268,7 @@ function needsBody(meaning: Meaning, cut: Loss): boolean {
   return (meaning === 'gate' || meaning === 'refusal') && cut.by !== 'size';
 }
 
-/** Whether a create is told under such a status that the item is there. */
+/** Whether the answer to a create states that the item exists. */
 function saysExists(status: number, error: ErrorBody, { uniqueFields }: Expectation): boolean {
   return uniqueFields.length > 0 && EXISTS_STATUSES.has(status) && alreadyExists(error, uniqueFields);
 }

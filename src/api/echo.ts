@@ -1,11 +1,11 @@
-// Whether an answer is about the request that it came to. Proxies and servers have been seen to mix answers up, and an
-// answer of another request that is believed binds an item to the wrong id. So what an answer repeats of the request is
-// compared with what was sent. What it does not repeat proves nothing.
+// Checks whether an answer belongs to its request. Some proxies and servers mix answers up, and a wrong answer binds an item
+// to the wrong id. So the parts of the request that the answer repeats are compared with the request. An answer that repeats
+// nothing proves nothing.
 
 import { isJsonObject, type JsonValue } from '../lib/json.ts';
 import { valueAt } from './json-text.ts';
 
-/** What was sent that tells a request from others, by its name on the wire. */
+/** The values that identify a request, by their names on the wire. */
 export interface SentIdentity {
   /** The natural key's fields in order of preference. The first that is both sent and repeated decides. */
   keys: readonly { name: string; value: string }[];
@@ -13,7 +13,7 @@ export interface SentIdentity {
   ids: readonly { name: string; paths: readonly string[]; id: string | number; isOwn?: true }[];
 }
 
-/** What an answer repeats otherwise than it was sent. */
+/** A value that the answer repeats differently from the request. */
 export interface Difference {
   name: string;
   sent: string;
@@ -77,7 +77,7 @@ function textOf(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
-/** The envelopes in which an answer may hold what was written, by the paths of its id, and the answer itself. */
+/** The objects of an answer that may hold the written item: the answer itself, and the envelopes on the paths of its id. */
 export function holdersOf(answer: JsonValue, idPaths: readonly string[]): JsonValue[] {
   const envelopes = idPaths.filter((path) => path.includes('.')).map((path) => path.slice(0, path.lastIndexOf('.')));
   const inner = [...new Set(envelopes)].map((path) => valueAt(answer, path)).filter((one) => one !== undefined);

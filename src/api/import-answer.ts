@@ -4,6 +4,7 @@
 
 import type { MemberOutcome } from '../domain/outcome.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { sentence } from '../lib/sentence.ts';
 import type { CleanText } from './clean-text.ts';
 import { readProblems, remoteIdIn } from './decode.ts';
 import { countedOutcome } from './import-counts.ts';
@@ -231,7 +232,7 @@ function outcomeOf(
     kind: 'refused',
     detail: {
       status: null,
-      message: problems.message === '' ? 'The import refused it and gave no reason.' : problems.message,
+      message: problems.message === '' ? 'The import refused it and gave no reason.' : sentence(problems.message),
       ...(Object.keys(problems.fields).length > 0 && { fields: problems.fields }),
     },
   };

@@ -1,6 +1,6 @@
 type Id = string | number;
 
-/** What a listing has given so far, and whether that can be all of it. The ids are held while it lasts, about 100 bytes each. */
+/** Counts the entries of a listing and decides whether they can be all. The ids stay in memory meanwhile, about 100 bytes each. */
 export interface Tally {
   /** Takes in a page of the first reading. Gives the entries that were not seen before. */
   take<Entry extends { identity: Id }>(entries: readonly Entry[], count: number | null): Entry[];
@@ -11,7 +11,7 @@ export interface Tally {
   count(): number | null;
   /** Drops the counts: each was that of one page. */
   dropCount(): void;
-  /** Why entries may be missing although the reading came to its end; null where none can. */
+  /** Why entries may be missing although the reading ended; null if none can be missing. */
   flaw(): Flaw | null;
   /** Takes in a page of a second reading. */
   confirm(entries: readonly { identity: Id }[]): void;
@@ -22,7 +22,7 @@ export interface Tally {
 
 export interface Flaw {
   reason: string;
-  /** Entries moved, came or went: another reading may do better. */
+  /** Entries moved, or were added or removed: another reading may succeed. */
   moved: boolean;
 }
 
@@ -79,7 +79,7 @@ export function createTally(from?: { ids: Iterable<Id>; state: TallyState }): Ta
       if (fell) return { reason: 'entries were deleted while it was being read', moved: true };
       if (seen.size < firstCount) {
         const reason = `it gave ${seen.size} different entries of the ${firstCount} it counted`;
-        // What came twice has taken the place of another.
+        // An id that was repeated has displaced another entry.
         return { reason, moved: repeats > 0 };
       }
       const grown = lastCount - firstCount;

@@ -7,7 +7,7 @@ import { type PageRead, type PageTools, readPage, unreliable } from './page-read
 import { isSamePage, type KnownPaging, parametersFor, type Search, searchWay, type Way } from './paging-ways.ts';
 import type { PagingWords } from './paging-words.ts';
 
-/** No catalogue has as many pages: past it the API is taken to go round in circles. */
+/** No catalogue has as many pages. Beyond this number the API is assumed to repeat its pages. */
 const PAGES_MAX = 100_000;
 
 /** What a listing is walked through with. */
@@ -151,7 +151,7 @@ function saysMore({ more, number, pages }: PagingWords, place: Place): boolean |
   return (number === null ? place.pages + 1 : number - first + 1) < pages;
 }
 
-/** The way that the profile tells, where it does. */
+/** The way that the profile sets, if it sets one. */
 function wayOf({ paging, pageParameter, offsetParameter, firstPage }: Profile['list']): Way | null {
   if (paging === 'page') return { by: 'page', parameter: pageParameter, first: firstPage ?? 1 };
   return paging === 'offset' ? { by: 'offset', parameter: offsetParameter } : null;
@@ -162,7 +162,7 @@ function inWay<Entry>({ path }: WalkTools<Entry>, way: Way, { place, page }: At<
   return path.with(place.path, { [way.parameter]: String(value) });
 }
 
-/** Goes where a page leads. Into which parameter a cursor goes is tried once, where its name does not tell. */
+/** Follows a page to the next one. If a cursor's name does not show its query parameter, the parameters are tried once. */
 async function follow<Entry>(
   tools: WalkTools<Entry>,
   { place, page, known }: At<Entry>,

@@ -94,7 +94,7 @@ export async function readListing<Entry>(tools: ListingTools<Entry>): Promise<Li
   return { complete: true, count: tally.count() };
 }
 
-/** Without a count nothing but another reading tells whether entries moved. */
+/** Without a count only a second reading shows whether entries moved. */
 async function readAgain<Entry>(tools: ListingTools<Entry>, tally: Tally, known: KnownPaging): Promise<Listing | null> {
   const steps = walk(tools, firstPlace(tools, known), known);
   let step = await steps.next();
@@ -105,7 +105,7 @@ async function readAgain<Entry>(tools: ListingTools<Entry>, tally: Tally, known:
   return { complete: false, outcome, moved: true };
 }
 
-/** A position that another version has written begins the listing anew. */
+/** The position to resume from. A position that another version wrote restarts the listing. */
 function resumed({
   from,
   path,

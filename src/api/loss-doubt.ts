@@ -30,8 +30,8 @@ const DEFECT_CODES = new Set([
 ]);
 
 /**
- * Why nobody can say whether a request that went out took effect. After the caller's own abort the server may go on
- * working as after a timeout.
+ * Why it is unknown whether a sent request took effect. After the caller's own abort the server may go on working, as after a
+ * timeout.
  */
 export function doubtOf(loss: Loss): Doubt {
   if (loss.by === 'deadline' || loss.by === 'abort') return 'timeout';

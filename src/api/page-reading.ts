@@ -6,7 +6,7 @@ import type { PagingPlaces } from './paging-words.ts';
 import { type Attempt, type Patience, patiently } from './patience.ts';
 import type { Exchange } from './transport.ts';
 
-/** What pages are read with. */
+/** The tools for reading pages. */
 export interface PageTools<Entry> extends Patience {
   /** Reads one page. Path and query are on the API's origin. */
   read(path: string): Promise<Exchange>;
@@ -15,14 +15,14 @@ export interface PageTools<Entry> extends Patience {
   places: PagingPlaces;
 }
 
-/** What became of asking for a page. */
+/** The result of a request for a page. */
 export type PageRead<Entry> =
   | { kind: 'page'; page: ListPage<Entry> }
   /** The API has no such page, or does not take these parameters; 413 stands for an answer that is too long to be read. */
   | { kind: 'refused'; status: 400 | 404 | 413 | 422; outcome: Outcome }
   | { kind: 'failed'; outcome: Outcome };
 
-/** Reads one page; what may pass is tried again. */
+/** Reads one page. A failure that may pass is tried again. */
 export async function readPage<Entry>(tools: PageTools<Entry>, path: string): Promise<PageRead<Entry>> {
   const result = await patiently(tools, () => tryPage(tools, path));
   return result.ok ? result.value : { kind: 'failed', outcome: result.outcome };
@@ -40,7 +40,7 @@ async function tryPage<Entry>(tools: PageTools<Entry>, path: string): Promise<At
   if (cut !== null || meaningOf(status) !== 'done') return { ok: false, outcome: outcome() };
   const page = readListPage(exchange, tools.shape, tools.places);
   if (page !== null) return { ok: true, value: { kind: 'page', page } };
-  // A page of HTML comes from whatever stands before the API; an answer without a body may be the API's own.
+  // A page of HTML comes from a server in front of the API. An answer without a body may be the API's own.
   const isForeign = status !== 204 && parseJson(body) === undefined;
   const reason = unreliable(isForeign ? 'it is not a list' : NO_LIST);
   return {
@@ -53,7 +53,7 @@ async function tryPage<Entry>(tools: PageTools<Entry>, path: string): Promise<At
 const NO_LIST =
   'it is not a list; if its entries stand in a member of their own, name that in the profile (`list.itemsAt`)';
 
-/** What is said of a listing that proves nothing. */
+/** The message for a listing that proves nothing. */
 export function unreliable(reason: string): string {
   return `The listing cannot be relied on: ${reason}.`;
 }

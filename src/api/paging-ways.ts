@@ -13,7 +13,7 @@ export type Way =
 /** What is known of an endpoint's list, once it was read to its end. Kept for the process. */
 export interface KnownPaging {
   way: Way | null;
-  /** So many entries came in one answer that page, offset and a larger size did not change: it holds all of them. */
+  /** How many entries one answer holds that page, offset and a larger size do not change: it holds all entries. */
   wholeOf: number;
   /** The parameter for the page size is refused. */
   refusesSize: boolean;
@@ -31,16 +31,16 @@ export const NOTHING_KNOWN: KnownPaging = {
   parameters: {},
 };
 
-/** What came of asking for more in the ways that are common. */
+/** The result of trying the common ways to ask for the next page. */
 export type Search<Entry> =
   | { found: 'next'; way: Way; path: string; page: ListPage<Entry> }
   /** The way is known, and there is no page after the first. */
   | { found: 'end'; way: Way }
-  /** Nothing that was tried made a difference: one answer holds all entries. */
+  /** No trial changed the entries: one answer holds all of them. */
   | { found: 'whole' }
   /** A larger page shows more entries. */
   | { found: 'larger' }
-  /** Some of what was tried is refused, so that nothing is proven. */
+  /** Some trials were refused, so nothing is proven. */
   | { found: 'nothing' }
   | Extract<PageRead<Entry>, { kind: 'failed' }>;
 
@@ -65,7 +65,7 @@ export function parametersFor(kind: 'cursor' | 'page', usual: string, list: Prof
   return [...new Set([...names, usual, ...CURSOR_NAMES])];
 }
 
-/** Whether a page is another one over again. Rows that come and go meanwhile make little difference. */
+/** Whether two pages are the same page. A few rows may have been added or removed in between. */
 export function isSamePage<Entry>(page: ListPage<Entry>, other: ListPage<Entry>): boolean {
   const ids = new Set(other.entries.map(({ identity }) => identity));
   const shared = page.entries.filter(({ identity }) => ids.has(identity)).length;
@@ -94,12 +94,12 @@ export async function searchWay<Entry>(
   }
 
   async function byNumber(parameter: string): Promise<Search<Entry> | null> {
-    const told = list.firstPage ?? first.page.words.number;
-    const after = await attempt({ [parameter]: String((told ?? 1) + 1) });
+    const stated = list.firstPage ?? first.page.words.number;
+    const after = await attempt({ [parameter]: String((stated ?? 1) + 1) });
     if (after.kind === 'failed') return after;
     if (after.kind === 'same' || after.kind === 'refused') return null;
-    const from1: Way = { by: 'page', parameter, first: told ?? 1 };
-    if (told === null) {
+    const from1: Way = { by: 'page', parameter, first: stated ?? 1 };
+    if (stated === null) {
       // Numbers may begin with 0: page 1 is the second one then, which would be left out.
       const one = await attempt({ [parameter]: '1' });
       const from0: Way = { by: 'page', parameter, first: 0 };

@@ -1,11 +1,12 @@
-// What a page says of the other pages. The API document shows nothing of it, so the words of the common frameworks and
-// protocols are understood: Django REST Framework, Spring, Relay, OData, HAL, `Link` headers (RFC 8288), camelCase or not.
+// Reads from a page where the other pages are. The API document does not describe paging, so this file recognises the fields
+// of common frameworks and protocols: Django REST Framework, Spring, Relay, OData, HAL and `Link` headers (RFC 8288), in
+// camelCase or not.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { valueAt } from './json-text.ts';
 import type { AnswerHeaders } from './transport.ts';
 
-/** What a page says of the pages after it. Null is not a word. */
+/** What a page states about the pages after it; null where it states nothing. */
 export interface PagingWords {
   /** How many entries there are on all pages. */
   count: number | null;
@@ -25,14 +26,14 @@ export type NextPage =
   /** The value of a query parameter; `parameter` is the name that usually goes with it. */
   | { kind: 'cursor' | 'page'; token: string; parameter: string };
 
-/** Where the profile says that such things are said: dotted paths into the body, or names of headers. */
+/** Where the profile finds the paging fields: dotted paths into the body, or names of headers. */
 export interface PagingPlaces {
   nextAt: readonly string[];
   moreAt: readonly string[];
   countAt: readonly string[];
 }
 
-/** Members that may hold what is said of paging, beside the body itself. */
+/** Members that may hold paging fields, besides the body itself. */
 const HOLDERS = ['data', 'links', '_links', 'meta', 'pagination', 'paging', 'page', 'pageInfo', 'page_info', 'cursors'];
 
 // Names are compared without case and punctuation: `hasMore`, `has_more` and `X-Has-More` are one word.
@@ -63,13 +64,13 @@ const CURSORS: Readonly<Record<string, readonly [string, string]>> = {
 };
 
 interface Words extends PagingWords {
-  /** A cursor stands for more by itself. */
+  /** A cursor alone means that there are more pages. */
   cursor: NextPage | null;
   /** Whether something that leads on was named and is empty. */
   ends: boolean;
 }
 
-/** Reads what body and headers say. The body's word counts before that of a header, and the outer one before the inner. */
+/** Reads the paging fields of body and headers. The body counts before a header, and an outer member before an inner one. */
 export function readPagingWords(body: JsonValue, headers: AnswerHeaders, places: PagingPlaces): PagingWords {
   const words: Words = { count: null, more: null, next: null, number: null, pages: null, cursor: null, ends: false };
   if (isJsonObject(body)) {
@@ -86,7 +87,7 @@ export function readPagingWords(body: JsonValue, headers: AnswerHeaders, places:
   takeHeaders(words, headers);
   takePlaces(words, { body, headers, places });
   const { count, more, number, pages, ends } = words;
-  // A flag that says that this is all outweighs a cursor, which some platforms give for later.
+  // A flag for the last page counts before a cursor, because some platforms give a cursor for later use.
   const next = words.next ?? (more === false ? null : words.cursor);
   return { count, more: next === null ? (more ?? (ends ? false : null)) : true, next, number, pages };
 }
@@ -157,7 +158,7 @@ function takeLinkHeader(words: Words, given: string | string[]): void {
   }
 }
 
-/** What stands where the profile says counts before all else, and what does not stand there is not said. */
+/** The places that the profile names count alone: a field that is missing there counts as absent. */
 function takePlaces(
   words: Words,
   { body, headers, places }: { body: JsonValue; headers: AnswerHeaders; places: PagingPlaces },

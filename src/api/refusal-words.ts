@@ -1,4 +1,4 @@
-// What the words of a refusal say, whatever its status is.
+// What the words of a refusal mean, under any status.
 
 import type { ErrorBody, Problem } from './decode.ts';
 
@@ -11,14 +11,14 @@ const EXISTS_TEXT =
 const KEY_TEXT = /idempoten/i;
 const BUSY_TEXT = /in[ _-]?progress|in[ _-]?flight|outstanding|concurrent|processing|processed|pending|in[ _-]?use/i;
 
-/** Whether a refused create says that the item is there already. */
+/** Whether the refusal of a create states that the item exists. */
 export function alreadyExists({ problems }: ErrorBody, uniqueFields: readonly string[]): boolean {
   return problems.some((problem) => isDuplicate(problem, uniqueFields));
 }
 
 /**
- * Whether a refused create may have met an item that is there. A platform may say so in any words, or in none; but where it
- * names fields, and the natural key is not among them, it is about those.
+ * Whether a create may have been refused because its item exists. Platforms use any words for that, or none. But if the answer
+ * names fields and the natural key is not among them, the refusal is about those fields.
  */
 export function mayExist({ problems }: ErrorBody, uniqueFields: readonly string[]): boolean {
   const named = problems.flatMap(({ field }) => (field === null ? [] : [field.slice(field.lastIndexOf('.') + 1)]));
@@ -30,7 +30,7 @@ function isDuplicate({ field, code, text }: Problem, uniqueFields: readonly stri
   return (code !== null && EXISTS_CODES.test(code)) || EXISTS_TEXT.test(text);
 }
 
-/** Whether it says that the first request with the same idempotency key is still being worked on. */
+/** Whether the refusal states that the first request with the same idempotency key is still being processed. */
 export function isKeyBusy(error: ErrorBody): boolean {
   return error.problems.some(({ code, text }) => {
     const said = `${code ?? ''} ${text}`;

@@ -29,7 +29,7 @@ export function retryAfterMs(headers: AnswerHeaders, nowMs: number): number | nu
 
 /**
  * The wait that a 429 asks for, in milliseconds: what `Retry-After` says, and where that is absent the time until the quota
- * is reset. A reset in the past, or one that is too far away to be meant, says nothing.
+ * is reset. A reset in the past, or one that is too far away, is ignored.
  */
 export function throttledForMs(headers: AnswerHeaders, nowMs: number): number | null {
   return retryAfterMs(headers, nowMs) ?? quotaResetMs(headers, nowMs);
@@ -85,7 +85,7 @@ function sane(waitMs: number): number | null {
   return waitMs > 0 && waitMs <= ASKED_WAIT_MAX_MS ? Math.ceil(waitMs) : null;
 }
 
-/** When the answer was sent, by the clock of whoever sent it. */
+/** When the answer was sent, by the clock of its sender. */
 function sentAt(headers: AnswerHeaders, nowMs: number): number {
   return httpDateOf(first(headers['date'])) ?? nowMs;
 }
@@ -95,7 +95,7 @@ function httpDateOf(text: string | undefined): number | null {
   return text !== undefined && /^[A-Za-z]{3,9},? /.test(text) ? parsed(text) : null;
 }
 
-/** RFC 3339. A time without a zone is refused: nobody can say whose time it is. */
+/** RFC 3339. A time without a zone is refused, because its zone is unknown. */
 function isoDateOf(text: string): number | null {
   return /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i.test(text) ? parsed(text) : null;
 }

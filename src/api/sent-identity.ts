@@ -7,7 +7,7 @@ import type { SentIdentity } from './echo.ts';
 import { wireNameOf } from './encode.ts';
 import { parseJson } from './json-text.ts';
 
-/** What a committed write says that its answer may repeat, read from its path and bytes. */
+/** The values of a committed write that its answer may repeat, read from its path and bytes. */
 export function sentIdentity({ operation, path, body }: SentWrite, profile: Profile): SentIdentity {
   const sent = bodyOf(body);
   switch (operation) {
@@ -28,7 +28,7 @@ export function sentIdentity({ operation, path, body }: SentWrite, profile: Prof
         keys: [],
         ids: [{ name: 'product', paths: profile.publications.productIdPaths, id: idIn(path) }],
       };
-    // The members of an import are told apart by what the answer says of each.
+    // `import-answer.ts` matches the members of an import with the answer.
     case 'product.import':
     case 'product.update':
     case 'bom_item.update':
@@ -60,7 +60,7 @@ function refsIn(sent: JsonObject, profile: Profile): SentIdentity['ids'] {
   });
 }
 
-/** The id that stands in a path, the last but one or two of its parts: `/api/dpp/7/init/`, `/api/materials/7/`. */
+/** The id in a path, the last but one or two of its parts: `/api/dpp/7/init/`, `/api/materials/7/`. */
 function idIn(path: string): string {
   const parts = path.split('/').filter((part) => part !== '');
   const id = parts.at(parts.includes('dpp') ? -2 : -1) ?? '';

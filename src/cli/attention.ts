@@ -5,9 +5,9 @@ import { type ContactAttention, contactLines } from './contact-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 import { countKind, kindWord, stateWord } from './words.ts';
 
-/** What people have to know of the deliveries of some sources to go on. */
+/** What people need to know about the deliveries of some sources. */
 export interface Attention extends ContactAttention {
-  /** What deliveries wait for and what does not come by itself; the most waited for first. */
+  /** Items that deliveries wait for and that are not on their way; the most waited for first. */
   waitingFor: WaitingGroup[];
   stuck: StuckDelivery[];
   /** Items in doubt that need nobody. */
@@ -34,13 +34,16 @@ export function attentionOf(views: LedgerViews, sources: readonly string[]): Att
   };
 }
 
-/** What was read wrongly, what first contact leaves, what waits and why, what needs a person, what is quarantined or missing; nothing where all is well. */
+/**
+ * Lines about failed and guarded reads, first contact, waiting deliveries, deliveries and passports that need a person, and
+ * quarantined and missing items. Empty if all is well.
+ */
 export function attentionLines(standing: Standing, attention: Attention, paint: Paint): string[] {
   const { items, passports, quarantined, suspended } = standing;
   const lines = [...readLines(standing, paint), ...contactLines(suspended, attention, paint)];
   const waiting = countOf(items, ['waiting']);
   if (waiting > 0 && attention.waitingFor.length > 0) {
-    const goes = waiting === 1 ? 'It goes out by itself' : 'They go out by themselves';
+    const goes = waiting === 1 ? 'It is sent by itself' : 'They are sent by themselves';
     lines.push(
       paint('yellow', `${plural(waiting, 'item waits', 'items wait')} for others to be delivered. ${goes} then.`),
     );
@@ -94,7 +97,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
   return [...lines, ...missingLines(standing, paint)];
 }
 
-/** Sources that could not be read, or that gave what looks like a part of an export. */
+/** Lines about sources that could not be read, or whose export looks incomplete. */
 function readLines({ failedRuns, guarded }: Standing, paint: Paint): string[] {
   const failed = failedRuns.map(({ source, error }) =>
     paint('red', `The last run of ${source} failed: ${shorten(printable(error), 300)}`),

@@ -33,7 +33,7 @@ export async function confirm(question: string, { input, output, signal }: Confi
 /**
  * Asks the person at the terminal, and goes on only with a yes.
  *
- * @param options.unattended what to say where nobody is at the terminal, who would have to say `--yes`
+ * @param options.unattended the message if there is no terminal; `--yes` is needed then
  * @throws Fault `usage` or `interrupted`
  */
 export async function confirmed(

@@ -2,7 +2,7 @@ import type { AdoptedChanges, Suspended } from '../domain/ports/first-contact.ts
 import { formatCount, type Paint, plural, printable } from './style.ts';
 import { countKind } from './words.ts';
 
-/** What first contact leaves to a person, but for kinds whose lists cannot be had. */
+/** What first contact leaves to a person, except kinds whose list cannot be read. */
 export interface ContactAttention {
   /** Changes of items that were at the platform before. */
   adopted: AdoptedChanges[];
@@ -44,7 +44,7 @@ export function contactLines(
         'yellow',
         `${countKind(parts.bomItems, 'bom_item')} of ${plural(parts.products, 'product', 'products')} may be at the platform already, and the API cannot be asked.`,
       ),
-      '  Look at the platform and say so: dpp-sync settle --bom present --all, or --bom absent; SKUs in place of --all name products.',
+      '  Look at the platform, then run dpp-sync settle --bom present --all, or --bom absent. SKUs in place of --all name products.',
     );
   }
   return lines;

@@ -2,6 +2,7 @@ import type { ChangedValue } from '../daemon/demo-changes.ts';
 import type { SyncReport } from '../daemon/sync.ts';
 import type { ItemSummary, QuarantinedRecord } from '../domain/ports/ledger-views.ts';
 import { formatPlace } from '../domain/record.ts';
+import { shellValue } from '../lib/shell-word.ts';
 import type { Output } from './output.ts';
 import { formatCount, formatDuration, plural, printable } from './style.ts';
 import { itemLines, passportLines, runLines } from './sync-report.ts';
@@ -21,7 +22,7 @@ export interface DemoStory {
   serving(access: { url: string | null; token: string; baseUrl: string; apiKey: string }): void;
 }
 
-/** @param command how the reader calls this program */
+/** @param command the command that starts this program where the reader is */
 export function createDemoStory(output: Output, command: string): DemoStory {
   const { paint } = output;
   const print = (...lines: string[]): void => output.print(...lines);
@@ -78,8 +79,8 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       const waiting = items.bom_item.waiting ?? 0;
       if (waiting > 0) {
         say(
-          `${countKind(waiting, 'bom_item')} wait for products or materials of such rows, and go out by themselves once those`,
-          'are mended.',
+          `${countKind(waiting, 'bom_item')} wait for products or materials of such rows. They are sent by themselves once`,
+          'those rows are fixed.',
         );
       }
     },
@@ -121,7 +122,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
     },
     goOn(port) {
       heading('How to go on');
-      const config = `-c ${folder}/dpp-sync.yaml`;
+      const config = `-c ${shellValue(`${folder}/dpp-sync.yaml`)}`;
       say(`The demo is over and the sandbox with it; all that happened is kept in ${folder}. Look at it:`);
       commands([
         [`${command} quarantine ${config}`, 'every row that is wrong, and what to do about it'],
@@ -130,11 +131,16 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       ]);
       say('', 'Bring the sandbox back, edit a file in exports, and sync:');
       commands([
-        [`${command} sandbox --port ${port} --data ${folder}/data/sandbox.db`, 'in a terminal of its own'],
+        [
+          `${command} sandbox --port ${port} --data ${shellValue(`${folder}/data/sandbox.db`)}`,
+          'in a terminal of its own',
+        ],
         [`${command} sync ${config}`, 'sends what changed, and nothing else'],
       ]);
       say('', 'Or stay, with the daemon and its dashboard:');
-      commands([[`${command} demo --serve${folder === 'demo-data' ? '' : ` --dir ${folder}`}`, 'until Ctrl-C']]);
+      commands([
+        [`${command} demo --serve${folder === 'demo-data' ? '' : ` --dir ${shellValue(folder)}`}`, 'until Ctrl-C'],
+      ]);
       print('');
     },
     serving({ url, token, baseUrl, apiKey }) {

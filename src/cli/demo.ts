@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import type { Command } from 'commander';
+import { processEnvironment } from '../config/environment.ts';
 import { changeMaterial, mendBomLine } from '../daemon/demo-changes.ts';
 import { type DemoFolder, openDemoFolder } from '../daemon/demo-folder.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
@@ -12,6 +12,7 @@ import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { createDemoStory, type DemoStory } from './demo-story.ts';
+import { ownCommand } from './own-command.ts';
 import { createProgress } from './progress.ts';
 import { serveDaemon } from './start.ts';
 import { syncDocument } from './sync-report.ts';
@@ -49,7 +50,7 @@ export function addDemoCommand(program: Command, run: RunAction): void {
 async function demo({ serve = false, dir }: DemoOptions, context: CommandContext): Promise<number> {
   const { output, clock, secrets } = context;
   const abort = context.interruption();
-  const story = createDemoStory(output, commandName(context));
+  const story = createDemoStory(output, commandHere(context));
   const demoFolder = await openDemoFolder(dir, join(context.package.root, 'config', 'demo'));
   const shown = relative(process.cwd(), demoFolder.folder) || '.';
   story.folder(shown.startsWith('..') ? demoFolder.folder : shown);
@@ -181,9 +182,9 @@ function examplesOf(records: readonly QuarantinedRecord[]): QuarantinedRecord[] 
   return [...byCode.values()].slice(0, EXAMPLES_SHOWN);
 }
 
-/** How the reader calls this program: from a checkout it is not on the path. */
-function commandName(context: CommandContext): string {
-  return existsSync(join(context.package.root, 'src', 'main.ts')) ? 'npm run -s dpp-sync --' : 'dpp-sync';
+function commandHere({ package: { root } }: CommandContext): string {
+  const path = processEnvironment()['PATH'] ?? '';
+  return ownCommand({ file: process.argv[1] ?? '', cwd: process.cwd(), path, root });
 }
 
 async function isFree(port: number): Promise<boolean> {

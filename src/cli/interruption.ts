@@ -1,4 +1,4 @@
-/** Being told to stop, by Ctrl-C, by a service manager or by a terminal that closes. */
+/** A request to stop: Ctrl-C, a service manager, or a terminal that closes. */
 export interface Interruption {
   signal: AbortSignal;
   /** Gives the signals their usual meaning back. */
@@ -21,10 +21,10 @@ export interface InterruptionOptions {
 }
 
 /**
- * Turns the first SIGINT, SIGTERM or SIGHUP into an abort, so that what is under way can be finished. A second SIGINT or
- * SIGTERM ends the process at once, and so does the end of the time for that: nothing is lost by it, since what is sent is
- * in the ledger before the first byte goes out. A second SIGHUP changes nothing: a terminal that closes sends one, and its
- * shell may send another one at any time after.
+ * Turns the first SIGINT, SIGTERM or SIGHUP into an abort, so that work in flight can be finished. The process ends at once
+ * after a second SIGINT or SIGTERM, or when `drainMs` are over. Nothing is lost then, because a delivery is in the ledger before
+ * its first byte is sent. A second SIGHUP changes nothing: a terminal that closes sends one, and its shell may send
+ * another one later.
  */
 export function interruptible({ onFirst, onSecond, drainMs, onLate }: InterruptionOptions): Interruption {
   const controller = new AbortController();

@@ -8,7 +8,7 @@ import { standingOf } from '../daemon/standing.ts';
 import { describeWait } from '../daemon/wait-watch.ts';
 import type { ApiWait } from '../domain/api-wait.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
-import type { ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
+import type { Deferred, ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
@@ -58,6 +58,8 @@ interface Found {
   attention: Attention;
   /** The wait beyond a minute that the API has asked for and that goes on; null where there is none. */
   apiWait: ApiWait | null;
+  /** Due deliveries whose last attempt found the API away; null where there are none. */
+  deferred: Deferred | null;
   sources: SourceStatus[];
   queue: Queue;
 }
@@ -78,6 +80,7 @@ async function status(context: CommandContext): Promise<number> {
       standing: { items: views.itemCounts(), ...standingOf(views, config, ids) },
       attention: attentionOf(views, []),
       apiWait: goingOn(views.apiWait(), now),
+      deferred: views.deferred(),
       sources: config.sources.map(({ id }) => ({
         source: id,
         lastRun: views.runs({ source: id, limit: 1 })[0] ?? null,
@@ -93,6 +96,7 @@ async function status(context: CommandContext): Promise<number> {
     standing: NOTHING,
     attention: { waitingFor: [], stuck: [], doubtsUnderWay: 0, ...NO_CONTACT_ATTENTION },
     apiWait: null,
+    deferred: null,
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
     queue: { kind: config.queue.kind, counts: null, problem: null },
   };
@@ -103,7 +107,7 @@ async function status(context: CommandContext): Promise<number> {
   return exitCode;
 }
 
-/** Nothing goes on without the queue, so a queue that cannot be reached comes before what is left. */
+/** No delivery is sent without the queue, so an unreachable queue decides the exit code first. */
 function exitCodeOf({ problem }: Queue, causes: readonly Cause[]): number {
   if (problem !== null) return 3;
   return causes.length > 0 ? 4 : 0;
@@ -145,7 +149,7 @@ const NOTHING: Standing = {
   missing: {},
 };
 
-/** Beside a daemon something is always on its way: what goes on by itself is left out. */
+/** Leaves out items that go on by themselves: beside a daemon there are always some. */
 function atRest({ standing, attention }: Found): Standing {
   const items: ItemCounts = { product: {}, material: {}, bom_item: {} };
   let underWay = attention.doubtsUnderWay;
@@ -182,6 +186,7 @@ function statusDocument(
       askAgainAt: isoOrNull(found.apiWait.askAgainAt),
       message: found.apiWait.message,
     },
+    deferred: found.deferred && { ...found.deferred, since: isoOrNull(found.deferred.since) },
     queue: { kind: queue.kind, counts: queue.counts, problem: queue.problem },
     sources: sources.map(({ source, lastRun, nextRunAt }) => ({
       source,
@@ -233,6 +238,7 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   const underWay = countOf(found.standing.items, ['due', 'sending']) + found.attention.doubtsUnderWay;
   if (found.apiWait !== null) output.print('', waitLine(found.apiWait, found.now));
   if (underWay > 0) output.print('', underWayLine(underWay));
+  if (found.deferred !== null) output.print(deferredLine(found.deferred));
   const lines = attentionLines(found.standing, found.attention, paint);
   if (lines.length > 0) output.print('', ...lines);
 }
@@ -258,8 +264,12 @@ function roomLine(freeBytes: number): string {
 const FULL_BYTES = 64 * 1024;
 
 function underWayLine(count: number): string {
-  const goes = count === 1 ? 'goes out' : 'go out';
-  return `${plural(count, 'item')} ${goes} with the daemon or the sync that is running; where none is, with the next \`dpp-sync sync\`.`;
+  const are = count === 1 ? 'is' : 'are';
+  return `${plural(count, 'item')} ${are} sent by the daemon or the sync that is running; if none is running, by the next \`dpp-sync sync\`.`;
+}
+
+function deferredLine({ count, since, message }: Deferred): string {
+  return `${plural(count, 'delivery', 'deliveries')} could not be sent since ${formatTime(since)}: ${printable(message)}`;
 }
 
 function resultOf({ result, error, startedAt, endedAt, streams }: RunView): string {

@@ -95,7 +95,7 @@ export function passportLines(passports: PassportCounts, paint: Paint): string[]
   return formatTable([{ title: '' }, ...titles], [row], paint);
 }
 
-/** What was accepted on a person's word, and of which sources nothing was held. */
+/** What `--accept` accepted, and the sources that had nothing to accept. */
 export function acceptedLines({ accepted }: Pick<SyncReport, 'accepted'>): string[] {
   if (accepted === null) return [];
   const { sources, guarded, adopted } = accepted;

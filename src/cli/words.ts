@@ -70,9 +70,9 @@ export const NEXT_STEPS: Record<ItemState, string> = {
   due: 'Nothing: the next `dpp-sync sync` or the daemon sends it.',
   sending: 'Nothing: it is under way.',
   waiting:
-    'See to it that what it refers to is delivered; it goes out by itself then. Or run `dpp-sync settle --ignore KEY`, to do without it.',
+    'It is sent by itself once the items that it refers to are delivered. To leave it out, run `dpp-sync settle --ignore KEY`.',
   in_doubt:
-    'It is looked up by itself where the API can tell. Else look at the platform and say so: `dpp-sync settle --delivered KEY` or `dpp-sync settle --rejected KEY`; `dpp-sync replay --force --key KEY` sends it again.',
+    'It is looked up by itself if the API can be asked. Else look at the platform, then run `dpp-sync settle --delivered KEY` or `dpp-sync settle --rejected KEY`. `dpp-sync replay --force --key KEY` sends it again.',
   blocked:
     'Fix what the platform names, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle --delivered KEY`; to leave the platform as it is, `dpp-sync settle --ignore KEY`.',
   rejected:

@@ -2,7 +2,7 @@ import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { GuardedRead } from '../domain/ports/ledger-views.ts';
 
-/** What was held of some sources and is accepted on a person's word. */
+/** What a person accepted: guarded reads, and blocked changes of adopted items. */
 export interface Acceptance {
   sources: readonly string[];
   /** Reads that the guard held. */

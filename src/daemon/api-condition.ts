@@ -24,14 +24,14 @@ export interface FailingWrites {
   takenAt: number | null;
 }
 
-/** Whether the API takes requests, as far as its answers tell. */
+/** Whether the API takes requests, by its last answers. */
 export interface ApiCondition {
   /**
    * Since when no request has been answered, or only writes have failed that ought not to, by `Clock.ticks`; null while all
    * is well.
    */
   unreachableSince(): number | null;
-  /** Asks the API now whether it is there; where that goes on already, it is not. */
+  /** Asks the API now whether it answers. False while the breaker is open. */
   answers(abort: AbortSignal): Promise<boolean>;
   /** Where the API may be read and fails at every write: at how many different ones, and since when; else null. */
   failsAtWrites(): FailingWrites | null;

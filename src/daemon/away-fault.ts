@@ -30,13 +30,13 @@ type Asked = Pick<
   | 'views'
 >;
 
-/** What the API has kept from going on for longer than it was to be waited for; null where there is still hope. */
+/** The fault that ends a sync: the API has blocked its work for longer than `waitMs`. Null while the sync goes on waiting. */
 export async function awayFault(runtime: Asked, patience: Patience): Promise<Fault | null> {
   const { waitMs, now } = patience;
   const { baseUrl } = runtime.config.target;
   const unreachable = runtime.unreachableSince();
   if (unreachable !== null && now - unreachable >= waitMs) {
-    // What failed last may rest for longer than it is to be waited for, with nothing else to send meanwhile.
+    // The delivery that failed last may rest for longer than the sync waits, with nothing else to send. So the API is asked.
     if (await runtime.answers(patience.abort)) return null;
     const forAs = `for ${seconds(waitMs)}`;
     const writes = runtime.failsAtWrites();
@@ -52,10 +52,10 @@ export async function awayFault(runtime: Asked, patience: Patience): Promise<Fau
   return throttled === null ? unreadableFault(runtime, patience) : throttledFault(runtime, throttled, patience);
 }
 
-/** A question that is due within this time is waited for, and its answer for so long: the wait that was asked for may be over. */
+/** A probe that is due within `dueInMs` is waited for, and its answer for `answerMs`: the API's wait may be over. */
 const LAST_QUESTION = { dueInMs: 250, answerMs: 5000 };
 
-/** The API asks for more time than it was to be waited for. */
+/** The API asks for a longer wait than `waitMs`. */
 function throttledFault(
   { config }: Pick<Runtime, 'config'>,
   { since, askAgainInMs, message, wait }: Throttled,
@@ -74,29 +74,29 @@ function throttledFault(
 }
 
 /**
- * What is left where the API answers, and says of the rest for longer than it was to be waited for that it cannot take it
- * (503). It stays due, and is asked again by whoever runs next.
+ * The fault for deliveries that the API cannot take (503) while it takes others. They stay due, and the next process that
+ * runs tries them again.
  *
- * @param before what has been so since before this time, of the wall clock
+ * @param before counts deliveries that have failed since before this time of the wall clock
  */
 export async function leftAwayFault(
   { gate, ledger, config, unreadable }: Pick<Runtime, 'gate' | 'ledger' | 'config' | 'unreadable'>,
   before: number,
 ): Promise<Fault | null> {
-  // What waits for a list that cannot be read has nothing to wait for here.
+  // Deliveries that wait for an unreadable list are left out.
   const isUnreadable = unreadable() !== null;
   const held = heldBy([...gate.refused().keys(), ...(isUnreadable ? (['read'] as const) : [])], config.profile);
   const left = await ledger.leftAway({ before, held });
   if (left === null) return null;
   const { kind, key, reason, dueAt } = left.first;
   const others = left.count === 1 ? '' : ` and ${left.count - 1} more`;
-  const message = `The API at ${config.target.baseUrl} answers, and cannot take the ${kind.replace('_', ' ')} ${key}${others}: ${reason.message}`;
+  const message = `The API at ${config.target.baseUrl} answers, but cannot take the ${kind.replace('_', ' ')} ${key}${others}: ${reason.message}`;
   const path = { path: 'target.baseUrl' };
   const at = new Date(dueAt).toISOString();
   return fault('api.unreachable', message, { ...path, suggestion: `${LEFT_AWAY_ADVICE} It is due again at ${at}.` });
 }
 
-/** Doubts that wait for a list which cannot be read, where nothing else is left. */
+/** The fault for unconfirmed deliveries that wait for an unreadable list, if nothing else is left to do. */
 async function unreadableFault(runtime: Asked, { waitMs, outstanding, now }: Patience): Promise<Fault | null> {
   const { ledger, config, passports } = runtime;
   const unreadable = runtime.unreadable();
@@ -130,9 +130,9 @@ const THROTTLED_ADVICE =
   'Run the sync again when the wait is over, or give it longer with `--wait`; everything is still due. Where the wait is a mistake, have the limit of the key or the organisation looked at.';
 const LEFT_AWAY_ADVICE =
   'See `dpp-sync show` for it and why the platform cannot take it, and run the sync again; everything else has gone on.';
-const LIST_ADVICE = 'Mend what the message names and run the sync again; everything is still due.';
+const LIST_ADVICE = 'Fix what the message names and run the sync again; everything is still due.';
 const DOUBT_ADVICE =
-  'Mend what the message names and run the sync again, or look at the platform and say what is there with `dpp-sync settle`.';
+  'Fix what the message names and run the sync again. Or look at the platform and record what is there with `dpp-sync settle`.';
 
 function seconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`;

@@ -23,7 +23,7 @@ export interface DemoFolder {
 
 /** Says that a folder is the demo's own. Nothing is removed in a folder without it. */
 const MARKER = '.dpp-sync-demo';
-const MARKER_TEXT = 'A folder of `dpp-sync demo`. Its data/ is made anew by every demo; everything else is yours.\n';
+const MARKER_TEXT = 'A folder of `dpp-sync demo`. Every demo replaces its data/; everything else is yours.\n';
 
 /** The system's error codes for a folder that may not or cannot be written. */
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);

@@ -12,7 +12,7 @@ interface Opening extends Pick<PullOptions, 'ledger' | 'patience'> {
 }
 
 /**
- * Loads the mappings of a source anew and opens it for a run.
+ * Reloads the mappings of a source and opens it for a run.
  *
  * @throws what keeps it from being read, once the ledger has it as a failed run
  */

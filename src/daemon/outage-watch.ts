@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { ApiCondition, FailingWrites } from './api-condition.ts';
 
-/** Tells when the API goes away and when it is back: once each, however long it takes. Call `look` now and then. */
+/** Reports the begin and the end of an outage, once each. Call `look` at intervals. */
 export function createOutageWatch(options: {
   breaker: { openSince(): number | null };
   condition: Pick<ApiCondition, 'failsAtWrites'>;
@@ -33,7 +33,7 @@ export function createOutageWatch(options: {
   };
 }
 
-/** How far writes have failed, as a full sentence. Whether the platform or these rows are at fault nobody can tell. */
+/** How many writes have failed, as a full sentence. It is unknown whether the platform or the rows are at fault. */
 export function describeFailingWrites({ failed, takenAt }: FailingWrites): string {
   return takenAt === null
     ? `It has failed at each of the ${failed} different writes that it was sent, and has taken none.`

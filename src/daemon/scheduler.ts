@@ -27,11 +27,12 @@ const LOOK_MS = 30_000;
 const CORRECTION_MS = 600_000;
 
 /**
- * A time that passed while this process was busy, while the machine slept or because the clock was set forward is rung late
- * rather than left out, once for however many times were missed. Times that come again because the clock was set back are
- * rung again: those before may have been of a wrong day. `missed` reports times that passed while no daemon ran.
+ * Starts the scheduled runs. A time may pass while this process is busy, while the machine sleeps, or because the clock is set
+ * forward. Such a run is started late, once for all the times that were missed. If the clock is set back, the times that
+ * come again are started again, because the earlier ones may have had a wrong date. `missed` reports times that passed while no
+ * daemon ran.
  *
- * @param ring called at each due time; while one ring of a source is being answered, further ones are left out
+ * @param ring called at each due time; while a call for a source is still running, further times of it are left out
  */
 export function createScheduler(options: {
   schedules: readonly Schedule[];

@@ -2,7 +2,7 @@ import type { LedgerViews, MissingCounts } from '../domain/ports/ledger-views.ts
 import type { FailedRun, LedgerStanding } from '../observe/causes.ts';
 import type { RuntimeConfig } from './open-source.ts';
 
-/** How the ledger stands for some sources, but for its items. */
+/** The state of the ledger for some sources, without its items. */
 export interface SourcesStanding extends Omit<LedgerStanding, 'items'> {
   /** What is missing from its source and waits for somebody to decide. */
   missing: MissingCounts;
@@ -14,7 +14,7 @@ export function standingOf(
   { sources }: Pick<RuntimeConfig, 'sources'>,
   selected: readonly string[],
 ): SourcesStanding {
-  // What nobody wants to hear of is not counted.
+  // Sources with `onMissing: ignore` are not counted.
   const watched = sources.filter(({ id, onMissing }) => selected.includes(id) && onMissing !== 'ignore');
   return {
     passports: views.passportCounts(selected),
@@ -27,7 +27,7 @@ export function standingOf(
   };
 }
 
-/** Sources whose last run that ended has failed. One that goes on now says nothing yet. */
+/** Sources whose last finished run failed. A run that is still going on does not count. */
 function failedRunsOf(views: LedgerViews, sources: readonly string[]): FailedRun[] {
   return sources.flatMap((source) => {
     const last = views.runs({ source, limit: 2 }).find(({ endedAt }) => endedAt !== null);

@@ -6,8 +6,8 @@ import type { Logger } from '../lib/logging.ts';
 import type { ApiCondition } from './api-condition.ts';
 
 /**
- * Makes a wait beyond a minute known: logged once when it begins and once when it ends, and kept in the ledger, where other
- * processes can see it. Call `look` now and then.
+ * Reports a wait beyond a minute. It is logged once when it begins and once when it ends, and noted in the ledger for other
+ * processes. Call `look` at intervals.
  */
 export function createWaitWatch(options: {
   condition: Pick<ApiCondition, 'throttled'>;
@@ -20,7 +20,7 @@ export function createWaitWatch(options: {
 }): { look(): Promise<void> } {
   const { condition, ledger, views, hasAnswered, emit, log } = options;
   let waiting = false;
-  /** What the ledger says. The word of an earlier process stands until the API has answered this one. */
+  /** The ledger's note. That of an earlier process stays until the API has answered this one. */
   let noted = views.apiWait();
 
   function tell(wait: ApiWait | null): void {
@@ -55,7 +55,7 @@ export function describeWait({ since, until, message }: ApiWait, timeOf = isoOf)
     until === null
       ? `The API has refused every request since ${timeOf(since)} (429)`
       : `The API has asked to wait until ${timeOf(until)} (429)`;
-  return `${asked}: ${/[.!?]$/.test(message) ? message : `${message}.`}`;
+  return `${asked}: ${message}`;
 }
 
 /** Whole seconds: nobody plans by less. */

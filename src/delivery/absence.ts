@@ -35,7 +35,7 @@ interface Remembered {
   missedAt: number | null;
 }
 
-/** How many doubts are remembered at most (I9); the oldest go first, and their wait begins again. */
+/** How many doubts are remembered at most (I9). The oldest are dropped first, and their wait begins again. */
 const REMEMBERED_MAX = 50_000;
 
 export function createAbsence(options: {
@@ -50,7 +50,7 @@ export function createAbsence(options: {
   function remember({ id, since, reason }: DoubtfulDelivery): Remembered {
     const known = remembered.get(id);
     if (known) return known;
-    // What a restored ledger looks for was sent before this process began.
+    // Writes that a restored ledger looks for were sent before this process began.
     const endedAt = reason.code === 'restored' ? Math.min(since, born.at) : since;
     const fresh = { endedAt, missedAt: null };
     remembered.set(id, fresh);

@@ -2,11 +2,11 @@ import type { Operation } from '../domain/delivery.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** Creates that rest, so that a list which moved while it was read keeps still for its next reading. */
+/** Pauses creates, so that a list whose entries moved during a reading stays unchanged for the next one. */
 export interface CreatePause {
-  /** Operations that nothing is sent of for now. */
+  /** Operations that are paused now. */
   operations(): Operation[];
-  /** A reading of this list begins. What rests does so until it is over. */
+  /** A reading of this list begins. Creates that are paused wait until it ends. */
   begin(kind: ListableKind): void;
   /**
    * A reading is over.
@@ -16,12 +16,12 @@ export interface CreatePause {
   end(kind: ListableKind, end: { complete: boolean; moved: boolean; restMs: number }): void;
 }
 
-/** The next reading may have to wait for its turn; where it never comes, nothing rests for longer. */
+/** How long creates pause after the next reading may begin, in case it never begins. */
 const LATE_MS = 30_000;
 
 /**
- * After one reading that failed because entries moved, creates of the kind rest until the next one is over. Where that
- * fails for the same reason, others move the list, and to rest is of no use until it could be read once.
+ * After one reading that failed because entries moved, creates of the kind pause until the next reading is over. If that
+ * reading fails for the same reason, other writers move the list. A pause is then of no use until the list could be read once.
  */
 export function createCreatePause(clock: Pick<Clock, 'ticks'>): CreatePause {
   /** Until when by `ticks` of the clock. */

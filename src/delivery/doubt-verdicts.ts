@@ -39,7 +39,7 @@ export interface ListRead {
   waitMs: () => number;
 }
 
-/** What was there before, or was written in the time that a restored ledger lost, may have other content. */
+/** Items that existed before, or that were written since the backup of a restored ledger, may have other content. */
 const CONTENT_UNKNOWN: ReadonlySet<string> = new Set(['exists', 'restored', MAY_EXIST, SHARED_ID]);
 /** The create was refused, as the item was there or may have been. */
 const FOUND_BEFORE: ReadonlySet<string> = new Set(['exists', MAY_EXIST]);
@@ -115,7 +115,7 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
       }
       // I6: a create that may be there, although it is not shown, would make the item a second time.
       if (unclear !== null && found.length === 0 && complete) {
-        // It was refused and is not sent again: whoever corrects the row has to know what else is there.
+        // It was refused and is not sent again. The reason names the other entries for the person who corrects the row.
         if (reason.code === MAY_EXIST) return absent({ ...delivery, reason: withWords(reason, unclear) });
         return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
       }
@@ -126,11 +126,12 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
         contentKnown: !CONTENT_UNKNOWN.has(reason.code),
         by: 'read_back',
       };
-      // What was there before is adopted; what an earlier attempt of it may have made is ours.
+      // An item that existed before is adopted. An item that an earlier attempt may have made is ours.
       const wasThere = FOUND_BEFORE.has(reason.code) && reason.afterDoubt !== true;
       if (remoteId !== null) return wasThere ? { ...verdict, shown: found } : verdict;
       if (!complete) return lookedAtAgain(delivery, what);
-      // What was refused is not sent again, so that a list that lags doubles nothing: only what is said to exist is sought again.
+      // A refused create is not sent again, so a list that lags doubles nothing. It is looked for again only if the platform
+      // stated that the item exists.
       const isFinal = reason.code === MAY_EXIST && reason.lookAgain !== true;
       const againMs = isFinal ? 0 : waitMs();
       return againMs > 0 ? lookedAtAgain(delivery, what, againMs) : absent(delivery);

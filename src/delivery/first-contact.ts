@@ -26,8 +26,8 @@ export interface FirstContactOptions {
 }
 
 /**
- * Finds out what the platform holds before anything is created there: reads the lists that the ledger asks for, and has it
- * compare them with what is staged. Creates of the kind are suspended meanwhile; everything else goes on.
+ * Finds out what the platform has before anything is created there. It reads the lists that the ledger needs, and the ledger
+ * compares them with the staged creates. Creates of the kind are suspended meanwhile; everything else goes on.
  */
 export interface FirstContact {
   /** Takes the next steps that can be taken now. True where creates may have become due, or items were adopted. */
@@ -38,7 +38,7 @@ export interface FirstContact {
   unreadable: Readings['unreadable'];
 }
 
-/** A list that cannot be relied on is read once more: what moved amid the first reading may rest by then. */
+/** An unreliable list is read once more: entries that moved during the first reading may have stopped moving. */
 const READINGS_MAX = 2;
 /** A list that is of no use is looked at again this late: only a change at the platform, or of the profile, helps. */
 const USELESS_MS = 300_000;
@@ -46,12 +46,12 @@ const USELESS_MS = 300_000;
 export function createFirstContact(options: FirstContactOptions): FirstContact {
   const { ledger, target, reader, pacer, gate, clock, log, emit } = options;
   const readings = createReadings({ gate, pacer, clock, emit });
-  /** Readings of a kind's list that came to nothing, in a row, for a reason that lies in the list. */
+  /** How many readings in a row have failed because of the list itself, by kind. */
   const failures = new Map<ListableKind, number>();
-  /** Kinds whose list is of no use, and when it is looked at again. */
+  /** Kinds whose list cannot be used, and when it is read again. */
   const useless = new Map<ListableKind, number>();
 
-  /** What was logged last of a kind, which is logged once. */
+  /** The last logged message of each kind, so that it is logged once. */
   const logged = new Map<ListableKind, string>();
 
   async function mayRead(what: Readable, abort: AbortSignal): Promise<boolean> {
@@ -76,7 +76,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
     await ledger.failListing({ kind, reason, anew });
   }
 
-  /** A list could not be read to its end. What passes by itself is tried again, from where the reading was. */
+  /** A list could not be read to its end. A failure that may pass is tried again, from the position that was reached. */
   async function failed(kind: ListableKind, what: Readable, outcome: Outcome): Promise<void> {
     if (!('detail' in outcome)) return;
     const isOutOfScope = outcome.kind === 'denied' && outcome.by === 'scope';
@@ -126,7 +126,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
     end: { listing: Listing; begunAt: number; count: number; abort: AbortSignal },
   ): Promise<boolean> {
     const { listing, begunAt, count, abort } = end;
-    // An interrupted reading goes on where it was, and says nothing of the list.
+    // An interrupted reading is resumed later. It shows nothing about the list.
     if (abort.aborted) return false;
     const outcome = readings.heard(what, listing, begunAt);
     if (!listing.complete) {
@@ -154,7 +154,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
     return ended('product', 'publications', { listing, begunAt, count, abort });
   }
 
-  /** Compares what is staged with the stored list, to the end. True where something came of it. */
+  /** Compares all staged creates with the stored list. True if any of them was adopted, blocked or released. */
   async function compare(kind: ListableKind, abort: AbortSignal): Promise<boolean> {
     let moved = false;
     while (!abort.aborted) {
@@ -234,7 +234,7 @@ function unreadReason(kind: ListableKind, what: Readable, why: string, lasts: bo
 function uselessReason(kind: ListableKind, why: 'unusable' | 'unclear_publications'): Reason {
   const message =
     why === 'unusable'
-      ? `The platform's list of ${LISTS[kind]} does not show the natural key, so nobody can tell which of them are yours. Name the field that it does show in the profile (\`naturalKeys\`, \`wireNames\`).`
+      ? `The platform's list of ${LISTS[kind]} does not show the natural key, so it is unknown which of them are yours. Name the field that it does show in the profile (\`naturalKeys\`, \`wireNames\`).`
       : `The platform's list of publications does not show whose they are. Name where it says that in the profile (\`publications\`).`;
   return { code: 'unlisted', message: `${message} ${suspendedWords(kind)} ${ASSUME_EMPTY}` };
 }

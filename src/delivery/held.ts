@@ -18,9 +18,9 @@ export const READ_REASONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What is left alone in the ledger while the API refuses these scopes, since it could only be refused again.
+ * Deliveries that are suspended while the API refuses these scopes, since they would only be refused again.
  *
- * @param paused operations that nothing is sent of for another reason
+ * @param paused operations that are not sent for another reason
  */
 export function heldBy(refused: Iterable<Scope>, profile: Profile, paused: readonly Operation[] = []): Held {
   const scopes = [...refused];

@@ -88,8 +88,8 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
 }
 
 /**
- * The delivery was not looked at. That does not end the time for which the API could not take it: what is poison would never
- * come to its limit else.
+ * The API did not look at the delivery. The delivery keeps the time since which the API could not take it, so that a delivery
+ * that always fails still reaches its limit.
  */
 function judgeHeldUp(code: 'throttled' | 'local', detail: OutcomeDetail, { now, awaySince }: AttemptContext): Verdict {
   const since = awaySince === null ? {} : { since: awaySince };
@@ -205,20 +205,20 @@ function lookedUp(reason: Reason, { operation, profile, now }: AttemptContext): 
 export const MAY_EXIST = 'may_exist';
 
 /**
- * A create that was refused in words that say neither yes nor no. Where an attempt was lost before, the item may be that
- * attempt's, and a list that lags behind may have hidden it.
+ * A create whose refusal does not show whether the item exists. If an earlier attempt was lost, the item may be its result, and
+ * a list that lags may have hidden it.
  */
 function mayExist(detail: OutcomeDetail, context: AttemptContext): Verdict {
   const again = context.attempts > 0 ? { lookAgain: true as const } : {};
   return soughtAtPlatform({ ...reasonOf(MAY_EXIST, detail), ...again }, context);
 }
 
-/** What an earlier attempt may have made is ours; what was there before is adopted. */
+/** Marks an item that an earlier attempt may have created: it is ours. Any other existing item is adopted. */
 function afterDoubt(reason: Reason, { uncertain }: AttemptContext): Reason {
   return uncertain ? { ...reason, afterDoubt: true } : reason;
 }
 
-/** The platform is asked for the item before anybody is told to correct the row. */
+/** The platform is asked for the item before a person is asked to correct the row. */
 function soughtAtPlatform(reason: Reason, { now }: AttemptContext): Verdict {
   return { kind: 'doubt', nextLookAt: now, spend: false, reason };
 }

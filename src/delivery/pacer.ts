@@ -5,17 +5,16 @@ import { rateSignalOf, type Signal } from './signal.ts';
 import { createWaitingLine, type Waiting } from './waiting-line.ts';
 
 /**
- * Lets requests through as rate controller and breaker admit them, with a bounded number under way. They wait in line, the
- * urgent ones before the others, and only the first is asked about. While the breaker is open, or the API has asked to wait
- * for more than a minute, each canary begins with a question that writes nothing: as long as that fails, no delivery goes out
- * to fail with it. Where the API is not well,
- * deliveries that have not failed go before those that have and may be at fault.
+ * Sends requests as the rate controller and the breaker admit them, with a bounded number in flight. Requests wait in a
+ * priority queue, and only its first is offered for admission. While the breaker is open, or during a wait of more than a
+ * minute, each probe begins with a read: as long as the read fails, no delivery is sent. While the API is failing, deliveries
+ * that have not failed go before deliveries that have, since those may be at fault.
  */
 export interface Pacer {
   /**
-   * Runs `send` for a delivery once it may go out. Resolves to null, without running it, when the signal aborts first or
-   * nobody wants it any more: that is asked each time before a request is admitted. What `send` tells of the answer goes
-   * back to controller and breaker.
+   * Runs `send` for a delivery once it is admitted. Resolves to null without running it if the signal aborts first, or if the
+   * delivery is no longer wanted: that is checked before each admission. The signal that `send` returns goes to controller
+   * and breaker.
    */
   run<T>(
     send: () => Promise<{ value: T; signal: Signal }>,
@@ -124,12 +123,12 @@ export function createPacer({ controller, breaker, ping, concurrency, clock }: P
     });
   }
 
-  /** Whether nothing but a question goes out: the API is away, or has asked for a wait that goes on. */
+  /** Whether only a read is sent: the API is away, or a long wait goes on. */
   const asksFirst = (): boolean => breaker.openSince() !== null || controller.wait(clock.ticks()) !== null;
 
   /**
-   * What the answer to a question tells the controller. Within a long wait a question that fails is asked again as late as one
-   * that is refused, and one that is answered ends nothing: the limit may be one of writes, so a delivery has to follow.
+   * What a probe's read shows the controller. During a long wait a read that fails is repeated as late as one that is refused.
+   * A read that is answered does not end the wait, because the limit may be one of writes: a delivery has to follow.
    */
   function toldByQuestion(signal: Signal, told: RateSignal, now: number): RateSignal | null {
     if (controller.wait(now) === null) return told;

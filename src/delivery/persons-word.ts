@@ -5,23 +5,23 @@ import type { Verdict } from '../domain/ports/verdict.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { MAY_EXIST } from './judge.ts';
 
-/** What a person says of a delivery, after a look at the platform. */
+/** A manual resolution: what a person found at the platform. */
 export type PersonsWord = { said: 'delivered'; remoteId: JsonValue } | { said: 'rejected' } | { said: 'ignored' };
 
 /**
- * What becomes of a delivery by a person's word. What did not arrive ends as rejected, so that nothing goes out behind the
- * person's back: a change of the row, or a replay, sends it as a new revision.
+ * The next state after a manual resolution. A write that did not arrive ends as rejected, so that nothing is sent without the
+ * person's knowledge: a change of the row, or a replay, sends it as a new revision.
  */
 export function personsVerdict({ kind, reason }: Pick<NamedDelivery, 'kind' | 'reason'>, word: PersonsWord): Verdict {
   if (word.said === 'rejected') return { kind: 'rejected', reason: NOT_ARRIVED, absent: true };
   if (word.said === 'ignored') return { kind: 'ignored', reason: { code: 'ignored', message: ignoredMessage(reason) } };
-  // As after a look at the listing: what was there before this write, or is of a lost time, may have other content. A BOM
-  // item has none that could be written again.
+  // As after a listing match: an item that existed before this write, or that was written since the backup, may have other
+  // content. A BOM item has no content that could be written again.
   const mayDiffer = (kind === 'product' || kind === 'material') && OF_ANOTHER_WRITE.has(reason.code);
   return { kind: 'delivered', remoteId: word.remoteId, contentKnown: !mayDiffer, by: 'person' };
 }
 
-/** The kind of what a create makes that others refer to by its id; null for writes that leave no id to be known. */
+/** The kind of item that a create makes and that others refer to by id; null for other writes. */
 export function kindToBind(operation: Operation): ListableKind | null {
   if (operation === 'product.create') return 'product';
   return operation === 'material.create' ? 'material' : null;

@@ -3,13 +3,13 @@
 //            429, or a 503 that names a time               the canary came back
 //   open ─────────────────────────────────────► stopped ─────────────────────────► open
 //
-// Open, requests go out evenly at the rate of the search (rate-search.ts), or freely while no limit was met. A refusal
-// stops them all: as long as the API asks for, to the millisecond up to a minute (rate-wait.ts), and where it does not say for as
-// long as a block lately took, doubling. Then one request, the canary, finds out whether it is over. What the refusal proves is judged when the
-// block has ended, since its length tells what kind of limit it is. A 503 proves nothing, however long it lasts.
+// While open, requests are sent evenly at the rate of the search (rate-search.ts), or freely until a limit was met. A refusal
+// stops all requests. The stop lasts as long as the API asks for, to the millisecond up to a minute (rate-wait.ts). If the API
+// names no time, it lasts as long as the last block, and doubles. Then one request, the canary, shows whether the stop is over.
+// What the refusal proves is decided when the block has ended, because its length shows the kind of limit. A 503 proves
+// nothing, however long it lasts.
 //
-// Requests that were under way when the first of them was refused are no further evidence; they are told by when they were
-// sent. A stated limit (RateLimit-Policy, draft-ietf-httpapi-ratelimit-headers) is where the search begins, and no more: a
+// Requests that were in flight at the first refusal are no further evidence; their send time identifies them. A stated limit (RateLimit-Policy, draft-ietf-httpapi-ratelimit-headers) is where the search begins, and no more: a
 // wrong one costs a few refusals or a few seconds. A configured ceiling is never exceeded.
 
 import { createConcurrency } from './concurrency.ts';
@@ -17,10 +17,10 @@ import { createGoodput } from './goodput.ts';
 import { createRateSearch } from './rate-search.ts';
 import { createStopWait, type LongWait, type StopWait } from './rate-wait.ts';
 
-/** What a finished request tells about the API's capacity. */
+/** What a finished request shows about the API's capacity. */
 export type RateSignal =
   | { kind: 'ok'; advisedRate?: number | null }
-  /** A 429, or with `away` a 503 that says for how long: that stops requests and is no word of the limit. */
+  /** A 429, or with `away` a 503 that names a time: it stops requests and shows nothing about the limit. */
   | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number | null; away?: true }
   /** Nothing: the request was admitted and then not sent, or it failed. */
   | { kind: 'unused' };
@@ -32,11 +32,11 @@ export interface RateController {
   /** Milliseconds to wait before asking again; 0 admits the request. */
   admit(now: number): number;
   /**
-   * Milliseconds for which nothing goes out since the API asked to be asked less; 0 while it is open, or where a canary may go
-   * out. Takes no turn.
+   * Milliseconds for which the API's refusal still stops all requests; 0 while the controller is open or a canary may be sent.
+   * Takes no slot.
    */
   closedForMs(now: number): number;
-  /** The wait beyond a minute that goes on; null while there is none. Until a canary has come back it is not over. */
+  /** The current wait beyond a minute, or null. It ends when a canary has succeeded. */
   wait(now: number): LongWait | null;
   /** How many requests may be under way. */
   concurrency(now: number): number;

@@ -5,9 +5,9 @@
 export interface LongWait {
   /** When the first request was refused. */
   since: number;
-  /** The end that the API has named; null where it names none and goes on to refuse. */
+  /** The end that the API named; null if it named none and keeps refusing. */
   until: number | null;
-  /** When the next question goes out. */
+  /** When the next probe is sent. */
   askAgainAt: number;
 }
 
@@ -16,22 +16,22 @@ const OBEYED_MS = 62_000;
 const PROBE = { firstMs: 60_000, factor: 2, lastMs: 900_000 };
 /** Several waits of a minute at most make a long one when they go on for this much longer than a minute. */
 const TOLERATED_MS = 5000;
-/** A wait that nobody asks about is over this long after its end: there is nothing to send. */
+/** A wait without probes counts as over this long after its end: there was nothing to send. */
 const FORGOTTEN_MS = 60_000;
 
 /** How long one stop of all requests lasts. Pure: times are ticks of a clock. */
 export interface StopWait {
-  /** A request that had gone out before the stop was refused as well. @returns for how long nothing goes out */
+  /** A request from before the stop was refused as well. @returns for how long nothing is sent */
   alsoRefused(askedMs: number, now: number): number;
   /**
    * The first request was refused, or one that asked whether the stop is over.
    *
    * @param askedMs what the API asks for, or null
    * @param backoffMs the wait where the API has named none that goes on
-   * @returns for how long nothing goes out
+   * @returns for how long nothing is sent
    */
   refused(askedMs: number | null, backoffMs: () => number, now: number): number;
-  /** The stop as a wait beyond a minute, or null while it is none. @param closedUntil when the next question goes out */
+  /** The stop as a wait beyond a minute, or null while it is none. @param closedUntil when the next probe is sent */
   long(closedUntil: number, now: number): LongWait | null;
 }
 

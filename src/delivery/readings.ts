@@ -7,22 +7,22 @@ import { createReadBudget, type Readable } from './read-budget.ts';
 import { signalOf } from './signal.ts';
 import type { TargetGate } from './target-gate.ts';
 
-/** A list that could not be read to its end the last time, since when by `ticks` of the clock, and why. */
+/** A list whose last reading failed. `since` is in `ticks` of the clock. */
 export interface Unreadable {
   what: Readable;
   since: number;
   reason: string;
-  /** Whether a limit of this machine kept it from being read, and not the API. */
+  /** Whether a limit of this machine prevented the reading, and not the API. */
   local: boolean;
 }
 
-/** The lists that are read to settle doubts, as the rest of the process gets to know of them. */
+/** Readings of the platform's lists: when they may begin, and what their answers show about the API. */
 export interface Readings {
   /** Milliseconds until this list may be read; 0 for now. @param gathers as of `ReadBudget.admit` */
   waitMs(what: Readable, gathers?: boolean): number;
-  /** Takes in what came of reading a list, as an answer of the API like any other. Gives it as an outcome. */
+  /** Passes the result of a reading on to gate, pacer and counters, like any other answer. Returns it as an outcome. */
   heard(what: Readable, listing: Listing, begunAt: number): Outcome;
-  /** The list that has been out of reach for longest; null where all could be read the last time. */
+  /** The list that has been unreadable for longest; null if the last reading of every list succeeded. */
   unreadable(): Unreadable | null;
 }
 

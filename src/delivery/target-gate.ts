@@ -93,7 +93,7 @@ export function createTargetGate(clock: Clock, { ownPublishKey = false } = {}): 
       throttledSince = null;
     },
     observe(outcome, scope) {
-      // What this machine could not send says nothing of the API.
+      // A limit of this machine shows nothing about the API.
       if (outcome.kind === 'unavailable' && outcome.local) return;
       const silent = isSilent(outcome);
       if (silent) failingSince ??= clock.ticks();

@@ -3,10 +3,10 @@ import type { Clock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 
-/** What comes back within this time is no news, nor that it is over again. */
+/** A trouble that returns within this time is not logged again, and neither is its end. */
 const NEWS_AFTER_MS = 60_000;
 
-/** Logs what keeps deliveries from going on: once when it begins, and once when it is over. */
+/** Logs a trouble that stops deliveries: once when it begins, and once when it is over. */
 export function createTroubleLog(log: Logger, clock: Pick<Clock, 'ticks'>): { look(trouble: Error | null): void } {
   let known: string | null = null;
   let last: { kind: string; at: number } | null = null;

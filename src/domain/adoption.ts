@@ -9,7 +9,7 @@ import { ITEM_FIELDS } from './item.ts';
 import type { ListableKind } from './ports/target.ts';
 
 /**
- * What the platform is known to hold of an item: the fields that its mapping writes and the list shows. A field that was
+ * The known content of an item at the platform: the fields that its mapping writes and the list shows. A field that was
  * never sent is not among them, so that it is never cleared.
  */
 export function adoptedBaseline(kind: ListableKind, desired: JsonObject, shown: JsonObject): JsonObject {
@@ -52,11 +52,11 @@ export function adoptedReason(source: string, desired: JsonObject, baseline: Jso
     if (before !== undefined && after !== undefined && canonicalJson(before) === canonicalJson(after)) return [];
     return [[name, `${valueText(before)} → ${valueText(after)}`]];
   });
-  const told = changes.slice(0, FIELDS_MAX).map(([name, change]) => `${name} ${change}`);
+  const shown = changes.slice(0, FIELDS_MAX).map(([name, change]) => `${name} ${change}`);
   const more = changes.length > FIELDS_MAX ? `, and ${changes.length - FIELDS_MAX} more` : '';
   return {
     code: 'adopted',
-    message: `It was at the platform before and would change: ${told.join(', ')}${more}. Accept the changes with \`dpp-sync sync --accept ${source}\`, or correct them at the source.`,
+    message: `It was at the platform before and would change: ${shown.join(', ')}${more}. Accept the changes with \`dpp-sync sync --accept ${source}\`, or correct them at the source.`,
     fields: Object.fromEntries(changes.slice(0, FIELDS_MAX)),
   };
 }
@@ -67,7 +67,7 @@ function valueText(value: JsonValue | undefined): string {
   return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX)}…` : text;
 }
 
-/** Why nobody can tell which of the platform's items a new one is. */
+/** Why it is unknown which of the platform's items a new item is. */
 export function ambiguousReason(
   kind: ListableKind,
   key: string,

@@ -8,11 +8,11 @@
 //                             ├─ rejected, where it cannot even be attempted
 //                             └─ superseded, from every state in which nothing is in flight and nothing has arrived
 //
-// A person may say of what is blocked, rejected or parked that it was done by hand at the platform: it is delivered then. What a
-// person ends without that is superseded, and stays so until something else is desired.
+// A person may make a blocked, rejected or parked change by hand at the platform and settle the delivery as delivered. A
+// delivery that a person ends otherwise is superseded, until the item's desired content changes.
 //
-// In a ledger restored from a backup, what waits or is due may have been sent in the time that was lost: it goes to `in_doubt`.
-// So does a create that was refused because its item exists, where no list has shown that: the next run looks again.
+// In a ledger restored from a backup, deliveries that wait or are due may have been sent since the backup: they become
+// `in_doubt`. So does a create that was refused because its item exists, if no list has shown the item: the next run looks again.
 // `waiting`: a ref has no remote id yet. `sending` is committed before the first byte goes out, so after a crash it means
 // that the request may have reached the API: the lease is voided and the delivery is in doubt. An item has at most one
 // open delivery (I3): while one is sending or in doubt a new desire is only noted, and settling it stages the follower.

@@ -1,4 +1,4 @@
-// What a person may say of a delivery that does not go on by itself: its manual resolution.
+// Manual resolutions: how a person may settle a delivery that does not go on by itself.
 
 import { type DeliveryEvent, type DeliveryState, TRANSITIONS } from './delivery.ts';
 import type { SubjectKind } from './item.ts';
@@ -20,8 +20,8 @@ export function isSettleState(state: DeliveryState): state is SettleState {
 }
 
 /**
- * Whether a person can say so of a delivery. What may have arrived is not ignored, since a later write could double it (I6);
- * and neither is a passport, which is wanted or not: `unpublish` says so.
+ * Whether a person can settle a delivery so. A delivery that may have arrived cannot be ignored, since a later write could double
+ * it (I6). A passport cannot be ignored either: `unpublish` ends the wish for it.
  */
 export function mayBeSettled(
   { kind, state, uncertain }: { kind: SubjectKind; state: SettleState; uncertain: boolean },

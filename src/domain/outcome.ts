@@ -19,8 +19,8 @@ export type Outcome =
   /** 429: the rate controller waits; no attempt is used. */
   | { kind: 'throttled'; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
-   * The request never left this machine, or a 503 says in words of the profile that nothing worked on it: sent again later;
-   * no effect is possible. With `local` it is this machine that could not send it, so that it says nothing of the API.
+   * The request never left this machine, or a 503 has words of the profile that prove that it was not processed. It had no
+   * effect and is sent again later. With `local` this machine could not send it, which shows nothing about the API.
    */
   | { kind: 'unavailable'; sent: boolean; local?: true; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
@@ -33,9 +33,9 @@ export type Outcome =
   /** The same idempotency key is still being worked on: ask again later. */
   | { kind: 'in_flight'; detail: OutcomeDetail }
   /**
-   * The data is wrong as it is. `members` is there where a refused import says which of them are at fault. With `endpoint`
-   * it is about the address or the form of the request, and no other data would fare better. With `mayExist` it is a create
-   * that may be refused because the item is there already, though the words do not say so.
+   * The data is wrong. `members` is present if a refused import names the members at fault. With `endpoint` the address or the
+   * form of the request is wrong, so other data would be refused too. With `mayExist` a create may have been refused
+   * because its item exists, although the answer does not state that.
    */
   | { kind: 'refused'; detail: OutcomeDetail; members?: MemberOutcome[]; endpoint?: true; mayExist?: true }
   /** 401, 402 or 403: it is not about this delivery, which stays due. */

@@ -206,7 +206,7 @@ export const Profile = z
       })
       .prefault({})
       .describe(
-        'How listings are read. A listing has to prove its end: what the answers and these settings do not tell is tried, and a listing without a proof is not used.',
+        'How listings are read. A listing has to prove its end. If neither the answers nor these settings show the paging, dpp-sync tries the usual ways. A listing without a proof is not used.',
       ),
     answers: z
       .strictObject({

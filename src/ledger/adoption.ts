@@ -93,7 +93,7 @@ export function createAdoption(
     return release(kind, item.key);
   }
 
-  /** With a product comes its publication, as a person left it, and the question whether its BOM items are there. */
+  /** Adopts a product's publication as a person left it, and marks its BOM items as unanswered. */
   function adoptProduct(itemId: number, key: string, remoteId: string): void {
     const item = items.byId(itemId);
     if (item === undefined) return;
@@ -129,7 +129,7 @@ export function createAdoption(
     endListing({ list, count }) {
       contact.ended(list, count);
       if (list === 'publication') return;
-      // What could not be told before may be clear now.
+      // Ambiguous items may have a clear match in the new list.
       for (const itemId of sql.ambiguous.all(`${list}.create`)) items.reconcile(itemId, true);
     },
 
@@ -201,7 +201,7 @@ export function createAdoption(
     adoptAs({ name, kind, remoteId }) {
       const row = sql.named.get({ operation: `${kind}.create`, name });
       if (row === undefined) return null;
-      // What a person types has no type: the list tells whether the id is a number or a text.
+      // An id that a person types has no JSON type: the list shows whether it is a number or a text.
       const id = JSON.stringify(remoteId);
       const entry = listed.entry(kind, id) ?? listed.entry(kind, otherForm(remoteId));
       adopt(row.itemId, kind, entry ?? { remoteId: id, fields: {} });

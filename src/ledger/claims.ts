@@ -31,7 +31,7 @@ export function createClaims(
   function claim(deliveryId: number): Claim {
     const row = sql.byId.get(deliveryId);
     if (!row || row.state !== 'due') return { status: 'gone' };
-    // A create is compared with the platform's list before it goes out for the first time.
+    // A create is compared with the platform's list before it is sent for the first time.
     if (contact.isSuspended(row.operation)) return { status: 'gone' };
     // A withdrawal goes out whatever the product is like, and so does what has to be followed to its end.
     if (ASKS_FOR_COMPLETENESS.has(row.operation) && row.uncertain === 0 && passports.holdBack(row.itemId)) {

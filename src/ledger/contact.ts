@@ -20,7 +20,7 @@ export interface Contact
       'contactSteps' | 'isFreshlyListed' | 'beginListing' | 'storeListed' | 'confirmListing' | 'failListing'
     >
   > {
-  /** Creates that are not to go out now. */
+  /** Creates that must not be sent now. */
   suspendedCreates(): Operation[];
   isSuspended(operation: Operation): boolean;
   /** A create is staged: where the stored list shows what may be its item, it is compared first. */
@@ -29,15 +29,15 @@ export interface Contact
   countCreates(counts: CreateCounts): void;
   runBegan(source: string): void;
   /**
-   * The platform has refused a second item of a key, and its list shows the first, or several. Gives whether the create is
-   * compared with them before it goes out again.
+   * The platform refused a second item of a key, and its list shows one or several. Returns whether the create is compared with
+   * them before it is sent again.
    */
   refusedDuplicate(kind: ListableKind, found: readonly ContactEntry[]): boolean;
-  /** The list is read anew before its creates go on. */
+  /** The list is read again before its creates go on. */
   listAnew(kind: ListableKind): void;
   /** Ends a reading: what is stored belongs to nobody now. */
   ended(list: ContactList, count: number | null): void;
-  /** All that is staged was compared: creates of the kind go out, whatever their source. */
+  /** All staged creates of the kind were compared: they are sent, from every source. */
   release(kind: ListableKind): void;
   standing(list: ContactList): { matchedTo: number; shown: string[]; hides: boolean };
   matchedTo(kind: ListableKind, deliveryId: number): void;
@@ -62,9 +62,9 @@ interface ListingRow {
 const LISTABLE: readonly ListableKind[] = ['product', 'material'];
 /** So many creates of a kind may come in one run without a look at the list. */
 const CREATES_MAX = 20;
-/** For so long a list that was read counts as what is there. */
+/** How long a list counts as current after it was read. */
 const FRESH_MS = 600_000;
-/** A reading that was left for longer begins anew: what was read has aged. */
+/** A reading that was interrupted for longer starts again, because its pages are outdated. */
 const RESUME_MS = 3_600_000;
 
 /** How many creates a batch has staged, by source and kind. */
@@ -142,7 +142,7 @@ export function createContact(
     kind: ListableKind,
     { contacted, creates }: { contacted: 0 | 1; creates: number },
   ) {
-    // A platform that refuses a second item of a key tells by itself of what it has. The first contact of all still lists.
+    // A platform that refuses a second item of a key needs no list, except at the very first contact.
     if (refusesDuplicates(kind)) return sql.anyContacted.get(kind) === undefined;
     if (contacted === 0) return true;
     const { readAt } = rowOf(kind);

@@ -90,7 +90,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
     ),
   };
 
-  /** What stays, by whatever is said of it: the scopes that are refused, and the creates that wait for a list. */
+  /** Operations that are not sent now: those of refused scopes, and creates that wait for a list. */
   const staying = ({ operations }: Held): Operation[] => [...operations, ...contact.suspendedCreates()];
   const free = (held: Held): Operation[] => {
     const stays = staying(held);

@@ -14,7 +14,7 @@ export interface HighWater {
   /** Mirrors the number of a transaction in the mark, once that is durable. Costs no fsync. */
   mirror(generation: number): void;
   /**
-   * Puts the mark back where it was removed together with its ledger: whoever starts next must not begin anew.
+   * Writes the mark again if it was removed together with its ledger, so that the next process does not create a new ledger.
    *
    * @throws Fault `ledger.unwritable` when it cannot be written
    */
@@ -26,9 +26,9 @@ export interface HighWater {
 /**
  * Takes up the count of a ledger that is open for writing, and makes its mark where it has none.
  *
- * I8: nothing goes out before this has returned. By then the ledger's identity and count are in its main file, on the disk, and
- * only then in the mark. So a ledger that loses its log later is behind its mark, and one whose first opening was cut off has
- * no mark and is begun anew.
+ * I8: nothing is sent before this has returned. The ledger's identity and count are written to its main file, on the disk, and
+ * only then to the mark. So a ledger that loses its log later is behind its mark. A ledger whose first opening was interrupted
+ * has no mark, and its creation is repeated.
  *
  * @throws Fault `ledger.unwritable` when the mark cannot be written, or `ledger.held` when another program reads for so long that
  *   a new ledger cannot be completed

@@ -5,7 +5,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { systemCodeOf } from '../lib/errors.ts';
 
-/** A process that holds a ledger, or held it. What the system does not tell is null; older notes lack it. */
+/** A process that has or had the ledger's lock. Values that the system does not give are null; older notes lack them. */
 export interface LedgerHolder {
   pid: number;
   command: string;
@@ -15,7 +15,7 @@ export interface LedgerHolder {
   boot?: string | null;
   /** The namespace that the pid is of. Containers have namespaces of their own. */
   pidNamespace?: string | null;
-  /** When the process began, in the system's own count: tells it from a later one of the same pid. */
+  /** When the process began, in the system's own count. It separates the process from a later one with the same pid. */
   began?: string | null;
 }
 
@@ -53,7 +53,7 @@ function standingOf({ pid, host, boot, pidNamespace, began }: LedgerHolder): 'al
   return differ(began, beganAt(pid)) ? 'ended' : 'alive';
 }
 
-/** Only what both sides know can tell them apart. */
+/** Two processes differ only by a value that both sides have. */
 function differ(noted: string | null | undefined, now: string | null): boolean {
   return typeof noted === 'string' && now !== null && noted !== now;
 }

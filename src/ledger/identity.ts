@@ -4,7 +4,7 @@ import type { Sqlite } from './database.ts';
 import type { LedgerHolder } from './holder.ts';
 import { createMeta } from './meta.ts';
 
-/** What tells a ledger from every other one. */
+/** What identifies a ledger. */
 export interface Identity {
   /** Random, fixed for the file's life. */
   id: string;

@@ -244,7 +244,7 @@ export function createItems(
     /** A person waits for what is under way of an item, or for what follows it. */
     hasten: (itemId: number) => void sql.hasten.run(itemId),
 
-    /** Ends a delivery on a person's word, and with it what is desired until that changes. */
+    /** Ends a delivery by a manual resolution. Its desired content is not staged again until it changes. */
     ignore({ id, itemId, state, desiredHash }: Ended, reason: Reason): void {
       sql.end.run(transition(state, 'supersede'), clock.now(), JSON.stringify(reason), id);
       sql.setIgnored.run(desiredHash, itemId);

@@ -34,7 +34,7 @@ export function watchLedger(
     lost = look();
     if (lost === null) return null;
     try {
-      // Whoever starts next, be it a supervisor at once, has to learn that a ledger was here.
+      // The next process, which a supervisor may start at once, has to see that a ledger was here.
       highWater.putBack();
     } catch (error) {
       lost = withoutMark(lost, error);

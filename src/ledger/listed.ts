@@ -1,7 +1,7 @@
 // The stored entries of the platform's lists, and how an item is looked up among them.
 //
-// A platform may show an item otherwise than it was sent: in capitals, with a code of its own, or without the field that
-// tells it from others. Only an entry with the very natural key is the item; one that may be it is left to a person.
+// A platform may show an item in another form than it was sent: in capitals, with a code of its own, or without the field that
+// identifies it. Only an entry with exactly the natural key is the item. An entry that may be the item is left to a person.
 
 import { foldedKey, keyText } from '../domain/natural-key.ts';
 import type { ContactEntry, ContactList } from '../domain/ports/first-contact.ts';
@@ -106,7 +106,7 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
       for (const row of sql.byKey.all(kind, field, foldedKey(value))) {
         const isSame = row.value.normalize('NFC') === value.normalize('NFC');
         if (!hasKey) (isSame && row.standing !== 'other' ? exact : alike).push(row);
-        // What hides the preferred field is told by the next one.
+        // An entry that hides the preferred field is identified by the next field.
         else if (row.standing === 'hidden') alike.push(row);
       }
       hasKey = true;

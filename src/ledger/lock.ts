@@ -18,7 +18,7 @@ export interface LedgerLock {
 /**
  * Takes the lock that makes this process the ledger's only writer: an exclusive transaction on `<ledger>.lock`, which is
  * never committed. The kernel releases it with the process, however that ends, so a lock is never stale. Only the file's owner
- * can open it: whoever can read it can keep everybody else from locking it.
+ * can open it, because any user who can read the file can keep all others from locking it.
  *
  * @param readHolder asked only when the lock is taken, to name the holder
  * @throws Fault `ledger.held` or `ledger.unwritable`

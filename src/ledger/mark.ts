@@ -48,7 +48,7 @@ export function readMark(file: string): Mark | null {
   }
   const [ledgerId = '', digits = ''] = text.split(' ');
   const mark = { ledgerId, generation: Number(digits) };
-  // A power cut may leave a part of it: its digest tells.
+  // A power cut may leave a part of the mark. The digest shows that.
   return Number.isSafeInteger(mark.generation) && markText(mark) === text ? mark : null;
 }
 

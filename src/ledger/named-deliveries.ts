@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
 import { isOpen } from './delivery-states.ts';
 
-/** What a person's word may be about. Each function is one read. */
+/** Finds the deliveries that a manual resolution names. Each function is one read. */
 export interface NamedDeliveries {
   named(name: string): NamedDelivery[];
   count(selection: NamedSelection): number;

@@ -1,6 +1,6 @@
-// How a ledger that is not the one that was here is recognised, so that nothing is written to the API that was written before.
-// The mark beside the ledger tells it. The mark is made only once the ledger's identity is in the ledger's main file, and
-// it is never ahead of the ledger's commits, so no crash makes it tell of something that was not there.
+// Recognises a ledger that is not the latest one of its place, so that nothing is written to the API a second time. The mark
+// beside the ledger shows it. The mark is written only after the ledger's identity is in its main file, and the mark is never
+// ahead of the ledger's commits. So no crash leaves a mark of a ledger that did not exist.
 
 import { existsSync, statSync } from 'node:fs';
 import { fault } from '../domain/faults.ts';
@@ -22,13 +22,13 @@ export function assertNotRestored(db: Sqlite, file: string): void {
   if (mark === null) return;
   if (meta.get('id') === null) {
     throw restoredFault(
-      `The ledger ${file} is empty, and the mark beside it says that it was not: it has lost its -wal file, or was made anew`,
+      `The ledger ${file} is empty, and the mark beside it says that it was not: it has lost its -wal file, or was created again`,
     );
   }
   assertIsMarked(db, file, mark);
 }
 
-/** Refuses a ledger that is another one than its mark tells of, or has not come as far. */
+/** Refuses a ledger that is not the one that its mark names, or that has fewer commits. */
 function assertIsMarked(db: Sqlite, file: string, mark: Mark): void {
   const meta = createMeta(db);
   if (meta.get('id') !== mark.ledgerId) throw foreignFault(file);
@@ -38,7 +38,7 @@ function assertIsMarked(db: Sqlite, file: string, mark: Mark): void {
 }
 
 /**
- * Refuses to begin anew where a ledger has been: all that it knew of the API would be unknown.
+ * Refuses to create a ledger where one has been: the new one would not know what was written to the API.
  *
  * @throws Fault `ledger.restored`
  */
@@ -53,7 +53,7 @@ export function assertNotGone(file: string): void {
  * @throws Fault `ledger.restored` where there was one, or a later one, and those of `openDatabaseReadOnly`
  */
 export function openToRead(file: string): Sqlite | null {
-  // Looked at first: whoever makes a ledger makes its mark last, and a mark is never ahead of its ledger.
+  // The mark is read first: a process that creates a ledger writes its mark last, and a mark is never ahead of its ledger.
   const mark = readMark(file);
   assertOneName(file);
   const db = openDatabaseReadOnly(file);
@@ -80,7 +80,7 @@ function goneFault(file: string): Fault {
 }
 
 function foreignFault(file: string): Fault {
-  return fault('ledger.restored', `The ledger ${file} is another one than the mark beside it tells of.`, {
+  return fault('ledger.restored', `The ledger ${file} is not the one that the mark beside it names.`, {
     path: 'ledger',
     suggestion: `What the former ledger wrote to the API is unknown to this one: put the former ledger back, or run \`dpp-sync ledger restore\`, which has everything looked up at the API before it is written again. If this ledger belongs here and is the latest one, remove ${markOf(file)}.`,
   });

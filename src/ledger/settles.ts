@@ -16,7 +16,7 @@ import type { Passports } from './passports.ts';
 import type { RemoteIds } from './remote-ids.ts';
 import type { Restored } from './restored.ts';
 
-/** What the timeline tells of a person's word. */
+/** What the timeline shows of a manual resolution. */
 const ARRIVED = { message: 'A person has said that it arrived.' };
 
 /** Takes in what became of deliveries that were sent. Each function is the body of one transaction. */
@@ -180,7 +180,7 @@ function isUnsettled({ state }: DeliveryRow): boolean {
   return state === 'sending' || state === 'in_doubt';
 }
 
-/** Whether a person may say so of a delivery. */
+/** Whether a manual resolution is allowed for a delivery. */
 function maySay({ kind, state, uncertain }: DeliveryRow, verdict: Verdict): boolean {
   const said = verdict.kind;
   if (said !== 'delivered' && said !== 'rejected' && said !== 'ignored') return false;

@@ -104,7 +104,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
 }
 
 /**
- * Opens the ledger's read side beside whoever writes. Null where there is no ledger yet.
+ * Opens the ledger's read side, beside a process that writes. Null if there is no ledger yet.
  *
  * @throws Fault `ledger.restored` where there was a ledger, `ledger.linked`, `ledger.unreadable` `ledger.newer` or `ledger.older`
  */

@@ -88,6 +88,12 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
            AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
       )
       .pluck(),
+    // SQLite takes the other columns from the row that has the minimum.
+    deferred: db.prepare<[], { count: number; since: number | null; message: string }>(
+      `SELECT count(*) AS count, min(d.reason ->> '$.since') AS since, d.reason ->> '$.message' AS message FROM deliveries d
+       WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'due'
+         AND d.reason ->> '$.code' = 'unavailable'`,
+    ),
     delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE d.id = ?`),
     // What waits is little beside all the refs, so it comes first.
     waitingFor: db.prepare<[Listed & { limit: number }], WaitingGroup>(
@@ -130,6 +136,10 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
       sql.quarantined.all({ source: source ?? null, afterId, limit }).map(quarantinedRecord),
     stuck: (limit, sources) => sql.stuck.all({ limit, ...listed(sources) }).map(stuckDelivery),
     doubtsUnderWay: (sources) => sql.doubtsUnderWay.get(listed(sources)) ?? 0,
+    deferred() {
+      const { count, since, message } = sql.deferred.get() ?? { count: 0, since: null, message: '' };
+      return since === null ? null : { count, since, message };
+    },
     delivery(id) {
       const row = sql.delivery.get(id);
       return row ? { ...stuckDelivery(row), needsPerson: row.needsPerson === 1 } : null;

@@ -22,7 +22,7 @@ interface Target {
 export function createSecretFinder(secrets: readonly { secret: string; shown: number }[]): SecretFinder {
   const targets = secrets.flatMap(targetsOf).filter(({ codes }) => codes.length >= RUN);
   const byHash = new Map<number, Target[]>();
-  /** Most hashes of a text are no target's, and a bit tells so faster than a map. */
+  /** Most hashes of a text belong to no target. A bit shows that faster than a map. */
   const likely = new Uint8Array(65_536);
   for (const target of targets) {
     const hash = hashOf(target.codes, 0);

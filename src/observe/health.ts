@@ -2,7 +2,7 @@ import type { ApiWait } from '../domain/api-wait.ts';
 import type { Clock } from '../lib/clock.ts';
 
 export const API_STANDINGS = ['ok', 'unreachable', 'throttled', 'denied_key', 'denied_plan', 'denied_scope'] as const;
-/** What stands between us and the API, as far as the last requests tell. `throttled`: it asks for a wait beyond a minute. */
+/** The state of the API by its last answers. `throttled`: it asks for a wait beyond a minute. */
 export type ApiStanding = (typeof API_STANDINGS)[number];
 
 /** How a daemon is, in words that hold no data: anybody may ask. */

@@ -247,8 +247,8 @@ interface RequestError extends Error {
 }
 
 /**
- * Whoever has no key has had the answer, and holds the connection for a body that nobody reads. A moment is left to those
- * who are just sending it: a connection that ends amid it would take the answer away from them.
+ * Closes the connection of a client without a key, which has its answer and whose body nobody reads. A client that is still
+ * sending gets a moment: if the connection ended at once, the client would lose the answer.
  */
 function endUnlessSent(request: IncomingMessage): void {
   const { headers, socket } = request;

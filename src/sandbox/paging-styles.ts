@@ -202,7 +202,7 @@ function spring(rows: Rows, { query }: OperationRequest, settings: ListSettings)
   return { status: 200, body: { content, number, size, totalElements: rows.count, totalPages, ...place } };
 }
 
-/** Relay's connections: edges, and what their page says of the next one. */
+/** Relay's connections: edges, and a `pageInfo` about the next page. */
 function relay(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
   const part = marked(rows, query.get('after'), pageSizeOf(query, settings, 'first'));
   if (part === undefined) return refusal(404, 'Invalid cursor.');

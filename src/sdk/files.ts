@@ -178,7 +178,7 @@ function assertSame(file: SourceFile, stats: BigIntStats): void {
   const sizes = `from ${file.bytes} to ${bytes} bytes`;
   throw changed(
     file,
-    bytes > file.bytes ? `it grew ${sizes}` : bytes < file.bytes ? `it shrank ${sizes}` : 'it was written anew',
+    bytes > file.bytes ? `it grew ${sizes}` : bytes < file.bytes ? `it shrank ${sizes}` : 'it was overwritten',
   );
 }
 

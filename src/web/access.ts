@@ -22,7 +22,7 @@ export interface Stranger {
 }
 
 /**
- * Decides who may see and do something. There is one token, and whoever has it may do everything.
+ * Decides who may use the dashboard. There is one token, and it permits everything.
  *
  * The right token is taken whatever came before it: behind a proxy everybody has one address, so a limit that refused the
  * right token would let anybody lock out its owner. Comparing costs microseconds and takes one time, so nothing is gained by

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { isLoopback } from '../lib/loopback.ts';
 
 /**
- * Tells the hosts that a request may name: those that the config allows, the one that is listened on, and loopback names.
+ * Checks the host that a request names. The config's hosts, the listening host and loopback names are allowed.
  * Another name means that a web page has pointed its own name at this machine (DNS rebinding), to use what the browser of
  * somebody beside it can reach. No such page can have a loopback name.
  */

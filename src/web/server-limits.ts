@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 export const CONNECTIONS_MAX = 128;
 
 const LIMITS = {
-  /** A form of the dashboard is sent in one packet; whoever takes longer holds a connection for nothing. */
+  /** A form of the dashboard is sent in one packet. A client that takes longer only occupies a connection. */
   headersTimeout: 10_000,
   requestTimeout: 15_000,
   connectionsCheckingInterval: 1_000,
@@ -22,14 +22,14 @@ const SILENT_MS = 60_000;
 /** Servers whose connections are bounded together. */
 export interface BoundedServers {
   create(handler: RequestListener): Server;
-  /** Notes that whoever speaks on a connection has logged in. */
+  /** Notes that the client of a connection has logged in. */
   trust(socket: Socket): void;
 }
 
 /**
- * Bounds what strangers can hold of a server. When there is no room for one more connection the oldest one on which nobody
- * has logged in makes room. So a crowd of slow requests takes connections from itself and keeps nobody out: whoever has the
- * token needs a connection for the few milliseconds until the request is there, and is the last to lose it.
+ * Bounds the connections that clients without a login can occupy. If there is no room for one more connection, the oldest one
+ * without a login is closed. So many slow requests only displace each other. A client with the token needs its connection
+ * for a few milliseconds until the request has arrived, and is the last to lose it.
  */
 export function createBoundedServers(connectionsMax = CONNECTIONS_MAX): BoundedServers {
   // A set remembers the order in which its members came.

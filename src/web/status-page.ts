@@ -84,7 +84,7 @@ function standingCard({ health, lost, standing, refusal, refusedScopes, pausedQu
   return html`<section class="card"><ul class="standing">
   <li>API ${API[health.api]}</li><li>Ledger ${LEDGER[health.ledger]}</li><li>Queue ${queue}</li>
   ${paused === null ? null : html`<li class="warn">Paused: <b>${paused}</b></li>`}
-</ul>${lost === null ? null : html`<p class="bad">${lost} Nothing is sent any more, and the daemon ends.</p>`}${waitText(standing.apiWait)}${trouble === null ? null : html`<p class="bad">${trouble} Everything stays due; it goes on by itself when this is mended.</p>`}${refusal === null ? null : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due.</p>`}${refusedScopes.map(
+</ul>${lost === null ? null : html`<p class="bad">${lost} Nothing is sent any more, and the daemon ends.</p>`}${waitText(standing.apiWait)}${trouble === null ? null : html`<p class="bad">${trouble} Everything stays due; it goes on by itself when this is fixed.</p>`}${refusal === null ? null : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due.</p>`}${refusedScopes.map(
     ({ scope, message }) =>
       html`<p class="bad">${message} What takes the scope <b>${scope}</b> stays due; everything else goes on. <code>dpp-sync check</code> says what the key may.</p>`,
   )}</section>`;

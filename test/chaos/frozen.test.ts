@@ -114,8 +114,8 @@ describeRedis('what was frozen until its locks lapsed', () => {
 
 const REDIS = QUEUE_BACKENDS.find(({ name }) => name === 'redis');
 
-REDIS?.describe('a failed job whose hearing stalled', () => {
-  it('is heard again as a failed job, and not as a Retry', covers('process-stopped', 'I3', 'I6'), async () => {
+REDIS?.describe('a failed job whose processing stalled', () => {
+  it('is received again as a failed job, and not as a Retry', covers('process-stopped', 'I3', 'I6'), async () => {
     const place = await REDIS.start();
     const world = await createWorld({
       config: { sources: [PRODUCTS.source] },

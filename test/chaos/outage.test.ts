@@ -180,7 +180,7 @@ describe('an outage', () => {
   });
 
   it(
-    'of writes alone is told from deliveries that are at fault, and spends no attempt either',
+    'of writes alone is distinguished from deliveries that are at fault, and spends no attempt either',
     covers('server-error', 'I4', 'I5', 'I6'),
     async () => {
       world = await createVirtualWorld({});

@@ -181,7 +181,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       (await fetch(url, { headers: { authorization: `Bearer ${WEB_TOKEN}`, accept: 'text/html' } })).text();
 
     it(
-      'makes up for a scheduled run that could not be rung, and says meanwhile what is wrong',
+      'starts a scheduled run late if its job could not be enqueued, and says meanwhile what is wrong',
       covers('redis-memory', 'I5', 'I8'),
       async () => {
         await begin();
@@ -199,7 +199,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       },
     );
 
-    it('makes up for a scheduled run whose doorbell was lost', covers('queue-lost', 'I5', 'I8'), async () => {
+    it('starts a scheduled run late if its job was lost', covers('queue-lost', 'I5', 'I8'), async () => {
       await begin();
       const its = await start();
       const [pulls] = await its.runtime.queues.bullQueues();
@@ -234,7 +234,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     );
 
     it(
-      'builds the failed jobs anew, also those that were lost before they were heard',
+      'builds the failed jobs again, also those that were lost before they were received',
       covers('queue-lost', 'I5'),
       async () => {
         await begin({ files: PRODUCTS.files });

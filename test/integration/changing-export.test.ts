@@ -46,7 +46,7 @@ describe('an export', () => {
   it.each([
     ['grows', (path: string) => appendFileSync(path, line(COUNT)), 'it grew from'],
     ['shrinks', (path: string) => truncateSync(path, 400_000), 'it shrank from'],
-    ['is written over', (path: string) => writeFileSync(path, fileOf(COUNT, 'y'.repeat(300))), 'it was written anew'],
+    ['is written over', (path: string) => writeFileSync(path, fileOf(COUNT, 'y'.repeat(300))), 'it was overwritten'],
   ])('that %s while it is read fails the run, loses no row and mixes none', async (_, change, words) => {
     world = await createWorld({
       queue: queue(),

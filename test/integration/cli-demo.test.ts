@@ -1,10 +1,32 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type CliProcess, cli, startCli } from '../support/cli.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** The tests' own Node and npm, and nothing that `npm test` adds. */
+const PLAIN = { PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`, HOME: tmpdir() };
+
+/** Links the bin into a folder as npm does. */
+function installBin(bin: string): string {
+  mkdirSync(bin, { recursive: true });
+  symlinkSync(join(ROOT, 'src/launcher.mjs'), join(bin, 'dpp-sync'));
+  return join(bin, 'dpp-sync');
+}
 
 let folder: string;
 const children: CliProcess[] = [];
@@ -24,7 +46,7 @@ afterEach(async () => {
 });
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'dpp-demo-'));
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'dpp-demo-')));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -88,6 +110,38 @@ describe('dpp-sync demo', () => {
     expect(readFileSync(exported).equals(mine)).toBe(true);
     expect(readFileSync(join(dir, 'notes.txt'), 'utf8')).toBe('mine');
   });
+
+  it.each([
+    {
+      from: 'a checkout',
+      cwd: () => ROOT,
+      program: () => 'npm run -s dpp-sync --',
+      printed: 'npm run -s dpp-sync -- ',
+    },
+    {
+      from: 'the folder of an installed package',
+      cwd: () => folder,
+      program: () => installBin(join(folder, 'node_modules/.bin')),
+      printed: 'node_modules/.bin/dpp-sync ',
+    },
+  ])(
+    'prints commands that can be pasted when it is started in $from',
+    { timeout: 180_000 },
+    ({ cwd, program, printed }) => {
+      const shell = (line: string) => spawnSync('sh', ['-c', line], { cwd: cwd(), env: PLAIN, encoding: 'utf8' });
+      const dir = mkdtempSync(join(folder, 'pasted it-'));
+      const demo = shell(`${program()} demo --dir "${dir}"`);
+      expect(demo).toMatchObject({ status: 0, stderr: '' });
+      const lines = demo.stdout.split('\n').map((line) => line.trim().split(/ {2,}/, 1)[0] ?? '');
+      const commands = lines.filter((line) => line.startsWith(printed));
+      expect(commands).toHaveLength(6);
+      expect(shell(commands.find((line) => line.includes(' quarantine ')) ?? '')).toMatchObject({
+        status: 0,
+        stderr: '',
+        stdout: expect.stringContaining('bom.csv'),
+      });
+    },
+  );
 
   it('leaves a folder alone that it has not made', async () => {
     const dir = mkdtempSync(join(folder, 'other-'));

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { cli } from '../support/cli.ts';
 import { FLAWED_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
+import { PRODUCTS } from '../support/daemon-world.ts';
 import { items, mapRows, product, pullRows, row, text } from '../support/ledger.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 import { withLedger } from '../support/world-ledger.ts';
@@ -75,7 +76,7 @@ describe('after a sync', () => {
     const { exitCode, json } = await run('status', '--json');
     expect(exitCode).toBe(4);
     const counts = ['items', 'passports', 'quarantined', 'guarded', 'missing', 'suspended', 'causes', 'waitingFor'];
-    const ofContact = ['adopted', 'unansweredParts', 'apiWait'];
+    const ofContact = ['adopted', 'unansweredParts', 'apiWait', 'deferred'];
     expect(Object.keys(json())).toEqual(['ok', 'ledger', ...counts, ...ofContact, 'queue', 'sources']);
     expect(json()).toMatchObject({
       ok: false,
@@ -222,7 +223,28 @@ describe('after a sync', () => {
   });
 });
 
-it('status says of what is to be sent that it goes out, and calls nobody for doubts that are looked up', async () => {
+it('status shows since when the API could not take what is due, and ends with 0 as the next sync sends it', async () => {
+  const away = await createWorld({
+    config: { sources: [PRODUCTS.source] },
+    files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+    target: { firstContact: 'assume-empty' },
+  });
+  try {
+    await away.sandbox.close();
+    expect((await away.sync({ waitMs: 300 })).fault).toMatchObject({ code: 'api.unreachable' });
+    const { exitCode, stdout } = await cli(['status', '-c', away.configFile]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /(1 delivery|2 deliveries) could not be sent since 20\d\d-.*: The API refused the connection/,
+    );
+    const { deferred } = (await cli(['status', '-c', away.configFile, '--json'])).json();
+    expect(deferred).toMatchObject({ message: 'The API refused the connection (ECONNREFUSED).' });
+  } finally {
+    await away.remove();
+  }
+});
+
+it('status counts the items that are still sent, and asks nobody about doubts that are looked up by themselves', async () => {
   const killed = await createWorld({ config: { sources: SMALL_SOURCES }, files: FLAWED_FILES });
   try {
     await withLedger(killed, async (ledger) => {
@@ -239,7 +261,7 @@ it('status says of what is to be sent that it goes out, and calls nobody for dou
     });
     const { exitCode, stdout } = await cli(['status', '-c', killed.configFile]);
     expect(exitCode).toBe(4);
-    expect(stdout).toContain('2 items go out with the daemon or the sync that is running;');
+    expect(stdout).toContain('2 items are sent by the daemon or the sync that is running;');
     expect(stdout).toContain('1 item needs a person:\n  product 2 ');
   } finally {
     await killed.remove();

@@ -215,7 +215,7 @@ describe('the daemon at its start', () => {
 
 describeRedis('the daemon over Redis', () => {
   it(
-    'sends nothing for doorbells that stand for nothing any more, and hears what the ledger has',
+    'sends nothing for outdated jobs, and receives what the ledger has',
     covers('queue-lost', 'I5', 'I6'),
     async () => {
       const redis = await startRedis();

@@ -290,7 +290,7 @@ describe('BOM items of adopted products', () => {
   });
 });
 
-describe('items that nobody can tell apart', () => {
+describe('items with an ambiguous key', () => {
   it('are left to a person, who names the right one', covers('existing-items', 'I5', 'I6'), async () => {
     await begin({}, { config: { sources: SMALL_SOURCES }, target: { bom: 'create' } });
     await make('products', { sku: 'SKU-P1', name: 'Fan', country_of_origin: 'DE' });

@@ -67,7 +67,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
   );
 
   it(
-    'keeps what it acknowledged when its log can neither be moved into it nor begun anew',
+    'keeps what it acknowledged when its log can neither be moved into it nor restarted',
     covers('disk-full', 'I8'),
     async () => {
       let ledger = open();
@@ -155,7 +155,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
   });
 
   it(
-    'says so, takes nothing in, keeps what it was told, and goes on by itself when there is room',
+    'says so, takes nothing in, keeps the answers it received, and goes on by itself when there is room',
     covers('disk-full', 'I4', 'I5', 'I6', 'I8'),
     async () => {
       const { daemon, url } = await startDaemon(world);

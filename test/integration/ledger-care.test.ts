@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Profile } from '../../src/domain/profile.ts';
 import { backUpLedger } from '../../src/ledger/backup.ts';
 import { putInPlace } from '../../src/ledger/put-in-place.ts';
@@ -23,25 +23,21 @@ import { SOUND_CHECKS } from '../../src/ledger/sound-checks.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import {
   bomItem,
-  createLedgerFixture,
   deliverAll,
   items,
-  type LedgerFixture,
   mapRows,
   material,
+  NO_PARTS,
   product,
   pullRows,
   row,
   TARGET,
   text,
+  useLedger,
 } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 
-let fixture: LedgerFixture;
-beforeEach(() => {
-  fixture = createLedgerFixture(undefined, {}, { partSources: [], bomSources: [] });
-});
-afterEach(() => fixture.remove());
+const fixture = useLedger({ rules: NO_PARTS });
 
 const quiet = () => {};
 /** Delivered products, materials, BOM items and passports; one product changed since, one BOM item waiting. */

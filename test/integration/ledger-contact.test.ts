@@ -1,79 +1,62 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Profile } from '../../src/domain/profile.ts';
+import { describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../src/ledger/schema.ts';
-import type { SqliteLedger, SqliteLedgerOptions } from '../../src/ledger/sqlite-ledger.ts';
 import {
   deliverAll,
   items,
   mapRows,
   material,
-  openLedger,
   product,
   pullRows,
   row,
   TARGET,
   text,
+  useLedger,
 } from '../support/ledger.ts';
-import { createManualClock } from '../support/manual-clock.ts';
 
-const clock = createManualClock(Date.UTC(2027, 0, 15, 2, 30));
-let folder: string;
-let ledger: SqliteLedger;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'dpp-contact-'));
-  ledger = open();
-});
-afterEach(async () => {
-  await ledger.close();
-  rmSync(folder, { recursive: true });
-});
-
-function open(options: Partial<SqliteLedgerOptions> = {}): SqliteLedger {
-  const contactRules = { firstContact: 'list', bom: 'ask' } as const;
-  return openLedger(join(folder, 'ledger.db'), { contactRules, clock, ...options });
-}
+const fixture = useLedger({ contactRules: { firstContact: 'list', bom: 'ask' } });
 
 async function stage(count: number): Promise<void> {
-  await pullRows(ledger, { rows: Array.from({ length: count }, (_, index) => row(String(index))), snapshot: false });
-  await mapRows(ledger, ({ id }) => items(product(text(id))));
+  await pullRows(fixture.ledger, {
+    rows: Array.from({ length: count }, (_, index) => row(String(index))),
+    snapshot: false,
+  });
+  await mapRows(fixture.ledger, ({ id }) => items(product(text(id))));
 }
 
 /** The platform has nothing. */
 async function readEmptyList(): Promise<void> {
-  await ledger.beginListing('product');
-  await ledger.endListing({ list: 'product', count: 0 });
-  expect(await ledger.compareListed('product')).toEqual({ adopted: 0, ambiguous: 0, next: 'released' });
+  await fixture.ledger.beginListing('product');
+  await fixture.ledger.endListing({ list: 'product', count: 0 });
+  expect(await fixture.ledger.compareListed('product')).toEqual({ adopted: 0, ambiguous: 0, next: 'released' });
 }
 
 describe('creates before first contact', () => {
   it('are neither handed out nor claimed, and those of another kind go on', async () => {
-    await pullRows(ledger, { rows: [row('1'), row('2')] });
-    await mapRows(ledger, ({ id }) => items(product(text(id)), material(text(id))));
-    const due = await ledger.dueDeliveries({ afterId: 0, limit: 10 });
+    await pullRows(fixture.ledger, { rows: [row('1'), row('2')] });
+    await mapRows(fixture.ledger, ({ id }) => items(product(text(id)), material(text(id))));
+    const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 });
     expect(due).toEqual([]);
-    expect(await ledger.nextDueAt()).toBeNull();
-    expect((await ledger.contactSteps()).map(({ kind, step }) => [kind, step])).toEqual([
+    expect(await fixture.ledger.nextDueAt()).toBeNull();
+    expect((await fixture.ledger.contactSteps()).map(({ kind, step }) => [kind, step])).toEqual([
       ['material', 'read'],
       ['product', 'read'],
     ]);
-    for (const id of [1, 2, 3, 4]) expect(await ledger.claim(id)).toEqual({ status: 'gone' });
+    for (const id of [1, 2, 3, 4]) expect(await fixture.ledger.claim(id)).toEqual({ status: 'gone' });
     await readEmptyList();
-    const sent = await deliverAll(ledger);
+    const sent = await deliverAll(fixture.ledger);
     expect(sent.map(({ operation }) => operation)).toEqual(['product.create', 'product.create']);
   });
 
   it('go on where the reading of their list ended, after a restart', async () => {
     await stage(1);
-    await ledger.beginListing('product');
+    await fixture.ledger.beginListing('product');
     const entries = [{ remoteId: 7, fields: { sku: 'OTHER', name: 'Of somebody else' } }];
-    await ledger.storeListed({ list: 'product', entries, position: 'page 2' });
-    await ledger.close();
-    ledger = open();
-    expect(await ledger.contactSteps()).toEqual([
+    await fixture.ledger.storeListed({ list: 'product', entries, position: 'page 2' });
+    await fixture.reopen();
+    expect(await fixture.ledger.contactSteps()).toEqual([
       { kind: 'product', step: 'read', from: { position: 'page 2', ids: [7] }, expected: null },
     ]);
   });
@@ -81,61 +64,60 @@ describe('creates before first contact', () => {
   it('of a source in contact are listed again for more than 20 in one run, and one request may spare that', async () => {
     await stage(1);
     await readEmptyList();
-    await deliverAll(ledger);
-    clock.advance(3_600_000);
+    await deliverAll(fixture.ledger);
+    fixture.clock.advance(3_600_000);
     await stage(21);
-    expect(await ledger.contactSteps()).toEqual([]);
-    await deliverAll(ledger, 201);
-    clock.advance(3_600_000);
+    expect(await fixture.ledger.contactSteps()).toEqual([]);
+    await deliverAll(fixture.ledger, 201);
+    fixture.clock.advance(3_600_000);
     await stage(42);
     // One of the first run, and twenty of the second.
-    expect(await ledger.contactSteps()).toEqual([{ kind: 'product', step: 'read', from: null, expected: 21 }]);
-    await ledger.confirmListing('product');
-    expect(await ledger.compareListed('product')).toMatchObject({ next: 'released' });
-    expect(await deliverAll(ledger, 301)).toHaveLength(21);
+    expect(await fixture.ledger.contactSteps()).toEqual([{ kind: 'product', step: 'read', from: null, expected: 21 }]);
+    await fixture.ledger.confirmListing('product');
+    expect(await fixture.ledger.compareListed('product')).toMatchObject({ next: 'released' });
+    expect(await deliverAll(fixture.ledger, 301)).toHaveLength(21);
   });
 
   it('are listed once where the platform refuses a second item of a key', async () => {
-    await ledger.close();
-    ledger = open({ profile: Profile.parse({ duplicateKeys: 'refused' }) });
+    await fixture.reopen({ duplicateKeys: 'refused' });
     await stage(1);
-    expect(await ledger.contactSteps()).toHaveLength(1);
+    expect(await fixture.ledger.contactSteps()).toHaveLength(1);
     await readEmptyList();
-    await deliverAll(ledger);
-    clock.advance(3_600_000);
+    await deliverAll(fixture.ledger);
+    fixture.clock.advance(3_600_000);
     await stage(60);
-    expect(await ledger.contactSteps()).toEqual([]);
+    expect(await fixture.ledger.contactSteps()).toEqual([]);
   });
 
   it('are not suspended in a ledger of an earlier version that has delivered of their kind', async () => {
-    await ledger.close();
-    rmSync(folder, { recursive: true });
-    mkdirSync(folder);
-    createEarlierLedger(join(folder, 'ledger.db'));
-    ledger = open();
-    await pullRows(ledger, { rows: [row('new')], snapshot: false });
-    await mapRows(ledger, ({ id }) => items(product(text(id)), material(text(id))));
-    expect((await ledger.contactSteps()).map(({ kind }) => kind)).toEqual(['material']);
+    await fixture.ledger.close();
+    rmSync(dirname(fixture.file), { recursive: true });
+    mkdirSync(dirname(fixture.file));
+    createEarlierLedger(fixture.file);
+    await fixture.reopen();
+    await pullRows(fixture.ledger, { rows: [row('new')], snapshot: false });
+    await mapRows(fixture.ledger, ({ id }) => items(product(text(id)), material(text(id))));
+    expect((await fixture.ledger.contactSteps()).map(({ kind }) => kind)).toEqual(['material']);
   });
 });
 
 describe('an entry of a list', () => {
   it('that is staged later is compared before its create goes out', async () => {
     await stage(1);
-    await ledger.beginListing('product');
+    await fixture.ledger.beginListing('product');
     const entries = [{ remoteId: 7, fields: { sku: 'SKU-1', name: 'Product 1' } }];
-    await ledger.storeListed({ list: 'product', entries, position: null });
-    await ledger.endListing({ list: 'product', count: 1 });
-    await ledger.compareListed('product');
-    expect(await deliverAll(ledger)).toHaveLength(1);
+    await fixture.ledger.storeListed({ list: 'product', entries, position: null });
+    await fixture.ledger.endListing({ list: 'product', count: 1 });
+    await fixture.ledger.compareListed('product');
+    expect(await deliverAll(fixture.ledger)).toHaveLength(1);
     await stage(2);
-    expect(await ledger.contactSteps()).toEqual([{ kind: 'product', step: 'compare' }]);
-    expect(await ledger.compareListed('product')).toMatchObject({ next: 'publications' });
-    await ledger.beginListing('publication');
-    await ledger.endListing({ list: 'publication', count: 0 });
-    expect(await ledger.compareListed('product')).toEqual({ adopted: 1, ambiguous: 0, next: 'released' });
-    expect(ledger.views.item('product', '1')).toMatchObject({ state: 'delivered', remoteId: 7 });
-    expect(await deliverAll(ledger)).toEqual([]);
+    expect(await fixture.ledger.contactSteps()).toEqual([{ kind: 'product', step: 'compare' }]);
+    expect(await fixture.ledger.compareListed('product')).toMatchObject({ next: 'publications' });
+    await fixture.ledger.beginListing('publication');
+    await fixture.ledger.endListing({ list: 'publication', count: 0 });
+    expect(await fixture.ledger.compareListed('product')).toEqual({ adopted: 1, ambiguous: 0, next: 'released' });
+    expect(fixture.ledger.views.item('product', '1')).toMatchObject({ state: 'delivered', remoteId: 7 });
+    expect(await deliverAll(fixture.ledger)).toEqual([]);
   });
 });
 

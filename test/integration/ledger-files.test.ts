@@ -210,34 +210,30 @@ describe('a ledger that changes under its writer', () => {
     await expect(ledger.touch()).rejects.toMatchObject({ code: 'ledger.lost' });
   });
 
-  it(
-    'is missed by whoever comes next, however much was removed with it',
-    covers('ledger-lost', 'I6', 'I8'),
-    async () => {
-      const gone = expect.objectContaining({ code: 'ledger.restored', exitCode: 3 });
-      for (const remove of [
-        () => {
-          for (const part of PARTS) rmSync(file + part);
-        },
-        () => rmSync(dirname(file), { recursive: true }),
-      ]) {
-        const ledger = open();
-        await ledger.touch();
-        remove();
-        expect(() => read()).not.toThrow();
-        await expect(ledger.touch()).rejects.toMatchObject({ code: 'ledger.lost' });
-        expect(modeOf(`${file}.mark`)).toBe('600');
-        expect(() => read()).toThrow(gone);
-        await close(ledger);
-        expect(() => read()).toThrow(gone);
-        expect(() => open()).toThrow(gone);
-        expect(existsSync(file)).toBe(false);
-        // What its message names as the way to begin anew.
-        rmSync(`${file}.mark`);
-      }
-      open();
-    },
-  );
+  it('is missed by the next process, however much was removed with it', covers('ledger-lost', 'I6', 'I8'), async () => {
+    const gone = expect.objectContaining({ code: 'ledger.restored', exitCode: 3 });
+    for (const remove of [
+      () => {
+        for (const part of PARTS) rmSync(file + part);
+      },
+      () => rmSync(dirname(file), { recursive: true }),
+    ]) {
+      const ledger = open();
+      await ledger.touch();
+      remove();
+      expect(() => read()).not.toThrow();
+      await expect(ledger.touch()).rejects.toMatchObject({ code: 'ledger.lost' });
+      expect(modeOf(`${file}.mark`)).toBe('600');
+      expect(() => read()).toThrow(gone);
+      await close(ledger);
+      expect(() => read()).toThrow(gone);
+      expect(() => open()).toThrow(gone);
+      expect(existsSync(file)).toBe(false);
+      // What its message names as the way to begin anew.
+      rmSync(`${file}.mark`);
+    }
+    open();
+  });
 });
 
 describe('the identity of a ledger', () => {
@@ -265,7 +261,7 @@ describe('the identity of a ledger', () => {
   });
 
   it(
-    'tells a ledger that has lost its log in its first session from a new one',
+    'distinguishes a ledger that lost its log in its first session from a new one',
     covers('ledger-lost', 'I6', 'I8'),
     async () => {
       const ledger = open();

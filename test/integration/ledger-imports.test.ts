@@ -1,26 +1,14 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { ClaimedDelivery } from '../../src/domain/ports/claim.ts';
 import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/database.ts';
-import {
-  createLedgerFixture,
-  deliverAll,
-  items,
-  type LedgerFixture,
-  mapRows,
-  product,
-  pullRows,
-  row,
-  text,
-} from '../support/ledger.ts';
+import { deliverAll, items, mapRows, product, pullRows, row, text, useLedger } from '../support/ledger.ts';
 
-let fixture: LedgerFixture;
+const fixture = useLedger();
 beforeEach(async () => {
-  fixture = createLedgerFixture();
   await stage('A');
   await deliverAll(fixture.ledger);
 });
-afterEach(() => fixture.remove());
 
 /** Gives the products 1, 2 and 3 a name, or some of them another one. */
 async function stage(name: string, others: Record<string, string> = {}): Promise<void> {

@@ -1,29 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { ClaimedDelivery } from '../../src/domain/ports/claim.ts';
 import type { Verdict } from '../../src/domain/ports/verdict.ts';
-import type { JsonObject } from '../../src/lib/json.ts';
-import {
-  bomItem,
-  createLedgerFixture,
-  deliverAll,
-  items,
-  type LedgerFixture,
-  mapRows,
-  material,
-  product,
-  pullRows,
-  row,
-  text,
-} from '../support/ledger.ts';
+import { bomItem, deliverAll, items, material, product, stageRows, useLedger } from '../support/ledger.ts';
 
-let fixture: LedgerFixture;
-beforeEach(() => {
-  fixture = createLedgerFixture(undefined, {}, AUTO);
-});
-afterEach(() => fixture.remove());
-
-const AUTO = { init: 'when-complete', publish: 'auto' } as const;
+const fixture = useLedger({ rules: { init: 'when-complete', publish: 'auto' } });
 
 /** P1 has the BOM item B1 of the material M1, P2 has none. */
 const ROWS: Record<string, MapResult> = {
@@ -32,14 +13,6 @@ const ROWS: Record<string, MapResult> = {
   M1: items(material('M1')),
   B1: items(bomItem('B1', 'P1', 'M1')),
 };
-
-/** One run over these rows; each is mapped as told. */
-async function pull(rows: Record<string, MapResult>): Promise<void> {
-  // The version makes a row that maps otherwise a changed one.
-  const records = Object.entries(rows).map(([id, result]) => row(id, { version: JSON.stringify(result) }));
-  await pullRows(fixture.ledger, { rows: records });
-  await mapRows(fixture.ledger, ({ id }: JsonObject) => rows[text(id)] ?? { status: 'excluded' });
-}
 
 async function judge(limit = 1000): Promise<number> {
   let staged = 0;
@@ -78,7 +51,7 @@ const stateOf = (key: string) => fixture.ledger.views.passport(key)?.state;
 
 /** Publishes P2, and has a gate refuse the publication of P1. */
 async function withBlockedP1(): Promise<void> {
-  await pull(ROWS);
+  await stageRows(fixture.ledger, ROWS);
   await deliverAll(fixture.ledger);
   await judge();
   for (const verdict of [DONE, DONE, GATE, DONE]) await settle((await claimNext()).id, verdict);
@@ -87,7 +60,7 @@ async function withBlockedP1(): Promise<void> {
 
 describe('the judgement of passports', () => {
   it('goes over all products page by page, and each passport step by step', async () => {
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     expect(await judge(1)).toBe(2);
     const sent = await deliverAll(fixture.ledger);
@@ -101,7 +74,7 @@ describe('the judgement of passports', () => {
   });
 
   it('asks under the id of the product, and with another key for each step', async () => {
-    await pull({ P2: items(product('P2')) });
+    await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger, 700);
     await judge();
     const init = await claimNext();
@@ -112,7 +85,7 @@ describe('the judgement of passports', () => {
   });
 
   it('raises what was initialised when the policy comes to publish', async () => {
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await fixture.reopen(undefined, { publish: 'manual' });
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.init P2']);
     await fixture.reopen(undefined, { publish: 'auto' });
@@ -124,10 +97,10 @@ describe('the judgement of passports', () => {
 
   it('holds a passport while a row of its product is in quarantine, and lets go when the row is mapped', async () => {
     const wrong: MapResult = { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] };
-    await pull({ ...ROWS, B2: wrong });
+    await stageRows(fixture.ledger, { ...ROWS, B2: wrong });
     expect(await deliverAndJudge()).toEqual(['passport.init P2', 'passport.publish P2']);
     expect(fixture.ledger.views.passport('P1')?.holds).toEqual(['A row of it is quarantined: test.csv:1: wrong']);
-    await pull({ ...ROWS, B2: items(bomItem('B2', 'P1', 'M1')) });
+    await stageRows(fixture.ledger, { ...ROWS, B2: items(bomItem('B2', 'P1', 'M1')) });
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 
@@ -137,21 +110,21 @@ describe('the judgement of passports', () => {
       issues: [{ code: 'x', message: 'wrong' }],
       holds: [product],
     });
-    await pull({ ...ROWS, B2: wrong('P1') });
-    await pull({ ...ROWS, B2: wrong('P2') });
+    await stageRows(fixture.ledger, { ...ROWS, B2: wrong('P1') });
+    await stageRows(fixture.ledger, { ...ROWS, B2: wrong('P2') });
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 
   it('holds a passport for a row that another row has kept out', async () => {
-    await pull({ ...ROWS, rival: items(bomItem('B1', 'P2', 'M1')) });
+    await stageRows(fixture.ledger, { ...ROWS, rival: items(bomItem('B1', 'P2', 'M1')) });
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
     expect(fixture.ledger.views.passport('P2')?.holds[0]).toContain('is already made, with other content');
   });
 
   it('does not count a part that the source no longer has and that never came to the platform', async () => {
-    await pull({ ...ROWS, B2: items(bomItem('B2', 'P1', 'M9')) });
+    await stageRows(fixture.ledger, { ...ROWS, B2: items(bomItem('B2', 'P1', 'M9')) });
     expect(await deliverAndJudge()).toEqual(['passport.init P2', 'passport.publish P2']);
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 });
@@ -168,7 +141,7 @@ describe('a blocked passport', () => {
   ];
   it.each(changes)('is asked again under a new key once $what', async ({ rows }) => {
     await withBlockedP1();
-    await pull(rows);
+    await stageRows(fixture.ledger, rows);
     expect(await judge()).toBe(0);
     await deliverAll(fixture.ledger);
     expect(await judge()).toBe(1);
@@ -181,18 +154,18 @@ describe('a blocked passport', () => {
   it('is asked again once its product has changed after a restart', async () => {
     await withBlockedP1();
     await fixture.reopen();
-    await pull({ ...ROWS, P1: items(product('P1', 'Other')) });
+    await stageRows(fixture.ledger, { ...ROWS, P1: items(product('P1', 'Other')) });
     await deliverAll(fixture.ledger);
     expect(await judge()).toBe(1);
   });
 
   it('is asked again where something was delivered while the gate was still being asked', async () => {
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await judge();
     for (const verdict of [DONE, DONE]) await settle((await claimNext()).id, verdict);
     const first = await claimNext();
-    await pull({ ...ROWS, M1: items(material('M1', 'Other')) });
+    await stageRows(fixture.ledger, { ...ROWS, M1: items(material('M1', 'Other')) });
     await deliverAll(fixture.ledger);
     expect(await judge()).toBe(0);
     await settle(first.id, GATE);
@@ -200,7 +173,7 @@ describe('a blocked passport', () => {
   });
 
   it('keeps what was acknowledged of it when a doubt ends in a gate', async () => {
-    await pull({ P2: items(product('P2')) });
+    await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger);
     await judge();
     await settle((await claimNext()).id, DONE);
@@ -220,12 +193,12 @@ describe('a blocked passport', () => {
   });
 });
 
-describe("a person's word on passports", () => {
+describe('a manual resolution of passports', () => {
   const ask = (status: 'published' | 'unpublished', ...products: string[]) =>
     fixture.ledger.askForPassports({ products, status });
 
   it('follows a publication that is under way', async () => {
-    await pull({ P2: items(product('P2')) });
+    await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger);
     await judge();
     await settle((await claimNext()).id, DONE);
@@ -236,14 +209,14 @@ describe("a person's word on passports", () => {
   });
 
   it('stands against the policy, across a new process', async () => {
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAndJudge();
     await ask('unpublished', 'P1');
     await deliverAll(fixture.ledger);
     await fixture.reopen();
     expect(await judge()).toBe(0);
     expect([stateOf('P1'), stateOf('P2')]).toEqual(['unpublished', 'published']);
-    await pull({ ...ROWS, M1: items(material('M1', 'Other')) });
+    await stageRows(fixture.ledger, { ...ROWS, M1: items(material('M1', 'Other')) });
     await deliverAll(fixture.ledger);
     expect(await judge()).toBe(0);
     expect(stateOf('P1')).toBe('unpublished');
@@ -262,29 +235,29 @@ describe('what was staged for a passport', () => {
   const BROKEN = { ...ROWS, B2: WRONG };
 
   it('does not go out once the product is no longer complete, and does when it is again', async () => {
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     expect(await judge()).toBe(2);
-    await pull(BROKEN);
+    await stageRows(fixture.ledger, BROKEN);
     expect(await deliverAndJudge()).toEqual([]);
     expect([stateOf('P1'), stateOf('P2')]).toEqual(['incomplete', 'published']);
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 
   it('has no next step staged while a row of its product is in quarantine', async () => {
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await judge();
     const init = await claimNext();
-    await pull(BROKEN);
+    await stageRows(fixture.ledger, BROKEN);
     await settle(init.id, DONE);
     const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 });
     expect(due.map(({ operation, key }) => `${operation} ${key}`)).toEqual(['passport.init P2']);
   });
 
   it('does not go out while a source of parts is being read', async () => {
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await judge();
     await fixture.ledger.startRun({ source: 'erp', trigger: 'cli', streams: [], mappingRevision: 'r1' });
@@ -292,13 +265,13 @@ describe('what was staged for a passport', () => {
   });
 
   it('is followed to its end where it may have arrived', async () => {
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await judge();
     const { id, idempotencyKey } = await claimNext();
     const reason = { code: 'reset', message: 'lost' };
     await settle(id, { kind: 'doubt', nextLookAt: fixture.clock.now(), spend: true, reason });
-    await pull(BROKEN);
+    await stageRows(fixture.ledger, BROKEN);
     await settle(id, { kind: 'resend', dueAt: 0, absent: false, reason });
     expect(await claimNext()).toMatchObject({ id, idempotencyKey, again: true });
   });
@@ -308,14 +281,14 @@ describe('what was staged for a passport', () => {
     await fixture.reopen(undefined, { publish: 'manual' });
     await judge();
     expect([stateOf('P1'), stateOf('P2')]).toEqual(['initialized', 'published']);
-    await pull({ ...ROWS, M1: items(material('M1', 'Other')) });
+    await stageRows(fixture.ledger, { ...ROWS, M1: items(material('M1', 'Other')) });
     expect(await deliverAndJudge()).toEqual([]);
     await fixture.reopen(undefined, { publish: 'auto' });
     expect(await deliverAndJudge()).toEqual(['passport.publish P1']);
   });
 
   it('does not go out under a policy that no longer wants it, though nobody has judged it since', async () => {
-    await pull({ P2: items(product('P2')) });
+    await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger);
     await judge();
     await fixture.reopen(undefined, { init: 'manual', publish: 'manual' });
@@ -330,21 +303,21 @@ describe('a passport whose product comes and goes', () => {
 
   it('is published again when the product is back, where a person had published it', async () => {
     await fixture.reopen(undefined, { init: 'manual', publish: 'manual', ...WITHDRAWS });
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await fixture.ledger.askForPassports({ products: ['P2'], status: 'published' });
     await deliverAll(fixture.ledger);
-    await pull(withoutP2);
+    await stageRows(fixture.ledger, withoutP2);
     expect(await deliverAndJudge()).toEqual(['passport.unpublish P2']);
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     expect(await deliverAndJudge()).toEqual(['passport.publish P2']);
   });
 
   it('can be withdrawn by a replay that a gate has blocked, whatever the product is like', async () => {
     await fixture.reopen(undefined, WITHDRAWS);
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAndJudge();
-    await pull(withoutP2);
+    await stageRows(fixture.ledger, withoutP2);
     await judge();
     await settle((await claimNext()).id, GATE);
     const selection = { states: ['blocked'] as const, sources: [], keys: [], deliveryIds: [] };
@@ -356,7 +329,7 @@ describe('a passport whose product comes and goes', () => {
   });
 
   it('does not wait for a row of a source that the config no longer has', async () => {
-    await pull({
+    await stageRows(fixture.ledger, {
       ...ROWS,
       B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1', null] },
     });
@@ -373,9 +346,12 @@ describe('a passport whose product comes and goes', () => {
 
 it('says of a passport that was initialised and is wanted in public that it is incomplete, until it goes out', async () => {
   await fixture.reopen(undefined, { publish: 'manual' });
-  await pull(ROWS);
+  await stageRows(fixture.ledger, ROWS);
   await deliverAndJudge();
-  await pull({ ...ROWS, B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] } });
+  await stageRows(fixture.ledger, {
+    ...ROWS,
+    B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] },
+  });
   await fixture.reopen(undefined, { publish: 'auto' });
   await deliverAndJudge();
   expect(fixture.ledger.views.passportCounts()).toEqual({ published: 1, incomplete: 1 });
@@ -383,7 +359,10 @@ it('says of a passport that was initialised and is wanted in public that it is i
 
 it('tells what a replay leaves alone', async () => {
   await withBlockedP1();
-  await pull({ ...ROWS, B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] } });
+  await stageRows(fixture.ledger, {
+    ...ROWS,
+    B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] },
+  });
   const selection = { states: ['blocked', 'in_doubt'] as const, sources: [], keys: ['SKU-P1'], deliveryIds: [] };
   expect(await fixture.ledger.replayPassports({ selection, dryRun: true })).toEqual({
     asked: 0,
@@ -405,7 +384,7 @@ describe('what a person has asked for', () => {
 
   it('is told from what the policy asks for, step by step', async () => {
     await fixture.reopen(undefined, { init: 'when-complete', publish: 'manual' });
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     expect(await judge()).toBe(2);
     expect(await byHand()).toEqual([]);
@@ -423,7 +402,7 @@ describe('what a person has asked for', () => {
   });
 
   it('brings forward what the policy has asked for, also where that is sent again after a doubt', async () => {
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     expect(await judge()).toBe(2);
     await fixture.ledger.askForPassports({ products: ['P2'], status: 'published' });
@@ -439,7 +418,7 @@ describe('what a person has asked for', () => {
   });
 
   it('waits while its scope is refused, and until its time has come', async () => {
-    await pull(ROWS);
+    await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await ask('published');
     const held = { operations: ['passport.init'] as const, doubts: { operations: [], reasons: [] } };

@@ -193,7 +193,7 @@ describe('a ledger that is restored from a backup', () => {
   );
 
   it(
-    "takes a person's word on a passport as of the backup, until it is given again",
+    'keeps the publish and unpublish requests of the backup until a person repeats them',
     covers('ledger-restored', ...ORACLE),
     async () => {
       configure({ init: 'when-complete', publish: 'manual' });
@@ -227,7 +227,7 @@ describe('a ledger that is restored from a backup', () => {
   );
 
   it.each(['gone', 'empty'])(
-    'is not begun anew where it is %s and its mark is not, and taken on from a backup then',
+    'is not replaced by a new one if it is %s and its mark is not, and is then restored from a backup',
     covers('ledger-restored', ...ORACLE),
     async (how) => {
       await world.sync();

@@ -11,37 +11,23 @@ import { verifyLedger } from '../../src/ledger/verify.ts';
 import { replay } from '../../src/pipeline/replay.ts';
 import {
   bomItem,
-  createLedgerFixture,
   deliverAll,
   items,
-  type LedgerFixture,
-  mapRows,
   material,
+  NO_PARTS,
   product,
-  pullRows,
-  row,
+  stageRows,
   TARGET,
   text,
+  useLedger,
 } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 
-let fixture: LedgerFixture;
-beforeEach(() => {
-  fixture = createLedgerFixture(undefined, {}, { partSources: [], bomSources: [] });
-});
-afterEach(async () => {
-  expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]);
-  await fixture.remove();
-});
+const fixture = useLedger({ rules: NO_PARTS });
+afterEach(() => expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]));
 
 const LOST = { code: 'reset', message: 'The connection was reset.' };
 const DOUBT: Verdict = { kind: 'doubt', nextLookAt: null, spend: true, reason: LOST };
-
-async function stage(rows: Record<string, MapResult>): Promise<void> {
-  const records = Object.entries(rows).map(([id, result]) => row(id, { version: JSON.stringify(result) }));
-  await pullRows(fixture.ledger, { rows: records });
-  await mapRows(fixture.ledger, ({ id }) => rows[text(id)] ?? { status: 'excluded' });
-}
 
 /** Claims everything that is due and leaves each in doubt. */
 async function loseAnswers(verdict = DOUBT): Promise<void> {
@@ -83,7 +69,7 @@ it(
   'has what a person forces sent as a new revision, under a key of its own',
   covers('cached-refusal', 'I2'),
   async () => {
-    await stage({ 1: items(product('1')) });
+    await stageRows(fixture.ledger, { 1: items(product('1')) });
     const claimNext = async () => {
       const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
       const claim = await fixture.ledger.claim(due?.id ?? 0);
@@ -100,13 +86,13 @@ it(
   },
 );
 
-describe("a person's word that a write arrived", () => {
+describe('a manual resolution that a write arrived', () => {
   it(
     'binds the item, releases what waits for it, and sends it no more',
     covers('answer-lost', 'I4', 'I6'),
     async () => {
       const rows = { P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) };
-      await stage(rows);
+      await stageRows(fixture.ledger, rows);
       await loseAnswers();
       expect(await say('SKU-P1', { said: 'delivered', remoteId: 7 })).toMatchObject({ applied: true, released: 0 });
       expect(await say('M1', { said: 'delivered', remoteId: 'm-7' })).toMatchObject({ applied: true, released: 1 });
@@ -114,13 +100,13 @@ describe("a person's word that a write arrived", () => {
         { operation: 'bom_item.create', key: 'B1', body: '{"quantity":"1","material":"m-7","product":7}' },
       ]);
       expect(fixture.ledger.views.item('product', 'P1')).toMatchObject({ state: 'delivered', remoteId: 7 });
-      await stage(rows);
+      await stageRows(fixture.ledger, rows);
       expect(await deliverAll(fixture.ledger)).toEqual([]);
     },
   );
 
   it('tells in the timeline that a person said so', async () => {
-    await stage({ P1: items(product('P1')) });
+    await stageRows(fixture.ledger, { P1: items(product('P1')) });
     await loseAnswers();
     await say('P1', { said: 'delivered', remoteId: 7 });
     expect(
@@ -129,9 +115,9 @@ describe("a person's word that a write arrived", () => {
   });
 
   it('stages what is desired by now', covers('changed-amid', 'I4'), async () => {
-    await stage({ M1: items(material('M1')) });
+    await stageRows(fixture.ledger, { M1: items(material('M1')) });
     await loseAnswers();
-    await stage({ M1: items(material('M1', 'Iron')) });
+    await stageRows(fixture.ledger, { M1: items(material('M1', 'Iron')) });
     expect(await say('M1', { said: 'delivered', remoteId: 7 })).toMatchObject({ released: 1 });
     expect(await deliverAll(fixture.ledger)).toEqual([
       { operation: 'material.update', key: 'M1', body: '{"name":"Iron"}' },
@@ -139,7 +125,11 @@ describe("a person's word that a write arrived", () => {
   });
 
   it('settles a BOM item without an id', covers('answer-lost', 'I6'), async () => {
-    await stage({ P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) });
+    await stageRows(fixture.ledger, {
+      P1: items(product('P1')),
+      M1: items(material('M1')),
+      B1: items(bomItem('B1', 'P1', 'M1')),
+    });
     await settleFirstTwo();
     await loseAnswers();
     await say('B1', { said: 'delivered', remoteId: null });
@@ -148,7 +138,7 @@ describe("a person's word that a write arrived", () => {
   });
 
   it('takes a publication on, and its passport with it', covers('answer-lost', 'I4'), async () => {
-    await stage({ P1: items(product('P1')) });
+    await stageRows(fixture.ledger, { P1: items(product('P1')) });
     await deliverAll(fixture.ledger);
     await fixture.ledger.askForPassports({ products: ['P1'], status: 'published' });
     await loseAnswers();
@@ -159,19 +149,19 @@ describe("a person's word that a write arrived", () => {
   });
 
   it('takes only the presence for known where the item was there before', covers('answer-lost', 'I4'), async () => {
-    await stage({ M1: items(material('M1')) });
+    await stageRows(fixture.ledger, { M1: items(material('M1')) });
     await loseAnswers({ kind: 'doubt', nextLookAt: 1, spend: false, reason: { code: 'exists', message: 'taken' } });
     await say('M1', { said: 'delivered', remoteId: 7 });
     expect(await deliverAll(fixture.ledger)).toMatchObject([{ operation: 'material.update', key: 'M1' }]);
   });
 });
 
-describe("a person's word that a write did not arrive", () => {
+describe('a manual resolution that a write did not arrive', () => {
   it(
-    'ends the revision: it goes out by a replay alone, as a new one under another key',
+    'ends the revision: only a replay sends it, as a new one under another key',
     covers('answer-lost', 'I2', 'I6'),
     async () => {
-      await stage({ P1: items(product('P1')) });
+      await stageRows(fixture.ledger, { P1: items(product('P1')) });
       const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
       const claim = await fixture.ledger.claim(first?.id ?? 0);
       await fixture.ledger.settle({ deliveryId: first?.id ?? 0, verdict: DOUBT });
@@ -180,7 +170,7 @@ describe("a person's word that a write did not arrive", () => {
         state: 'rejected',
         reason: { code: 'person' },
       });
-      await stage({ P1: items(product('P1')) });
+      await stageRows(fixture.ledger, { P1: items(product('P1')) });
       expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
       expect(await replayAll(false)).toMatchObject({ staged: 1, heldInDoubt: 0 });
       const [second] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
@@ -193,9 +183,9 @@ describe("a person's word that a write did not arrive", () => {
   );
 
   it('stages at once what has changed meanwhile', covers('changed-amid', 'I4'), async () => {
-    await stage({ P1: items(product('P1')) });
+    await stageRows(fixture.ledger, { P1: items(product('P1')) });
     await loseAnswers();
-    await stage({ P1: items(product('P1', 'Changed')) });
+    await stageRows(fixture.ledger, { P1: items(product('P1', 'Changed')) });
     expect(await say('P1', { said: 'rejected' })).toMatchObject({ released: 1 });
     expect(await deliverAll(fixture.ledger)).toMatchObject([{ body: '{"name":"Changed","sku":"SKU-P1"}' }]);
   });
@@ -204,19 +194,23 @@ describe("a person's word that a write did not arrive", () => {
     'leaves what the platform acknowledged before, so that nothing is written when the change is taken back',
     covers('changed-amid', 'I4'),
     async () => {
-      await stage({ M1: items(material('M1')) });
+      await stageRows(fixture.ledger, { M1: items(material('M1')) });
       await deliverAll(fixture.ledger);
-      await stage({ M1: items(material('M1', 'Iron')) });
+      await stageRows(fixture.ledger, { M1: items(material('M1', 'Iron')) });
       await loseAnswers();
       await say('M1', { said: 'rejected' });
-      await stage({ M1: items(material('M1')) });
+      await stageRows(fixture.ledger, { M1: items(material('M1')) });
       expect(await deliverAll(fixture.ledger)).toEqual([]);
       expect(stateOf('material', 'M1')).toBe('delivered');
     },
   );
 
   it('lets a replay send a BOM item of a restored ledger', covers('ledger-restored', 'I6'), async () => {
-    await stage({ P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) });
+    await stageRows(fixture.ledger, {
+      P1: items(product('P1')),
+      M1: items(material('M1')),
+      B1: items(bomItem('B1', 'P1', 'M1')),
+    });
     await settleFirstTwo();
     await fixture.ledger.close();
     restoreLedger({ file: fixture.file, from: null, target: TARGET, profile: Profile.parse({}), clock: fixture.clock });
@@ -224,7 +218,11 @@ describe("a person's word that a write did not arrive", () => {
     fixture.clock.advance(10);
     expect(stateOf('bom_item', 'B1')).toBe('in_doubt');
     await say('B1', { said: 'rejected' });
-    await stage({ P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) });
+    await stageRows(fixture.ledger, {
+      P1: items(product('P1')),
+      M1: items(material('M1')),
+      B1: items(bomItem('B1', 'P1', 'M1')),
+    });
     await replayAll(false);
     expect(stateOf('bom_item', 'B1')).toBe('due');
     await deliverAll(fixture.ledger);
@@ -233,10 +231,10 @@ describe("a person's word that a write did not arrive", () => {
 
 describe('a definitive refusal', () => {
   it.each(['blocked', 'rejected', 'parked'] as const)(
-    'ends its revision, so that what is asked again as %s goes out under another key',
+    'ends its revision, so that what is asked again as %s is sent under another key',
     covers('cached-refusal', 'I2', 'I6'),
     async (kind) => {
-      await stage({ P1: items(product('P1')) });
+      await stageRows(fixture.ledger, { P1: items(product('P1')) });
       const claimNext = async () => {
         const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
         const claim = await fixture.ledger.claim(due?.id ?? 0);
@@ -265,7 +263,7 @@ describe('replay --force', () => {
     'counts what it sends again, passports too, and nothing of it as left alone',
     covers('answer-lost', 'I6'),
     async () => {
-      await stage({ P1: items(product('P1')), P2: items(product('P2')) });
+      await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')) });
       const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
       await fixture.ledger.claim(first?.id ?? 0);
       await fixture.ledger.settle({ deliveryId: first?.id ?? 0, verdict: DONE });
@@ -324,10 +322,10 @@ describe('since when the API could not take a delivery', () => {
     'is kept while it only has to wait, of an %s',
     covers('throttled', 'I5'),
     async (what) => {
-      await stage({ A: items(product('A')) });
+      await stageRows(fixture.ledger, { A: items(product('A')) });
       if (what === 'an import') {
         await deliverAll(fixture.ledger);
-        await stage({ A: items(product('A', 'Changed')) });
+        await stageRows(fixture.ledger, { A: items(product('A', 'Changed')) });
       }
       const since = fixture.clock.now() + 600_000;
       const told: (number | null)[] = [];
@@ -349,9 +347,9 @@ describe('a person settles what is stuck', () => {
   const bom = () => fixture.ledger.views.item('bom_item', 'B');
 
   beforeEach(async () => {
-    await stage(BOM('1'));
+    await stageRows(fixture.ledger, BOM('1'));
     await deliverAll(fixture.ledger);
-    await stage(BOM('2'));
+    await stageRows(fixture.ledger, BOM('2'));
     expect(bom()).toMatchObject({ state: 'blocked', reason: { code: 'unsupported' } });
   });
 
@@ -359,9 +357,9 @@ describe('a person settles what is stuck', () => {
     expect(bom()?.reason?.message).toContain('dpp-sync settle --delivered B');
     await say('B', { said: 'delivered', remoteId: null });
     expect(bom()).toMatchObject({ state: 'delivered', baseline: { quantity: '2' }, remoteId: 103 });
-    await stage(BOM('2'));
+    await stageRows(fixture.ledger, BOM('2'));
     expect(stateOf('bom_item', 'B')).toBe('delivered');
-    await stage(BOM('3'));
+    await stageRows(fixture.ledger, BOM('3'));
     expect(stateOf('bom_item', 'B')).toBe('blocked');
   });
 
@@ -376,21 +374,21 @@ describe('a person settles what is stuck', () => {
     expect(views.items({ state: 'delivered', afterId: 0, limit: 9 }).items).toHaveLength(2);
 
     // The same row again, a new mapping and a restart change nothing of it.
-    await stage(BOM('2'));
+    await stageRows(fixture.ledger, BOM('2'));
     await fixture.reopen();
     await fixture.ledger.recover(0);
     expect(bom()).toMatchObject(ignored);
-    await stage(BOM('3'));
+    await stageRows(fixture.ledger, BOM('3'));
     expect(bom()).toMatchObject({ state: 'blocked', desired: { quantity: '3' } });
-    await stage(BOM('2'));
+    await stageRows(fixture.ledger, BOM('2'));
     expect(stateOf('bom_item', 'B')).toBe('blocked');
   });
 
   it('as ignored, and is delivered once the source agrees with the platform again', async () => {
     await say('B', { said: 'ignored' });
-    await stage(BOM('1'));
+    await stageRows(fixture.ledger, BOM('1'));
     expect(fixture.ledger.views.itemCounts().bom_item).toEqual({ delivered: 1 });
-    await stage(BOM('2'));
+    await stageRows(fixture.ledger, BOM('2'));
     expect(stateOf('bom_item', 'B')).toBe('blocked');
   });
 
@@ -410,7 +408,7 @@ describe('a person settles what is stuck', () => {
   it('and its product is complete then, whatever the person has said', async () => {
     const rules = { init: 'when-complete', publish: 'auto' } as const;
     for (const word of [{ said: 'ignored' }, { said: 'delivered', remoteId: null }] as const) {
-      await stage(BOM(word.said === 'ignored' ? '4' : '5'));
+      await stageRows(fixture.ledger, BOM(word.said === 'ignored' ? '4' : '5'));
       await fixture.reopen(undefined, rules);
       const judge = () => fixture.ledger.judgePassports({ afterKey: null, limit: 9 });
       await judge();
@@ -426,7 +424,7 @@ describe('a person settles what is stuck', () => {
   });
 
   it('but neither ignores what may have arrived nor what is under way, and no passport', async () => {
-    await stage({ ...BOM('2'), N: items(product('N')) });
+    await stageRows(fixture.ledger, { ...BOM('2'), N: items(product('N')) });
     await loseAnswers();
     const [doubt] = await fixture.ledger.deliveriesNamed('N');
     expect(doubt).toMatchObject({ state: 'in_doubt', uncertain: true });
@@ -437,20 +435,24 @@ describe('a person settles what is stuck', () => {
   });
 
   it('and what was rejected or parked likewise, and what waits for it is ignored by itself', async () => {
-    await stage({ ...BOM('2'), N: items(product('N')), C: items(bomItem('C', 'N', 'M')) });
+    await stageRows(fixture.ledger, { ...BOM('2'), N: items(product('N')), C: items(bomItem('C', 'N', 'M')) });
     await loseAnswers({ kind: 'rejected', reason: { code: 'refused', message: 'No.' } });
     expect([stateOf('product', 'N'), stateOf('bom_item', 'C')]).toEqual(['rejected', 'waiting']);
     await say('C', { said: 'ignored' });
     await say('N', { said: 'ignored' });
     expect([stateOf('product', 'N'), stateOf('bom_item', 'C')]).toEqual(['superseded', 'superseded']);
     expect(fixture.ledger.views.waitingFor(5)).toEqual([]);
-    await stage({ ...BOM('2'), N: items(product('N', 'Other')), C: items(bomItem('C', 'N', 'M', '9')) });
+    await stageRows(fixture.ledger, {
+      ...BOM('2'),
+      N: items(product('N', 'Other')),
+      C: items(bomItem('C', 'N', 'M', '9')),
+    });
     expect([stateOf('product', 'N'), stateOf('bom_item', 'C')]).toEqual(['due', 'waiting']);
   });
 });
 
 it('names the creates that were sent after a doubt and acknowledged', async () => {
-  await stage({ P1: items(product('P1')), P2: items(product('P2')), M1: items(material('M1')) });
+  await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')), M1: items(material('M1')) });
   const [lost] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
   if (lost === undefined) throw new Error('nothing is due');
   await fixture.ledger.claim(lost.id);

@@ -1,32 +1,17 @@
 // Pages of an unchanged export are compared with what the ledger stored in their order, and each of them is found to be as
 // it is all the same when that order does not hold.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/database.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { announcedRandom } from '../support/announced-random.ts';
-import {
-  createLedgerFixture,
-  deliverAll,
-  items,
-  type LedgerFixture,
-  mapRows,
-  material,
-  product,
-  pullRows,
-  row,
-  text,
-} from '../support/ledger.ts';
+import { deliverAll, items, mapRows, material, product, pullRows, row, text, useLedger } from '../support/ledger.ts';
 
 type Row = ReturnType<typeof row>;
 
-let fixture: LedgerFixture;
-beforeEach(() => {
-  fixture = createLedgerFixture();
-});
-afterEach(() => fixture.remove());
+const fixture = useLedger();
 
 const asProduct = ({ id }: JsonObject): MapResult => items(product(text(id)));
 
@@ -205,11 +190,7 @@ describe('what follows an unchanged page', () => {
 });
 
 describe('pages at random', () => {
-  let stagingAll: LedgerFixture;
-  beforeEach(() => {
-    stagingAll = createLedgerFixture();
-  });
-  afterEach(() => stagingAll.remove());
+  const stagingAll = useLedger();
 
   it('leave the same records, the same ones missing, as where none is passed over', async () => {
     const random = announcedRandom();
@@ -231,7 +212,7 @@ describe('pages at random', () => {
       const inOrder = ids.slice(at, at + 4).filter(() => upTo(40) > 0);
       return (upTo(10) === 0 ? inOrder.map(() => ids[upTo(ids.length)] ?? '0') : inOrder).map(drawn);
     };
-    const recordsOf = ({ file }: LedgerFixture): unknown => {
+    const recordsOf = ({ file }: typeof fixture): unknown => {
       const db = openDatabaseReadOnly(file);
       const records = db?.prepare('SELECT id, key, hash, place, version, state, missing_since FROM records').all();
       db?.close();

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { statSync, symlinkSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Held } from '../../src/domain/ports/due.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/database.ts';
@@ -13,24 +13,19 @@ import {
   createLedgerFixture,
   deliverAll,
   items,
-  type LedgerFixture,
   mapRows,
   material,
   NO_PASSPORTS,
   openLedger,
-  plainEncode,
   product,
   pullRows,
   row,
   text,
+  useLedger,
 } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 
-let fixture: LedgerFixture;
-beforeEach(() => {
-  fixture = createLedgerFixture();
-});
-afterEach(() => fixture.remove());
+const fixture = useLedger();
 
 const asProduct = (fields: JsonObject): MapResult => items(product(text(fields['id']), text(fields['name'] ?? 'A')));
 
@@ -430,8 +425,7 @@ describe('deliveries', () => {
   });
 
   it('shows a changed product as blocked where an import does not update, with the reason', async () => {
-    await fixture.remove();
-    fixture = createLedgerFixture(plainEncode, { productUpdate: 'none' });
+    await fixture.reopen({ productUpdate: 'none' });
     await sync([row('1')]);
     const { sent } = await sync([row('1', { name: 'B' })]);
     expect(sent).toEqual([]);
@@ -470,20 +464,22 @@ describe('deliveries', () => {
   });
 
   it('commits the bytes of a delivery at its first claim and never encodes it again', async () => {
-    await fixture.remove();
     let calls = 0;
-    fixture = createLedgerFixture(() => {
+    const encode = () => {
       calls += 1;
       return { path: `/${calls}`, body: `{"call":${calls}}` };
-    });
-    await pullRows(fixture.ledger, { rows: [row('1')] });
-    await mapRows(fixture.ledger, asMaterial);
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    };
+    const own = createLedgerFixture({ encode });
+    onTestFinished(() => own.remove());
+    const { ledger } = own;
+    await pullRows(ledger, { rows: [row('1')] });
+    await mapRows(ledger, asMaterial);
+    const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
     const reason = { code: 'throttled', message: 'slow down' };
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      const claim = await fixture.ledger.claim(due!.id);
+      const claim = await ledger.claim(due!.id);
       expect(claim).toMatchObject({ status: 'claimed', delivery: { path: '/1', body: '{"call":1}' } });
-      await fixture.ledger.settle({ deliveryId: due!.id, verdict: { kind: 'retry', dueAt: 0, spend: false, reason } });
+      await ledger.settle({ deliveryId: due!.id, verdict: { kind: 'retry', dueAt: 0, spend: false, reason } });
     }
   });
 
@@ -778,7 +774,7 @@ describe('the file', () => {
     } finally {
       lock.release();
     }
-    fixture.ledger = open();
+    await fixture.reopen();
   });
 
   it('has one lock by whatever link it is reached', () => {
@@ -790,7 +786,7 @@ describe('the file', () => {
   it('is bound to its target', async () => {
     await fixture.ledger.close();
     expect(() => open({ target: 'https://elsewhere.example.com' })).toThrow(/belongs to http:\/\/127\.0\.0\.1:9/);
-    fixture.ledger = open();
+    await fixture.reopen();
   });
 
   it('can be read beside its writer', async () => {
@@ -811,6 +807,6 @@ describe('the file', () => {
     expect(db.pragma('synchronous', { simple: true })).toBe(2);
     expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
     db.close();
-    fixture.ledger = open();
+    await fixture.reopen();
   });
 });

@@ -60,7 +60,7 @@ describe('a ledger whose lock file is removed under its writer', () => {
   });
 });
 
-describe('whoever works on a ledger whose lock file is removed', () => {
+describe('a process whose ledger loses its lock file', () => {
   let world: World;
   afterEach(() => world.remove());
   const lock = () => join(world.folder, 'data/ledger.db.lock');

@@ -1,28 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/delivery-world.ts';
-import {
-  createLedgerFixture,
-  items,
-  type LedgerFixture,
-  mapRows,
-  product,
-  pullRows,
-  row,
-  text,
-} from '../support/ledger.ts';
+import { items, mapRows, product, pullRows, row, text, useLedger } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 
 const HOURS = 3_600_000;
 const GATE = { code: 'gate', message: 'The review is missing.', status: 409 };
 
 describe('what a gate has blocked', () => {
-  let fixture: LedgerFixture;
+  const fixture = useLedger();
   beforeEach(async () => {
-    fixture = createLedgerFixture();
     await pullRows(fixture.ledger, { rows: [row('P1')] });
     await mapRows(fixture.ledger, ({ id }) => items(product(text(id))));
   });
-  afterEach(() => fixture.remove());
 
   /** Claims what is due and has a gate block it; gives its idempotency key and revision. */
   async function block(recheckAt: number | undefined, reason = GATE) {

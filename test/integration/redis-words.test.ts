@@ -69,7 +69,7 @@ describeRedis('Redis', () => {
     },
   );
 
-  it('that is back is told once', covers('redis-killed', 'I5'), async () => {
+  it('that is back is reported once', covers('redis-killed', 'I5'), async () => {
     redis = await startRedis();
     world = await createWorld({
       config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },

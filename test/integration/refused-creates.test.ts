@@ -34,7 +34,7 @@ describe('a create whose answer was lost, and whose repetition is refused', () =
     ['exists', EXISTS],
     ['says nothing', REFUSED],
   ])(
-    'as one that %s is bound once the list shows it, and nobody is told to correct the row',
+    'as one that %s is bound once the list shows it, and nobody is asked to correct the row',
     covers('answer-lost', 'I5', 'I6'),
     async (_, refusal) => {
       world = await createVirtualWorld({});

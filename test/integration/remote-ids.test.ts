@@ -1,30 +1,24 @@
 import { renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { MIGRATIONS } from '../../src/ledger/schema.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import {
   bomItem,
-  createLedgerFixture,
   items,
-  type LedgerFixture,
   mapRows,
   material,
+  NO_PARTS,
   product,
   pullRows,
   row,
   text,
+  useLedger,
 } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 
-let fixture: LedgerFixture;
-beforeEach(() => {
-  fixture = createLedgerFixture(undefined, {}, { partSources: [], bomSources: [] });
-});
-afterEach(async () => {
-  await fixture.remove();
-});
+const fixture = useLedger({ rules: NO_PARTS });
 
 /** Each row is a product by its id, a material where it begins with M, and a BOM item of `A` and `M1` where with B. */
 async function stage(ids: readonly string[], sku?: (id: string) => string): Promise<void> {

@@ -82,7 +82,7 @@ describe('a delivery that cannot even be attempted', () => {
   afterEach(() => world.remove());
   const thrown = new RangeError('"" cannot stand for an id');
 
-  it('is put aside with the reason, once, while the others go on', covers('bad-row', 'I5'), async () => {
+  it('is dead-lettered with the reason, once, while the others go on', covers('bad-row', 'I5'), async () => {
     world = await createVirtualWorld({});
     let encoded = 0;
     world.encode = (write) => {
@@ -141,7 +141,7 @@ describe('a delivery that cannot even be attempted', () => {
   });
 });
 
-describe('what is put aside of an import', () => {
+describe('a dead-lettered member of an import', () => {
   let fixture: LedgerFixture;
   afterEach(() => fixture.remove());
   const reason = { code: 'internal', message: 'It cannot be sent.' };

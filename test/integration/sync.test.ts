@@ -466,7 +466,7 @@ it('ends with 3, naming what the platform cannot take, where it takes all else',
   expect(exitCodeOf(report)).toBe(3);
   expect(report.fault).toMatchObject({
     code: 'api.unreachable',
-    message: expect.stringContaining('answers, and cannot take the product P1: '),
+    message: expect.stringContaining('answers, but cannot take the product P1: '),
     suggestion: expect.stringContaining('It is due again at '),
   });
   expect(report.items.product).toEqual({ due: 1, delivered: 2 });

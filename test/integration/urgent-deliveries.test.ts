@@ -1,32 +1,21 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createBreaker } from '../../src/delivery/breaker.ts';
 import { createFeeder, type Feeder } from '../../src/delivery/feeder.ts';
 import { createInHand } from '../../src/delivery/in-hand.ts';
 import type { Doorbell, Queues } from '../../src/domain/ports/queues.ts';
-import {
-  createLedgerFixture,
-  deliverAll,
-  items,
-  type LedgerFixture,
-  mapRows,
-  product,
-  pullRows,
-  row,
-  text,
-} from '../support/ledger.ts';
+import { deliverAll, items, mapRows, product, pullRows, row, text, useLedger } from '../support/ledger.ts';
 
 const DELIVERED = 70;
 /** More than the queue takes at once. */
 const BULK = 2500;
 
-let fixture: LedgerFixture;
+const fixture = useLedger();
 let rung: Doorbell[];
 let feeder: Feeder;
 
 const keys = (from: number, count: number) => Array.from({ length: count }, (_, at) => `P${from + at}`);
 
 beforeEach(async () => {
-  fixture = createLedgerFixture();
   rung = [];
   const ring = async (_queue: string, bells: readonly Doorbell[]) => void rung.push(...bells);
   const held = () => ({ operations: [], doubts: { operations: [], reasons: [] } });
@@ -45,7 +34,6 @@ beforeEach(async () => {
   await deliverAll(fixture.ledger);
   await pull(keys(0, DELIVERED + BULK));
 });
-afterEach(() => fixture.remove());
 
 it('asks for a passport beside thousands that were due before, and again only once that attempt is over', async () => {
   await fixture.ledger.askForPassports({ products: ['P0'], status: 'published' });

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterEach, beforeEach } from 'vitest';
 import type { z } from 'zod';
 import type { Item } from '../../src/domain/item.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
@@ -72,17 +73,26 @@ export const NO_PASSPORTS: PassportRules = {
   withdrawMissingOf: [],
 };
 
-export function createLedgerFixture(
-  encode: Encode = plainEncode,
-  settings: z.input<typeof Profile> = {},
-  rules: Partial<PassportRules> = {},
-): LedgerFixture {
-  let profile = Profile.parse(settings);
+/** No source gives materials or BOM items. */
+export const NO_PARTS: Partial<PassportRules> = { partSources: [], bomSources: [] };
+
+export interface LedgerFixtureOptions {
+  encode?: Encode;
+  rules?: Partial<PassportRules>;
+  contactRules?: ContactRules;
+}
+
+export function createLedgerFixture({
+  encode = plainEncode,
+  rules = {},
+  contactRules = NO_CONTACT,
+}: LedgerFixtureOptions = {}): LedgerFixture {
+  let profile = Profile.parse({});
   let passportRules = { ...NO_PASSPORTS, ...rules };
   const folder = mkdtempSync(join(tmpdir(), 'dpp-ledger-'));
   const file = join(folder, 'ledger.db');
   const clock = createManualClock(Date.UTC(2027, 0, 15, 2, 30));
-  const open = () => openLedger(file, { profile, passportRules, encode, clock });
+  const open = () => openLedger(file, { profile, passportRules, contactRules, encode, clock });
   const fixture: LedgerFixture = {
     ledger: open(),
     clock,
@@ -100,6 +110,27 @@ export function createLedgerFixture(
     },
   };
   return fixture;
+}
+
+/** Gives each test of a file or of a `describe` a new ledger, and removes it after the test. */
+export function useLedger(options?: LedgerFixtureOptions): Omit<LedgerFixture, 'remove'> {
+  let current: LedgerFixture;
+  beforeEach(() => {
+    current = createLedgerFixture(options);
+  });
+  afterEach(() => current.remove());
+  return {
+    get ledger() {
+      return current.ledger;
+    },
+    get clock() {
+      return current.clock;
+    },
+    get file() {
+      return current.file;
+    },
+    reopen: (settings, rules) => current.reopen(settings, rules),
+  };
 }
 
 export function row(identity: string, fields: JsonObject = {}, line = 1): IncomingRecord {
@@ -139,6 +170,14 @@ export async function pullRows(
   });
   await ledger.endRun({ runId, result: 'complete' });
   return { runId, ...page, ...end };
+}
+
+/** One run over rows with these ids, each of which is mapped to its result. */
+export async function stageRows(ledger: SqliteLedger, results: Record<string, MapResult>): Promise<void> {
+  // The version makes a row that maps otherwise a changed one.
+  const rows = Object.entries(results).map(([id, result]) => row(id, { version: JSON.stringify(result) }));
+  await pullRows(ledger, { rows });
+  await mapRows(ledger, ({ id }) => results[text(id)] ?? { status: 'excluded' });
 }
 
 /** Maps everything that waits with a function from fields to a result, and stages it. */

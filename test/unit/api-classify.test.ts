@@ -58,9 +58,12 @@ describe('a status', () => {
     expect(wordOf(judged(status, body))).toBe(expected(status));
   });
 
-  it('keeps the words of the API with every refusal, and finds some where it has none', () => {
+  it('keeps the words of the API as sentences with every refusal, and finds some where it has none', () => {
     expect(judged(403, '{"detail": "Role is not sufficient."}')).toMatchObject({
       detail: { status: 403, message: 'Role is not sufficient.' },
+    });
+    expect(judged(429, '{"detail": "Request was throttled"}')).toMatchObject({
+      detail: { status: 429, message: 'Request was throttled.' },
     });
     expect(judged(422, '')).toMatchObject({ detail: { message: 'The API answered with 422 and gave no reason.' } });
   });

@@ -91,7 +91,7 @@ async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ ve
 
 const kinds = (verdicts: Verdict[]) => [...new Set(verdicts.map(({ kind }) => kind))];
 
-it('takes a place in the retry budget for each that goes out again', covers('server-error', 'I5'), async () => {
+it('takes a place in the retry budget for each that is sent again', covers('server-error', 'I5'), async () => {
   const { verdicts, nextMs } = await settled('reset', []);
   expect(kinds(verdicts)).toEqual(['resend']);
   expect(nextMs).toBeGreaterThan(90_000);

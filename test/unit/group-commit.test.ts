@@ -14,7 +14,7 @@ describe('the group commit', () => {
   afterEach(() => db.close());
 
   it(
-    'tells whoever waits of a disk that fails the rollback as well, and goes on once it is well',
+    'reports a disk that fails the rollback as well to every waiting call, and goes on once it is well',
     covers('disk-error', 'I8'),
     async () => {
       const failure = (what: string) => Object.assign(new Error(what), { code: 'SQLITE_IOERR_WRITE' });

@@ -27,7 +27,7 @@ const kinds = (outcome: Outcome, options = {}) => judged(outcome, options).verdi
 const accepted = (...outcomes: MemberOutcome[]): Outcome => ({ kind: 'accepted', remoteId: null, members: outcomes });
 const single = (outcome: MemberOutcome) => judged(accepted(outcome), { count: 1 }).verdicts[0];
 
-it('goes out in halves at once after a 500, where to repeat it is safe', () => {
+it('is sent in halves at once after a 500, where to repeat it is safe', () => {
   const failed = (status: number): Outcome => ({
     kind: 'ambiguous',
     doubt: 'server_error',
@@ -50,7 +50,7 @@ describe('an import that the API cannot take', () => {
     expect(judgedWhile(false, { again: true })).toMatchObject({ keep: true, groupMax: null });
   });
 
-  it('goes out in halves while others are taken, as one of it may be at fault', covers('bad-row', 'I5'), () => {
+  it('is sent in halves while others are taken, as one of it may be at fault', covers('bad-row', 'I5'), () => {
     expect(judgedWhile(true)).toMatchObject({ keep: false, groupMax: 2, verdicts: { 0: { kind: 'retry' } } });
     expect(judgedWhile(true, { count: 1 })).toMatchObject({ groupMax: null });
     // An earlier attempt of it may have arrived.
@@ -59,7 +59,7 @@ describe('an import that the API cannot take', () => {
   });
 });
 
-it('that is refused, while others are taken, goes out in halves until the one at fault is blocked', () => {
+it('that is refused, while others are taken, is sent in halves until the one at fault is blocked', () => {
   const outcome: Outcome = { kind: 'denied', by: 'scope', detail };
   const judgedAs = (count: number, forbidden: boolean) =>
     judgeImport(outcome, { members: members(count), sends: 1, again: false }, { ...context, forbidden });

@@ -22,7 +22,7 @@ const context: AttemptContext = {
 };
 const detail = (status: number | null) => ({ detail: { status, message: 'No.' } });
 
-describe('the judgement of an attempt', () => {
+describe('the verdict on an attempt', () => {
   it.each<[string, Outcome]>([
     ['429', { kind: 'throttled', retryAfterMs: null, ...detail(429) }],
     ['503', { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) }],
@@ -39,7 +39,7 @@ describe('the judgement of an attempt', () => {
     expect(due.map((verdict) => (verdict.kind === 'retry' ? verdict.dueAt - NOW : null))).toEqual([0, 250, 495]);
   });
 
-  it('asks an API that is away ever less often, and spends no attempt on it', covers('api-down', 'I5'), () => {
+  it('asks an API that is away less and less often, and spends no attempt on it', covers('api-down', 'I5'), () => {
     const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
     const after = (ms: number, more: Partial<AttemptContext> = {}): Verdict =>
       judge(away, { ...context, awaySince: NOW - ms, random: 1, attempts: 7, ...more });
@@ -129,7 +129,7 @@ describe('the judgement of an attempt', () => {
   );
 
   it.each(['product.create', 'material.create'] as const)(
-    'has %s looked up that was refused in words that do not say why, before anybody is told',
+    'has %s looked up that was refused in words that do not say why, before a person is asked',
     covers(['bad-row', 'answer-lost'], 'I5', 'I6'),
     (operation) => {
       const refusals: Outcome[] = [

@@ -5,7 +5,7 @@ import { covers } from '../support/reliability.ts';
 
 const START = 1_000_000;
 
-it('gives ten retries a second where little else goes out, and delays the others', covers('server-error', 'I5'), () => {
+it('gives ten retries a second where little else is sent, and delays the others', covers('server-error', 'I5'), () => {
   const budget = createRetryBudget();
   const waits = Array.from({ length: 111 }, () => budget.reserve(START));
   // What nobody took in the last second may go at once.

@@ -78,7 +78,7 @@ describe('the scheduler', () => {
   });
 
   it.each([HOUR, DAY])(
-    'rings late, and once, for the times that a clock set forward by %i ms has jumped over',
+    'starts one run late for the times that a clock set forward by %i ms has jumped over',
     covers('clock-jump', 'I5'),
     async (ms) => {
       await start('*/10 * * * *');
@@ -93,7 +93,7 @@ describe('the scheduler', () => {
   );
 
   it.each([HOUR, DAY])(
-    'rings at the next time that the clock shows after it was set back by %i ms',
+    'starts a run at the next time that the clock shows after it was set back by %i ms',
     covers('clock-jump', 'I5'),
     async (ms) => {
       await start('0 2,3 * * *', { at: '2027-03-29T02:30Z' });
@@ -105,7 +105,7 @@ describe('the scheduler', () => {
     },
   );
 
-  it('does not ring twice where the clock is corrected by a little', covers('clock-jump', 'I5'), async () => {
+  it('does not start a run twice where the clock is corrected by a little', covers('clock-jump', 'I5'), async () => {
     await start('0 2 * * *', { at: '2027-03-29T01:59:30Z' });
     await pass(MINUTE);
     clock.jump(-2 * MINUTE);
@@ -117,7 +117,7 @@ describe('the scheduler', () => {
     { night: 'when it does not exist', at: '2027-03-27T22:00Z', rung: '2027-03-28T01:30:00' },
     { night: 'when it comes twice', at: '2027-10-30T22:00Z', rung: '2027-10-31T00:30:00' },
   ];
-  it.each(nights)('rings once for half past two on the night $night', covers('summer-time', 'I5'), async (one) => {
+  it.each(nights)('starts one run for half past two on the night $night', covers('summer-time', 'I5'), async (one) => {
     await start('30 2 * * *', { timezone: 'Europe/Berlin', at: one.at });
     await pass(12 * HOUR);
     expect(rings).toEqual([`erp ${one.rung}`]);

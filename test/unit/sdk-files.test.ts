@@ -123,7 +123,7 @@ describe('readFileChunks', () => {
 
     it('gives nothing of another content that is written over it, so that no row is a mixture of both', async () => {
       const { read, error } = await readWhile((folder) => writeFile(path(folder), Buffer.alloc(900_000, 'another\n')));
-      expect(error).toMatchObject(refusal(/x\.csv was changed while it was read: it was written anew\./));
+      expect(error).toMatchObject(refusal(/x\.csv was changed while it was read: it was overwritten\./));
       expect(read.equals(OLD.subarray(0, read.length))).toBe(true);
     });
 

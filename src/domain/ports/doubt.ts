@@ -1,4 +1,4 @@
-// What the ledger does not know: deliveries that may have arrived, and what a person may say of those that are stuck.
+// Unconfirmed deliveries, which may have arrived, and the manual resolution of deliveries that are stuck.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery.ts';

@@ -11,7 +11,7 @@ export type ContactList = ListableKind | 'publication';
 
 /** How first contact is made, by the config. */
 export interface ContactRules {
-  /** `assume-empty`: nothing is listed, as the platform is said to hold nothing of ours. */
+  /** `assume-empty`: nothing is listed, because the config states that the platform has nothing of ours. */
   firstContact: 'list' | 'assume-empty';
   /** What becomes of the BOM items of a product that was found at the platform. */
   bom: 'ask' | 'create' | 'assume-present';
@@ -24,11 +24,11 @@ export interface ContactEntry {
   fields: JsonObject;
 }
 
-/** What has to be done before creates of a kind may go out. */
+/** A step that has to be done before creates of a kind may be sent. */
 export type ContactStep =
   /**
-   * The list has to be read; with `expected` only where it counts another number of entries. `from` is where an earlier
-   * reading ended too soon.
+   * The list has to be read. With `expected` it is read only if the platform counts another number of entries. `from` is the
+   * position at which an earlier reading was interrupted.
    */
   | {
       kind: ListableKind;
@@ -36,17 +36,17 @@ export type ContactStep =
       from: { position: string; ids: (string | number)[] } | null;
       expected: number | null;
     }
-  /** What is staged has to be compared with the stored list. */
+  /** Staged creates have to be compared with the stored list. */
   | { kind: ListableKind; step: 'compare' };
 
-/** What came of comparing staged creates with the stored list. */
+/** The result of comparing staged creates with the stored list. */
 export interface Compared {
-  /** Items that were found at the platform, and those of which nobody can tell. */
+  /** How many items were found at the platform, and how many were left to a person. */
   adopted: number;
   ambiguous: number;
   /**
-   * `more`: go on. `released`: creates of the kind may go out. `publications`: those have to be read before a product is
-   * adopted. `unusable`, `unclear_publications`: the list does not tell which entry is which.
+   * `more`: compare the next ones. `released`: creates of the kind may be sent. `publications`: read the publications before a
+   * product is adopted. `unusable`, `unclear_publications`: the list does not show which entry is which.
    */
   next: 'more' | 'released' | 'publications' | 'unusable' | 'unclear_publications';
 }
@@ -83,11 +83,11 @@ export interface ContactLedger {
   storeListed(page: { list: ContactList; entries: readonly ContactEntry[]; position: string | null }): Promise<void>;
   /** The list was read to its end. @param count how many entries the platform counts; null where it does not count */
   endListing(end: { list: ContactList; count: number | null }): Promise<void>;
-  /** The list has as many entries as it is to have: what is stored of it counts as read now. */
+  /** The list has the expected number of entries: its stored entries count as read now. */
   confirmListing(kind: ListableKind): Promise<void>;
-  /** The list could not be read or used. With `anew` the next reading begins at the beginning. */
+  /** The list could not be read or used. With `anew` the next reading starts at the first page. */
   failListing(failure: { kind: ListableKind; reason: Reason; anew: boolean }): Promise<void>;
-  /** Compares some of the staged creates with the stored list: adopts what is there, blocks what nobody can tell. */
+  /** Compares some of the staged creates with the stored list. Adopts items that the list shows, and blocks ambiguous ones. */
   compareListed(kind: ListableKind): Promise<Compared>;
   /**
    * A person accepts the changes of a source's adopted items that are blocked at the moment: they are due. Gives their

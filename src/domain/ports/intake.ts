@@ -84,7 +84,7 @@ export interface StreamEnd {
   uncounted?: number;
 }
 
-/** What a person's word has accepted. */
+/** What a person accepted. */
 export interface Accepted {
   sources: readonly string[];
   reads: GuardedRead[];

@@ -139,6 +139,15 @@ export interface ItemView extends ItemSummary {
 }
 
 /** A delivery that needs a person. */
+/** Deliveries that are due again after an attempt that found the API away. */
+export interface Deferred {
+  count: number;
+  /** When the first of them began to fail. */
+  since: number;
+  /** Why that one failed. */
+  message: string;
+}
+
 export interface StuckDelivery {
   id: number;
   kind: SubjectKind;
@@ -182,6 +191,8 @@ export interface LedgerViews {
   stuck(limit: number, sources?: readonly string[]): StuckDelivery[];
   /** Items of these sources in doubt that need nobody: they are looked up or sent again by themselves. */
   doubtsUnderWay(sources?: readonly string[]): number;
+  /** Due deliveries whose last attempt found the API away; null where there are none. */
+  deferred(): Deferred | null;
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;
   /** What deliveries of these sources wait for, the most waited for first. */
   waitingFor(limit: number, sources?: readonly string[]): WaitingGroup[];

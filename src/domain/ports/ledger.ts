@@ -40,8 +40,8 @@ export interface Ledger extends ContactLedger {
   endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;
   endRun(end: { runId: number; result: RunResult; error?: string }): Promise<void>;
   /**
-   * Accepts on a person's word what is held of these sources. Of a guarded read its figures are accepted: the next read that
-   * misses no more records and has no fewer rows counts as whole.
+   * A person accepts what is blocked or guarded for these sources. Of a guarded read the figures are accepted: the next read
+   * counts as whole if it misses no more records and has no fewer rows.
    */
   accept(request: { sources: readonly string[] }): Promise<Accepted>;
 
@@ -93,8 +93,8 @@ export interface Ledger extends ContactLedger {
   countSelected(selection: NamedSelection): Promise<number>;
   selectedDeliveries(request: NamedSelection & { afterId: number; limit: number }): Promise<NamedDelivery[]>;
   /**
-   * Accepts on a person's word that items are gone from their sources: those with this key or natural key, or all of a kind
-   * and a source. Gives how many those are; with `dryRun` nothing else.
+   * A person accepts that items are gone from their sources: items with this key or natural key, or all of a kind and a
+   * source. Returns their number; with `dryRun` it only counts.
    */
   acceptMissing(request: MissingSelection & { dryRun?: boolean }): Promise<number>;
   /** The key of the item that is bound to this remote id, or null. */

@@ -39,7 +39,7 @@ export type ProgressEvent =
   /** The API refuses what takes this scope, or with null everything. */
   | { type: 'paused'; scope: Scope | null; reason: Reason }
   | { type: 'resumed'; scope: Scope | null }
-  /** The API is away as far as its answers tell, or it is there again. With `writesAlone` it may be read. */
+  /** An outage of the API has begun or ended, by its last answers. With `writesAlone` the API can be read. */
   | { type: 'outage'; away: boolean; writesAlone: boolean }
   /** The API asks for a wait beyond a minute, or with null no more. */
   | { type: 'api_wait'; wait: ApiWait | null };

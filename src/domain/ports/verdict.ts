@@ -44,7 +44,7 @@ export type Verdict =
 export interface Settlement {
   deliveryId: number;
   verdict: Verdict;
-  /** True for a person's word, which also ends what is stuck. Other verdicts are about what is under way. */
+  /** True for a manual resolution, which also ends stuck deliveries. Other verdicts end deliveries that are in flight or in doubt. */
   manual?: true;
   /** What the clock showed when the verdict was reached. It may be set before the verdict is stored, and waits go by this. */
   judgedAt?: number;
@@ -68,6 +68,6 @@ export interface Settled {
   released: number;
   /** False when the delivery had moved on and the verdict changed nothing. */
   applied: boolean;
-  /** What became of it where that is not the verdict: another item has the remote id already. */
+  /** The verdict that was stored in place of the given one, because another item has the remote id already. */
   instead?: Verdict;
 }

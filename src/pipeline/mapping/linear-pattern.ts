@@ -11,8 +11,8 @@ import { err, ok, type Result } from '../../lib/result.ts';
  * (lazy forms too, which make no difference here), `^` and `$` for the ends of the text. Not understood, as in RE2: back
  * references and look-around; nor `\b`.
  *
- * @param spend is told of the steps before they are taken, and may throw: each character may take as many as the pattern has
- * states
+ * @param spend gets the number of steps before they are taken, and may throw: each character may take as many steps as the
+ *   pattern has states
  */
 export type LinearPattern = (text: string, spend: (steps: number) => void) => boolean;
 

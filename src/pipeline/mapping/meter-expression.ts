@@ -3,7 +3,7 @@ import { ELEMENT_STEPS, type Meter, OPERATION_STEPS } from './meter.ts';
 
 /**
  * The parts of a node that the library keeps out of its types: what evaluates it, and what a macro such as `map` or
- * `cel.bind` was expanded to. Its version is pinned, and `mapping-costs.test.ts` tells when they change.
+ * `cel.bind` was expanded to. Its version is pinned, and `mapping-costs.test.ts` fails when they change.
  */
 interface Inside {
   op: string;

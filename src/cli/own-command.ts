@@ -1,0 +1,36 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
+import { shellValue } from '../lib/shell-word.ts';
+
+/** How this process was started. */
+export interface Start {
+  /** The file that Node was given: the launcher, or a link to it. */
+  file: string;
+  cwd: string;
+  /** The `PATH` of the environment. */
+  path: string;
+  /** The folder of this package. */
+  root: string;
+}
+
+const NAME = 'dpp-sync';
+
+/** The command that starts this program again from the same folder, as people type it into a shell. */
+export function ownCommand({ file, cwd, path, root }: Start): string {
+  if (cwd === root && existsSync(join(root, 'src', 'main.ts'))) return 'npm run -s dpp-sync --';
+  if (isOnPath(file, path)) return NAME;
+  const inside = relative(cwd, file);
+  const shown = shellValue(inside.startsWith('..') ? file : inside);
+  // Only a link that npm made is sure to be executable, and a name without a folder would be looked up in the PATH.
+  if (basename(file) !== NAME) return `node ${shown}`;
+  return shown.includes(sep) ? shown : `./${shown}`;
+}
+
+/** Whether a shell finds the file by its name. npm adds folders of `node_modules` to the PATH of its own children alone. */
+function isOnPath(file: string, path: string): boolean {
+  const folders = path
+    .split(delimiter)
+    .filter((folder) => folder !== '' && basename(dirname(folder)) !== 'node_modules');
+  const found = folders.map((folder) => join(folder, NAME)).find((candidate) => existsSync(candidate));
+  return found !== undefined && realpathSync(found) === realpathSync(file);
+}
