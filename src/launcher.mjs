@@ -32,8 +32,12 @@ async function run() {
   const source = join(PACKAGE, 'src', 'main.ts');
   const built = join(PACKAGE, 'dist', 'src', 'main.js');
   const main = [source, built].find((file) => existsSync(file));
-  if (main !== undefined) await import(pathToFileURL(main).href);
-  else {
+  if (main !== undefined) {
+    // No import at the head of this file: an old Node has no such function, and would refuse the whole file.
+    const { enablePrivateCompileCache } = await import('./compile-cache.mjs');
+    enablePrivateCompileCache();
+    await import(pathToFileURL(main).href);
+  } else {
     refuse(
       `The build of dpp-sync is missing: there is no ${built}. ` +
         'Pack the package with `npm run pack`, which builds it first, and install the new tarball.',
