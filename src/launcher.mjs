@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // Starts the program under a Node that can run it. On an older Node the native SQLite driver ends the process with a
 // segmentation fault and no message, so nothing but Node's own modules is imported before the version is known.
-import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -19,7 +18,7 @@ if (isRecent(process.versions.node)) await run();
 else {
   const bundled = findBundledNode();
   if (bundled === null) refuse(noNode());
-  else runUnder(bundled);
+  else await runUnder(bundled);
 }
 
 function isRecent(version) {
@@ -58,7 +57,8 @@ function findBundledNode() {
 }
 
 /** Runs this file once more under that Node. Signals go to it, and its end becomes that of this process. */
-function runUnder(node) {
+async function runUnder(node) {
+  const { spawn } = await import('node:child_process');
   const args = [...HEAP, ...process.execArgv, LAUNCHER, ...process.argv.slice(2)];
   const child = spawn(node, args, { stdio: 'inherit' });
   const forward = (signal) => child.kill(signal);
