@@ -16,19 +16,19 @@ const STICKY = 0o1000;
  * which costs time and nothing else. `NODE_COMPILE_CACHE` and `NODE_DISABLE_COMPILE_CACHE` do as Node documents them.
  */
 export function enablePrivateCompileCache() {
-  const { NODE_COMPILE_CACHE, NODE_DISABLE_COMPILE_CACHE } = process.env;
+  // oxlint-disable-next-line node/no-process-env -- What reads the environment elsewhere is TypeScript.
+  const { NODE_COMPILE_CACHE, NODE_DISABLE_COMPILE_CACHE, XDG_CACHE_HOME = '' } = process.env;
   if (NODE_COMPILE_CACHE !== undefined || NODE_DISABLE_COMPILE_CACHE !== undefined) return;
-  const folder = privateFolder();
+  const folder = privateFolder(XDG_CACHE_HOME);
   if (folder !== null) enableCompileCache(folder);
 }
 
 /** The folder `dpp-sync` in the cache folder of this user, or null where it cannot be made or another user may write to it. */
-function privateFolder() {
+function privateFolder(cacheHome) {
   // Without user ids nobody knows whose a folder is.
   if (process.getuid === undefined) return null;
   try {
-    const { XDG_CACHE_HOME = '' } = process.env;
-    const base = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(homedir(), '.cache');
+    const base = isAbsolute(cacheHome) ? cacheHome : join(homedir(), '.cache');
     // Before anything is made: with `sudo` the home folder may be that of another user.
     if (!isOutOfReach(nearestExisting(base))) return null;
     mkdirSync(join(base, 'dpp-sync'), { recursive: true, mode: 0o700 });

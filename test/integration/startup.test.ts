@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -83,13 +84,22 @@ describe('compiled code is kept', () => {
     expect(run({ XDG_CACHE_HOME: join(folder, 'base') })).toMatchObject({ ...works, cache: null });
   });
 
+  it('nowhere while the folder leads to one that others may replace', () => {
+    mkdirSync(join(folder, 'open/mine'), { recursive: true, mode: 0o700 });
+    chmodSync(join(folder, 'open'), 0o777);
+    symlinkSync(join(folder, 'open/mine'), join(folder, 'dpp-sync'));
+    expect(run({ XDG_CACHE_HOME: folder })).toMatchObject({ ...works, cache: null });
+  });
+
   it.skipIf(process.getuid?.() !== 0)(
     'nowhere in a folder of another user, and nothing is made there (needs root)',
     () => {
       chownSync(folder, OTHER_USER, OTHER_USER);
       expect(run({ HOME: folder })).toMatchObject({ ...works, cache: null });
       expect(existsSync(join(folder, '.cache'))).toBe(false);
+      chownSync(folder, 0, 0);
       mkdirSync(join(folder, '.cache/dpp-sync'), { recursive: true, mode: 0o700 });
+      chownSync(join(folder, '.cache/dpp-sync'), OTHER_USER, OTHER_USER);
       expect(run({ HOME: folder })).toMatchObject({ ...works, cache: null });
     },
   );
