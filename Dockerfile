@@ -26,7 +26,7 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json LICENSE ./
-COPY src/launcher.mjs ./src/launcher.mjs
+COPY src/compile-cache.mjs src/launcher.mjs ./src/
 COPY config ./config
 RUN mkdir /data && chown node:node /data
 USER node

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // Starts the program under a Node that can run it. On an older Node the native SQLite driver ends the process with a
 // segmentation fault and no message, so nothing but Node's own modules is imported before the version is known.
-import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -19,7 +18,7 @@ if (isRecent(process.versions.node)) await run();
 else {
   const bundled = findBundledNode();
   if (bundled === null) refuse(noNode());
-  else runUnder(bundled);
+  else await runUnder(bundled);
 }
 
 function isRecent(version) {
@@ -32,8 +31,12 @@ async function run() {
   const source = join(PACKAGE, 'src', 'main.ts');
   const built = join(PACKAGE, 'dist', 'src', 'main.js');
   const main = [source, built].find((file) => existsSync(file));
-  if (main !== undefined) await import(pathToFileURL(main).href);
-  else {
+  if (main !== undefined) {
+    // No import at the head of this file: an old Node has no such function, and would refuse the whole file.
+    const { enablePrivateCompileCache } = await import('./compile-cache.mjs');
+    enablePrivateCompileCache();
+    await import(pathToFileURL(main).href);
+  } else {
     refuse(
       `The build of dpp-sync is missing: there is no ${built}. ` +
         'Pack the package with `npm run pack`, which builds it first, and install the new tarball.',
@@ -54,7 +57,8 @@ function findBundledNode() {
 }
 
 /** Runs this file again under that Node. Signals are passed to it, and this process ends with its exit code or signal. */
-function runUnder(node) {
+async function runUnder(node) {
+  const { spawn } = await import('node:child_process');
   const args = [...HEAP, ...process.execArgv, LAUNCHER, ...process.argv.slice(2)];
   const child = spawn(node, args, { stdio: 'inherit' });
   const forward = (signal) => child.kill(signal);

@@ -4,8 +4,9 @@ import type { ItemSummary, QuarantinedRecord } from '../domain/ports/ledger-view
 import { formatPlace } from '../domain/record.ts';
 import { shellValue } from '../lib/shell-word.ts';
 import type { Output } from './output.ts';
+import { itemLines, passportLines } from './standing.ts';
 import { formatCount, formatDuration, plural, printable } from './style.ts';
-import { itemLines, passportLines, runLines } from './sync-report.ts';
+import { runLines } from './sync-report.ts';
 import { countKind, formatIssue } from './words.ts';
 
 /** Tells the reader what the demo does, step by step. */

@@ -1,25 +1,8 @@
-import { Command, Option } from 'commander';
-import { LOG_LEVELS, type LogLevel } from '../lib/logging.ts';
-import { addCheckCommand } from './check.ts';
-import type { Action, RunAction } from './context.ts';
-import { addDemoCommand } from './demo.ts';
-import { addItemsCommand } from './items.ts';
-import { addKeysCommand } from './keys.ts';
-import { addLedgerCommands } from './ledger.ts';
+import { Command, Help, Option } from 'commander';
+import { LOG_LEVELS, type LogLevel } from '../lib/log-levels.ts';
+import { COMMANDS } from './commands.ts';
+import type { Action } from './context.ts';
 import type { Output, Terminal } from './output.ts';
-import { addPdfCommand } from './pdf.ts';
-import { addPreviewCommand } from './preview.ts';
-import { addPublicationsCommand } from './publications.ts';
-import { addPublishCommands } from './publish.ts';
-import { addQuarantineCommand } from './quarantine.ts';
-import { addReplayCommand } from './replay.ts';
-import { addReportCommand } from './report.ts';
-import { addSandboxCommand } from './sandbox.ts';
-import { addSettleCommand } from './settle.ts';
-import { addShowCommand } from './show.ts';
-import { addStartCommand } from './start.ts';
-import { addStatusCommand } from './status.ts';
-import { addSyncCommand } from './sync.ts';
 
 /** The options that every command takes, before or after its name. */
 export interface Globals {
@@ -44,15 +27,22 @@ Start with:
   $ dpp-sync check                is the config right, and can everything be reached?
   $ dpp-sync sync                 bring the platform up to date`;
 
-/** The command line: every command with its options and help. */
-export function createProgram(options: {
+/**
+ * The command line: the command that it names in full, and the others as they are listed.
+ *
+ * @throws CommanderError as parsing it does: where an option of every command is wrong, and where the version is asked for
+ */
+export async function createProgram(options: {
   version: string;
   /** Where help goes. */
   stdout: Terminal;
   output: Output;
+  argv: readonly string[];
   run: (action: Action, globals: Globals, defaultLevel: LogLevel) => Promise<void>;
-}): Command {
-  const { version, stdout, output, run } = options;
+}): Promise<Command> {
+  const { version, stdout, output, argv, run } = options;
+  const terms = new Map<Command, string>();
+  const help = new Help();
   const program: Command = new Command('dpp-sync')
     .description(ABOUT)
     .version(version, '-V, --version', 'print the version')
@@ -61,7 +51,11 @@ export function createProgram(options: {
     .option('--json', 'print one JSON document on stdout (JSON lines for lists)')
     .option('-q, --quiet', 'no progress and no comments')
     .addOption(new Option('--log-level <level>', 'what is logged to stderr').choices(LOG_LEVELS))
-    .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
+    .configureHelp({
+      showGlobalOptions: true,
+      visibleGlobalOptions: () => [...program.options],
+      subcommandTerm: (command) => terms.get(command) ?? help.subcommandTerm(command),
+    })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => output.error(text.trimEnd()),
@@ -71,29 +65,18 @@ export function createProgram(options: {
     .exitOverride()
     .addHelpText('after', EXIT_CODES);
 
-  const runWith =
-    (defaultLevel: LogLevel): RunAction =>
-    (action) =>
-      run(action, program.opts<Globals>(), defaultLevel);
-  const runQuietly = runWith('warn');
-
-  addCheckCommand(program, runQuietly);
-  addPreviewCommand(program, runQuietly);
-  addSyncCommand(program, runQuietly);
-  addStartCommand(program, runWith('info'));
-  addStatusCommand(program, runQuietly);
-  addItemsCommand(program, runQuietly);
-  addShowCommand(program, runQuietly);
-  addQuarantineCommand(program, runQuietly);
-  addReplayCommand(program, runQuietly);
-  addSettleCommand(program, runQuietly);
-  addPublishCommands(program, runQuietly);
-  addPublicationsCommand(program, runQuietly);
-  addPdfCommand(program, runQuietly);
-  addReportCommand(program, runQuietly);
-  addKeysCommand(program, runQuietly);
-  addLedgerCommands(program, runQuietly);
-  addSandboxCommand(program, runQuietly);
-  addDemoCommand(program, runQuietly);
+  const [first, second] = program.parseOptions([...argv]).operands;
+  const named = first === 'help' ? second : first;
+  const loadNamed = COMMANDS.find(({ term }) => nameIn(term) === named)?.load;
+  for (const { term, summary, level = 'warn', load } of COMMANDS) {
+    // A file may define more than one command.
+    if (program.commands.some((command) => command.name() === nameIn(term))) continue;
+    if (load === loadNamed) (await load())(program, (action) => run(action, program.opts<Globals>(), level));
+    else terms.set(program.command(nameIn(term)).description(summary), term);
+  }
   return program;
+}
+
+function nameIn(term: string): string {
+  return term.split(' ', 1)[0] ?? '';
 }

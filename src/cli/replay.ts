@@ -8,9 +8,10 @@ import type { ReplayReport } from '../pipeline/replay.ts';
 import { assertSources, collect, seconds } from './arguments.ts';
 import type { ContactAttention } from './contact-lines.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { contactDocument } from './standing.ts';
 import { plural } from './style.ts';
 import { syncWith, tellReport, WAIT_SECONDS } from './sync.ts';
-import { contactDocument, syncDocument } from './sync-report.ts';
+import { syncDocument } from './sync-report.ts';
 
 interface ReplayOptions {
   state?: ReplayState[];

@@ -2,9 +2,9 @@ import { CommanderError } from 'commander';
 import { processEnvironment } from '../config/environment.ts';
 import { findPackage } from '../daemon/package.ts';
 import { fault } from '../domain/faults.ts';
-import type { LogLevel } from '../lib/logging.ts';
+import type { LogLevel } from '../lib/log-levels.ts';
 import { createSecretStore } from '../lib/secrets.ts';
-import { type Action, createContext } from './context.ts';
+import type { Action } from './context.ts';
 import { failureDocument, failureLines, failureOf, stackOf } from './errors.ts';
 import { createOutput, type OutputOptions } from './output.ts';
 import { createProgram, type Globals } from './program.ts';
@@ -52,6 +52,8 @@ export async function runCli(argv: readonly string[], streams: Streams = process
 
   async function run(action: Action, globals: Globals, defaultLevel: LogLevel): Promise<void> {
     level = globals.logLevel ?? defaultLevel;
+    // Loaded for a command alone: help needs none of it.
+    const { createContext } = await import('./context.ts');
     const owned = createContext({ output, secrets, package: installed, configFile: globals.config, level });
     try {
       exitCode = await action(owned.context);
@@ -63,7 +65,8 @@ export async function runCli(argv: readonly string[], streams: Streams = process
   }
 
   try {
-    await createProgram({ version: installed.version, stdout, output, run }).parseAsync(argv, { from: 'user' });
+    const program = await createProgram({ version: installed.version, stdout, output, argv, run });
+    await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     // Help and the version are asked for by an exception as well.
     if (!(error instanceof CommanderError) || error.exitCode !== 0) fail(error);

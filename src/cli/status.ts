@@ -16,8 +16,8 @@ import { type Attention, attentionLines, attentionOf, countOf, type Standing } f
 import { NO_CONTACT_ATTENTION } from './contact-lines.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
+import { contactDocument, guardedDocument, itemLines, passportLines } from './standing.ts';
 import { formatBytes, formatCount, formatDuration, formatTable, formatTime, plural, printable } from './style.ts';
-import { contactDocument, guardedDocument, itemLines, passportLines } from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:

@@ -1,18 +1,11 @@
 import type { Acceptance } from '../daemon/accept.ts';
 import { exitCodeOf, type SyncReport } from '../daemon/sync.ts';
-import type { ItemKind } from '../domain/item.ts';
-import {
-  type GuardedRead,
-  type ItemCounts,
-  PASSPORT_STATES,
-  type PassportCounts,
-} from '../domain/ports/ledger-views.ts';
 import { causesOf } from '../observe/causes.ts';
 import { type Attention, attentionLines } from './attention.ts';
-import type { ContactAttention } from './contact-lines.ts';
 import { errorDocument, failureOf } from './errors.ts';
-import { type Cell, formatCount, formatDuration, formatTable, type Paint, plural, printable } from './style.ts';
-import { countKind, kindWord, PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER, stateWord } from './words.ts';
+import { countCell, guardedDocument, itemLines, passportLines } from './standing.ts';
+import { formatCount, formatDuration, formatTable, type Paint, plural, printable } from './style.ts';
+import { countKind } from './words.ts';
 
 const WARNINGS_MAX = 5;
 
@@ -47,16 +40,6 @@ export function syncDocument(report: SyncReport): { ok: boolean } & Record<strin
   };
 }
 
-/** A read that the guard held, for scripts. */
-export function guardedDocument({ since, ...read }: GuardedRead): object {
-  return { ...read, since: new Date(since).toISOString() };
-}
-
-/** What first contact leaves to a person, for scripts. */
-export function contactDocument({ adopted, parts }: ContactAttention): object {
-  return { adopted, unansweredParts: parts };
-}
-
 function acceptedDocument({ guarded, adopted }: Acceptance): object {
   return { guarded: guarded.map(guardedDocument), adopted };
 }
@@ -70,29 +53,6 @@ export function runLines({ runs }: SyncReport, paint: Paint): string[] {
     ...columns.map((name) => countCell(account[name], name === 'quarantined' || name === 'missing' ? 'yellow' : null)),
   ]);
   return formatTable([{ title: 'stream' }, ...columns.map((title) => ({ title, ...right }))], rows, paint);
-}
-
-/** A table of kinds by state; states that no item is in are left out. */
-export function itemLines(items: ItemCounts, paint: Paint): string[] {
-  const kinds = Object.keys(items) as ItemKind[];
-  const used = STATES_IN_ORDER.filter(
-    (state) => state === 'delivered' || kinds.some((kind) => (items[kind][state] ?? 0) > 0),
-  );
-  const rows = kinds.map((kind) => [
-    kindWord(kind),
-    ...used.map((state) => countCell(items[kind][state] ?? 0, STATE_COLOURS[state])),
-  ]);
-  const titles = used.map((state) => ({ title: stateWord(state), align: 'right' as const }));
-  return formatTable([{ title: 'item' }, ...titles], rows, paint);
-}
-
-/** Passports by where they stand, in one row; nothing where nobody wants any. */
-export function passportLines(passports: PassportCounts, paint: Paint): string[] {
-  const used = PASSPORT_STATES.filter((state) => (passports[state] ?? 0) > 0);
-  if (used.every((state) => state === 'none')) return [];
-  const row = ['passport', ...used.map((state) => countCell(passports[state] ?? 0, PASSPORT_COLOURS[state]))];
-  const titles = used.map((title) => ({ title, align: 'right' as const }));
-  return formatTable([{ title: '' }, ...titles], [row], paint);
 }
 
 /** What `--accept` accepted, and the sources that had nothing to accept. */
@@ -144,9 +104,4 @@ function verdict(report: SyncReport, paint: Paint): string {
   if (exitCode === 0) return paint('green', 'All is delivered.');
   if (exitCode === 4) return paint('yellow', 'Finished, with something left to look at (exit code 4).');
   return paint('red', 'Not finished.');
-}
-
-function countCell(count: number, colour: Cell['colour'] | null): Cell {
-  if (count === 0) return { text: '0', colour: 'dim' };
-  return colour === null || colour === undefined ? { text: formatCount(count) } : { text: formatCount(count), colour };
 }

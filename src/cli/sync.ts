@@ -10,8 +10,9 @@ import { type Attention, attentionLines, attentionOf } from './attention.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { failureLines, failureOf } from './errors.ts';
 import { createProgress } from './progress.ts';
+import { contactDocument } from './standing.ts';
 import { plural } from './style.ts';
-import { acceptedLines, contactDocument, reportLines, syncDocument } from './sync-report.ts';
+import { acceptedLines, reportLines, syncDocument } from './sync-report.ts';
 
 const EXAMPLES = `
 Examples:

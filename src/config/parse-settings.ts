@@ -31,7 +31,8 @@ export function parseSettings<Schema extends z.ZodType>(
 ): z.infer<Schema> | undefined {
   const tree = schemaTreeOf(schema);
   for (const path of secretPathsIn(tree, value)) context.findings.addSecret([...context.path, ...path]);
-  const parse = (input: unknown) => schema.safeParse(input, { error: expectationOf });
+  // Each schema is used once: to compile a parser for it takes longer than to parse without one.
+  const parse = (input: unknown) => schema.safeParse(input, { error: expectationOf, jitless: true });
   const first = parse(value);
   if (first.success) return first.data;
   const result = typeExpanded(value, first.error.issues, context) ? parse(value) : first;

@@ -1,6 +1,6 @@
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
-import { openLedgerViews } from '../ledger/sqlite-ledger.ts';
+import { openLedgerViews } from '../ledger/read-ledger.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { passportRulesOf } from './passport-rules.ts';

@@ -12,7 +12,7 @@ import { acquireLock } from './lock.ts';
 import { readMark } from './mark.ts';
 import { createMeta } from './meta.ts';
 import { putInPlace } from './put-in-place.ts';
-import { readHolder } from './sqlite-ledger.ts';
+import { readHolder } from './read-ledger.ts';
 
 export interface RestoreRequest {
   /** The ledger's file. */

@@ -12,7 +12,7 @@ import { noteApiWait } from './api-wait.ts';
 import { createClaims } from './claims.ts';
 import { createContact } from './contact.ts';
 import { contactMethods } from './contact-methods.ts';
-import { assertPresentSchema, openDatabase, type Sqlite } from './database.ts';
+import { openDatabase, type Sqlite } from './database.ts';
 import { createDoubtful } from './doubtful.ts';
 import { createDue } from './due.ts';
 import { createFollowClock } from './follow-clock.ts';
@@ -20,7 +20,7 @@ import { createFollowProfile } from './follow-profile.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createGuardedReads } from './guarded-reads.ts';
 import { createHighWater, type HighWater } from './high-water.ts';
-import { type LedgerHolder, thisHolder } from './holder.ts';
+import { thisHolder } from './holder.ts';
 import { takeIdentity } from './identity.ts';
 import { createImports } from './imports.ts';
 import { createIntake } from './intake.ts';
@@ -39,8 +39,9 @@ import { createPassportItems } from './passport-items.ts';
 import { createPassports } from './passports.ts';
 import { createPrune } from './prune.ts';
 import { createPutAside } from './put-aside.ts';
+import { readHolder } from './read-ledger.ts';
 import { createRecheck } from './recheck.ts';
-import { assertNotGone, assertNotRestored, openToRead } from './recognise.ts';
+import { assertNotGone, assertNotRestored } from './recognise.ts';
 import { createRelease } from './release.ts';
 import { createRemoteIds } from './remote-ids.ts';
 import { createReplay } from './replay.ts';
@@ -100,36 +101,6 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     db?.close();
     lock.release();
     throw ledgerFaultOf(error) ?? error;
-  }
-}
-
-/**
- * Opens the ledger's read side, beside a process that writes. Null if there is no ledger yet.
- *
- * @throws Fault `ledger.restored` where there was a ledger, `ledger.linked`, `ledger.unreadable` `ledger.newer` or `ledger.older`
- */
-export function openLedgerViews(options: {
-  file: string;
-  passportRules: PassportRules;
-}): { id: string; views: LedgerViews; close(): void } | null {
-  const db = openToRead(options.file);
-  if (!db) return null;
-  assertPresentSchema(db, options.file);
-  return {
-    id: createMeta(db).get('id') ?? '',
-    views: createViews(db, options.passportRules),
-    close: () => void db.close(),
-  };
-}
-
-export function readHolder(file: string): LedgerHolder | null {
-  const db = openToRead(file);
-  if (!db) return null;
-  try {
-    const text = createMeta(db).get('holder');
-    return text === null ? null : (JSON.parse(text) as LedgerHolder);
-  } finally {
-    db.close();
   }
 }
 

@@ -1,8 +1,6 @@
 import { pino } from 'pino';
+import type { LogLevel } from './log-levels.ts';
 import type { SecretStore } from './secrets.ts';
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Structured logging. The first argument holds fields, the second a full sentence. */
 export interface Logger {

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openLedgerViews } from '../../src/ledger/sqlite-ledger.ts';
+import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
 import { runHere } from '../support/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';

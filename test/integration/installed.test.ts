@@ -103,6 +103,7 @@ describe('the packed tarball', () => {
       'LICENSE',
       'README.md',
       'package.json',
+      'src/compile-cache.mjs',
       'src/launcher.mjs',
     ]);
     expect(packed.filter((file) => file.startsWith('dist/') && !file.endsWith('.js'))).toEqual([]);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
 import { MIGRATIONS } from '../../src/ledger/schema.ts';
-import { openLedgerViews } from '../../src/ledger/sqlite-ledger.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { NO_PASSPORTS, openLedger } from '../support/ledger.ts';
 

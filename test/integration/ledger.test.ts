@@ -5,7 +5,7 @@ import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Held } from '../../src/domain/ports/due.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/database.ts';
 import { acquireLock } from '../../src/ledger/lock.ts';
-import { openLedgerViews } from '../../src/ledger/sqlite-ledger.ts';
+import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import {

@@ -11,7 +11,14 @@ const ROOT = join(import.meta.dirname, '../..');
 const PAGE = readFileSync(join(ROOT, 'docs/cli.md'), 'utf8');
 const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
 const output = createOutput({ ...streams, env: {}, secrets: createSecretStore(), json: false, quiet: false });
-const program = createProgram({ version: '0', stdout: streams.stdout, output, run: () => Promise.resolve() });
+const programFor = (...argv: string[]): Promise<Command> =>
+  createProgram({ version: '0', stdout: streams.stdout, output, argv, run: () => Promise.resolve() });
+
+/** Every command as it is listed, without any loaded. */
+const program = await programFor();
+const loaded = await Promise.all(
+  program.commands.map(async (listed, at) => (await programFor(listed.name())).commands[at] ?? listed),
+);
 
 interface Documented {
   /** With the names of the commands that it belongs to. */
@@ -20,16 +27,16 @@ interface Documented {
 }
 
 /** Every command that does something by itself. */
-function commandsOf(parent: Command, prefix = ''): Documented[] {
-  return parent.commands.flatMap((command) => {
+function documentedOf(parents: readonly Command[], prefix = ''): Documented[] {
+  return parents.flatMap((command) => {
     const name = `${prefix}${command.name()}`;
-    const verbs = commandsOf(command, `${name} `);
+    const verbs = documentedOf(command.commands, `${name} `);
     const isGroup = verbs.length > 0 && command.options.length === 0;
     return isGroup ? verbs : [{ name, command }, ...verbs];
   });
 }
 
-const commands = commandsOf(program);
+const commands = documentedOf(loaded);
 
 /** The parts of the page by the command that they are on. */
 const sections = new Map(
@@ -59,6 +66,13 @@ describe('docs/cli.md', () => {
     const missing = program.options.map(({ flags }) => flags).filter((flags) => !PAGE.includes(flags));
     expect(missing).toEqual([]);
   });
+});
+
+it('lists every command as its file defines it', async () => {
+  for (const listed of program.commands) {
+    const withFile = await programFor(listed.name());
+    expect(withFile.helpInformation()).toBe(program.helpInformation());
+  }
 });
 
 it('sends nobody to a command that there is not', () => {

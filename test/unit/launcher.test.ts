@@ -37,7 +37,8 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'dpp-launcher-'));
   launcher = join(folder, 'node_modules/dpp-sync/src/launcher.mjs');
   write('node_modules/dpp-sync/package.json', '{"type": "module"}');
-  cpSync(join(ROOT, 'src/launcher.mjs'), launcher);
+  for (const name of ['compile-cache.mjs', 'launcher.mjs'])
+    cpSync(join(ROOT, 'src', name), join(dirname(launcher), name));
   write('node_modules/dpp-sync/dist/src/main.js', PROGRAM);
 });
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -55,8 +56,10 @@ function bringNode(within: string): void {
   );
 }
 
+/** Compiled code of folders that are gone would stay in the cache of whoever runs these tests. */
+const ENVIRONMENT = { ...process.env, ...PRETEND_OLD, NODE_DISABLE_COMPILE_CACHE: '1' };
 const run = (...args: string[]) =>
-  spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', env: { ...process.env, ...PRETEND_OLD } });
+  spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', env: ENVIRONMENT });
 
 it('is started with the same heap by npm and by the image, and by itself wherever there is an `env`', () => {
   const ofImage = /^ENTRYPOINT (.*)$/m.exec(read('Dockerfile'))?.[1] ?? '[]';
@@ -126,8 +129,10 @@ describe('the launcher on an old Node beside the one that npm has brought', () =
     'passes %s on, and waits for the program to end',
     async (signal) => {
       bringNode('');
-      const env = { ...process.env, ...PRETEND_OLD };
-      const child = spawn(process.execPath, [launcher, '--stay'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      const child = spawn(process.execPath, [launcher, '--stay'], {
+        env: ENVIRONMENT,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       const said = await saidBy(child, (text) => {
         if (text === 'ready\n') child.kill(signal);
       });

@@ -1,0 +1,119 @@
+import type { Command } from 'commander';
+import type { LogLevel } from '../lib/log-levels.ts';
+import type { RunAction } from './context.ts';
+
+/** A command as `dpp-sync --help` lists it. */
+interface ListedCommand {
+  /** Its name and what follows the name. */
+  term: string;
+  summary: string;
+  /** What is logged without `--log-level`; `warn` without it. */
+  level?: LogLevel;
+  /** Loads the file that defines the command, and with it all that the command needs. */
+  load: () => Promise<(program: Command, run: RunAction) => void>;
+}
+
+const publishing = async () => (await import('./publish.ts')).addPublishCommands;
+
+/**
+ * Every command, in the order of the list. The list is printed from this table alone, and a command line loads the file of
+ * its own command: to load all of them, and the packages that they need, takes longer than most commands do.
+ */
+export const COMMANDS: readonly ListedCommand[] = [
+  {
+    term: 'check [options]',
+    summary: 'validate the config, open every source, reach the queue, and ask the API what the key may do',
+    load: async () => (await import('./check.ts')).addCheckCommand,
+  },
+  {
+    term: 'preview [options] <source>',
+    summary: 'show records beside the items that they map to, and what is wrong with them',
+    load: async () => (await import('./preview.ts')).addPreviewCommand,
+  },
+  {
+    term: 'sync [options] [source...]',
+    summary: 'pull, map, push and publish until nothing is left that could go on by itself',
+    load: async () => (await import('./sync.ts')).addSyncCommand,
+  },
+  {
+    term: 'start',
+    summary: 'the daemon: schedules, workers, dashboard, metrics',
+    level: 'info',
+    load: async () => (await import('./start.ts')).addStartCommand,
+  },
+  {
+    term: 'status',
+    summary: 'ledger and queue counts, last and next runs',
+    load: async () => (await import('./status.ts')).addStatusCommand,
+  },
+  {
+    term: 'items [options]',
+    summary: 'list the items of the ledger',
+    load: async () => (await import('./items.ts')).addItemsCommand,
+  },
+  {
+    term: 'show <kind> <key>',
+    summary: "one item's story: what is wanted, what the platform has, what it waits for, its timeline",
+    load: async () => (await import('./show.ts')).addShowCommand,
+  },
+  {
+    term: 'quarantine [options]',
+    summary: 'list the records that could not be mapped, with place, value, rule and cure',
+    load: async () => (await import('./quarantine.ts')).addQuarantineCommand,
+  },
+  {
+    term: 'replay [options]',
+    summary: 'map stored records anew, and send what needs it',
+    load: async () => (await import('./replay.ts')).addReplayCommand,
+  },
+  {
+    term: 'settle [options] [key...]',
+    summary: 'say what became of a write that does not go on by itself, or what was at the platform before',
+    load: async () => (await import('./settle.ts')).addSettleCommand,
+  },
+  {
+    term: 'publish [options] <sku...>',
+    summary: 'publish the passports of products',
+    load: publishing,
+  },
+  {
+    term: 'unpublish [options] <sku...>',
+    summary: 'withdraw the passports of products',
+    load: publishing,
+  },
+  {
+    term: 'publications',
+    summary: 'list the publications of passports, as the platform has them',
+    load: async () => (await import('./publications.ts')).addPublicationsCommand,
+  },
+  {
+    term: 'pdf [options] <sku>',
+    summary: "save a product's passport as PDF",
+    load: async () => (await import('./pdf.ts')).addPdfCommand,
+  },
+  {
+    term: 'report',
+    summary: 'list the reports of the platform, or have one made',
+    load: async () => (await import('./report.ts')).addReportCommand,
+  },
+  {
+    term: 'keys',
+    summary: "revoke API keys, with an administrator's token",
+    load: async () => (await import('./keys.ts')).addKeysCommand,
+  },
+  {
+    term: 'ledger',
+    summary: 'care of the ledger: back it up, verify it, restore it',
+    load: async () => (await import('./ledger.ts')).addLedgerCommands,
+  },
+  {
+    term: 'sandbox [options]',
+    summary: 'serve a sandbox of the API; prints its address and keys',
+    load: async () => (await import('./sandbox.ts')).addSandboxCommand,
+  },
+  {
+    term: 'demo [options]',
+    summary: 'see all of it at work, with a sandbox of the API and an example export',
+    load: async () => (await import('./demo.ts')).addDemoCommand,
+  },
+];

@@ -1,0 +1,37 @@
+import type { PassportRules } from '../domain/passport.ts';
+import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import { assertPresentSchema } from './database.ts';
+import type { LedgerHolder } from './holder.ts';
+import { createMeta } from './meta.ts';
+import { openToRead } from './recognise.ts';
+import { createViews } from './views.ts';
+
+/**
+ * Opens the read side of the ledger, beside a process that writes. Null if there is no ledger yet.
+ *
+ * @throws Fault `ledger.restored` where there was a ledger, `ledger.linked`, `ledger.unreadable`, `ledger.newer` or `ledger.older`
+ */
+export function openLedgerViews(options: {
+  file: string;
+  passportRules: PassportRules;
+}): { id: string; views: LedgerViews; close(): void } | null {
+  const db = openToRead(options.file);
+  if (!db) return null;
+  assertPresentSchema(db, options.file);
+  return {
+    id: createMeta(db).get('id') ?? '',
+    views: createViews(db, options.passportRules),
+    close: () => void db.close(),
+  };
+}
+
+export function readHolder(file: string): LedgerHolder | null {
+  const db = openToRead(file);
+  if (!db) return null;
+  try {
+    const text = createMeta(db).get('holder');
+    return text === null ? null : (JSON.parse(text) as LedgerHolder);
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,103 @@
+// How long it takes from the start of the process to its end where a command has little to do: `npm run bench:startup`, or
+// `npm run bench:startup -- FOLDER` beside another checkout, which has its node_modules. Each runs from its sources and from its
+// build, laid out as in the image, with a cache folder of its own that an unmeasured run has filled. All of them take turns, so
+// that the ratios hold on a machine that has other work as well. Beside another checkout the table goes to docs/performance.md.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { holdAgainstBudget } from './support/budget.ts';
+import { table, writeBetween } from './support/document.ts';
+import { machine } from './support/machine.ts';
+import { median } from './support/measure.ts';
+
+const ROUNDS = 15;
+/** What the time of this checkout may come to, as a share of the other's. */
+const SHARE_MAX = 0.6;
+const HERE = join(import.meta.dirname, '../..');
+const COMMANDS = [['--version'], ['--help'], ['status', '-c', 'demo-data/dpp-sync.yaml']];
+
+const [other] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), 'dpp-bench-'));
+
+interface Contender {
+  form: string;
+  launcher: string;
+  /** With a ledger of the demo, which each checkout writes by itself. */
+  cwd: string;
+}
+
+/** A checkout from its sources and from its build. */
+function contendersOf(checkout: string): Contender[] {
+  const own = mkdtempSync(join(folder, 'checkout-'));
+  const build = join(own, 'build');
+  mkdirSync(join(build, 'src'), { recursive: true });
+  const tsc = join(checkout, 'node_modules/.bin/tsc');
+  execFileSync(process.execPath, [tsc, '-p', join(checkout, 'tsconfig.build.json'), '--outDir', join(build, 'dist')]);
+  for (const file of globSync('src/*.mjs', { cwd: checkout })) cpSync(join(checkout, file), join(build, file));
+  cpSync(join(checkout, 'package.json'), join(build, 'package.json'));
+  cpSync(join(checkout, 'config'), join(build, 'config'), { recursive: true });
+  symlinkSync(join(checkout, 'node_modules'), join(build, 'node_modules'));
+  const source = { form: 'sources', launcher: join(checkout, 'src/launcher.mjs'), cwd: own };
+  run(source, ['demo', '--json']);
+  return [source, { form: 'build', launcher: join(build, 'src/launcher.mjs'), cwd: own }];
+}
+
+/** Gives the time in milliseconds. */
+function run({ launcher, cwd }: Contender, args: readonly string[]): number {
+  const env = { PATH: process.env['PATH'], XDG_CACHE_HOME: join(cwd, 'cache') };
+  const begun = performance.now();
+  const { status, stderr } = spawnSync(process.execPath, [launcher, ...args], { cwd, env, encoding: 'utf8' });
+  const ms = performance.now() - begun;
+  // The demo leaves something to look at, which `status` says with 4.
+  if (status !== 0 && status !== 4) throw new Error(`${basename(launcher)} ${args.join(' ')} has failed: ${stderr}`);
+  return ms;
+}
+
+interface Measured {
+  what: string;
+  ms: number[];
+  /** Of the other checkout; empty without one. */
+  otherMs: number[];
+}
+
+try {
+  const here = contendersOf(HERE);
+  const others = other === undefined ? [] : contendersOf(resolve(other));
+  const measured = here.flatMap((contender, at) =>
+    COMMANDS.map((args) => ({ contender, rival: others[at], args, what: `${args[0]}, ${contender.form}` })),
+  );
+  const results: Measured[] = measured.map(({ what }) => ({ what, ms: [], otherMs: [] }));
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    for (const [at, { contender, rival, args }] of measured.entries()) {
+      const otherMs = rival && run(rival, args);
+      const ms = run(contender, args);
+      if (round === 0) continue;
+      results[at]?.ms.push(ms);
+      if (otherMs !== undefined) results[at]?.otherMs.push(otherMs);
+    }
+  }
+
+  const shareOf = ({ ms, otherMs }: Measured): number => median(ms) / median(otherMs);
+  const text = table(
+    ['command', 'before, ms', 'now, ms', 'now / before'],
+    results.map((result) => [
+      result.what,
+      other === undefined ? '–' : median(result.otherMs).toFixed(0),
+      median(result.ms).toFixed(0),
+      other === undefined ? '–' : shareOf(result).toFixed(2),
+    ]),
+  );
+  process.stdout.write(`${text}\n`);
+  if (other !== undefined) {
+    writeBetween('bench:startup', `${machine()}.\n\n${text}`);
+    const ratios = results.map((result) => [
+      `${result.what}: ${SHARE_MAX} / now of before`,
+      SHARE_MAX / shareOf(result),
+    ]);
+    holdAgainstBudget('startup', Object.fromEntries(ratios) as Record<string, number>, { isWhole: true });
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}
