@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Runtime } from '../daemon/runtime.ts';
+import type { ByteSink } from '../domain/ports/platform.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /** What a handler works with. */
@@ -8,6 +9,8 @@ export interface HandlerContext {
   clock: Clock;
   /** Aborted when the process that runs the handler is stopped. */
   abort: AbortSignal;
+  /** Takes a document that is no JSON, before the handler's result. */
+  bytes: ByteSink;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Admin } from '../admin/admin.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/problem.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
@@ -25,6 +26,12 @@ export interface CommandContext {
   loadConfig(): Promise<RuntimeConfig>;
   /** Opens everything that writes; the caller closes it. */
   openRuntime(config: RuntimeConfig, command: string): Promise<Runtime>;
+  /**
+   * Runs handlers where the ledger is held. What is opened for it is closed at the end.
+   *
+   * @param command names the holder of the ledger to other processes
+   */
+  withAdmin<T>(config: RuntimeConfig, command: string, use: (admin: Admin) => Promise<T>): Promise<T>;
   /** Looks into the ledger beside whoever writes it. `null` is handed over where there is no ledger yet. */
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** Talks to the API beside whoever works on the ledger. */
@@ -80,6 +87,16 @@ export function createContext(options: {
       const { openRuntime } = await import('../daemon/runtime.ts');
       const { version } = options.package;
       return openRuntime({ config, command, showFailedJobs: false, secrets, clock, log, version });
+    },
+    async withAdmin(config, command, use) {
+      const abort = context.interruption();
+      const { createLocalAdmin } = await import('../admin/local-admin.ts');
+      const runtime = await context.openRuntime(config, command);
+      try {
+        return await use(createLocalAdmin({ runtime, clock, abort }));
+      } finally {
+        await runtime.close();
+      }
     },
     async withViews(config, look) {
       const opened = openViews(config);
