@@ -2,6 +2,7 @@
 
 import type { JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery.ts';
+import type { NamedDelivery } from './doubt.ts';
 import type { ContactEntry } from './first-contact.ts';
 
 /** What becomes of a delivery after an attempt, a read-back or a person's word. */
@@ -44,8 +45,11 @@ export type Verdict =
 export interface Settlement {
   deliveryId: number;
   verdict: Verdict;
-  /** True for a person's word, which also ends what is stuck. Other verdicts are about what is under way. */
-  manual?: true;
+  /**
+   * Of a manual resolution, which also ends what is stuck: the delivery as it was looked up. One that has changed since
+   * stays as it is. Other verdicts are about what is under way.
+   */
+  seen?: Pick<NamedDelivery, 'state' | 'sentAt' | 'reason'>;
   /** What the clock showed when the verdict was reached. It may be set before the verdict is stored, and waits go by this. */
   judgedAt?: number;
 }
