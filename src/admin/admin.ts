@@ -1,4 +1,4 @@
-import type { Handler } from './handler.ts';
+import type { Handler, HandlerContext } from './handler.ts';
 import type { WorkProgress } from './work-progress.ts';
 
 /** What a caller wants to see of a handler while it works. */
@@ -10,7 +10,9 @@ export interface Watch {
 }
 
 /** Runs handlers where the ledger is held: in this process, or in the daemon. */
-export interface Admin {
+export interface Admin<Context = HandlerContext> {
+  /** True for a daemon, which sends by itself what a handler makes due. */
+  daemon: boolean;
   /** @throws Fault */
-  run<Request, Result>(handler: Handler<Request, Result>, request: Request, watch?: Watch): Promise<Result>;
+  run<Request, Result>(handler: Handler<Request, Result, Context>, request: Request, watch?: Watch): Promise<Result>;
 }

@@ -1,9 +1,10 @@
 import type { SourcesStanding } from '../daemon/standing.ts';
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
 import type { ItemCounts, LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import { kindWord, stateWord } from '../domain/words.ts';
 import { type ContactAttention, contactLines } from './contact-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
-import { countKind, kindWord, stateWord } from './words.ts';
+import { countKind } from './words.ts';
 
 /** What people have to know of the deliveries of some sources to go on. */
 export interface Attention extends ContactAttention {

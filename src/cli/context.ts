@@ -1,4 +1,5 @@
 import type { Admin } from '../admin/admin.ts';
+import type { PlatformContext } from '../admin/handler.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/problem.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
@@ -32,6 +33,8 @@ export interface CommandContext {
    * @param command names the holder of the ledger to other processes
    */
   withAdmin<T>(config: RuntimeConfig, command: string, use: (admin: Admin) => Promise<T>): Promise<T>;
+  /** Runs handlers that talk to the platform alone, in the process that holds the ledger or beside it. */
+  withPlatform<T>(config: RuntimeConfig, use: (admin: Admin<PlatformContext>) => Promise<T>): Promise<T>;
   /** Looks into the ledger beside whoever writes it. `null` is handed over where there is no ledger yet. */
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** Talks to the API beside whoever works on the ledger. */
@@ -97,6 +100,13 @@ export function createContext(options: {
       } finally {
         await runtime.close();
       }
+    },
+    async withPlatform(config, use) {
+      const abort = context.interruption();
+      const { createPlatformAdmin } = await import('../admin/platform-admin.ts');
+      return context.withClient(config, ({ target, reader }) =>
+        use(createPlatformAdmin({ platform: { ...reader, list: (...request) => target.list(...request) }, abort })),
+      );
     },
     async withViews(config, look) {
       const opened = openViews(config);

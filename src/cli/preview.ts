@@ -2,12 +2,13 @@ import type { Command } from 'commander';
 import type { PreviewedRecord } from '../daemon/preview.ts';
 import { fault } from '../domain/faults.ts';
 import { formatPlace } from '../domain/record.ts';
+import { kindWord } from '../domain/words.ts';
 import { suggest } from '../lib/suggest.ts';
 import { assertSources, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { plural, printable, shorten } from './style.ts';
-import { formatIssue, formatValue, kindWord } from './words.ts';
+import { formatIssue, formatValue } from './words.ts';
 
 interface PreviewOptions {
   limit: number;

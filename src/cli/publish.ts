@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { unknownItem } from '../admin/unknown-item.ts';
 import { exitCodeOf, type SyncReport, sync } from '../daemon/sync.ts';
 import type { PassportAnswer } from '../domain/passport.ts';
 import type { PassportView } from '../domain/ports/ledger-views.ts';
@@ -7,7 +8,6 @@ import type { CommandContext, RunAction } from './context.ts';
 import { errorDocument, failureLines, failureOf } from './errors.ts';
 import { printable } from './style.ts';
 import { syncWith, WAIT_SECONDS } from './sync.ts';
-import { unknownItem } from './unknown-item.ts';
 import { PASSPORT_COLOURS } from './words.ts';
 
 const PUBLISH_EXAMPLES = `

@@ -7,12 +7,13 @@ import {
   PASSPORT_STATES,
   type PassportCounts,
 } from '../domain/ports/ledger-views.ts';
+import { kindWord, stateWord } from '../domain/words.ts';
 import { causesOf } from '../observe/causes.ts';
 import { type Attention, attentionLines } from './attention.ts';
 import type { ContactAttention } from './contact-lines.ts';
 import { errorDocument, failureOf } from './errors.ts';
 import { type Cell, formatCount, formatDuration, formatTable, type Paint, plural, printable } from './style.ts';
-import { countKind, kindWord, PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER, stateWord } from './words.ts';
+import { countKind, PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
 const WARNINGS_MAX = 5;
 

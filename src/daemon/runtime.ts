@@ -11,6 +11,7 @@ import { heldBy } from '../delivery/held.ts';
 import { createPacer } from '../delivery/pacer.ts';
 import { createPassports, type Passports } from '../delivery/passports.ts';
 import { createPing } from '../delivery/ping.ts';
+import { createPlatformRequests, type PlatformRequests } from '../delivery/platform-requests.ts';
 import { createRateController } from '../delivery/rate-controller.ts';
 import { createRecheck, type Recheck } from '../delivery/recheck.ts';
 import { createRetryBudget } from '../delivery/retry-budget.ts';
@@ -68,6 +69,9 @@ export interface Runtime extends ApiCondition {
   ledger: Ledger;
   views: LedgerViews;
   target: Target;
+  /** What people ask of the platform beside the deliveries. */
+  platform: PlatformRequests;
+  secrets: SecretStore;
   gate: TargetGate;
   queues: BullmqQueues;
   bus: EventBus;
@@ -240,6 +244,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       ledger,
       views,
       target,
+      platform: createPlatformRequests({ target, reader, pacer, gate }),
+      secrets,
       gate,
       queues,
       bus,

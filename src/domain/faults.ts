@@ -32,6 +32,7 @@ const FAULTS = {
   'item.unknown': 2,
   'sandbox.control': 3,
   'sandbox.refused': 2,
+  'item.changed': 1,
   interrupted: 1,
   internal: 1,
 } as const satisfies Record<string, 1 | 2 | 3>;

@@ -486,13 +486,15 @@ describe('a manual resolution of a delivery that has changed since it was looked
           verdict: { kind: 'delivered', remoteId: 7, contentKnown: true, by: 'read_back' },
         }),
       { said: 'delivered', remoteId: 8 },
-    ));
+    ),
+  );
 
   it('changes nothing while it goes out again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
       await fixture.ledger.settle({ deliveryId, verdict: resend });
       expect(await fixture.ledger.claim(deliveryId)).toMatchObject({ status: 'claimed' });
-    }, REJECTED));
+    }, REJECTED),
+  );
 
   it('changes nothing where it went out once more, to be in doubt again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
@@ -500,18 +502,24 @@ describe('a manual resolution of a delivery that has changed since it was looked
       fixture.clock.advance(1);
       await loseAnswers();
       expect(stateOf('product', 'N')).toBe('in_doubt');
-    }, REJECTED));
+    }, REJECTED),
+  );
 
   it('changes nothing where it is in doubt for another reason', covers('answer-lost', 'I4'), () =>
     settleAfter(
       (deliveryId) =>
-        fixture.ledger.settle({ deliveryId, verdict: { ...DOUBT, reason: { code: 'exists', message: 'It is there.' } } }),
+        fixture.ledger.settle({
+          deliveryId,
+          verdict: { ...DOUBT, reason: { code: 'exists', message: 'It is there.' } },
+        }),
       { said: 'delivered', remoteId: 7 },
-    ));
+    ),
+  );
 
   it('changes nothing where it is blocked by now', covers('answer-lost', 'I6'), () =>
     settleAfter(
       (deliveryId) => fixture.ledger.settle({ deliveryId, verdict: { kind: 'blocked', reason: LOST } }),
       REJECTED,
-    ));
+    ),
+  );
 });
