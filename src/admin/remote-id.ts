@@ -25,7 +25,8 @@ export async function remoteIdOf(
 ): Promise<JsonValue> {
   const remoteId = given === null ? await readBack(doubt, kind, platform, abort) : inOwnType(given, kind, views);
   const other = await ledger.boundTo(kind, remoteId);
-  if (other === null) return remoteId;
+  // Its own, where a worker has found it meanwhile: the ledger refuses what the person says of it then.
+  if (other === null || other === doubt.key) return remoteId;
   throw fault('usage', `The id ${idText(remoteId)} is that of the ${kindWord(kind)} "${other}" already.`, {
     suggestion: 'Look at the platform which id the item has there, and name it with --id.',
   });
@@ -48,7 +49,7 @@ async function readBack(
     { signal: abort },
   );
   if (!listing.complete) {
-    if (abort.aborted) throw fault('interrupted', 'Stopped before anything was settled.');
+    abort.throwIfAborted();
     throw outcomeFault(listing.outcome, {
       failure: `The id of "${key}" cannot be read from the platform`,
       cure: 'Name the id that it has there with --id.',

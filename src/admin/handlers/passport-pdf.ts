@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { fault } from '../../domain/faults.ts';
 import type { PdfResult } from '../../domain/ports/platform.ts';
 import type { PlatformHandler } from '../handler.ts';
 
@@ -12,14 +11,14 @@ export type PassportPdfRequest = z.infer<typeof PassportPdfRequest>;
 /**
  * Reads a product's passport as PDF, into the handler's bytes.
  *
- * @throws Fault `interrupted`
+ * @throws the reason of `abort`
  */
 export const passportPdf: PlatformHandler<PassportPdfRequest, PdfResult> = {
   name: 'passport-pdf',
   request: PassportPdfRequest,
   async handle({ productId }, { runtime, bytes, abort }) {
     const result = await runtime.platform.passportPdf(productId, bytes, abort);
-    if (!result.ok && abort.aborted) throw fault('interrupted', 'Stopped before it was done.');
+    if (!result.ok) abort.throwIfAborted();
     return result;
   },
 };
