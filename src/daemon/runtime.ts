@@ -244,7 +244,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       ledger,
       views,
       target,
-      platform: createPlatformRequests({ target, reader, pacer, gate }),
+      platform: createPlatformRequests({ target, reader, pacer, gate, profile }),
       secrets,
       gate,
       queues,

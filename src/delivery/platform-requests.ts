@@ -1,6 +1,8 @@
 import type { Outcome } from '../domain/outcome.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Listing, Target } from '../domain/ports/target.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { Scope } from '../domain/scope.ts';
 import type { Pacer } from './pacer.ts';
 import { signalOf } from './signal.ts';
 import type { TargetGate } from './target-gate.ts';
@@ -17,15 +19,18 @@ export function createPlatformRequests({
   reader,
   pacer,
   gate,
+  profile,
 }: {
   target: Pick<Target, 'list'>;
   reader: PlatformReader;
   pacer: Pick<Pacer, 'heard'>;
-  gate: Pick<TargetGate, 'observe'>;
+  gate: Pick<TargetGate, 'observe' | 'answered'>;
+  profile: Profile;
 }): PlatformRequests {
-  function take(outcome: Outcome, subject: string): void {
-    // A refused scope holds for this kind of request alone.
-    if (outcome.kind === 'denied' && outcome.by !== 'scope') gate.observe(outcome, 'read');
+  function take(outcome: Outcome, subject: string, scope: Scope = 'read'): void {
+    // A refused scope may be about this kind of request alone.
+    if (outcome.kind === 'denied' && outcome.by === 'scope') gate.answered();
+    else gate.observe(outcome, scope);
     pacer.heard(signalOf(outcome, subject));
   }
 
@@ -48,7 +53,7 @@ export function createPlatformRequests({
 
     async createReport(request, signal) {
       const result = await reader.createReport(request, signal);
-      take(result.outcome, 'report');
+      take(result.outcome, 'report', profile.scopes.reportCreate);
       return result;
     },
   };
