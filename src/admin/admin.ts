@@ -11,6 +11,8 @@ export interface Watch {
 
 /** Runs handlers where the ledger is held: in this process, or in the daemon. */
 export interface Admin {
+  /** True for a daemon, which sends by itself what a handler makes due. */
+  daemon: boolean;
   /** @throws Fault */
   run<Request, Result>(handler: Handler<Request, Result>, request: Request, watch?: Watch): Promise<Result>;
 }

@@ -6,11 +6,12 @@ import { watchWork } from './work-progress.ts';
 /** Runs handlers in this process, which holds the ledger. */
 export function createLocalAdmin(context: { runtime: Runtime; clock: Clock; abort: AbortSignal }): Admin {
   return {
+    daemon: false,
     async run(handler, request, { onProgress, onBytes } = {}) {
       const watching = onProgress ? watchWork(context, onProgress) : null;
       const bytes = { write: async (chunk: Uint8Array) => onBytes?.(chunk) };
       try {
-        return await handler.handle(request, { ...context, bytes });
+        return await handler.handle(request, { ...context, bytes, goesOn: false });
       } finally {
         watching?.stop();
       }

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import cliProgress from 'cli-progress';
 import type { Command } from 'commander';
+import { unknownItem } from '../admin/unknown-item.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { fault } from '../domain/faults.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
@@ -10,7 +11,6 @@ import type { CommandContext, RunAction } from './context.ts';
 import { outcomeFault } from './outcome-fault.ts';
 import type { Output } from './output.ts';
 import { formatBytes, printable } from './style.ts';
-import { unknownItem } from './unknown-item.ts';
 import { writeWholeFile } from './whole-file.ts';
 import { stateWord } from './words.ts';
 

@@ -1,3 +1,4 @@
+import { unknownItem } from '../admin/unknown-item.ts';
 import { createCleanText } from '../api/clean-text.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { Runtime } from '../daemon/runtime.ts';
@@ -13,7 +14,6 @@ import type { CommandContext } from './context.ts';
 import { givenId, inOwnType, remoteIdOf } from './remote-id.ts';
 import { settleAmbiguous } from './settle-contact.ts';
 import { plural, printable } from './style.ts';
-import { unknownItem } from './unknown-item.ts';
 import { kindWord, stateWord } from './words.ts';
 
 interface Said {

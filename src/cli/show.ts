@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander';
+import { unknownItem } from '../admin/unknown-item.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ItemView, PassportView } from '../domain/ports/ledger-views.ts';
 import { formatPlace } from '../domain/record.ts';
@@ -8,7 +9,6 @@ import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { formatTime, printable } from './style.ts';
-import { unknownItem } from './unknown-item.ts';
 import {
   formatIssue,
   formatValue,
