@@ -9,6 +9,8 @@ export interface HandlerContext {
   clock: Clock;
   /** Aborted when the process that runs the handler is stopped. */
   abort: AbortSignal;
+  /** True in a daemon, which goes on with what is left when the handler has ended; then others' work is under way as well. */
+  goesOn: boolean;
   /** Takes a document that is no JSON, before the handler's result. */
   bytes: ByteSink;
 }

@@ -11,7 +11,7 @@ export function createLocalAdmin(context: { runtime: Runtime; clock: Clock; abor
       const watching = onProgress ? watchWork(context, onProgress) : null;
       const bytes = { write: async (chunk: Uint8Array) => onBytes?.(chunk) };
       try {
-        return await handler.handle(request, { ...context, bytes });
+        return await handler.handle(request, { ...context, bytes, goesOn: false });
       } finally {
         watching?.stop();
       }

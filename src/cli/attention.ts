@@ -1,39 +1,18 @@
+import type { Attention } from '../daemon/attention.ts';
 import type { SourcesStanding } from '../daemon/standing.ts';
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
-import type { ItemCounts, LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import type { ItemCounts } from '../domain/ports/ledger-views.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
-import { type ContactAttention, contactLines } from './contact-lines.ts';
+import { contactLines } from './contact-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 import { countKind } from './words.ts';
-
-/** What people have to know of the deliveries of some sources to go on. */
-export interface Attention extends ContactAttention {
-  /** What deliveries wait for and what does not come by itself; the most waited for first. */
-  waitingFor: WaitingGroup[];
-  stuck: StuckDelivery[];
-  /** Items in doubt that need nobody. */
-  doubtsUnderWay: number;
-}
 
 /** How the ledger stands, with its items. */
 export type Standing = SourcesStanding & { items: ItemCounts };
 
 /** States out of which a person has to help. */
 const NEEDING = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
-const GROUPS_MAX = 200;
 const SHOWN_MAX = 5;
-
-/** @param sources whose deliveries count; empty for all */
-export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
-  const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
-  return {
-    waitingFor: views.waitingFor(GROUPS_MAX, sources).filter(({ state }) => !onTheWay(state)),
-    stuck: views.stuck(SHOWN_MAX, sources),
-    doubtsUnderWay: views.doubtsUnderWay(sources),
-    adopted: views.adoptedChanges(sources),
-    parts: views.unansweredParts(sources),
-  };
-}
 
 /** What was read wrongly, what first contact leaves, what waits and why, what needs a person, what is quarantined or missing; nothing where all is well. */
 export function attentionLines(standing: Standing, attention: Attention, paint: Paint): string[] {

@@ -1,4 +1,5 @@
 import type { Admin } from '../admin/admin.ts';
+import { createChannelClient, whyUnreachable } from '../admin/channel-client.ts';
 import type { PlatformContext } from '../admin/handler.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/problem.ts';
@@ -7,7 +8,9 @@ import type { RuntimeConfig } from '../daemon/open-source.ts';
 import { type OpenedViews, openViews } from '../daemon/open-views.ts';
 import type { Package } from '../daemon/package.ts';
 import type { Runtime } from '../daemon/runtime.ts';
+import { fault } from '../domain/faults.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { Fault } from '../lib/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { type Interruption, interruptible } from './interruption.ts';
@@ -33,8 +36,12 @@ export interface CommandContext {
    * @param command names the holder of the ledger to other processes
    */
   withAdmin<T>(config: RuntimeConfig, command: string, use: (admin: Admin) => Promise<T>): Promise<T>;
-  /** Runs handlers that talk to the platform alone, in the process that holds the ledger or beside it. */
-  withPlatform<T>(config: RuntimeConfig, use: (admin: Admin<PlatformContext>) => Promise<T>): Promise<T>;
+  /** Runs handlers that talk to the platform alone: in a daemon that holds the ledger, else here, beside any other holder. */
+  withPlatform<T>(
+    config: RuntimeConfig,
+    command: string,
+    use: (admin: Admin<PlatformContext>) => Promise<T>,
+  ): Promise<T>;
   /** Looks into the ledger beside whoever writes it. `null` is handed over where there is no ledger yet. */
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** Talks to the API beside whoever works on the ledger. */
@@ -61,6 +68,20 @@ export interface OwnedContext {
   dispose(): void;
 }
 
+/** Gives the fault where another process holds the ledger. */
+async function openUnlessHeld(
+  context: CommandContext,
+  config: RuntimeConfig,
+  command: string,
+): Promise<Runtime | Fault> {
+  try {
+    return await context.openRuntime(config, command);
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'ledger.held') return error;
+    throw error;
+  }
+}
+
 export function createContext(options: {
   output: Output;
   secrets: SecretStore;
@@ -73,6 +94,18 @@ export function createContext(options: {
   const write = (line: string): void => output.log(output.watched ? formatLogLine(line) : line.trimEnd());
   const log = createLogger({ level, secrets, write });
   let interruption: Interruption | null = null;
+  /** While a daemon works, an interruption ends the watching alone. */
+  let isWatching = false;
+  const onOtherConfig = (): void =>
+    output.note(
+      'warning: The config has changed since the daemon was started, and the daemon works with the former one. Restart it for the change to hold.',
+    );
+
+  function inDaemon(config: RuntimeConfig, command: string): Admin {
+    isWatching = true;
+    const { version } = options.package;
+    return createChannelClient({ config, version, command, signal: context.interruption(), onOtherConfig });
+  }
 
   const context: CommandContext = {
     output,
@@ -93,16 +126,26 @@ export function createContext(options: {
     },
     async withAdmin(config, command, use) {
       const abort = context.interruption();
+      // First of all: it loads nothing of what a runtime needs.
+      if ((await whyUnreachable(config)) === null) return use(inDaemon(config, command));
+      const opened = await openUnlessHeld(context, config, command);
+      if (opened instanceof Fault) {
+        // A daemon may have begun to listen just now.
+        const why = await whyUnreachable(config);
+        if (why === null) return use(inDaemon(config, command));
+        const suggestion = `${opened.suggestion ?? ''} ${why}`.trimStart();
+        throw fault('ledger.held', opened.message, { path: 'ledger', cause: opened, suggestion });
+      }
       const { createLocalAdmin } = await import('../admin/local-admin.ts');
-      const runtime = await context.openRuntime(config, command);
       try {
-        return await use(createLocalAdmin({ runtime, clock, abort }));
+        return await use(createLocalAdmin({ runtime: opened, clock, abort }));
       } finally {
-        await runtime.close();
+        await opened.close();
       }
     },
-    async withPlatform(config, use) {
+    async withPlatform(config, command, use) {
       const abort = context.interruption();
+      if ((await whyUnreachable(config)) === null) return use(inDaemon(config, command));
       const { createPlatformAdmin } = await import('../admin/platform-admin.ts');
       return context.withClient(config, ({ target, reader }) =>
         use(createPlatformAdmin({ platform: { ...reader, list: (...request) => target.list(...request) }, abort })),
@@ -132,8 +175,10 @@ export function createContext(options: {
         process.exit(1);
       };
       interruption ??= interruptible({
-        onFirst: () =>
-          output.note('Stopping: what is under way is finished first. Press Ctrl-C again to stop at once.'),
+        onFirst() {
+          if (isWatching) return;
+          output.note('Stopping: what is under way is finished first. Press Ctrl-C again to stop at once.');
+        },
         onSecond: end,
         drainMs: DRAIN_MS,
         onLate() {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import type { Command } from 'commander';
+import { watchWork } from '../admin/work-progress.ts';
 import { changeMaterial, mendBomLine } from '../daemon/demo-changes.ts';
 import { type DemoFolder, openDemoFolder } from '../daemon/demo-folder.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
@@ -11,7 +12,7 @@ import { fault } from '../domain/faults.ts';
 import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { createDemoStory, type DemoStory } from './demo-story.ts';
+import { createDemoStory, type DemoStory, type FinishedReport } from './demo-story.ts';
 import { createProgress } from './progress.ts';
 import { serveDaemon } from './start.ts';
 import { syncDocument } from './sync-report.ts';
@@ -101,7 +102,7 @@ interface Stage {
 
 interface NamedSync {
   name: 'first' | 'unchanged' | 'one change' | 'passports';
-  report: SyncReport;
+  report: FinishedReport;
 }
 
 /** The first sync, one that finds nothing to do, one with a single change, and one that the passports have waited for. */
@@ -111,13 +112,13 @@ async function runSyncs(context: CommandContext, config: RuntimeConfig, stage: S
   const runtime = await context.openRuntime(config, 'demo');
   const request = { sources: [], waitMs: WAIT_MS, abort };
   try {
-    const progress = createProgress({ output, views: runtime.views, clock });
-    const unsubscribe = runtime.bus.subscribe(progress.observe);
+    const progress = createProgress(context);
+    const watching = progress.show === null ? null : watchWork({ runtime, clock }, progress.show);
     let first: SyncReport;
     try {
       first = await sync(runtime, request, clock);
     } finally {
-      unsubscribe();
+      watching?.stop();
       progress.stop();
     }
     assertFinished(first);
@@ -161,8 +162,8 @@ function updatesOf(sandbox: Sandbox): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-function assertFinished({ fault: problem }: SyncReport): void {
-  if (problem !== null) throw problem;
+function assertFinished(report: SyncReport): asserts report is FinishedReport {
+  if (report.fault !== null) throw report.fault;
 }
 
 function unexpected(what: string): Error {

@@ -47,7 +47,7 @@ async function pdf(key: string, { out }: PdfOptions, context: CommandContext): P
   }
   const config = await context.loadConfig();
   const { productId, sku } = await context.withViews(config, async (opened) => productOf(key, opened?.views ?? null));
-  return context.withPlatform(config, async (admin) => {
+  return context.withPlatform(config, 'pdf', async (admin) => {
     const counter = createByteCounter(output);
     const request = { productId, sku, onBytes: counter.add };
     try {

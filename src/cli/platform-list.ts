@@ -8,6 +8,7 @@ import { type Cell, type Column, formatTable } from './style.ts';
 
 /** A list of the platform, and how it is shown. */
 export interface PlatformList<Entry> {
+  command: string;
   /** What the document calls the entries. */
   member: string;
   columns: readonly Column[];
@@ -45,7 +46,7 @@ export async function listPlatform<Entry>(context: CommandContext, list: Platfor
 
   let listing: Listing;
   try {
-    listing = await context.withPlatform(config, (admin) => admin.run(list.handler, {}, { onBytes }));
+    listing = await context.withPlatform(config, list.command, (admin) => admin.run(list.handler, {}, { onBytes }));
   } catch (error) {
     // A reader that has seen enough is no error.
     if (isGone) return 0;

@@ -31,6 +31,7 @@ const COLUMNS = [
 
 function publications(context: CommandContext): Promise<number> {
   return listPlatform<Publication>(context, {
+    command: 'publications',
     member: 'publications',
     columns: COLUMNS,
     row: rowOf,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Failure } from '../admin/failure.ts';
 import { reportCreate } from '../admin/handlers/report-create.ts';
 import { outcomeFault } from '../daemon/outcome-fault.ts';
 import { IDEMPOTENCY_KEY } from '../domain/delivery.ts';
@@ -7,7 +8,7 @@ import { fault } from '../domain/faults.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { errorDocument, type Failure, failureLines, failureOf } from './errors.ts';
+import { errorDocument, failureLines, failureOf } from './errors.ts';
 import { readInputFile } from './input-file.ts';
 import { formatValue } from './words.ts';
 
@@ -54,7 +55,7 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
   const doubtCure = `Look with \`dpp-sync report list\` whether it is there. ${again}`;
   let failure: Failure;
   try {
-    const outcome = await context.withPlatform(config, (admin) =>
+    const outcome = await context.withPlatform(config, 'report create', (admin) =>
       admin.run(reportCreate, { body, idempotencyKey: key }),
     );
     if (outcome.kind === 'accepted') {

@@ -25,6 +25,7 @@ export function addReportCommand(program: Command, run: RunAction): void {
 
 function list(context: CommandContext): Promise<number> {
   return listPlatform<Report>(context, {
+    command: 'report list',
     member: 'reports',
     columns: [
       { title: 'id', min: 8, max: 36 },

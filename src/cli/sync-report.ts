@@ -1,5 +1,7 @@
+import type { Synced } from '../admin/synced.ts';
 import type { Acceptance } from '../daemon/accept.ts';
-import { exitCodeOf, type SyncReport } from '../daemon/sync.ts';
+import type { ContactAttention } from '../daemon/attention.ts';
+import { exitCodeOf } from '../daemon/sync.ts';
 import type { ItemKind } from '../domain/item.ts';
 import {
   type GuardedRead,
@@ -9,16 +11,18 @@ import {
 } from '../domain/ports/ledger-views.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import { causesOf } from '../observe/causes.ts';
-import { type Attention, attentionLines } from './attention.ts';
-import type { ContactAttention } from './contact-lines.ts';
-import { errorDocument, failureOf } from './errors.ts';
+import { attentionLines } from './attention.ts';
+import { errorDocument } from './errors.ts';
 import { type Cell, formatCount, formatDuration, formatTable, type Paint, plural, printable } from './style.ts';
 import { countKind, PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
 const WARNINGS_MAX = 5;
 
+/** What a sync came to, without what it leaves to people. */
+export type Report = Omit<Synced, 'attention'>;
+
 /** The result of a sync as the interface contract has it. */
-export function syncDocument(report: SyncReport): { ok: boolean } & Record<string, unknown> {
+export function syncDocument(report: Report): { ok: boolean } & Record<string, unknown> {
   const { runs, items, passports, requests, durationMs, warnings, fault, guarded, missing, accepted } = report;
   const { sent, throttled, retried } = requests;
   return {
@@ -44,7 +48,7 @@ export function syncDocument(report: SyncReport): { ok: boolean } & Record<strin
     suspended: report.suspended,
     causes: causesOf(report),
     ...(accepted === null ? {} : { accepted: acceptedDocument(accepted) }),
-    ...(fault === null ? {} : { error: errorDocument(failureOf(fault)) }),
+    ...(fault === null ? {} : { error: errorDocument(fault) }),
   };
 }
 
@@ -62,7 +66,7 @@ function acceptedDocument({ guarded, adopted }: Acceptance): object {
   return { guarded: guarded.map(guardedDocument), adopted };
 }
 
-export function runLines({ runs }: SyncReport, paint: Paint): string[] {
+export function runLines({ runs }: Report, paint: Paint): string[] {
   if (runs.length === 0) return [];
   const right = { align: 'right' } as const;
   const columns = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
@@ -97,7 +101,7 @@ export function passportLines(passports: PassportCounts, paint: Paint): string[]
 }
 
 /** What was accepted on a person's word, and of which sources nothing was held. */
-export function acceptedLines({ accepted }: Pick<SyncReport, 'accepted'>): string[] {
+export function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] {
   if (accepted === null) return [];
   const { sources, guarded, adopted } = accepted;
   return sources.flatMap((source) => {
@@ -117,7 +121,7 @@ export function acceptedLines({ accepted }: Pick<SyncReport, 'accepted'>): strin
 }
 
 /** What a sync did, for people. */
-export function reportLines(report: SyncReport, attention: Attention, paint: Paint): string[] {
+export function reportLines(report: Synced, paint: Paint): string[] {
   const { items, requests, durationMs, warnings } = report;
   const notes = warnings
     .slice(0, WARNINGS_MAX)
@@ -134,13 +138,13 @@ export function reportLines(report: SyncReport, attention: Attention, paint: Pai
     itemLines(items, paint),
     passportLines(report.passports, paint),
     notes,
-    attentionLines(report, attention, paint),
+    attentionLines(report, report.attention, paint),
     [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${verdict(report, paint)}`],
   ];
   return sections.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }
 
-function verdict(report: SyncReport, paint: Paint): string {
+function verdict(report: Report, paint: Paint): string {
   const exitCode = exitCodeOf(report);
   if (exitCode === 0) return paint('green', 'All is delivered.');
   if (exitCode === 4) return paint('yellow', 'Finished, with something left to look at (exit code 4).');
