@@ -2,9 +2,10 @@ import type { Attention } from '../daemon/attention.ts';
 import type { SourcesStanding } from '../daemon/standing.ts';
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
 import type { ItemCounts } from '../domain/ports/ledger-views.ts';
+import { kindWord, stateWord } from '../domain/words.ts';
 import { contactLines } from './contact-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
-import { countKind, kindWord, stateWord } from './words.ts';
+import { countKind } from './words.ts';
 
 /** How the ledger stands, with its items. */
 export type Standing = SourcesStanding & { items: ItemCounts };

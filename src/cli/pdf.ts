@@ -6,13 +6,13 @@ import type { ApiClient } from '../api/api-client.ts';
 import { fault } from '../domain/faults.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { ByteSink, RemoteId } from '../domain/ports/platform.ts';
+import { stateWord } from '../domain/words.ts';
 import { sha256Hex } from '../lib/hash.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { outcomeFault } from './outcome-fault.ts';
 import type { Output } from './output.ts';
 import { formatBytes, printable } from './style.ts';
 import { writeWholeFile } from './whole-file.ts';
-import { stateWord } from './words.ts';
 
 interface PdfOptions {
   out?: string;

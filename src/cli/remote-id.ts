@@ -5,10 +5,11 @@ import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { NamedDelivery } from '../domain/ports/doubt.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
+import { kindWord } from '../domain/words.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { outcomeFault } from './outcome-fault.ts';
 import { plural } from './style.ts';
-import { formatValue, kindWord } from './words.ts';
+import { formatValue } from './words.ts';
 
 type Opened = Pick<Runtime, 'ledger' | 'views' | 'target'>;
 

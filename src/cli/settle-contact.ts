@@ -3,10 +3,11 @@
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
+import { kindWord, stateWord } from '../domain/words.ts';
 import type { CommandContext } from './context.ts';
 import { inOwnType } from './remote-id.ts';
 import { plural, printable } from './style.ts';
-import { countKind, formatValue, kindWord, stateWord } from './words.ts';
+import { countKind, formatValue } from './words.ts';
 
 /**
  * Binds an item of which the platform has several to the one that a person names. Gives whether there is such an item.

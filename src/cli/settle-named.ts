@@ -9,12 +9,12 @@ import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import { mayBeSettled, type Resolution } from '../domain/manual.ts';
 import type { NamedDelivery } from '../domain/ports/doubt.ts';
 import type { ItemView } from '../domain/ports/ledger-views.ts';
+import { kindWord, stateWord } from '../domain/words.ts';
 import { shellWord } from '../lib/shell-word.ts';
 import type { CommandContext } from './context.ts';
 import { givenId, inOwnType, remoteIdOf } from './remote-id.ts';
 import { settleAmbiguous } from './settle-contact.ts';
 import { plural, printable } from './style.ts';
-import { kindWord, stateWord } from './words.ts';
 
 interface Said {
   said: Resolution;

@@ -5,10 +5,11 @@ import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { mayBeSettled, type Resolution, type SettleState } from '../domain/manual.ts';
 import type { NamedDelivery, NamedSelection } from '../domain/ports/doubt.ts';
+import { stateWord } from '../domain/words.ts';
 import { confirmed } from './confirm.ts';
 import type { CommandContext } from './context.ts';
 import { plural } from './style.ts';
-import { countKind, stateWord } from './words.ts';
+import { countKind } from './words.ts';
 
 interface Selection {
   state: SettleState | 'missing';

@@ -9,11 +9,12 @@ import {
   PASSPORT_STATES,
   type PassportCounts,
 } from '../domain/ports/ledger-views.ts';
+import { kindWord, stateWord } from '../domain/words.ts';
 import { causesOf } from '../observe/causes.ts';
 import { attentionLines } from './attention.ts';
 import { errorDocument } from './errors.ts';
 import { type Cell, formatCount, formatDuration, formatTable, type Paint, plural, printable } from './style.ts';
-import { countKind, kindWord, PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER, stateWord } from './words.ts';
+import { countKind, PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
 const WARNINGS_MAX = 5;
 
