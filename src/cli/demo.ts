@@ -107,7 +107,7 @@ interface NamedSync {
 
 /** The first sync, one that finds nothing to do, one with a single change, and one that the passports have waited for. */
 async function runSyncs(context: CommandContext, config: RuntimeConfig, stage: Stage): Promise<NamedSync[]> {
-  const { output, clock } = context;
+  const { clock } = context;
   const { demoFolder, sandbox, story, abort } = stage;
   const runtime = await context.openRuntime(config, 'demo');
   const request = { sources: [], waitMs: WAIT_MS, abort };

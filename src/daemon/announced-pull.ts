@@ -10,10 +10,8 @@ import type { Runtime } from './runtime.ts';
  * runs of the source are forgotten and the history is pruned.
  */
 export function announced(
-  pull: Runtime['pull'],
+  runtime: Pick<Runtime, 'pull' | 'pulling'>,
   options: {
-    /** The sources that are being pulled. */
-    pulling: Runtime['pulling'];
     queues: Pick<Queues, 'failed' | 'forget'>;
     ledger: Pick<Ledger, 'prune'>;
     emit: Emit;
@@ -21,7 +19,7 @@ export function announced(
     scrub: (text: string) => string;
   },
 ): Runtime['pull'] {
-  const { pulling, queues, ledger, emit, log, scrub } = options;
+  const { queues, ledger, emit, log, scrub } = options;
 
   async function tidy(source: string): Promise<void> {
     try {
@@ -38,11 +36,11 @@ export function announced(
   }
 
   return async (source, trigger, abort, waitMs) => {
-    const isBusy = pulling().includes(source);
+    const isBusy = runtime.pulling().includes(source);
     const begins = isBusy ? 'is pulled again when the run that is under way has ended' : 'is being pulled';
     log.info({ source, trigger }, `The source ${source} ${begins}.`);
     try {
-      const pulled = await pull(source, trigger, abort, waitMs);
+      const pulled = await runtime.pull(source, trigger, abort, waitMs);
       const { runId, result, guarded } = pulled;
       emit({ type: 'run_ended', source, result });
       for (const { stream, message } of guarded)

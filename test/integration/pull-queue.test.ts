@@ -32,7 +32,7 @@ describe('the pull queue', () => {
     pulls = createPullQueue({
       queues,
       sources: ['erp', 'pim'],
-      pull: announced(pull, { pulling: running, queues, ledger, emit: (event) => events.push(event), log, scrub }),
+      pull: announced({ pull, pulling: running }, { queues, ledger, emit: (event) => events.push(event), log, scrub }),
       clock: systemClock,
       log,
       scrub,
