@@ -2,7 +2,7 @@ import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { Admin } from './admin.ts';
 import type { PlatformContext } from './handler.ts';
 
-/** Runs handlers in this process that talk to the platform alone, beside whoever holds the ledger. */
+/** Runs handlers in this process that talk to the platform alone, beside any holder of the ledger. */
 export function createPlatformAdmin({
   platform,
   abort,

@@ -25,7 +25,7 @@ export async function remoteIdOf(
 ): Promise<JsonValue> {
   const remoteId = given === null ? await readBack(doubt, kind, platform, abort) : inOwnType(given, kind, views);
   const other = await ledger.boundTo(kind, remoteId);
-  // Its own, where a worker has found it meanwhile: the ledger refuses what the person says of it then.
+  // Its own id, where a worker found it meanwhile: the ledger refuses the manual resolution then.
   if (other === null || other === doubt.key) return remoteId;
   throw fault('usage', `The id ${idText(remoteId)} is that of the ${kindWord(kind)} "${other}" already.`, {
     suggestion: 'Look at the platform which id the item has there, and name it with --id.',

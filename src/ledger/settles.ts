@@ -188,7 +188,7 @@ function maySay({ kind, state, uncertain }: DeliveryRow, verdict: Verdict): bool
   return isSettleState(state) && mayBeSettled({ kind, state, uncertain: uncertain === 1 }, said);
 }
 
-/** Whether nothing has become of a delivery since a person's word was prepared. */
+/** Whether a delivery is as it was looked up for a manual resolution. */
 function isAsSeen({ state, sentAt, reason }: DeliveryRow, seen: NonNullable<Settlement['seen']>): boolean {
   const { code } = parseJsonOrNull<Reason>(reason) ?? NO_REASON;
   return state === seen.state && sentAt === seen.sentAt && code === seen.reason.code;

@@ -1,7 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
+import { runCli } from '../../src/cli/run.ts';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { type CliResult, cli, startCli } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
@@ -30,7 +33,7 @@ const GATES_OPEN = {
   materialData: { enabled: false },
 };
 
-async function openWorld(sandbox: object = {}): Promise<void> {
+async function openWorld(sandbox: SandboxOptions = {}): Promise<void> {
   world = await createWorld({
     queue: queue(),
     config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'manual' } },
@@ -40,8 +43,8 @@ async function openWorld(sandbox: object = {}): Promise<void> {
 }
 
 /** Starts the daemon once everything is delivered. */
-async function startSynced(): Promise<void> {
-  await openWorld();
+async function startSynced(sandbox?: SandboxOptions): Promise<void> {
+  await openWorld(sandbox);
   expect(exitCodeOf(await world.sync())).toBe(0);
   daemon = await startDaemonProcess(world.configFile);
 }
@@ -143,21 +146,35 @@ describe('settle beside a daemon', () => {
       exitCode: 0,
       document: { ok: true, settled: 2, left: 0, released: 0 },
     });
-    // What held the passports is gone, so the daemon goes on with them.
-    await expect.poll(() => world.contents().passports.length, { timeout: 30_000 }).toBe(3);
   });
 
-  it('has the BOM items of products created that were there before', async () => {
+  /** Starts the daemon with two BOM items blocked, whose product was at the platform before. */
+  async function startAdopted(): Promise<void> {
     await openWorld();
     await create('products', { sku: 'SKU-P1', name: 'Fan', status: 'DRAFT', country_of_origin: 'DE' });
     expect((await world.sync()).items.bom_item).toEqual({ delivered: 2, blocked: 2 });
     daemon = await startDaemonProcess(world.configFile);
+  }
+
+  it('has the BOM items created of a product that was there before', async () => {
+    await startAdopted();
     const { exitCode, stdout } = await run('settle', '--bom', 'absent', '--all');
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
       stdout: 'Noted for 1 product: 2 BOM items are created by the daemon.\n',
     });
     await expect.poll(() => world.contents().bomItems.length, { timeout: 30_000 }).toBe(4);
+  });
+
+  it('has the daemon go on with the passport that the BOM items held', async () => {
+    await startAdopted();
+    expect(world.contents().passports).toHaveLength(2);
+    const { exitCode, json } = await run('settle', '--bom', 'present', 'SKU-P1', '--json');
+    expect({ exitCode, document: json() }).toEqual({
+      exitCode: 0,
+      document: { ok: true, products: 1, bomItems: 2, unknown: [] },
+    });
+    await expect.poll(() => world.contents().passports.length, { timeout: 30_000 }).toBe(3);
   });
 });
 
@@ -198,6 +215,18 @@ describe('what people ask of the platform beside a daemon', () => {
     for (const name of ['report-create', 'report-list', 'publication-list']) {
       expect(daemon.stderr()).toContain(`${name} is asked for by hand.`);
     }
+  });
+
+  it('reads a list no further that nobody takes any more, which is no error', async () => {
+    await startSynced({ pageSize: 1, pageSizeMax: 1 });
+    for (const type of ['summary', 'completeness', 'summary']) await run('report', 'create', '--type', type);
+    world.sandbox.faults.add({ operation: 'report.list', kind: 'latency', ms: 300 });
+    const closed = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+    const stdout = new Writable({ write: (_chunk, _encoding, done) => done(closed) });
+    expect(await runCli(['report', 'list', '-c', world.configFile], { stdout, stderr: new PassThrough() })).toBe(0);
+    await expect.poll(() => daemon.stderr(), { timeout: 30_000 }).toContain('The command that asked for it has ended.');
+    expect(world.sandbox.inspect().faults[0]?.used).toBeLessThan(3);
+    expect(daemon.stderr()).not.toContain('which was asked for by hand, failed');
   });
 
   it('has the daemon obey a 429 that a person got', covers('throttled', 'I5'), async () => {

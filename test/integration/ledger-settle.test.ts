@@ -460,7 +460,7 @@ it('names the creates that were sent after a doubt and acknowledged', async () =
 });
 
 describe('a manual resolution of a delivery that has changed since it was looked up', () => {
-  /** Looks a product up that is in doubt, lets the daemon's own work happen, and settles by what was seen before. */
+  /** Looks up a product that is unconfirmed, lets the daemon's own work happen, and settles by what was seen before. */
   async function settleAfter(happens: (deliveryId: number) => Promise<unknown>, word: PersonsWord) {
     await stage({ N: items(product('N')) });
     await loseAnswers();
@@ -496,7 +496,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
     }, REJECTED),
   );
 
-  it('changes nothing where it went out once more, to be in doubt again', covers('answer-lost', 'I6'), () =>
+  it('changes nothing where it went out once more, to be unconfirmed again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
       await fixture.ledger.settle({ deliveryId, verdict: resend });
       fixture.clock.advance(1);
@@ -505,7 +505,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
     }, REJECTED),
   );
 
-  it('changes nothing where it is in doubt for another reason', covers('answer-lost', 'I4'), () =>
+  it('changes nothing where it is unconfirmed for another reason', covers('answer-lost', 'I4'), () =>
     settleAfter(
       (deliveryId) =>
         fixture.ledger.settle({
