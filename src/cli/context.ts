@@ -1,5 +1,4 @@
 import type { Admin } from '../admin/admin.ts';
-import { createChannelClient, whyUnreachable } from '../admin/channel-client.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/problem.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
@@ -113,19 +112,20 @@ export function createContext(options: {
     },
     async withAdmin(config, command, use) {
       const abort = context.interruption();
+      const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
       const { version } = options.package;
       const inDaemon = () => {
         isWatching = true;
         return use(createChannelClient({ config, version, command, signal: abort, onOtherConfig }));
       };
       // First of all: it loads nothing of what a runtime needs.
-      if ((await whyUnreachable(config)) === null) return inDaemon();
+      if ((await reachDaemon(config)).reachable) return inDaemon();
       const opened = await openUnlessHeld(context, config, command);
       if (opened instanceof Fault) {
         // A daemon may have begun to listen just now.
-        const why = await whyUnreachable(config);
-        if (why === null) return inDaemon();
-        const suggestion = `${opened.suggestion ?? ''} ${why}`.trimStart();
+        const reach = await reachDaemon(config);
+        if (reach.reachable) return inDaemon();
+        const suggestion = [opened.suggestion, reach.why].filter(Boolean).join(' ');
         throw fault('ledger.held', opened.message, { path: 'ledger', cause: opened, suggestion });
       }
       const { createLocalAdmin } = await import('../admin/local-admin.ts');

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
 import { cli, startCli } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
@@ -148,11 +149,9 @@ describe('a command beside a daemon', () => {
     expect(accepted.json()).toMatchObject({ guarded: [], accepted: { guarded: [{ source: 'erp' }] } });
   });
 
-  it('shows the notes of its progress, and warns of a config that has changed', async () => {
+  it('warns of a config that has changed since the daemon was started', async () => {
     await started();
-    const { readFile, appendFile } = await import('node:fs/promises');
-    expect(await readFile(world.configFile, 'utf8')).not.toContain('passports');
-    await appendFile(world.configFile, 'passports: { init: when-complete, publish: manual }\n');
+    appendFileSync(world.configFile, 'passports: { init: when-complete, publish: manual }\n');
     const { stderr } = await run('sync');
     expect(stderr).toContain('warning: The config has changed since the daemon was started');
     expect(stderr.match(/Restart it/g)).toHaveLength(1);
@@ -286,6 +285,42 @@ describe('runs of sources beside each other', () => {
     expect(exitCode).toBe(0);
     expect(world.contents().materials.length).toBeLessThan(400);
     expect(log.lines.some(({ message }) => message === 'sync is done.')).toBe(true);
+  });
+});
+
+describe('an API that is not there', () => {
+  it('is waited for from the start of a command, however long the daemon has waited before', async () => {
+    await worldWith({
+      config: { sources: [PRODUCTS.source] },
+      files: PRODUCTS.files,
+      target: { baseUrl: 'http://127.0.0.1:1' },
+    });
+    const { daemon: here } = await startDaemon(world, { version: '0.1.0' });
+    closing = () => here.stop();
+    await here.ring('erp', 'schedule');
+    await expect.poll(() => here.runtime.unreachableSince(), SOON).not.toBeNull();
+    const since = here.runtime.unreachableSince() ?? 0;
+    await expect.poll(() => systemClock.ticks() - since, SOON).toBeGreaterThan(1500);
+    const begin = systemClock.ticks();
+    const { exitCode, json } = await run('sync', '--wait', '1.5', '--json');
+    expect(systemClock.ticks() - begin).toBeGreaterThanOrEqual(1500);
+    expect(exitCode).toBe(3);
+    expect(json()).toMatchObject({ error: { code: 'api.unreachable' } });
+  });
+
+  it('may have refused a key that a person has put right, and is asked again before a command', async () => {
+    await worldWith({
+      config: { sources: [PRODUCTS.source] },
+      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+    });
+    world.sandbox.setPlan('acme', 'standard' as never);
+    const { daemon: here } = await startDaemon(world, { version: '0.1.0' });
+    closing = () => here.stop();
+    const refused = await run('sync', '--json');
+    expect(refused.json()).toMatchObject({ ok: false, error: { code: 'api.plan' } });
+    world.sandbox.setPlan('acme', 'enterprise');
+    const taken = await run('sync', '--json');
+    expect(taken.json()).toMatchObject({ ok: true, items: { product: { delivered: 2 } } });
   });
 });
 
