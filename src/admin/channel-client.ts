@@ -18,24 +18,31 @@ export interface ChannelOptions {
   onOtherConfig: () => void;
 }
 
-/** Gives why no daemon can be reached beside the ledger of a config, as a sentence, or null where one can. */
-export async function whyUnreachable(config: RuntimeConfig): Promise<string | null> {
+/** Whether a daemon listens beside a ledger. `why` says what keeps one that may be there from being reached, or is null. */
+export type Reach = { reachable: true } | { reachable: false; why: string | null };
+
+/** Tries to connect to the daemon beside the ledger of a config. */
+export async function reachDaemon(config: RuntimeConfig): Promise<Reach> {
   let place: ReturnType<typeof socketPlace>;
   try {
     place = socketPlace(config);
   } catch (error) {
-    return `Its folder cannot be read: ${messageOf(error)}.`;
+    // A folder that is not there yet has no daemon either; what else is wrong with it, opening the ledger reports.
+    return { reachable: false, why: systemCodeOf(error) === 'ENOENT' ? null : messageOf(error) };
   }
   const { path, problem } = place;
-  if (problem !== null) return problem;
+  if (problem !== null) return { reachable: false, why: problem };
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once('connect', () => {
       socket.destroy();
-      resolve(null);
+      resolve({ reachable: true });
     });
     // A socket that a killed daemon has left behind refuses the connection.
-    socket.once('error', (error) => resolve(`No daemon can be asked at ${path} (${systemCodeOf(error)}).`));
+    socket.once('error', (error) => {
+      const isAbsent = systemCodeOf(error) === 'ENOENT';
+      resolve({ reachable: false, why: isAbsent ? null : `No daemon answers at ${path}: ${error.message}.` });
+    });
   });
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
+import { lstatSync, unlinkSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AdminContext, AdminServer } from '../daemon/daemon.ts';
 import { fault } from '../domain/faults.ts';
@@ -76,14 +76,13 @@ async function listen(server: Server, path: string): Promise<string | null> {
   try {
     removeLeftover(path);
     // Bound within the call, so that the socket never exists with a mode that lets others in.
-    const before = process.umask(0o077);
+    const before = process.umask(0o177);
     try {
       server.listen(path);
     } finally {
       process.umask(before);
     }
     await once(server, 'listening');
-    chmodSync(path, 0o600);
     return null;
   } catch (error) {
     server.close();
@@ -98,7 +97,7 @@ function removeLeftover(path: string): void {
 
 /** One request from its first byte to the last frame; never rejects. */
 function createAnswer(
-  { runtime, clock, log, version, scrub }: AdminContext,
+  { runtime, clock, log, version, scrub, askRefused }: AdminContext,
   served: readonly Handler<unknown, unknown>[],
   abort: AbortSignal,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
@@ -182,6 +181,7 @@ function createAnswer(
           if (!response.writableNeedDrain) send({ type: 'progress', progress });
         });
       }
+      await askRefused();
       const result = await handler.handle(parsed.data, { runtime, clock, abort, bytes, goesOn: true });
       last = { type: 'result', result };
       log.info({ command: name }, `${name} is done.`);

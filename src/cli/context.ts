@@ -1,5 +1,4 @@
 import type { Admin } from '../admin/admin.ts';
-import { createChannelClient, whyUnreachable } from '../admin/channel-client.ts';
 import type { PlatformContext } from '../admin/handler.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/problem.ts';
@@ -101,10 +100,15 @@ export function createContext(options: {
       'warning: The config has changed since the daemon was started, and the daemon works with the former one. Restart it for the change to hold.',
     );
 
-  function inDaemon(config: RuntimeConfig, command: string): Admin {
+  /** Gives what has the daemon of a config's ledger run handlers, or why a daemon that may be there cannot be reached. */
+  async function askDaemon(config: RuntimeConfig, command: string): Promise<{ admin: Admin } | { why: string | null }> {
+    const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
+    const reach = await reachDaemon(config);
+    if (!reach.reachable) return reach;
     isWatching = true;
     const { version } = options.package;
-    return createChannelClient({ config, version, command, signal: context.interruption(), onOtherConfig });
+    const signal = context.interruption();
+    return { admin: createChannelClient({ config, version, command, signal, onOtherConfig }) };
   }
 
   const context: CommandContext = {
@@ -127,13 +131,14 @@ export function createContext(options: {
     async withAdmin(config, command, use) {
       const abort = context.interruption();
       // First of all: it loads nothing of what a runtime needs.
-      if ((await whyUnreachable(config)) === null) return use(inDaemon(config, command));
+      const asked = await askDaemon(config, command);
+      if ('admin' in asked) return use(asked.admin);
       const opened = await openUnlessHeld(context, config, command);
       if (opened instanceof Fault) {
         // A daemon may have begun to listen just now.
-        const why = await whyUnreachable(config);
-        if (why === null) return use(inDaemon(config, command));
-        const suggestion = `${opened.suggestion ?? ''} ${why}`.trimStart();
+        const again = await askDaemon(config, command);
+        if ('admin' in again) return use(again.admin);
+        const suggestion = [opened.suggestion, again.why].filter(Boolean).join(' ');
         throw fault('ledger.held', opened.message, { path: 'ledger', cause: opened, suggestion });
       }
       const { createLocalAdmin } = await import('../admin/local-admin.ts');
@@ -145,7 +150,8 @@ export function createContext(options: {
     },
     async withPlatform(config, command, use) {
       const abort = context.interruption();
-      if ((await whyUnreachable(config)) === null) return use(inDaemon(config, command));
+      const asked = await askDaemon(config, command);
+      if ('admin' in asked) return use(asked.admin);
       const { createPlatformAdmin } = await import('../admin/platform-admin.ts');
       return context.withClient(config, ({ target, reader }) =>
         use(createPlatformAdmin({ platform: { ...reader, list: (...request) => target.list(...request) }, abort })),

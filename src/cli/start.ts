@@ -8,7 +8,7 @@ Examples:
   $ dpp-sync start -c /etc/dpp-sync/dpp-sync.yaml --log-level debug
 
 Pulls by the schedules of the sources, maps and delivers, and serves the dashboard of the config's web section.
-While it runs, sync, replay, publish and unpublish are done by it: what they show is the same.
+While it runs, commands that write to the ledger have it do the work.
 SIGTERM, SIGHUP or Ctrl-C finishes what is under way and ends it; everything else stays due in the ledger.`;
 
 export function addStartCommand(program: Command, run: RunAction): void {

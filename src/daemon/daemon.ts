@@ -53,6 +53,8 @@ export interface AdminContext {
   version: string;
   /** Takes secrets out of text (I7). */
   scrub: (text: string) => string;
+  /** Asks an API that refuses us whether it still does: a person may have put that right before a command. */
+  askRefused: () => Promise<void>;
 }
 
 /** Opens the admin channel, through which commands beside the daemon have it do what takes the ledger. */
@@ -183,7 +185,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       const context = { ...observation, runtime, health, metrics, running: () => runtime.pulling(), pausedQueues };
       server = await options.openWeb({ ...context, startedAt, version, clock, log }, config.web);
     }
-    admin = await options.openAdmin({ runtime, clock, log, version, scrub });
+    admin = await options.openAdmin({ runtime, clock, log, version, scrub, askRefused: () => gateWatch.askNow() });
     scheduler.start();
     for (const { id, schedule } of config.sources) {
       const [last] = views.runs({ source: id, limit: 1 });

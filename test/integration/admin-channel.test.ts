@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Admin } from '../../src/admin/admin.ts';
-import { createChannelClient, whyUnreachable } from '../../src/admin/channel-client.ts';
+import { createChannelClient, reachDaemon } from '../../src/admin/channel-client.ts';
 import { openAdminChannel } from '../../src/admin/channel-server.ts';
 import type { Handler, HandlerContext } from '../../src/admin/handler.ts';
 import { PATH, REQUEST_BYTES_MAX, socketPlace } from '../../src/admin/wire.ts';
+import type { WorkProgress } from '../../src/admin/work-progress.ts';
 import type { AdminServer } from '../../src/daemon/daemon.ts';
 import type { Runtime } from '../../src/daemon/runtime.ts';
 import { fault } from '../../src/domain/faults.ts';
@@ -54,7 +55,7 @@ function handlerOf<Result>(
 
 async function listen(handler: Handler<string, unknown>, over: Runtime = runtime): Promise<void> {
   const scrub = (text: string) => text.replaceAll('the-password', '…');
-  const context = { runtime: over, clock: systemClock, log, version: VERSION, scrub };
+  const context = { runtime: over, clock: systemClock, log, version: VERSION, scrub, askRefused: async () => {} };
   server = await openAdminChannel(context, [handler as Handler<unknown, unknown>]);
 }
 
@@ -88,7 +89,7 @@ describe('the admin channel', () => {
   it('runs a handler in the process that listens, and gives its result', async () => {
     const echo = handlerOf(async ({ goesOn, runtime: at }, text) => ({ text, goesOn, ledger: at.config.ledger }));
     await listen(echo);
-    expect(await whyUnreachable(runtime.config)).toBeNull();
+    expect(await reachDaemon(runtime.config)).toEqual({ reachable: true });
     expect(await client().run(echo, 'Grüße')).toEqual({ text: 'Grüße', goesOn: true, ledger: runtime.config.ledger });
     expect(statSync(place()).mode & 0o777).toBe(0o600);
   });
@@ -170,6 +171,30 @@ describe('the admin channel', () => {
     await expect(client().run(waiting, 'x')).rejects.toMatchObject({ code: 'daemon.busy', exitCode: 3 });
     for (const end of ends) end();
     expect(new Set(await Promise.all(all))).toEqual(new Set(['done']));
+  });
+
+  it('shows a watcher how the work stands, and once more at its end', async () => {
+    const { promise: shown, resolve: isShown } = Promise.withResolvers<void>();
+    const page = { type: 'page', source: 'erp', stream: 's', changed: 0, done: null, total: null } as const;
+    const reason = { code: 'denied_scope', message: 'No.' };
+    const busy = handlerOf(async ({ runtime: { bus } }) => {
+      bus.emit({ ...page, read: 7 });
+      bus.emit({ type: 'paused', scope: 'write', reason });
+      await shown;
+      bus.emit({ ...page, read: 9 });
+      bus.emit({ type: 'resumed', scope: 'write' });
+      return 'done';
+    });
+    await listen(busy);
+    const seen: WorkProgress[] = [];
+    const onProgress = (progress: WorkProgress) => {
+      seen.push(progress);
+      isShown();
+    };
+    expect(await client().run(busy, 'x', { onProgress })).toBe('done');
+    const stream = { source: 'erp', stream: 's', done: null, total: null };
+    expect(seen[0]).toMatchObject({ streams: [{ ...stream, read: 7 }], settled: 0, left: 0, paused: reason });
+    expect(seen.at(-1)).toMatchObject({ streams: [{ ...stream, read: 9 }], paused: null });
   });
 
   it('keeps one progress for a watcher that takes nothing, however long the work is', async () => {
@@ -304,7 +329,10 @@ describe('the admin channel', () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
     expect(existsSync(place())).toBe(true);
-    expect(await whyUnreachable(runtime.config)).toContain('ECONNREFUSED');
+    expect(await reachDaemon(runtime.config)).toEqual({
+      reachable: false,
+      why: expect.stringContaining('ECONNREFUSED'),
+    });
     const echo = handlerOf(async () => 'done');
     await listen(echo);
     expect(await client().run(echo, 'x')).toBe('done');

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
 import { cli, startCli } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
@@ -148,11 +149,9 @@ describe('a command beside a daemon', () => {
     expect(accepted.json()).toMatchObject({ guarded: [], accepted: { guarded: [{ source: 'erp' }] } });
   });
 
-  it('shows the notes of its progress, and warns of a config that has changed', async () => {
+  it('warns of a config that has changed since the daemon was started', async () => {
     await started();
-    const { readFile, appendFile } = await import('node:fs/promises');
-    expect(await readFile(world.configFile, 'utf8')).not.toContain('passports');
-    await appendFile(world.configFile, 'passports: { init: when-complete, publish: manual }\n');
+    appendFileSync(world.configFile, 'passports: { init: when-complete, publish: manual }\n');
     const { stderr } = await run('sync');
     expect(stderr).toContain('warning: The config has changed since the daemon was started');
     expect(stderr.match(/Restart it/g)).toHaveLength(1);
@@ -221,11 +220,10 @@ describe('work that is under way beside a command', () => {
     daemon?.signal('SIGTERM');
     const { exitCode, json } = await command.ended;
     expect(exitCode).toBe(3);
-    expect(json()).toMatchObject({
-      ok: false,
-      error: { code: 'daemon.stopped' },
-      items: { product: { due: expect.any(Number) } },
-    });
+    expect(json()).toMatchObject({ ok: false, error: { code: 'daemon.stopped' } });
+    // The report is of the end, when nothing is under way any more.
+    const delivered = arrived();
+    expect(json()['items']).toMatchObject({ product: { delivered, due: COUNT - delivered } });
     expect(await daemon?.exited).toBe(0);
     world.sandbox.faults.clear();
     const report = await world.sync();
@@ -273,8 +271,8 @@ describe('runs of sources beside each other', () => {
   it('end a sync of one source while the daemon is busy with another one', async () => {
     await worldWith({
       config: { sources: [source('erp', 'product'), source('pim', 'material')] },
-      files: { 'erp.csv': export_('P', 5), 'pim.csv': export_('M', 400) },
-      sandbox: { faults: [{ kind: 'latency', operation: 'material.create', ms: 3000 }] },
+      files: { 'erp.csv': export_('P', 5), 'pim.csv': export_('M', 120) },
+      sandbox: { faults: [{ kind: 'latency', operation: 'material.create', ms: 5000 }] },
       target: { maxRate: 40 },
     });
     const { daemon: here, log } = await startDaemon(world, { version: '0.1.0' });
@@ -284,8 +282,44 @@ describe('runs of sources beside each other', () => {
     const { exitCode, json } = await run('sync', 'erp', '--json');
     expect(json()).toMatchObject({ ok: true, items: { product: { delivered: 5 }, material: {} } });
     expect(exitCode).toBe(0);
-    expect(world.contents().materials.length).toBeLessThan(400);
+    expect(world.contents().materials.length).toBeLessThan(120);
     expect(log.lines.some(({ message }) => message === 'sync is done.')).toBe(true);
+  });
+});
+
+describe('an API that is not there', () => {
+  it('is waited for from the start of a command, however long the daemon has waited before', async () => {
+    await worldWith({
+      config: { sources: [PRODUCTS.source] },
+      files: PRODUCTS.files,
+      target: { baseUrl: 'http://127.0.0.1:1' },
+    });
+    const { daemon: here } = await startDaemon(world, { version: '0.1.0' });
+    closing = () => here.stop();
+    await here.ring('erp', 'schedule');
+    await expect.poll(() => here.runtime.unreachableSince(), SOON).not.toBeNull();
+    const since = here.runtime.unreachableSince() ?? 0;
+    await expect.poll(() => systemClock.ticks() - since, SOON).toBeGreaterThan(1500);
+    const begin = systemClock.ticks();
+    const { exitCode, json } = await run('sync', '--wait', '1.5', '--json');
+    expect(systemClock.ticks() - begin).toBeGreaterThanOrEqual(1500);
+    expect(exitCode).toBe(3);
+    expect(json()).toMatchObject({ error: { code: 'api.unreachable' } });
+  });
+
+  it('may have refused a key that a person has put right, and is asked again before a command', async () => {
+    await worldWith({
+      config: { sources: [PRODUCTS.source] },
+      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+    });
+    world.sandbox.setPlan('acme', 'standard' as never);
+    const { daemon: here } = await startDaemon(world, { version: '0.1.0' });
+    closing = () => here.stop();
+    const refused = await run('sync', '--json');
+    expect(refused.json()).toMatchObject({ ok: false, error: { code: 'api.plan' } });
+    world.sandbox.setPlan('acme', 'enterprise');
+    const taken = await run('sync', '--json');
+    expect(taken.json()).toMatchObject({ ok: true, items: { product: { delivered: 2 } } });
   });
 });
 

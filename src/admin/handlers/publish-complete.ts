@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { PassportAnswer } from '../../domain/passport.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
@@ -49,7 +50,9 @@ export const publishComplete: Handler<PublishCompleteAsked, PublishedComplete> =
     const synced = await settlePassports(answers, waitMs, context);
     const left: PassportOutcome[] = [];
     let leftCount = 0;
-    for (const answer of answers) {
+    for (const [at, answer] of answers.entries()) {
+      // There may be a hundred thousand, and the process has other work.
+      if (at % PAGE === 0) await setImmediate();
       const passport = context.runtime.views.passport(answer.asked);
       if (passport?.acknowledged === 'published') continue;
       leftCount += 1;
@@ -77,6 +80,7 @@ async function ask(
       answers.push(...(await runtime.ledger.askForPassports({ products: page.complete, status: 'published' })));
     }
     afterKey = page.lastKey;
+    await setImmediate();
   } while (afterKey !== null && !abort.aborted);
   return { found, answers };
 }
