@@ -62,7 +62,8 @@ export async function openAdminChannel(
 const STOPPED = fault('daemon.stopped', 'The daemon was stopped before this was done.', {
   suggestion: 'Nothing is lost: what it did is in the ledger. Run the command again; it goes on where it stopped.',
 });
-const BUSY = fault('daemon.busy', `The daemon does ${HANDLERS_MAX} things by hand already.`, {
+const GONE = fault('interrupted', 'Nobody takes the answer any more.');
+const BUSY = fault('daemon.busy', `The daemon runs ${HANDLERS_MAX} commands already.`, {
   suggestion: 'Run the command again when one of them is done.',
 });
 
@@ -133,9 +134,10 @@ function createAnswer(
     return { handler, envelope: envelope.data };
   }
 
-  function failed(error: unknown, name: string): Failure {
+  function failed(error: unknown, { name, gone }: { name: string; gone: AbortSignal }): Failure {
     if (error instanceof Fault) return failureOf(error);
     if (abort.aborted) return failureOf(abort.reason);
+    if (gone.aborted) return failureOf(GONE);
     const ledgerFault = ledgerFaultOf(error);
     if (ledgerFault !== null) return failureOf(ledgerFault);
     log.error({ command: name, err: error }, `${name}, which was asked for by hand, failed.`);
@@ -179,7 +181,7 @@ function createAnswer(
       last = { type: 'result', result };
       log.info({ command: name }, `${name} is done.`);
     } catch (error) {
-      const failure = failed(error, name);
+      const failure = failed(error, { name, gone: gone.signal });
       last = { type: 'error', failure };
       log.info({ command: name, code: failure.code }, `${name} ended with an error: ${failure.message}`);
     }
