@@ -62,8 +62,8 @@ export async function openAdminChannel(
 const STOPPED = fault('daemon.stopped', 'The daemon was stopped before this was done.', {
   suggestion: 'Nothing is lost: what it did is in the ledger. Run the command again; it goes on where it stopped.',
 });
-const GONE = fault('interrupted', 'The command that asked for it has ended.');
-const BUSY = fault('daemon.busy', `The daemon does ${HANDLERS_MAX} things by hand already.`, {
+const GONE = fault('interrupted', 'Nobody takes the answer any more.');
+const BUSY = fault('daemon.busy', `The daemon runs ${HANDLERS_MAX} commands already.`, {
   suggestion: 'Run the command again when one of them is done.',
 });
 
@@ -134,9 +134,10 @@ function createAnswer(
     return { handler, envelope: envelope.data };
   }
 
-  function failed(error: unknown, name: string): Failure {
+  function failed(error: unknown, { name, gone }: { name: string; gone: AbortSignal }): Failure {
     if (error instanceof Fault) return failureOf(error);
     if (abort.aborted) return failureOf(abort.reason);
+    if (gone.aborted) return failureOf(GONE);
     const ledgerFault = ledgerFaultOf(error);
     if (ledgerFault !== null) return failureOf(ledgerFault);
     log.error({ command: name, err: error }, `${name}, which was asked for by hand, failed.`);
@@ -146,8 +147,8 @@ function createAnswer(
 
   return async (request, response) => {
     const gone = new AbortController();
-    response.once('close', () => gone.abort(GONE));
-    response.on('error', () => gone.abort(GONE));
+    response.once('close', () => gone.abort());
+    response.on('error', () => gone.abort());
     /** False where the watcher does not take it as fast as it comes. */
     const send = (frame: Frame): boolean => gone.signal.aborted || response.write(line(frame, scrub));
     const bytes = {
@@ -155,13 +156,7 @@ function createAnswer(
         const signal = AbortSignal.any([gone.signal, abort]);
         signal.throwIfAborted();
         const base64 = Buffer.from(chunk).toString('base64');
-        if (response.write(line({ type: 'bytes', base64 }))) return;
-        try {
-          await once(response, 'drain', { signal });
-        } catch (error) {
-          signal.throwIfAborted();
-          throw error;
-        }
+        if (!response.write(line({ type: 'bytes', base64 }))) await once(response, 'drain', { signal });
       },
     };
     let name = 'A command';
@@ -186,7 +181,7 @@ function createAnswer(
       last = { type: 'result', result };
       log.info({ command: name }, `${name} is done.`);
     } catch (error) {
-      const failure = failed(error, name);
+      const failure = failed(error, { name, gone: gone.signal });
       last = { type: 'error', failure };
       log.info({ command: name, code: failure.code }, `${name} ended with an error: ${failure.message}`);
     }

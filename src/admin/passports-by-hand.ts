@@ -27,7 +27,7 @@ export interface PassportsChanged {
 }
 
 /**
- * Asks for passports by hand and waits until each has come to its end.
+ * Asks for passports by hand and waits until none of them goes on by itself.
  *
  * @throws Fault `item.unknown` where the ledger does not have one of the products; nothing is asked for then
  */
@@ -46,7 +46,7 @@ export async function changePassports(
   return { outcomes: answers.map((answer) => ({ ...answer, passport: views.passport(answer.asked) })), synced };
 }
 
-/** Waits until the passports that were asked for have come to their ends. */
+/** Waits until none of the passports that were asked for goes on by itself. */
 export function settlePassports(
   answers: readonly PassportAnswer[],
   waitMs: number,

@@ -17,7 +17,7 @@ export interface WorkProgress {
   left: number;
   /** Why the API refuses writes. */
   paused: Reason | null;
-  /** Set while the API is away as far as its answers tell. With `writesAlone` it can be read. */
+  /** Set while the API gives no usable answers. With `writesAlone` it can be read. */
   outage: { writesAlone: boolean } | null;
   /** The wait beyond a minute that the API asks for. */
   apiWait: ApiWait | null;

@@ -27,7 +27,7 @@ export interface LoadedSource<Connector> {
 export interface LoadedConfig<Connector> {
   /** The file it came from; absolute. */
   file: string;
-  /** Tells the file's content and its profile from others. What they are filled in with is not part of it. */
+  /** Another one for another content of the file or of its profile. The values of placeholders are not part of it. */
   digest: string;
   /** The folder of that file, which every path in it is relative to; absolute. */
   folder: string;

@@ -42,7 +42,7 @@ export type OpenWeb = (context: WebContext, web: NonNullable<RuntimeConfig['web'
 
 /** What serves commands beside the daemon. */
 export interface AdminServer {
-  /** Takes nothing new, has what runs come to its end, and gives each watcher the last word. */
+  /** Takes nothing new, interrupts what runs, and gives each watcher its last frame. */
   close(): Promise<void>;
 }
 

@@ -89,7 +89,7 @@ export interface Runtime extends ApiCondition {
   voided: number;
   /** Opens the queue and begins to map and deliver; further calls change nothing. */
   startWorkers(): Promise<void>;
-  /** Has what is under way come to its end, and begins nothing new; further calls change nothing. */
+  /** Begins nothing new and waits for the end of what is under way; further calls change nothing. */
   stopWorkers(): Promise<void>;
   /**
    * Pulls one source, once the runs of it that were asked for before have ended: two readers of one source would race for

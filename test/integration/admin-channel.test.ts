@@ -295,6 +295,18 @@ describe('the admin channel', () => {
     await expect.poll(() => log.lines.some(({ message }) => message === 'test is done.'), SOON).toBe(true);
   });
 
+  it('writes a document no further for a watcher that went away', async () => {
+    const endless = handlerOf(async ({ bytes }) => {
+      for (;;) await bytes.write(Buffer.alloc(65_536));
+    });
+    await listen(endless);
+    const run = client().run(endless, 'x', { onBytes: async () => clients[0]?.abort() });
+    await expect(run).rejects.toMatchObject({ code: 'interrupted' });
+    const ended = 'test ended with an error: Nobody takes the answer any more.';
+    await expect.poll(() => log.lines.map(({ message }) => message), SOON).toContain(ended);
+    expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
   it('interrupts its handlers when it is closed, gives its watchers the last word, and removes its socket', async () => {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const working = handlerOf(async ({ abort }) => {

@@ -43,12 +43,13 @@ const once = () => world.sandbox.inspect().writes.filter(({ count }) => count !=
 
 describe('a command beside a daemon', () => {
   /** The gate of P3 stays shut, and a row of P2 has no usable quantity. */
-  async function started(): Promise<void> {
+  async function started(options: Partial<WorldOptions> = {}): Promise<void> {
     const lines = SMALL.lines.map((line) => (line.id === '3' ? { ...line, quantity: 'much' } : line));
     await worldWith({
       config: { sources: SMALL_SOURCES },
       files: smallFiles({ ...SMALL, lines }),
       sandbox: { gates: { materialData: { enabled: false }, review: { enabled: true, match: 'SKU-P3' } } },
+      ...options,
     });
     daemon = await startDaemonProcess(world.configFile);
   }
@@ -149,10 +150,12 @@ describe('a command beside a daemon', () => {
     expect(accepted.json()).toMatchObject({ guarded: [], accepted: { guarded: [{ source: 'erp' }] } });
   });
 
-  it('warns of a config that has changed since the daemon was started', async () => {
-    await started();
+  it('works over the embedded queue, and warns of a config that has changed since the daemon was started', async () => {
+    await started({ queue: 'embedded' });
     appendFileSync(world.configFile, 'passports: { init: when-complete, publish: manual }\n');
-    const { stderr } = await run('sync');
+    const { stderr, stdout } = await run('sync');
+    expect(stdout).toContain('erp/products');
+    expect(world.contents().products).toHaveLength(3);
     expect(stderr).toContain('warning: The config has changed since the daemon was started');
     expect(stderr.match(/Restart it/g)).toHaveLength(1);
   });
