@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Runtime } from '../daemon/runtime.ts';
+import type { ByteSink } from '../domain/ports/platform.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /** What a handler works with. */
@@ -8,13 +9,22 @@ export interface HandlerContext {
   clock: Clock;
   /** Aborted when the process that runs the handler is stopped. */
   abort: AbortSignal;
+  /** True in a daemon, which goes on with what is left when the handler has ended; then others' work is under way as well. */
+  goesOn: boolean;
+  /** Takes a document that is no JSON, before the handler's result. */
+  bytes: ByteSink;
+}
+
+/** What a handler works with that talks to the platform alone, so that it needs nobody who holds the ledger. */
+export interface PlatformContext extends Pick<HandlerContext, 'abort' | 'bytes'> {
+  runtime: Pick<Runtime, 'platform'>;
 }
 
 /**
  * One thing that a person can ask of the process that holds the ledger. Commands run handlers in their own process, or
  * have the daemon run them where a daemon holds the ledger. A handler prints nothing.
  */
-export interface Handler<Request, Result> {
+export interface Handler<Request, Result, Context = HandlerContext> {
   /** Names the handler on the wire: lower-case words joined by hyphens. */
   name: string;
   /** Checks a request that comes from another process. */
@@ -23,5 +33,7 @@ export interface Handler<Request, Result> {
    * @returns a plain JSON value, so that it is the same from this process and from the daemon
    * @throws Fault
    */
-  handle(request: Request, context: HandlerContext): Promise<Result>;
+  handle(request: Request, context: Context): Promise<Result>;
 }
+
+export type PlatformHandler<Request, Result> = Handler<Request, Result, PlatformContext>;

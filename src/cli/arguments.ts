@@ -1,10 +1,7 @@
 // Parsers of option values. What they throw is told as bad usage, together with the option's name.
 
 import { InvalidArgumentError } from 'commander';
-import type { RuntimeConfig } from '../daemon/open-source.ts';
-import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
-import { suggest } from '../lib/suggest.ts';
 
 /** A whole number within limits. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
@@ -33,20 +30,4 @@ export function subjectKind(text: string): SubjectKind {
 /** Adds a value of an option that may be given several times. */
 export function collect<T>(value: T, before: readonly T[] | undefined): T[] {
   return [...(before ?? []), value];
-}
-
-/**
- * Checks that the config has the sources that are named.
- *
- * @throws Fault `usage`
- */
-export function assertSources(config: RuntimeConfig, ids: readonly string[]): void {
-  const known = config.sources.map(({ id }) => id);
-  for (const id of ids) {
-    if (known.includes(id)) continue;
-    const likely = suggest(id, known);
-    throw fault('usage', `There is no source "${id}" in ${config.file}.`, {
-      suggestion: likely === undefined ? `The sources are ${known.join(', ')}.` : `Did you mean ${likely}?`,
-    });
-  }
 }

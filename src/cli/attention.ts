@@ -1,38 +1,18 @@
+import type { Attention } from '../daemon/attention.ts';
 import type { SourcesStanding } from '../daemon/standing.ts';
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
-import type { ItemCounts, LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/ledger-views.ts';
-import { type ContactAttention, contactLines } from './contact-lines.ts';
+import type { ItemCounts } from '../domain/ports/ledger-views.ts';
+import { kindWord, stateWord } from '../domain/words.ts';
+import { contactLines } from './contact-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
-import { countKind, kindWord, stateWord } from './words.ts';
-
-/** What people need to know about the deliveries of some sources. */
-export interface Attention extends ContactAttention {
-  /** Items that deliveries wait for and that are not on their way; the most waited for first. */
-  waitingFor: WaitingGroup[];
-  stuck: StuckDelivery[];
-  /** Items in doubt that need nobody. */
-  doubtsUnderWay: number;
-}
+import { countKind } from './words.ts';
 
 /** How the ledger stands, with its items. */
 export type Standing = SourcesStanding & { items: ItemCounts };
 
 /** States out of which a person has to help. */
 const NEEDING = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
-const GROUPS_MAX = 200;
 const SHOWN_MAX = 5;
-
-/** @param sources whose deliveries count; empty for all */
-export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
-  const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
-  return {
-    waitingFor: views.waitingFor(GROUPS_MAX, sources).filter(({ state }) => !onTheWay(state)),
-    stuck: views.stuck(SHOWN_MAX, sources),
-    doubtsUnderWay: views.doubtsUnderWay(sources),
-    adopted: views.adoptedChanges(sources),
-    parts: views.unansweredParts(sources),
-  };
-}
 
 /**
  * Lines about failed and guarded reads, first contact, waiting deliveries, deliveries and passports that need a person, and

@@ -72,7 +72,7 @@ export const COMMANDS: readonly ListedCommand[] = [
     load: async () => (await import('./settle.ts')).addSettleCommand,
   },
   {
-    term: 'publish [options] <sku...>',
+    term: 'publish [options] [sku...]',
     summary: 'publish the passports of products',
     load: publishing,
   },

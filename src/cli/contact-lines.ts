@@ -1,14 +1,7 @@
-import type { AdoptedChanges, Suspended } from '../domain/ports/first-contact.ts';
+import type { ContactAttention } from '../daemon/attention.ts';
+import type { Suspended } from '../domain/ports/first-contact.ts';
 import { formatCount, type Paint, plural, printable } from './style.ts';
 import { countKind } from './words.ts';
-
-/** What first contact leaves to a person, except kinds whose list cannot be read. */
-export interface ContactAttention {
-  /** Changes of items that were at the platform before. */
-  adopted: AdoptedChanges[];
-  /** BOM items of such products. */
-  parts: { products: number; bomItems: number };
-}
 
 export const NO_CONTACT_ATTENTION: ContactAttention = { adopted: [], parts: { products: 0, bomItems: 0 } };
 

@@ -1,3 +1,5 @@
+import type { Admin } from '../admin/admin.ts';
+import type { PlatformContext } from '../admin/handler.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/problem.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
@@ -5,7 +7,9 @@ import type { RuntimeConfig } from '../daemon/open-source.ts';
 import { type OpenedViews, openViews } from '../daemon/open-views.ts';
 import type { Package } from '../daemon/package.ts';
 import type { Runtime } from '../daemon/runtime.ts';
+import { fault } from '../domain/faults.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { Fault } from '../lib/errors.ts';
 import type { LogLevel } from '../lib/log-levels.ts';
 import { createLogger, type Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
@@ -26,6 +30,18 @@ export interface CommandContext {
   loadConfig(): Promise<RuntimeConfig>;
   /** Opens everything that writes; the caller closes it. */
   openRuntime(config: RuntimeConfig, command: string): Promise<Runtime>;
+  /**
+   * Runs handlers where the ledger is held. What is opened for it is closed at the end.
+   *
+   * @param command names the holder of the ledger to other processes
+   */
+  withAdmin<T>(config: RuntimeConfig, command: string, use: (admin: Admin) => Promise<T>): Promise<T>;
+  /** Runs handlers that talk to the platform alone: in a daemon that holds the ledger, else here, beside any other holder. */
+  withPlatform<T>(
+    config: RuntimeConfig,
+    command: string,
+    use: (admin: Admin<PlatformContext>) => Promise<T>,
+  ): Promise<T>;
   /** Looks into the ledger beside whoever writes it. `null` is handed over where there is no ledger yet. */
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** Talks to the API beside whoever works on the ledger. */
@@ -52,6 +68,20 @@ export interface OwnedContext {
   dispose(): void;
 }
 
+/** Gives the fault where another process holds the ledger. */
+async function openUnlessHeld(
+  context: CommandContext,
+  config: RuntimeConfig,
+  command: string,
+): Promise<Runtime | Fault> {
+  try {
+    return await context.openRuntime(config, command);
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'ledger.held') return error;
+    throw error;
+  }
+}
+
 export function createContext(options: {
   output: Output;
   secrets: SecretStore;
@@ -64,6 +94,23 @@ export function createContext(options: {
   const write = (line: string): void => output.log(output.watched ? formatLogLine(line) : line.trimEnd());
   const log = createLogger({ level, secrets, write });
   let interruption: Interruption | null = null;
+  /** While a daemon works, an interruption ends the watching alone. */
+  let isWatching = false;
+  const onOtherConfig = (): void =>
+    output.note(
+      'warning: The config has changed since the daemon was started, and the daemon works with the former one. Restart it for the change to hold.',
+    );
+
+  /** Gives what has the daemon of a config's ledger run handlers, or why a daemon that may be there cannot be reached. */
+  async function askDaemon(config: RuntimeConfig, command: string): Promise<{ admin: Admin } | { why: string | null }> {
+    const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
+    const reach = await reachDaemon(config);
+    if (!reach.reachable) return reach;
+    isWatching = true;
+    const { version } = options.package;
+    const signal = context.interruption();
+    return { admin: createChannelClient({ config, version, command, signal, onOtherConfig }) };
+  }
 
   const context: CommandContext = {
     output,
@@ -81,6 +128,35 @@ export function createContext(options: {
       const { openRuntime } = await import('../daemon/runtime.ts');
       const { version } = options.package;
       return openRuntime({ config, command, showFailedJobs: false, secrets, clock, log, version });
+    },
+    async withAdmin(config, command, use) {
+      const abort = context.interruption();
+      // First of all: it loads nothing of what a runtime needs.
+      const asked = await askDaemon(config, command);
+      if ('admin' in asked) return use(asked.admin);
+      const opened = await openUnlessHeld(context, config, command);
+      if (opened instanceof Fault) {
+        // A daemon may have begun to listen just now.
+        const again = await askDaemon(config, command);
+        if ('admin' in again) return use(again.admin);
+        const suggestion = [opened.suggestion, again.why].filter(Boolean).join(' ');
+        throw fault('ledger.held', opened.message, { path: 'ledger', cause: opened, suggestion });
+      }
+      const { createLocalAdmin } = await import('../admin/local-admin.ts');
+      try {
+        return await use(createLocalAdmin({ runtime: opened, clock, abort }));
+      } finally {
+        await opened.close();
+      }
+    },
+    async withPlatform(config, command, use) {
+      const abort = context.interruption();
+      const asked = await askDaemon(config, command);
+      if ('admin' in asked) return use(asked.admin);
+      const { createPlatformAdmin } = await import('../admin/platform-admin.ts');
+      return context.withClient(config, ({ target, reader }) =>
+        use(createPlatformAdmin({ platform: { ...reader, list: (...request) => target.list(...request) }, abort })),
+      );
     },
     async withViews(config, look) {
       const opened = openViews(config);
@@ -106,8 +182,10 @@ export function createContext(options: {
         process.exit(1);
       };
       interruption ??= interruptible({
-        onFirst: () =>
-          output.note('Stopping: what is under way is finished first. Press Ctrl-C again to stop at once.'),
+        onFirst() {
+          if (isWatching) return;
+          output.note('Stopping: what is under way is finished first. Press Ctrl-C again to stop at once.');
+        },
         onSecond: end,
         drainMs: DRAIN_MS,
         onLate() {

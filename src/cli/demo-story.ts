@@ -10,14 +10,17 @@ import { runLines } from './sync-report.ts';
 import { countKind, formatIssue } from './words.ts';
 
 /** Tells the reader what the demo does, step by step. */
+/** The report of a sync that nothing has kept from its end. */
+export type FinishedReport = SyncReport & { fault: null };
+
 export interface DemoStory {
   folder(path: string): void;
   sandbox(baseUrl: string): void;
-  firstSync(report: SyncReport, examples: readonly QuarantinedRecord[]): void;
-  secondSync(report: SyncReport): void;
-  oneChange(change: ChangedValue, report: SyncReport): void;
+  firstSync(report: FinishedReport, examples: readonly QuarantinedRecord[]): void;
+  secondSync(report: FinishedReport): void;
+  oneChange(change: ChangedValue, report: FinishedReport): void;
   /** @param mended null where the export has no line without a product any more */
-  passports(mended: ChangedValue | null, report: SyncReport, gated: readonly ItemSummary[]): void;
+  passports(mended: ChangedValue | null, report: FinishedReport, gated: readonly ItemSummary[]): void;
   /** @param port the sandbox's, to have it serve there again */
   goOn(port: string): void;
   serving(access: { url: string | null; token: string; baseUrl: string; apiKey: string }): void;

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import type { Command } from 'commander';
+import { watchWork } from '../admin/work-progress.ts';
 import { processEnvironment } from '../config/environment.ts';
 import { changeMaterial, mendBomLine } from '../daemon/demo-changes.ts';
 import { type DemoFolder, openDemoFolder } from '../daemon/demo-folder.ts';
@@ -11,7 +12,7 @@ import { fault } from '../domain/faults.ts';
 import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { createDemoStory, type DemoStory } from './demo-story.ts';
+import { createDemoStory, type DemoStory, type FinishedReport } from './demo-story.ts';
 import { ownCommand } from './own-command.ts';
 import { createProgress } from './progress.ts';
 import { serveDaemon } from './start.ts';
@@ -102,23 +103,23 @@ interface Stage {
 
 interface NamedSync {
   name: 'first' | 'unchanged' | 'one change' | 'passports';
-  report: SyncReport;
+  report: FinishedReport;
 }
 
 /** The first sync, one that finds nothing to do, one with a single change, and one that the passports have waited for. */
 async function runSyncs(context: CommandContext, config: RuntimeConfig, stage: Stage): Promise<NamedSync[]> {
-  const { output, clock } = context;
+  const { clock } = context;
   const { demoFolder, sandbox, story, abort } = stage;
   const runtime = await context.openRuntime(config, 'demo');
   const request = { sources: [], waitMs: WAIT_MS, abort };
   try {
-    const progress = createProgress({ output, views: runtime.views, clock });
-    const unsubscribe = runtime.bus.subscribe(progress.observe);
+    const progress = createProgress(context);
+    const watching = progress.show === null ? null : watchWork({ runtime, clock }, progress.show);
     let first: SyncReport;
     try {
       first = await sync(runtime, request, clock);
     } finally {
-      unsubscribe();
+      watching?.stop();
       progress.stop();
     }
     assertFinished(first);
@@ -162,8 +163,8 @@ function updatesOf(sandbox: Sandbox): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-function assertFinished({ fault: problem }: SyncReport): void {
-  if (problem !== null) throw problem;
+function assertFinished(report: SyncReport): asserts report is FinishedReport {
+  if (report.fault !== null) throw report.fault;
 }
 
 function unexpected(what: string): Error {

@@ -1,39 +1,13 @@
 import { CommanderError } from 'commander';
+import { type Failure, failureOf as failureOfThrown } from '../admin/failure.ts';
 import { fault } from '../domain/faults.ts';
-import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
-import { Fault, messageOf } from '../lib/errors.ts';
 import { printable } from './style.ts';
 
-/** What a command ends with when it fails. */
-export interface Failure {
-  exitCode: number;
-  code: string;
-  /** Where in the config, or null. */
-  path: string | null;
-  message: string;
-  suggestion: string | null;
-}
-
-/**
- * An error as people and scripts get it. What SQLite says of the ledger's file becomes a `Fault`; anything else that is
- * none is a defect here, and ends with exit code 1.
- */
+/** An error as people and scripts get it. What the command line itself refuses is bad usage. */
 export function failureOf(error: unknown): Failure {
-  if (error instanceof Fault) {
-    const { exitCode, code, path, message, suggestion } = error;
-    return { exitCode, code, path: path ?? null, message, suggestion: suggestion ?? null };
-  }
-  if (error instanceof CommanderError) {
-    return failureOf(
-      fault('usage', usageMessage(error), { suggestion: 'See `dpp-sync --help`, or `dpp-sync COMMAND --help`.' }),
-    );
-  }
-  const ledgerFault = ledgerFaultOf(error);
-  if (ledgerFault !== null) return failureOf(ledgerFault);
-  return failureOf(
-    fault('internal', `Something happened that dpp-sync is not prepared for: ${messageOf(error)}`, {
-      suggestion: 'Run the command again with --log-level debug to see where it happened.',
-    }),
+  if (!(error instanceof CommanderError)) return failureOfThrown(error);
+  return failureOfThrown(
+    fault('usage', usageMessage(error), { suggestion: 'See `dpp-sync --help`, or `dpp-sync COMMAND --help`.' }),
   );
 }
 

@@ -1,11 +1,13 @@
 import { type Command, Option } from 'commander';
+import { assertSources } from '../admin/named-sources.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ItemState, ItemSummary } from '../domain/ports/ledger-views.ts';
-import { assertSources, subjectKind, wholeNumber } from './arguments.ts';
+import { kindWord, stateWord } from '../domain/words.ts';
+import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Cell } from './style.ts';
 import { formatTable } from './style.ts';
-import { formatValue, kindWord, STATE_COLOURS, STATES_IN_ORDER, stateWord } from './words.ts';
+import { formatValue, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
 interface ItemsOptions {
   state?: ItemState | 'missing';

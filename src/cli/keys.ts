@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { processEnvironment } from '../config/environment.ts';
+import { outcomeFault } from '../daemon/outcome-fault.ts';
 import { fault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { confirmed } from './confirm.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { readInputFile } from './input-file.ts';
-import { outcomeFault } from './outcome-fault.ts';
 import { printable } from './style.ts';
 
 interface RevokeOptions {

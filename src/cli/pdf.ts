@@ -1,18 +1,20 @@
 import type { FileHandle } from 'node:fs/promises';
 import cliProgress from 'cli-progress';
 import type { Command } from 'commander';
-import type { ApiClient } from '../api/api-client.ts';
+import type { Admin } from '../admin/admin.ts';
+import type { PlatformContext } from '../admin/handler.ts';
+import { passportPdf } from '../admin/handlers/passport-pdf.ts';
+import { unknownItem } from '../admin/unknown-item.ts';
+import { outcomeFault } from '../daemon/outcome-fault.ts';
 import { fault } from '../domain/faults.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { ByteSink, RemoteId } from '../domain/ports/platform.ts';
+import { stateWord } from '../domain/words.ts';
 import { sha256Hex } from '../lib/hash.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { outcomeFault } from './outcome-fault.ts';
 import type { Output } from './output.ts';
 import { formatBytes, printable } from './style.ts';
-import { unknownItem } from './unknown-item.ts';
 import { writeWholeFile } from './whole-file.ts';
-import { stateWord } from './words.ts';
 
 interface PdfOptions {
   out?: string;
@@ -45,17 +47,16 @@ async function pdf(key: string, { out }: PdfOptions, context: CommandContext): P
   }
   const config = await context.loadConfig();
   const { productId, sku } = await context.withViews(config, async (opened) => productOf(key, opened?.views ?? null));
-  const signal = context.interruption();
-  return context.withClient(config, async (client) => {
+  return context.withPlatform(config, 'pdf', async (admin) => {
     const counter = createByteCounter(output);
-    const request = { productId, sku, signal, onBytes: counter.add };
+    const request = { productId, sku, onBytes: counter.add };
     try {
       if (out === STDOUT) {
-        await toStdout(client, request, output);
+        await toStdout(admin, request, output);
         return 0;
       }
       const { file, written } = await writeWholeFile(out ?? fileNameOf(sku), 0o666, (handle) =>
-        readInto(client, request, sinkOf(handle)),
+        readInto(admin, request, sinkOf(handle)),
       );
       counter.stop();
       if (output.json) output.document({ ok: true, sku, productId, file, bytes: written });
@@ -83,32 +84,33 @@ function productOf(key: string, views: LedgerViews | null): { productId: RemoteI
 interface PdfRequest {
   productId: RemoteId;
   sku: string;
-  signal: AbortSignal;
   onBytes: (count: number) => void;
 }
 
 /** Reads the document into the sink. Returns its size in bytes. */
 async function readInto(
-  { reader }: ApiClient,
-  { productId, sku, signal, onBytes }: PdfRequest,
+  admin: Admin<PlatformContext>,
+  { productId, sku, onBytes }: PdfRequest,
   sink: ByteSink,
 ): Promise<number> {
-  const counted: ByteSink = {
-    async write(chunk) {
-      await sink.write(chunk);
-      onBytes(chunk.length);
+  const result = await admin.run(
+    passportPdf,
+    { productId },
+    {
+      async onBytes(chunk) {
+        await sink.write(chunk);
+        onBytes(chunk.length);
+      },
     },
-  };
-  const result = await reader.passportPdf(productId, counted, signal);
+  );
   if (result.ok) return result.bytes;
-  if (signal.aborted) throw fault('interrupted', 'Stopped before it was done.');
   throw outcomeFault(result.outcome, {
     failure: `The passport of ${sku} cannot be had`,
     cure: `A passport has to be initialised first; \`dpp-sync show product ${sku}\` says where the product stands.`,
   });
 }
 
-async function toStdout(client: ApiClient, request: PdfRequest, output: Output): Promise<void> {
+async function toStdout(admin: Admin<PlatformContext>, request: PdfRequest, output: Output): Promise<void> {
   let isGone = false;
   const sink: ByteSink = {
     async write(chunk) {
@@ -117,7 +119,7 @@ async function toStdout(client: ApiClient, request: PdfRequest, output: Output):
     },
   };
   try {
-    await readInto(client, request, sink);
+    await readInto(admin, request, sink);
   } catch (error) {
     // A reader that has seen enough is no error, as in any listing.
     if (!isGone) throw error;

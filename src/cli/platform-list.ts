@@ -1,13 +1,14 @@
-import type { ApiClient } from '../api/api-client.ts';
-import { fault } from '../domain/faults.ts';
+import type { PlatformHandler } from '../admin/handler.ts';
+import { outcomeFault } from '../daemon/outcome-fault.ts';
 import type { Listing } from '../domain/ports/target.ts';
+import { createLineSplitter } from '../lib/line-splitter.ts';
 import type { CommandContext } from './context.ts';
-import { outcomeFault } from './outcome-fault.ts';
 import type { Output } from './output.ts';
 import { type Cell, type Column, formatTable } from './style.ts';
 
 /** A list of the platform, and how it is shown. */
 export interface PlatformList<Entry> {
+  command: string;
   /** What the document calls the entries. */
   member: string;
   columns: readonly Column[];
@@ -16,7 +17,8 @@ export interface PlatformList<Entry> {
   none: string;
   /** What is said where the list cannot be read, as the beginning of a sentence. */
   failure: string;
-  read(client: ApiClient, onPage: (entries: Entry[]) => void, signal: AbortSignal): Promise<Listing>;
+  /** Gives pages as lines, as `readList` writes them. */
+  handler: PlatformHandler<Record<string, never>, Listing>;
 }
 
 /**
@@ -26,28 +28,31 @@ export interface PlatformList<Entry> {
 export async function listPlatform<Entry>(context: CommandContext, list: PlatformList<Entry>): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig();
-  const interruption = context.interruption();
-  const gone = new AbortController();
-  const signal = AbortSignal.any([interruption, gone.signal]);
-  const table = createPagedTable(output, list.columns, () => gone.abort());
+  const table = createPagedTable(output, list.columns);
+  const linesOf = createLineSplitter();
   const entries: Entry[] = [];
   let count = 0;
+  let isGone = false;
 
-  const listing = await context.withClient(config, (client) =>
-    list.read(
-      client,
-      (page) => {
-        count += page.length;
-        if (output.json) entries.push(...page);
-        else table.add(page.map((entry) => list.row(entry)));
-      },
-      signal,
-    ),
-  );
-  await table.written();
-  if (gone.signal.aborted) return 0;
+  async function onBytes(chunk: Uint8Array): Promise<void> {
+    for (const line of linesOf(chunk)) {
+      const page = JSON.parse(line) as Entry[];
+      count += page.length;
+      if (output.json) entries.push(...page);
+      else isGone = !(await table.add(page.map((entry) => list.row(entry))));
+      if (isGone) throw new Error('Nobody reads stdout any more.');
+    }
+  }
+
+  let listing: Listing;
+  try {
+    listing = await context.withPlatform(config, list.command, (admin) => admin.run(list.handler, {}, { onBytes }));
+  } catch (error) {
+    // A reader that has seen enough is no error.
+    if (isGone) return 0;
+    throw error;
+  }
   if (!listing.complete) {
-    if (interruption.aborted) throw fault('interrupted', 'Stopped before it was done.');
     throw outcomeFault(listing.outcome, {
       failure: list.failure,
       cure: 'See whether target.baseUrl is the address of the platform, and the profile that of its API.',
@@ -58,27 +63,17 @@ export async function listPlatform<Entry>(context: CommandContext, list: Platfor
   return 0;
 }
 
-/** Prints the pages of a table below each other, in their order. `onGone` is called once nobody reads any more. */
-function createPagedTable(output: Output, columns: readonly Column[], onGone: () => void) {
-  let writing: Promise<boolean> = Promise.resolve(true);
+/** Prints the pages of a table below each other. `add` gives false once nobody reads any more. */
+function createPagedTable(output: Output, columns: readonly Column[]) {
   let isFirst = true;
-
-  async function write(lines: readonly string[], before: Promise<boolean>): Promise<boolean> {
-    if (!(await before)) return false;
-    for (const line of lines) {
-      if (await output.listLine(line)) continue;
-      onGone();
-      return false;
-    }
-    return true;
-  }
-
   return {
-    add(rows: (string | Cell)[][]): void {
+    async add(rows: (string | Cell)[][]): Promise<boolean> {
       const [titles = '', ...lines] = formatTable(columns, rows, output.paint);
-      writing = write(isFirst ? [titles, ...lines] : lines, writing);
+      for (const line of isFirst ? [titles, ...lines] : lines) {
+        if (!(await output.listLine(line))) return false;
+      }
       isFirst = false;
+      return true;
     },
-    written: () => writing,
   };
 }

@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
+import { assertSources } from '../admin/named-sources.ts';
 import type { PreviewedRecord } from '../daemon/preview.ts';
 import { fault } from '../domain/faults.ts';
 import { formatPlace } from '../domain/record.ts';
+import { kindWord } from '../domain/words.ts';
 import { suggest } from '../lib/suggest.ts';
-import { assertSources, wholeNumber } from './arguments.ts';
+import { wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { plural, printable, shorten } from './style.ts';
-import { formatIssue, formatValue, kindWord } from './words.ts';
+import { formatIssue, formatValue } from './words.ts';
 
 interface PreviewOptions {
   limit: number;

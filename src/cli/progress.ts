@@ -1,22 +1,21 @@
 import cliProgress from 'cli-progress';
+import type { WorkProgress } from '../admin/work-progress.ts';
 import { describeWait } from '../daemon/wait-watch.ts';
 import type { ApiWait } from '../domain/api-wait.ts';
-import type { DeliveryState } from '../domain/delivery.ts';
-import type { LedgerViews } from '../domain/ports/ledger-views.ts';
-import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Output } from './output.ts';
 import { formatCount, formatTime, printable, shorten } from './style.ts';
 
-/** Shows how a sync comes along. Give `observe` to the event bus, and `stop` it before the result is printed. */
+/** Shows how the work comes along. */
 export interface Progress {
-  observe: (event: ProgressEvent) => void;
+  /** Null where nothing is to be shown. */
+  show: ((progress: WorkProgress) => void) | null;
+  /** Ends it, before the result is printed. */
   stop: () => void;
 }
 
 export interface ProgressOptions {
   output: Output;
-  views: LedgerViews;
   clock: Clock;
 }
 
@@ -26,46 +25,12 @@ export interface ProgressOptions {
  */
 export function createProgress(options: ProgressOptions): Progress {
   const { output } = options;
-  if (output.quiet || output.json) return { observe: () => {}, stop: () => {} };
+  if (output.quiet || output.json) return { show: null, stop: () => {} };
   return output.watched ? createBars(options) : createLines(options);
 }
 
-const SETTLED: ReadonlySet<DeliveryState> = new Set(['delivered', 'blocked', 'rejected', 'parked']);
-
-/** What has happened since the beginning, and what is left. */
-function createTally({ views, clock }: ProgressOptions) {
+function createBars({ output, clock }: ProgressOptions): Progress {
   const startedAt = clock.ticks();
-  let settled = 0;
-  let left = 0;
-  let lookAt = 0;
-  return {
-    observe(event: ProgressEvent): void {
-      if (event.type === 'settled' && SETTLED.has(event.state)) {
-        settled += 1;
-        left = Math.max(0, left - 1);
-      }
-    },
-    /** Counting goes over the whole ledger, so it may take no more than a hundredth of the time. */
-    look(): { settled: number; left: number; perSecond: number } {
-      const now = clock.ticks();
-      if (now >= lookAt) {
-        const begin = performance.now();
-        left = Object.values(views.itemCounts()).reduce(
-          (sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0) + (states.waiting ?? 0),
-          0,
-        );
-        lookAt = now + Math.max(250, (performance.now() - begin) * 100);
-      }
-      return { settled, left, perSecond: (settled * 1000) / Math.max(1000, now - startedAt) };
-    },
-  };
-}
-
-const REFRESH_MS = 150;
-
-function createBars(options: ProgressOptions): Progress {
-  const { output } = options;
-  const tally = createTally(options);
   const bars = new cliProgress.MultiBar(
     {
       format: '  {label} {bar} {percentage}%  {detail}',
@@ -84,50 +49,53 @@ function createBars(options: ProgressOptions): Progress {
   output.divert((text) => bars.log(`${text}\n`));
   const streams = new Map<string, cliProgress.SingleBar>();
   let deliver: cliProgress.SingleBar | null = null;
-  let paused = '';
+  const lists = new Map<string, cliProgress.SingleBar>();
 
   const label = (text: string) => text.padEnd(18).slice(0, 18);
-  const showDeliveries = (): void => {
-    const { settled, left, perSecond } = tally.look();
-    if (settled + left === 0) return;
-    const rate = perSecond < 1 ? '' : `, ${formatCount(Math.round(perSecond))}/s`;
-    const detail = paused || `${formatCount(settled)} sent, ${formatCount(left)} left${rate}`;
-    deliver ??= bars.create(1, 0, { label: label('deliver'), detail });
-    deliver.setTotal(settled + left);
-    deliver.update(settled, { detail });
+  const showStream = ({ source, stream, read, done, total }: WorkProgress['streams'][number]): void => {
+    const name = `${source}/${stream}`;
+    const detail = `${formatCount(read)} rows`;
+    const all = Math.max(1, total ?? read);
+    const bar = streams.get(name) ?? bars.create(all, 0, { label: label(name), detail });
+    streams.set(name, bar);
+    bar.setTotal(all);
+    bar.update(done ?? read, { detail });
   };
-  const lists = new Map<string, cliProgress.SingleBar>();
-  const showListing = ({ list, read, done }: ProgressEvent & { type: 'listing' }): void => {
+  const showList = ({ list, read, done }: WorkProgress['lists'][number]): void => {
     const detail = `${formatCount(read)} ${done ? 'found' : 'so far'} at the platform`;
     const bar = lists.get(list) ?? bars.create(1, 0, { label: label(`list ${list}s`), detail });
     lists.set(list, bar);
     bar.update(done ? 1 : 0, { detail });
   };
-  const timer = setInterval(showDeliveries, REFRESH_MS);
+  const showDeliveries = (progress: WorkProgress): void => {
+    const { settled, left } = progress;
+    if (settled + left === 0) return;
+    const perSecond = (settled * 1000) / Math.max(1000, clock.ticks() - startedAt);
+    const rate = perSecond < 1 ? '' : `, ${formatCount(Math.round(perSecond))}/s`;
+    const detail = restLine(progress) ?? `${formatCount(settled)} sent, ${formatCount(left)} left${rate}`;
+    deliver ??= bars.create(1, 0, { label: label('deliver'), detail });
+    deliver.setTotal(settled + left);
+    deliver.update(settled, { detail });
+  };
 
   return {
-    observe(event) {
-      tally.observe(event);
-      if (event.type === 'paused') paused = shorten(`paused: ${printable(event.reason.message)}`, 60);
-      if (event.type === 'resumed') paused = '';
-      if (event.type === 'outage') paused = event.away ? awayLine(event.writesAlone) : '';
-      if (event.type === 'listing') showListing(event);
-      if (event.type === 'api_wait') paused = event.wait === null ? '' : waitLine(event.wait);
-      if (event.type !== 'page') return;
-      const name = `${event.source}/${event.stream}`;
-      const detail = `${formatCount(event.read)} rows`;
-      const total = event.total ?? event.read;
-      const bar = streams.get(name) ?? bars.create(Math.max(1, total), 0, { label: label(name), detail });
-      streams.set(name, bar);
-      bar.setTotal(Math.max(1, total));
-      bar.update(event.done ?? event.read, { detail });
+    show(progress) {
+      progress.streams.forEach(showStream);
+      progress.lists.forEach(showList);
+      showDeliveries(progress);
     },
     stop() {
-      clearInterval(timer);
       output.divert(null);
       bars.stop();
     },
   };
+}
+
+/** Why nothing is sent at the moment, or null. */
+function restLine({ paused, outage, apiWait }: WorkProgress): string | null {
+  if (paused !== null) return shorten(`paused: ${printable(paused.message)}`, 60);
+  if (outage !== null) return awayLine(outage.writesAlone);
+  return apiWait === null ? null : waitLine(apiWait);
 }
 
 const LINE_EVERY_MS = 5000;
@@ -139,36 +107,50 @@ function waitLine({ until }: ApiWait): string {
     : `the API asks to wait until ${formatTime(until)} (429)`;
 }
 
-function createLines(options: ProgressOptions): Progress {
-  const { output } = options;
-  const tally = createTally(options);
-  const read = new Map<string, number>();
-  const lists = new Map<string, number>();
-  let waiting = '';
+function createLines({ output }: ProgressOptions): Progress {
+  let last: WorkProgress = NOTHING_YET;
   const timer = setInterval(() => {
-    const rows = [...read].map(([name, count]) => `${name} ${formatCount(count)} rows`).join(', ');
-    const { settled, left } = tally.look();
-    const listed = [...lists]
-      .map(([name, count]) => `the platform's ${name}s, ${formatCount(count)} so far; `)
+    const { streams, settled, left, apiWait } = last;
+    const rows = streams.map(({ source, stream, read }) => `${source}/${stream} ${formatCount(read)} rows`).join(', ');
+    const listed = last.lists
+      .filter(({ done }) => !done)
+      .map(({ list, read }) => `the platform's ${list}s, ${formatCount(read)} so far; `)
       .join('');
+    const waiting = apiWait === null ? '' : `; ${waitLine(apiWait)}`;
     output.note(
       `${rows === '' ? '' : `read ${rows}; `}${listed === '' ? '' : `listing ${listed}`}${formatCount(settled)} sent, ${formatCount(left)} left${waiting}`,
     );
   }, LINE_EVERY_MS);
   return {
-    observe(event) {
-      tally.observe(event);
-      if (event.type === 'page') read.set(`${event.source}/${event.stream}`, event.read);
-      if (event.type === 'listing' && !event.done) lists.set(event.list, event.read);
-      if (event.type === 'listing' && event.done) lists.delete(event.list);
-      if (event.type === 'paused') output.note(`paused: ${printable(event.reason.message)}`);
-      if (event.type === 'resumed') output.note('resumed');
-      if (event.type === 'outage') output.note(event.away ? awayLine(event.writesAlone) : 'the API is back');
-      if (event.type === 'api_wait') {
-        waiting = event.wait === null ? '' : `; ${waitLine(event.wait)}`;
-        output.note(event.wait === null ? 'the API takes requests again' : describeWait(event.wait, formatTime));
-      }
+    show(progress) {
+      for (const line of changesSince(last, progress)) output.note(line);
+      last = progress;
     },
     stop: () => clearInterval(timer),
   };
+}
+
+const NOTHING_YET: WorkProgress = {
+  streams: [],
+  lists: [],
+  settled: 0,
+  left: 0,
+  paused: null,
+  outage: null,
+  apiWait: null,
+};
+
+/** What began to keep deliveries from being sent, and what has ended. */
+function changesSince(before: WorkProgress, { paused, outage, apiWait }: WorkProgress): string[] {
+  const lines: string[] = [];
+  if (paused?.message !== before.paused?.message) {
+    lines.push(paused === null ? 'resumed' : `paused: ${printable(paused.message)}`);
+  }
+  if (outage?.writesAlone !== before.outage?.writesAlone) {
+    lines.push(outage === null ? 'the API is back' : awayLine(outage.writesAlone));
+  }
+  if ((apiWait === null) !== (before.apiWait === null)) {
+    lines.push(apiWait === null ? 'the API takes requests again' : describeWait(apiWait, formatTime));
+  }
+  return lines;
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { publicationList } from '../admin/handlers/publication-list.ts';
 import type { Publication } from '../domain/ports/platform.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { listPlatform } from './platform-list.ts';
@@ -30,12 +31,13 @@ const COLUMNS = [
 
 function publications(context: CommandContext): Promise<number> {
   return listPlatform<Publication>(context, {
+    command: 'publications',
     member: 'publications',
     columns: COLUMNS,
     row: rowOf,
     none: 'Nothing has been published.',
     failure: 'The publications cannot be read',
-    read: (client, onPage, signal) => client.reader.publications(onPage, { signal }),
+    handler: publicationList,
   });
 }
 

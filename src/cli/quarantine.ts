@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
+import { assertSources } from '../admin/named-sources.ts';
 import type { LedgerViews, QuarantinedRecord } from '../domain/ports/ledger-views.ts';
 import { formatPlace } from '../domain/record.ts';
-import { assertSources, wholeNumber } from './arguments.ts';
+import { wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { writeQuarantineFile } from './quarantine-file.ts';

@@ -1,16 +1,17 @@
 import { type Command, Option } from 'commander';
-import type { Runtime } from '../daemon/runtime.ts';
-import { exitCodeOf, type SyncReport, sync } from '../daemon/sync.ts';
+import { replayRecords } from '../admin/handlers/replay.ts';
+import { assertSources } from '../admin/named-sources.ts';
+import type { Synced } from '../admin/synced.ts';
+import { exitCodeOf } from '../daemon/sync.ts';
 import { fault } from '../domain/faults.ts';
-import { ITEM_KINDS } from '../domain/item.ts';
 import { REPLAY_STATES, type ReplayState } from '../domain/ports/replay.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
-import { assertSources, collect, seconds } from './arguments.ts';
-import type { ContactAttention } from './contact-lines.ts';
+import { collect, seconds } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { runShown } from './run-shown.ts';
 import { contactDocument } from './standing.ts';
 import { plural } from './style.ts';
-import { syncWith, tellReport, WAIT_SECONDS } from './sync.ts';
+import { tellReport, WAIT_SECONDS } from './sync.ts';
 import { syncDocument } from './sync-report.ts';
 
 interface ReplayOptions {
@@ -59,7 +60,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   const { source: sources = [], key: keys = [], dryRun = false, force = false, wait } = options;
   // What a person has ended is sent again only where a person names it.
   const { state = keys.length > 0 ? REPLAY_STATES : REPLAY_STATES.filter((one) => one !== 'superseded') } = options;
-  const { output, clock } = context;
+  const { output } = context;
   if (force && keys.length === 0) {
     throw fault('usage', '--force sends again what may have arrived, so it needs --key to say what.', {
       suggestion: 'Look at the platform whether the item is there, then name it with --key.',
@@ -67,69 +68,24 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   }
   const config = await context.loadConfig();
   assertSources(config, sources);
-  const selection = { states: state, sources, keys, deliveryIds: [] };
-  let replayed: ReplayReport = {
-    records: 0,
-    passing: 0,
-    passports: { asked: 0, incomplete: 0 },
-    staged: 0,
-    quarantined: 0,
-    heldInDoubt: 0,
-  };
-
-  if (dryRun) {
-    const runtime = await context.openRuntime(config, 'replay');
-    try {
-      await assertKeys(runtime, keys);
-      replayed = await runtime.replay({ selection, force, dryRun });
-    } finally {
-      await runtime.close();
-    }
+  const request = { states: [...state], sources, keys, dryRun, force, waitMs: wait * 1000 };
+  const { replayed, synced } = dryRun
+    ? await context.withAdmin(config, 'replay', (admin) => admin.run(replayRecords, request))
+    : await runShown(context, config, { command: 'replay', handler: replayRecords }, request);
+  if (synced === null) {
     if (output.json) output.document({ ok: true, dryRun, ...replayed });
     output.print(...replayLines(replayed, true));
     return 0;
   }
-  const { report, attention } = await syncWith(
-    context,
-    config,
-    { command: 'replay', sources },
-    async (runtime, abort) => {
-      await assertKeys(runtime, keys);
-      replayed = await runtime.replay({ selection, force, dryRun });
-      return sync(runtime, { sources, waitMs: wait * 1000, abort, pull: false }, clock);
-    },
-  );
-  if (output.json) output.document(replayDocument(replayed, report, attention));
+  if (output.json) output.document(replayDocument(replayed, synced));
   if (!output.quiet) output.print(...replayLines(replayed, false), '');
-  tellReport(context, report, attention);
-  return exitCodeOf(report);
+  tellReport(context, synced);
+  return exitCodeOf(synced);
 }
 
-/**
- * Sees that each key is one of an item, or of a quarantined record: a mistyped one must not pass for one that needs
- * nothing.
- *
- * @throws Fault `item.unknown`
- */
-async function assertKeys({ views, ledger }: Pick<Runtime, 'views' | 'ledger'>, keys: readonly string[]) {
-  for (const key of keys) {
-    if (ITEM_KINDS.some((kind) => views.item(kind, key) !== null)) continue;
-    const selection = { states: ['quarantined'] as const, sources: [], keys: [key], deliveryIds: [] };
-    const quarantined = await ledger.replayCandidates({ selection, afterId: 0, limit: 1 });
-    if (quarantined.length > 0) continue;
-    const near = views.items({ search: key, afterId: 0, limit: 3 }).items.map((item) => item.key);
-    throw fault('item.unknown', `No item and no quarantined record has the key "${key}".`, {
-      suggestion:
-        near.length > 0
-          ? `Did you mean ${near.join(', ')}?`
-          : 'Search with `dpp-sync items --search TEXT`, or look through `dpp-sync quarantine`.',
-    });
-  }
-}
-
-function replayDocument(replayed: ReplayReport, report: SyncReport, attention: ContactAttention): object {
-  const { ok, runs: _, ...rest } = syncDocument(report);
-  return { ok, dryRun: false, ...replayed, ...rest, ...contactDocument(attention) };
+function replayDocument(replayed: ReplayReport, synced: Synced): object {
+  const { ok, runs: _, ...rest } = syncDocument(synced);
+  return { ok, dryRun: false, ...replayed, ...rest, ...contactDocument(synced.attention) };
 }
 
 function replayLines({ records, passing, passports, staged, heldInDoubt }: ReplayReport, dryRun: boolean): string[] {

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Failure } from '../admin/failure.ts';
+import { reportCreate } from '../admin/handlers/report-create.ts';
+import { outcomeFault } from '../daemon/outcome-fault.ts';
+import { IDEMPOTENCY_KEY } from '../domain/delivery.ts';
 import { fault } from '../domain/faults.ts';
-import { messageOf } from '../lib/errors.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { errorDocument, failureLines, failureOf } from './errors.ts';
 import { readInputFile } from './input-file.ts';
-import { outcomeFault } from './outcome-fault.ts';
 import { formatValue } from './words.ts';
 
 interface CreateOptions {
@@ -45,34 +48,48 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
   const body = await bodyOf(options);
   const config = await context.loadConfig();
   const { idempotencyKey: key = randomUUID() } = options;
-  const signal = context.interruption();
-  const { outcome } = await context.withClient(config, (client) =>
-    client.reader.createReport({ body, idempotencyKey: key }, signal),
-  );
-  if (outcome.kind === 'accepted') {
-    const { remoteId } = outcome;
-    if (output.json) output.document({ ok: true, id: remoteId, idempotencyKey: key });
-    output.print(
-      `The platform has taken the request${remoteId === null ? '' : ` as report ${formatValue(remoteId)}`}.`,
-    );
-    output.print(`Idempotency-Key: ${key}`);
-    return 0;
-  }
   const again =
     config.profile.idempotency === 'honoured'
       ? `With --idempotency-key ${key} it can be sent again without harm.`
       : `If it is not there, send it again with --idempotency-key ${key}.`;
-  const failure = failureOf(
-    outcomeFault(outcome, {
-      failure: 'The report was not made',
-      cure: 'Give what the platform wants with --type, --data or --data-file; its schema says what that is.',
-      doubtCure: `Look with \`dpp-sync report list\` whether it is there. ${again}`,
-    }),
-  );
+  const doubtCure = `Look with \`dpp-sync report list\` whether it is there. ${again}`;
+  let failure: Failure;
+  try {
+    const outcome = await context.withPlatform(config, 'report create', (admin) =>
+      admin.run(reportCreate, { body, idempotencyKey: key }),
+    );
+    if (outcome.kind === 'accepted') {
+      const { remoteId } = outcome;
+      if (output.json) output.document({ ok: true, id: remoteId, idempotencyKey: key });
+      output.print(
+        `The platform has taken the request${remoteId === null ? '' : ` as report ${formatValue(remoteId)}`}.`,
+      );
+      output.print(`Idempotency-Key: ${key}`);
+      return 0;
+    }
+    failure = failureOf(
+      outcomeFault(outcome, {
+        failure: 'The report was not made',
+        cure: 'Give what the platform wants with --type, --data or --data-file; its schema says what that is.',
+        doubtCure,
+      }),
+    );
+  } catch (error) {
+    // The request may have gone out, and nobody is left to say what became of it.
+    if (!(error instanceof Fault) || !UNANSWERED.has(error.code)) throw error;
+    failure = {
+      ...failureOf(error),
+      message: `Nobody knows whether it took effect: ${error.message}`,
+      suggestion: doubtCure,
+    };
+  }
   if (output.json) output.document({ ok: false, id: null, idempotencyKey: key, error: errorDocument(failure) });
   for (const line of failureLines(failure)) output.error(line);
   return failure.exitCode;
 }
+
+/** Faults by which the process ends that was to send it, or the watching of it. */
+const UNANSWERED: ReadonlySet<string> = new Set(['daemon.lost', 'interrupted']);
 
 /** @throws Fault `usage` */
 async function bodyOf({ type, data, dataFile }: CreateOptions): Promise<JsonObject> {
@@ -103,6 +120,6 @@ function parseObject(text: string, from: string): JsonObject {
 }
 
 function idempotencyKey(text: string): string {
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(text)) return text;
+  if (IDEMPOTENCY_KEY.test(text)) return text;
   throw new InvalidArgumentError('A key is 1 to 64 characters of A-Z, a-z, 0-9, _ and -.');
 }

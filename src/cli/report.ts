@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { reportList } from '../admin/handlers/report-list.ts';
 import type { Report } from '../domain/ports/platform.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { listPlatform } from './platform-list.ts';
@@ -24,6 +25,7 @@ export function addReportCommand(program: Command, run: RunAction): void {
 
 function list(context: CommandContext): Promise<number> {
   return listPlatform<Report>(context, {
+    command: 'report list',
     member: 'reports',
     columns: [
       { title: 'id', min: 8, max: 36 },
@@ -34,6 +36,6 @@ function list(context: CommandContext): Promise<number> {
     row: ({ id, type, status, createdAt }) => [String(id), type ?? '–', status ?? '–', createdAt ?? '–'],
     none: 'There are no reports.',
     failure: 'The reports cannot be read',
-    read: (client, onPage, signal) => client.reader.reports(onPage, { signal }),
+    handler: reportList,
   });
 }

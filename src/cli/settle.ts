@@ -1,12 +1,13 @@
 import { type Command, Option } from 'commander';
+import { assertSources } from '../admin/named-sources.ts';
 import { fault } from '../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';
 import { type Resolution, SETTLE_STATES, type SettleState } from '../domain/manual.ts';
-import { assertSources, subjectKind } from './arguments.ts';
+import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { settleParts } from './settle-contact.ts';
+import { settleBom } from './settle-bom.ts';
 import { settleNamed } from './settle-named.ts';
-import { settleSelected } from './settle-selected.ts';
+import { settleAll } from './settle-selected.ts';
 
 const EXAMPLES = `
 Examples:
@@ -65,40 +66,36 @@ export function addSettleCommand(program: Command, run: RunAction): void {
     );
 }
 
-async function bom(keys: readonly string[], options: SettleOptions, context: CommandContext): Promise<number> {
+async function bom(keys: string[], options: SettleOptions, context: CommandContext): Promise<number> {
   const { bom: answer, all = false, ...others } = options;
   if (all === keys.length > 0)
     throw fault('usage', 'Say with --bom which products are meant: by their SKUs, or --all.');
   if (Object.values(others).some((value) => value !== undefined))
     throw fault('usage', '--bom goes with products or --all alone.');
-  const config = await context.loadConfig();
-  const runtime = await context.openRuntime(config, 'settle');
-  try {
-    await settleParts(all ? null : keys, answer === 'present', runtime, context.output);
-    return 0;
-  } finally {
-    await runtime.close();
-  }
+  return settleBom({ products: all ? null : keys, present: answer === 'present' }, context);
 }
 
 async function settle(keys: string[], options: SettleOptions, context: CommandContext): Promise<number> {
-  const said = resolutionOf(options);
+  const resolution = resolutionOf(options);
   const { state, source } = options;
   if ((keys.length === 0) === (state === undefined)) {
     throw fault('usage', 'Name what is to be settled: either by keys or by --state.');
   }
-  if (options.id !== undefined && (said !== 'delivered' || keys.length !== 1)) {
+  if (options.id !== undefined && (resolution !== 'delivered' || keys.length !== 1)) {
     throw fault('usage', '--id goes with --delivered alone, and with one key.');
   }
   if (state === undefined && (source !== undefined || options.yes === true)) {
     throw fault('usage', '--source and --yes go with --state alone.');
   }
+  if (state === 'missing' && resolution !== 'ignored') {
+    throw fault('usage', '--state missing goes with --ignore alone: it accepts that the items are gone.');
+  }
   if (options.all) throw fault('usage', '--all goes with --bom alone.');
   const config = await context.loadConfig();
   if (source !== undefined) assertSources(config, [source]);
-  if (state === undefined) return settleNamed(keys, { said, ...options }, { context, config });
-  const selection = { state, kind: options.kind ?? null, source: source ?? null };
-  return settleSelected(selection, { said, yes: options.yes === true }, { context, config });
+  const { id = null, kind = null, yes = false } = options;
+  if (state === undefined) return settleNamed({ names: keys, resolution, id, kind }, { context, config });
+  return settleAll({ state, kind, source: source ?? null, resolution }, { yes, context, config });
 }
 
 function resolutionOf({ delivered = false, rejected = false, ignore = false }: SettleOptions): Resolution {

@@ -1,24 +1,16 @@
 import { Argument, type Command } from 'commander';
+import { unknownItem } from '../admin/unknown-item.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ItemView, PassportView } from '../domain/ports/ledger-views.ts';
 import { formatPlace } from '../domain/record.ts';
+import { kindWord, stateWord } from '../domain/words.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/shell-word.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
 import { formatTime, printable } from './style.ts';
-import { unknownItem } from './unknown-item.ts';
-import {
-  formatIssue,
-  formatValue,
-  kindWord,
-  NEXT_STEPS,
-  PASSPORT_COLOURS,
-  REASON_STEPS,
-  STATE_COLOURS,
-  stateWord,
-} from './words.ts';
+import { formatIssue, formatValue, NEXT_STEPS, PASSPORT_COLOURS, REASON_STEPS, STATE_COLOURS } from './words.ts';
 
 const EXAMPLES = `
 Examples:

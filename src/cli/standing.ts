@@ -1,5 +1,6 @@
 // Where items and passports stand, as a sync and `status` show it alike.
 
+import type { ContactAttention } from '../daemon/attention.ts';
 import type { ItemKind } from '../domain/item.ts';
 import {
   type GuardedRead,
@@ -7,9 +8,9 @@ import {
   PASSPORT_STATES,
   type PassportCounts,
 } from '../domain/ports/ledger-views.ts';
-import type { ContactAttention } from './contact-lines.ts';
+import { kindWord, stateWord } from '../domain/words.ts';
 import { type Cell, formatCount, formatTable, type Paint } from './style.ts';
-import { kindWord, PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER, stateWord } from './words.ts';
+import { PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
 /** A read that the guard held, for scripts. */
 export function guardedDocument({ since, ...read }: GuardedRead): object {

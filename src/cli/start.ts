@@ -8,6 +8,7 @@ Examples:
   $ dpp-sync start -c /etc/dpp-sync/dpp-sync.yaml --log-level debug
 
 Pulls by the schedules of the sources, maps and delivers, and serves the dashboard of the config's web section.
+While it runs, commands that write to the ledger have it do the work.
 SIGTERM, SIGHUP or Ctrl-C finishes what is under way and ends it; everything else stays due in the ledger.`;
 
 export function addStartCommand(program: Command, run: RunAction): void {
@@ -37,6 +38,7 @@ export async function serveDaemon(
   const { version } = context.package;
   // Loaded here alone: the other commands need no web server, and begin sooner without it.
   const { openWeb } = await import('../web/web-server.ts');
+  const { openAdminChannel: openAdmin } = await import('../admin/channel-server.ts');
   const { runDaemon } = await import('../daemon/run-daemon.ts');
   const signal = context.interruption();
   const exitCode = await runDaemon({
@@ -46,6 +48,7 @@ export async function serveDaemon(
     log,
     version,
     openWeb,
+    openAdmin,
     signal,
     onReady: ({ url }) => onReady(url),
   });

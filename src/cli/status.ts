@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
+import { type Attention, attentionOf } from '../daemon/attention.ts';
 import { nextRunsOf } from '../daemon/next-runs.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { OpenedViews } from '../daemon/open-views.ts';
@@ -12,7 +13,7 @@ import type { Deferred, ItemCounts, RunView } from '../domain/ports/ledger-views
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
-import { type Attention, attentionLines, attentionOf, countOf, type Standing } from './attention.ts';
+import { attentionLines, countOf, type Standing } from './attention.ts';
 import { NO_CONTACT_ATTENTION } from './contact-lines.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';

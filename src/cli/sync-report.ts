@@ -1,16 +1,20 @@
+import type { Synced } from '../admin/synced.ts';
 import type { Acceptance } from '../daemon/accept.ts';
-import { exitCodeOf, type SyncReport } from '../daemon/sync.ts';
+import { exitCodeOf } from '../daemon/sync.ts';
 import { causesOf } from '../observe/causes.ts';
-import { type Attention, attentionLines } from './attention.ts';
-import { errorDocument, failureOf } from './errors.ts';
+import { attentionLines } from './attention.ts';
+import { errorDocument } from './errors.ts';
 import { countCell, guardedDocument, itemLines, passportLines } from './standing.ts';
 import { formatCount, formatDuration, formatTable, type Paint, plural, printable } from './style.ts';
 import { countKind } from './words.ts';
 
 const WARNINGS_MAX = 5;
 
+/** What a sync came to, without what it leaves to people. */
+export type Report = Omit<Synced, 'attention'>;
+
 /** The result of a sync as the interface contract has it. */
-export function syncDocument(report: SyncReport): { ok: boolean } & Record<string, unknown> {
+export function syncDocument(report: Report): { ok: boolean } & Record<string, unknown> {
   const { runs, items, passports, requests, durationMs, warnings, fault, guarded, missing, accepted } = report;
   const { sent, throttled, retried } = requests;
   return {
@@ -36,7 +40,7 @@ export function syncDocument(report: SyncReport): { ok: boolean } & Record<strin
     suspended: report.suspended,
     causes: causesOf(report),
     ...(accepted === null ? {} : { accepted: acceptedDocument(accepted) }),
-    ...(fault === null ? {} : { error: errorDocument(failureOf(fault)) }),
+    ...(fault === null ? {} : { error: errorDocument(fault) }),
   };
 }
 
@@ -44,7 +48,7 @@ function acceptedDocument({ guarded, adopted }: Acceptance): object {
   return { guarded: guarded.map(guardedDocument), adopted };
 }
 
-export function runLines({ runs }: SyncReport, paint: Paint): string[] {
+export function runLines({ runs }: Report, paint: Paint): string[] {
   if (runs.length === 0) return [];
   const right = { align: 'right' } as const;
   const columns = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
@@ -56,7 +60,7 @@ export function runLines({ runs }: SyncReport, paint: Paint): string[] {
 }
 
 /** What `--accept` accepted, and the sources that had nothing to accept. */
-export function acceptedLines({ accepted }: Pick<SyncReport, 'accepted'>): string[] {
+export function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] {
   if (accepted === null) return [];
   const { sources, guarded, adopted } = accepted;
   return sources.flatMap((source) => {
@@ -76,7 +80,7 @@ export function acceptedLines({ accepted }: Pick<SyncReport, 'accepted'>): strin
 }
 
 /** What a sync did, for people. */
-export function reportLines(report: SyncReport, attention: Attention, paint: Paint): string[] {
+export function reportLines(report: Synced, paint: Paint): string[] {
   const { items, requests, durationMs, warnings } = report;
   const notes = warnings
     .slice(0, WARNINGS_MAX)
@@ -93,13 +97,13 @@ export function reportLines(report: SyncReport, attention: Attention, paint: Pai
     itemLines(items, paint),
     passportLines(report.passports, paint),
     notes,
-    attentionLines(report, attention, paint),
+    attentionLines(report, report.attention, paint),
     [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${verdict(report, paint)}`],
   ];
   return sections.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }
 
-function verdict(report: SyncReport, paint: Paint): string {
+function verdict(report: Report, paint: Paint): string {
   const exitCode = exitCodeOf(report);
   if (exitCode === 0) return paint('green', 'All is delivered.');
   if (exitCode === 4) return paint('yellow', 'Finished, with something left to look at (exit code 4).');

@@ -1,15 +1,14 @@
 import { type Command, Option } from 'commander';
-import type { RuntimeConfig } from '../daemon/open-source.ts';
-import type { Runtime } from '../daemon/runtime.ts';
-import { standingOf } from '../daemon/standing.ts';
-import { exitCodeOf, type SyncReport, sync } from '../daemon/sync.ts';
+import { syncSources } from '../admin/handlers/sync.ts';
+import { assertSources } from '../admin/named-sources.ts';
+import type { Synced } from '../admin/synced.ts';
+import { exitCodeOf } from '../daemon/sync.ts';
 import { fault } from '../domain/faults.ts';
-import { createRequestCounts } from '../observe/request-counts.ts';
-import { assertSources, collect, seconds } from './arguments.ts';
-import { type Attention, attentionLines, attentionOf } from './attention.ts';
+import { collect, seconds } from './arguments.ts';
+import { attentionLines } from './attention.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { failureLines, failureOf } from './errors.ts';
-import { createProgress } from './progress.ts';
+import { failureLines } from './errors.ts';
+import { runShown } from './run-shown.ts';
 import { contactDocument } from './standing.ts';
 import { plural } from './style.ts';
 import { acceptedLines, reportLines, syncDocument } from './sync-report.ts';
@@ -44,14 +43,21 @@ export function addSyncCommand(program: Command, run: RunAction): void {
         const config = await context.loadConfig();
         assertSources(config, [...sources, ...accept]);
         assertSelected(sources, accept);
-        const { report, attention } = await syncWith(context, config, { command: 'sync', sources }, (runtime, abort) =>
-          sync(runtime, { sources, accept, waitMs: wait * 1000, abort }, context.clock),
+        const synced = await runShown(
+          context,
+          config,
+          { command: 'sync', handler: syncSources },
+          {
+            sources,
+            accept,
+            waitMs: wait * 1000,
+          },
         );
         if (context.output.json) {
-          context.output.document({ ...syncDocument(report), ...contactDocument(attention) });
+          context.output.document({ ...syncDocument(synced), ...contactDocument(synced.attention) });
         }
-        tellReport(context, report, attention);
-        return exitCodeOf(report);
+        tellReport(context, synced);
+        return exitCodeOf(synced);
       }),
     );
 }
@@ -69,52 +75,12 @@ function assertSelected(sources: readonly string[], accept: readonly string[]): 
   });
 }
 
-/**
- * Opens everything, works with it under a progress display, and closes everything. After an interruption what is under
- * way is drained by the closing, so items and requests are counted after it.
- *
- * @param sources whose items and records count; empty for all
- */
-export async function syncWith(
-  context: CommandContext,
-  config: RuntimeConfig,
-  { command, sources }: { command: string; sources: readonly string[] },
-  work: (runtime: Runtime, abort: AbortSignal) => Promise<SyncReport>,
-): Promise<{ report: SyncReport; attention: Attention }> {
-  const abort = context.interruption();
-  const runtime = await context.openRuntime(config, command);
-  const progress = createProgress({ output: context.output, views: runtime.views, clock: context.clock });
-  const requests = createRequestCounts();
-  runtime.bus.subscribe(requests.observe);
-  const unsubscribe = runtime.bus.subscribe(progress.observe);
-  let report: SyncReport;
-  let attention: Attention;
-  try {
-    report = await work(runtime, abort);
-    attention = attentionOf(runtime.views, sources);
-  } finally {
-    unsubscribe();
-    progress.stop();
-    await runtime.close();
-  }
-  if (!abort.aborted) return { report, attention };
-  const present = { ...report, requests: requests.counts };
-  return context.withViews(config, async (opened) => {
-    if (opened === null) return { report: present, attention };
-    const { views } = opened;
-    const selected = sources.length > 0 ? sources : config.sources.map(({ id }) => id);
-    const standing = { items: views.itemCounts(sources), ...standingOf(views, config, selected) };
-    return { report: { ...present, ...standing }, attention: attentionOf(views, sources) };
-  });
-}
-
-/** Tells people what a sync did. With `--quiet` only what needs them. */
-export function tellReport(context: CommandContext, report: SyncReport, attention: Attention): void {
-  const { output } = context;
-  if (output.quiet) output.print(...acceptedLines(report), ...attentionLines(report, attention, output.paint));
-  else output.print(...reportLines(report, attention, output.paint));
+/** Prints what a sync did, for people. With `--quiet` only what needs them. */
+export function tellReport({ output }: CommandContext, report: Synced): void {
+  if (output.quiet) output.print(...acceptedLines(report), ...attentionLines(report, report.attention, output.paint));
+  else output.print(...reportLines(report, output.paint));
   if (report.fault === null) return;
-  for (const line of failureLines(failureOf(report.fault))) output.error(line);
+  for (const line of failureLines(report.fault)) output.error(line);
   const left = Object.values(report.items).reduce((sum, { due = 0, sending = 0 }) => sum + due + sending, 0);
   if (left > 0) output.error(`  ${plural(left, 'delivery is', 'deliveries are')} left and will be sent next time.`);
 }

@@ -3,24 +3,13 @@
 import type { Issue } from '../domain/issue.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ItemState, PassportState } from '../domain/ports/ledger-views.ts';
+import { kindWord } from '../domain/words.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { type Colour, plural, printable, shorten } from './style.ts';
 
-const KIND_WORDS: Record<SubjectKind, [one: string, many: string]> = {
-  product: ['product', 'products'],
-  material: ['material', 'materials'],
-  bom_item: ['BOM item', 'BOM items'],
-  passport: ['passport', 'passports'],
-};
-
-/** `product`, `BOM item` */
-export function kindWord(kind: SubjectKind): string {
-  return KIND_WORDS[kind][0];
-}
-
 /** `1 product`, `1,887 BOM items` */
 export function countKind(count: number, kind: SubjectKind): string {
-  return plural(count, ...KIND_WORDS[kind]);
+  return plural(count, kindWord(kind));
 }
 
 /** In the order in which people want to read them. */
@@ -56,11 +45,6 @@ export const STATE_COLOURS: Record<ItemState, Colour> = {
   rejected: 'red',
   parked: 'red',
 };
-
-/** `in doubt` for `in_doubt`. */
-export function stateWord(state: string): string {
-  return state.replaceAll('_', ' ');
-}
 
 /** What a person can do about an item in this state. KEY comes last in a command, since `--` may have to go before it. */
 export const NEXT_STEPS: Record<ItemState, string> = {

@@ -3,6 +3,7 @@ import { fault } from '../domain/faults.ts';
 import type { MappingDefinition } from '../domain/mapping.ts';
 import type { Profile } from '../domain/profile.ts';
 import { readBoundedFile } from '../lib/bounded-file.ts';
+import { sha256Hex } from '../lib/hash.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import type { ConnectorSchemas, ConnectorSettings } from './check-connector.ts';
@@ -83,6 +84,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const { target, web } = config;
   return {
     file,
+    digest: sha256Hex(JSON.stringify([document.value.value, profile])),
     folder,
     target: {
       baseUrl: target.baseUrl,

@@ -27,6 +27,8 @@ export interface LoadedSource<Connector> {
 export interface LoadedConfig<Connector> {
   /** The file it came from; absolute. */
   file: string;
+  /** Another one for another content of the file or of its profile. The values of placeholders are not part of it. */
+  digest: string;
   /** The folder of that file, which every path in it is relative to; absolute. */
   folder: string;
   target: {

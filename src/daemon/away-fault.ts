@@ -1,6 +1,7 @@
 import { heldBy } from '../delivery/held.ts';
 import type { Readable } from '../delivery/read-budget.ts';
 import { fault } from '../domain/faults.ts';
+import type { WorkOf } from '../domain/ports/due.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Throttled } from './api-condition.ts';
 import { describeFailingWrites } from './outage-watch.ts';
@@ -9,8 +10,12 @@ import type { Runtime } from './runtime.ts';
 export interface Patience {
   /** How long the API may be out of reach. */
   waitMs: number;
+  /** When the waiting began, by `Clock.ticks`: a daemon may have found the API out of reach long before. */
+  since: number;
+  /** Whose deliveries are waited for; all of them where it is left out. */
+  of: WorkOf | undefined;
   abort: AbortSignal;
-  /** Deliveries that have a doorbell in the queue. */
+  /** Deliveries that are under way. */
   outstanding: number;
   /** By `Clock.ticks`. */
   now: number;
@@ -32,10 +37,10 @@ type Asked = Pick<
 
 /** The fault that ends a sync: the API has blocked its work for longer than `waitMs`. Null while the sync goes on waiting. */
 export async function awayFault(runtime: Asked, patience: Patience): Promise<Fault | null> {
-  const { waitMs, now } = patience;
+  const { waitMs, since, now } = patience;
   const { baseUrl } = runtime.config.target;
   const unreachable = runtime.unreachableSince();
-  if (unreachable !== null && now - unreachable >= waitMs) {
+  if (unreachable !== null && now - Math.max(unreachable, since) >= waitMs) {
     // The delivery that failed last may rest for longer than the sync waits, with nothing else to send. So the API is asked.
     if (await runtime.answers(patience.abort)) return null;
     const forAs = `for ${seconds(waitMs)}`;
@@ -58,9 +63,10 @@ const LAST_QUESTION = { dueInMs: 250, answerMs: 5000 };
 /** The API asks for a longer wait than `waitMs`. */
 function throttledFault(
   { config }: Pick<Runtime, 'config'>,
-  { since, askAgainInMs, message, wait }: Throttled,
-  { waitMs, now }: Patience,
+  { since: throttledSince, askAgainInMs, message, wait }: Throttled,
+  { waitMs, since: waitedSince, now }: Patience,
 ): Fault | null {
+  const since = Math.max(throttledSince, waitedSince);
   if (now - since < waitMs) return null;
   const { dueInMs, answerMs } = LAST_QUESTION;
   if (askAgainInMs <= dueInMs && now - since < waitMs + answerMs) return null;
@@ -77,16 +83,17 @@ function throttledFault(
  * The fault for deliveries that the API cannot take (503) while it takes others. They stay due, and the next process that
  * runs tries them again.
  *
- * @param before counts deliveries that have failed since before this time of the wall clock
+ * @param options.before counts deliveries that have failed since before this time of the wall clock
+ * @param options.of whose deliveries count; all of them where it is left out
  */
 export async function leftAwayFault(
   { gate, ledger, config, unreadable }: Pick<Runtime, 'gate' | 'ledger' | 'config' | 'unreadable'>,
-  before: number,
+  { before, of }: { before: number; of: WorkOf | undefined },
 ): Promise<Fault | null> {
   // Deliveries that wait for an unreadable list are left out.
   const isUnreadable = unreadable() !== null;
   const held = heldBy([...gate.refused().keys(), ...(isUnreadable ? (['read'] as const) : [])], config.profile);
-  const left = await ledger.leftAway({ before, held });
+  const left = await ledger.leftAway({ before, held, of });
   if (left === null) return null;
   const { kind, key, reason, dueAt } = left.first;
   const others = left.count === 1 ? '' : ` and ${left.count - 1} more`;
@@ -97,12 +104,15 @@ export async function leftAwayFault(
 }
 
 /** The fault for unconfirmed deliveries that wait for an unreadable list, if nothing else is left to do. */
-async function unreadableFault(runtime: Asked, { waitMs, outstanding, now }: Patience): Promise<Fault | null> {
+async function unreadableFault(
+  runtime: Asked,
+  { waitMs, since, of, outstanding, now }: Patience,
+): Promise<Fault | null> {
   const { ledger, config, passports } = runtime;
   const unreadable = runtime.unreadable();
-  if (unreadable === null || outstanding > 0 || now - unreadable.since < waitMs) return null;
+  if (unreadable === null || outstanding > 0 || now - Math.max(unreadable.since, since) < waitMs) return null;
   const lookedUp = heldBy(['read'], config.profile);
-  if ((await ledger.nextDueAt({ held: lookedUp })) !== null || (await passports.judge()) > 0) return null;
+  if ((await ledger.nextDueAt({ held: lookedUp, of })) !== null || (await passports.judge()) > 0) return null;
   const { inDoubt } = await ledger.countHeld(lookedUp);
   const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);
   const wait = waitWords(inDoubt, suspended);

@@ -7,6 +7,7 @@ import type { SecretStore } from '../lib/secrets.ts';
 import { createHealth, type Health } from '../observe/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { StallTiming } from '../queue/backend.ts';
+import { announced } from './announced-pull.ts';
 import { createGateWatch } from './gate-watch.ts';
 import { createObservation, type Observation } from './observation.ts';
 import type { RuntimeConfig } from './open-source.ts';
@@ -39,6 +40,26 @@ export interface WebContext extends Observation {
 /** Opens the web server of the config's `web` section. */
 export type OpenWeb = (context: WebContext, web: NonNullable<RuntimeConfig['web']>) => Promise<WebServer>;
 
+/** What serves commands beside the daemon. */
+export interface AdminServer {
+  /** Takes nothing new, interrupts what runs, and gives each watcher its last frame. */
+  close(): Promise<void>;
+}
+
+export interface AdminContext {
+  runtime: Runtime;
+  clock: Clock;
+  log: Logger;
+  version: string;
+  /** Takes secrets out of text (I7). */
+  scrub: (text: string) => string;
+  /** Asks an API that refuses us whether it still does: a person may have put that right before a command. */
+  askRefused: () => Promise<void>;
+}
+
+/** Opens the admin channel, through which commands beside the daemon have it do what takes the ledger. */
+export type OpenAdmin = (context: AdminContext) => Promise<AdminServer>;
+
 export interface DaemonOptions {
   config: RuntimeConfig;
   secrets: SecretStore;
@@ -47,6 +68,7 @@ export interface DaemonOptions {
   version: string;
   /** Not called where the config has no `web` section: then nothing listens. */
   openWeb: OpenWeb;
+  openAdmin: OpenAdmin;
   /** Time between two questions to an API that refuses us. */
   probeMs?: number;
   /** For tests, as `RuntimeOptions` says. */
@@ -78,8 +100,13 @@ const PROBE_MS = 60_000;
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, secrets, clock, log, version, queueTiming, probeMs = PROBE_MS } = options;
   const shared = { config, secrets, clock, log, version, queueTiming };
-  const runtime = await openRuntime({ ...shared, command: 'start', showFailedJobs: true });
-  const { ledger, queues, gate, target, engine, views, bus } = runtime;
+  const opened = await openRuntime({ ...shared, command: 'start', showFailedJobs: true });
+  const { ledger, queues, gate, target, engine, views, bus } = opened;
+  const scrub = (text: string) => secrets.scrub(text);
+  const runtime: Runtime = {
+    ...opened,
+    pull: announced(opened, { queues, ledger, emit: bus.emit, log, scrub }),
+  };
   const startedAt = clock.now();
   let stopping: Promise<void> | null = null;
 
@@ -87,11 +114,9 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     queues,
     sources: config.sources.map(({ id }) => id),
     pull: (source, trigger, abort) => runtime.pull(source, trigger, abort),
-    afterRun: () => ledger.prune(),
-    emit: bus.emit,
     clock,
     log,
-    scrub: (text) => secrets.scrub(text),
+    scrub,
   });
   const scheduler = createScheduler({
     schedules: config.sources.flatMap(({ id: source, schedule: cron, timezone }) =>
@@ -123,6 +148,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     clock,
   });
   let server: WebServer | null = null;
+  let admin: AdminServer | null = null;
 
   async function pausedQueues(): Promise<QueueName[] | null> {
     try {
@@ -140,7 +166,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     await scheduler.stop();
     await server?.close();
     await gateWatch.stop();
-    await pulls.stop();
+    // Commands are interrupted together with the runs, since each may wait for a run of the other.
+    await Promise.all([pulls.stop(), admin?.close()]);
     await runtime.close();
   }
   const stop = (): Promise<void> => {
@@ -155,9 +182,10 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     await pulls.start();
     gateWatch.start();
     if (config.web !== null) {
-      const context = { ...observation, runtime, health, metrics, running: () => pulls.running(), pausedQueues };
+      const context = { ...observation, runtime, health, metrics, running: () => runtime.pulling(), pausedQueues };
       server = await options.openWeb({ ...context, startedAt, version, clock, log }, config.web);
     }
+    admin = await options.openAdmin({ runtime, clock, log, version, scrub, askRefused: () => gateWatch.askNow() });
     scheduler.start();
     for (const { id, schedule } of config.sources) {
       const [last] = views.runs({ source: id, limit: 1 });

@@ -22,6 +22,8 @@ export interface GateWatchOptions {
 /** Notices that the API refuses us, and when it no longer does. */
 export interface GateWatch {
   start(): void;
+  /** Asks at once where anything is refused, in place of waiting for the next time. */
+  askNow(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -51,10 +53,17 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
   const known = new Map<Scope | null, { onTrial: boolean }>();
   const lastEnds = new Map<Scope | null, { message: string; at: number }>();
   let askAt = 0;
+  let looking: Promise<void> = Promise.resolve();
+
+  /** One look at a time. */
+  function lookNext(): Promise<void> {
+    looking = looking.then(look);
+    return looking;
+  }
 
   async function watch(): Promise<void> {
     while (!abort.signal.aborted) {
-      await look();
+      await lookNext();
       const untilAsked = known.size === 0 ? LOOK_MS : Math.max(1, askAt - clock.ticks());
       await clock.sleep(Math.min(LOOK_MS, untilAsked), abort.signal);
     }
@@ -127,6 +136,13 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
   }
 
   return {
+    async askNow() {
+      if (refusalsOf(gate).length === 0) return;
+      // What is refused becomes known at the first look.
+      if (known.size === 0) await lookNext();
+      askAt = clock.ticks();
+      await lookNext();
+    },
     start() {
       running = watch();
     },

@@ -1,19 +1,16 @@
 import type { RunTrigger } from '../domain/ports/intake.ts';
-import type { Emit } from '../domain/ports/progress.ts';
 import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
-import { Fault, messageOf } from '../lib/errors.ts';
+import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { PullResult } from '../pipeline/pull.ts';
+import { reasonOf } from './announced-pull.ts';
 
 export interface PullQueueOptions {
   queues: Queues;
   /** The ids of the configured sources. */
   sources: readonly string[];
   pull: (source: string, trigger: RunTrigger, abort: AbortSignal) => Promise<PullResult>;
-  /** Called after each run, however it ended. What it throws is logged and harms nothing. */
-  afterRun: () => Promise<void>;
-  emit: Emit;
   clock: Clock;
   log: Logger;
   /** Takes secrets out of text that another library may have written (I7). */
@@ -30,8 +27,6 @@ export interface PullQueue {
    * @throws Fault `queue.unreachable` where somebody asks for a run and can ask again
    */
   ring(source: string, trigger: RunTrigger): Promise<void>;
-  /** The sources that are being pulled. */
-  running(): string[];
   /** Interrupts the runs between two pages and waits for their end. */
   stop(): Promise<void>;
 }
@@ -46,7 +41,7 @@ const WATCH_MS = 1000;
  * one such job per source. Runs of other sources are not affected.
  */
 export function createPullQueue(options: PullQueueOptions): PullQueue {
-  const { queues, sources, emit, clock, log, scrub } = options;
+  const { queues, sources, clock, log, scrub } = options;
   const abort = new AbortController();
   const running = new Set<string>();
   /** Runs that were asked for and not begun. */
@@ -64,53 +59,21 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     if (running.has(source)) return { status: 'done', note: 'This source is being pulled already.' };
     running.add(source);
     try {
-      return await run(source, bell.retried ? 'retry' : triggerOf(bell));
+      return await pull(source, bell.retried ? 'retry' : triggerOf(bell));
     } finally {
       running.delete(source);
     }
   }
 
-  async function run(source: string, trigger: RunTrigger): Promise<Hearing> {
-    log.info({ source, trigger }, `The source ${source} is being pulled.`);
-    const hearing = await pull(source, trigger);
-    await tidy(source);
-    return hearing;
-  }
-
   async function pull(source: string, trigger: RunTrigger): Promise<Hearing> {
     try {
-      const { runId, result, guarded } = await options.pull(source, trigger, abort.signal);
-      emit({ type: 'run_ended', source, result });
-      for (const { stream, message } of guarded)
-        log.warn(
-          { source, stream, runId },
-          `The guard holds ${source}/${stream}: ${message} Have the whole export written, or stop the daemon and accept this one: dpp-sync sync --accept ${source}.`,
-        );
-      log.info({ source, runId, result }, `The run of ${source} is ${result}.`);
+      const { runId, result } = await options.pull(source, trigger, abort.signal);
       if (result === 'complete') return { status: 'done', note: `Run ${runId} is complete.` };
       // The ledger knows the run as interrupted, and the next daemon makes up for it.
       return { status: 'done', note: `Run ${runId} was interrupted; it is made up for at the next start.` };
     } catch (error) {
-      const reason = scrub(reasonOf(error));
-      emit({ type: 'run_ended', source, result: 'failed' });
-      const unexpected = error instanceof Fault ? {} : { err: error };
-      log.error({ source, ...unexpected }, `The source ${source} could not be pulled: ${reason}`);
-      return { status: 'failed', reason };
-    }
-  }
-
-  /** The run that has just ended says how the source stands; failed jobs of earlier runs no longer do. */
-  async function tidy(source: string): Promise<void> {
-    try {
-      const failed = await queues.failed('pull');
-      const outdated = failed.filter(({ data }) => data['source'] === source).map(({ id }) => id);
-      if (outdated.length > 0) await queues.forget('pull', outdated);
-      await options.afterRun();
-    } catch (error) {
-      log.warn(
-        { source, error: messageOf(error) },
-        `Tidying up after the run of ${source} failed: ${messageOf(error)}`,
-      );
+      if (abort.signal.aborted) return { status: 'done', note: 'The daemon was stopped before the run began.' };
+      return { status: 'failed', reason: scrub(reasonOf(error)) };
     }
   }
 
@@ -153,7 +116,6 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
       watching = watch();
     },
     ring,
-    running: () => [...running],
     async stop() {
       abort.abort();
       await watching;
@@ -165,9 +127,4 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
 function triggerOf({ data }: HeardDoorbell): RunTrigger {
   const { trigger } = data;
   return trigger === 'cli' || trigger === 'retry' ? trigger : 'schedule';
-}
-
-function reasonOf(error: unknown): string {
-  const suggestion = error instanceof Fault ? error.suggestion : undefined;
-  return suggestion === undefined ? messageOf(error) : `${messageOf(error)} ${suggestion}`;
 }

@@ -11,6 +11,7 @@ import { heldBy } from '../delivery/held.ts';
 import { createPacer } from '../delivery/pacer.ts';
 import { createPassports, type Passports } from '../delivery/passports.ts';
 import { createPing } from '../delivery/ping.ts';
+import { createPlatformRequests, type PlatformRequests } from '../delivery/platform-requests.ts';
 import { createRateController } from '../delivery/rate-controller.ts';
 import { createRecheck, type Recheck } from '../delivery/recheck.ts';
 import { createRetryBudget } from '../delivery/retry-budget.ts';
@@ -24,6 +25,7 @@ import { openSqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { closeInOrder } from '../lib/close-in-order.ts';
 import type { Fault } from '../lib/errors.ts';
+import { createKeyedLock } from '../lib/keyed-lock.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
@@ -36,7 +38,7 @@ import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
 import { type ApiCondition, createApiCondition } from './api-condition.ts';
 import { createMappers, type Mappers } from './mappers.ts';
-import type { RuntimeConfig } from './open-source.ts';
+import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
 import { openToPull } from './open-to-pull.ts';
 import { queuePrefix } from './open-views.ts';
 import { createOutageWatch } from './outage-watch.ts';
@@ -68,6 +70,9 @@ export interface Runtime extends ApiCondition {
   ledger: Ledger;
   views: LedgerViews;
   target: Target;
+  /** What people ask of the platform beside the deliveries. */
+  platform: PlatformRequests;
+  secrets: SecretStore;
   gate: TargetGate;
   queues: BullmqQueues;
   bus: EventBus;
@@ -84,12 +89,18 @@ export interface Runtime extends ApiCondition {
   voided: number;
   /** Opens the queue and begins to map and deliver; further calls change nothing. */
   startWorkers(): Promise<void>;
+  /** Begins nothing new and waits for the end of what is under way; further calls change nothing. */
+  stopWorkers(): Promise<void>;
   /**
-   * Pulls one source now. Changed records ring the workers, which are started when they are first needed.
+   * Pulls one source, once the runs of it that were asked for before have ended: two readers of one source would race for
+   * its cursor. Changed records ring the workers, which are started when they are first needed.
    *
+   * @throws Fault `interrupted` where it is aborted before it has begun
    * @param waitMs how long a ledger that cannot be written is waited for; without an end where it is left out
    */
   pull(source: string, trigger: RunTrigger, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
+  /** The sources that are being pulled. */
+  pulling(): string[];
   replay(request: ReplayRequest): Promise<ReplayReport>;
   /** True while there is something to map, or a source is being mapped. */
   mapping(): boolean;
@@ -204,7 +215,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       eachRound,
     });
 
-    let pulling = 0;
+    const pulling = new Set<string>();
+    const sourceLock = createKeyedLock();
     const mapping = (): boolean => mapQueue.busy() || views.pendingSources().length > 0;
 
     async function eachRound(): Promise<void> {
@@ -212,7 +224,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       await waitWatch.look();
       if ((await recheck.look()) > 0) engine.wake();
       await mapQueue.watch(views.pendingSources());
-      const atRest = pulling === 0 && !mapping() && feeder.outstanding() === 0;
+      const atRest = pulling.size === 0 && !mapping() && feeder.outstanding() === 0;
       if ((await passports.look(atRest)) > 0) engine.wake();
     }
 
@@ -234,12 +246,45 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       })();
       return workers;
     };
+    let stopped: Promise<void> | null = null;
+    const stopWorkers = (): Promise<void> => {
+      // What started the workers has reported it, if that failed.
+      stopped ??= Promise.allSettled([workers]).then(() => closeInOrder([() => mapQueue.stop(), () => engine.stop()]));
+      return stopped;
+    };
+
+    /** The lock of the source is held. */
+    async function pullLocked(
+      source: ConfiguredSource,
+      trigger: RunTrigger,
+      abort: AbortSignal,
+      waitMs: number,
+    ): Promise<PullResult> {
+      const { id, omit, guard, onMissing } = source;
+      const patience = { clock, waitMs, onPause: (reason: Fault | null) => tellPause(id, reason) };
+      const opening = { config, mappers, log, ledger, patience };
+      const { mapper, records } = await openToPull({ source, trigger }, opening, abort);
+      try {
+        const request = { source: id, trigger, reader: records, mappingRevision: mapper.revision, omit, guard };
+        const onChanged = async (changed: string) => {
+          if (!views.pendingSources().includes(changed)) return;
+          await startWorkers();
+          await mapQueue.ring(changed);
+        };
+        const working = { ledger, emit, onChanged, patience };
+        return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, working, abort);
+      } finally {
+        await records.close();
+      }
+    }
 
     return {
       config,
       ledger,
       views,
       target,
+      platform: createPlatformRequests({ target, reader, pacer, gate, profile }),
+      secrets,
       gate,
       queues,
       bus,
@@ -253,39 +298,29 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       ledgerLost: () => ledger.lost(),
       voided,
       startWorkers,
+      stopWorkers,
+      pulling: () => [...pulling],
       replay: replayNow,
       mapping,
 
       async pull(id, trigger, abort, waitMs = Number.POSITIVE_INFINITY) {
         const source = config.sources.find((one) => one.id === id);
         if (!source) throw fault('usage', `There is no source "${id}" in ${config.file}.`);
-        const patience = { clock, waitMs, onPause: (reason: Fault | null) => tellPause(id, reason) };
-        const opening = { config, mappers, log, ledger, patience };
-        const { mapper, records } = await openToPull({ source, trigger }, opening, abort);
-        pulling += 1;
+        const release = await sourceLock.acquire(id, abort);
+        if (release === null) throw fault('interrupted', `The run of ${id} was stopped before it began.`);
+        pulling.add(id);
         try {
-          const { omit, guard, onMissing } = source;
-          const request = { source: id, trigger, reader: records, mappingRevision: mapper.revision, omit, guard };
-          const onChanged = async (changed: string) => {
-            if (!views.pendingSources().includes(changed)) return;
-            await startWorkers();
-            await mapQueue.ring(changed);
-          };
-          const working = { ledger, emit, onChanged, patience };
-          return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, working, abort);
+          return await pullLocked(source, trigger, abort, waitMs);
         } finally {
-          pulling -= 1;
+          pulling.delete(id);
           passports.stir();
-          await records.close();
+          release();
         }
       },
 
       async close() {
-        // Whoever started the workers has heard of it, if that failed.
-        await Promise.allSettled([workers]);
         await closeInOrder([
-          () => mapQueue.stop(),
-          () => engine.stop(),
+          stopWorkers,
           // Whoever looks at the ledger next sees why this process has left something.
           () => waitWatch.look(),
           () => queues.close(),

@@ -1,9 +1,10 @@
 import { fault } from '../domain/faults.ts';
+import type { WorkOf } from '../domain/ports/due.ts';
 import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
 import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
-import { causesOf } from '../observe/causes.ts';
+import { causesOf, type LedgerStanding } from '../observe/causes.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
 import { type Acceptance, accept } from './accept.ts';
 import { awayFault, leftAwayFault } from './away-fault.ts';
@@ -23,6 +24,11 @@ export interface SyncRequest {
   pull?: boolean;
   /** Sources of which a person accepts what is held as the sync begins. */
   accept?: readonly string[];
+  /**
+   * Whose deliveries are waited for; all of them where it is left out. A process that goes on after the sync delivers the
+   * others as well, and is given new ones by its schedules: there the sync would wait for ever.
+   */
+  of?: WorkOf | undefined;
 }
 
 export interface SyncReport extends SourcesStanding {
@@ -42,7 +48,7 @@ export interface SyncReport extends SourcesStanding {
 }
 
 /** 0 all well, 4 finished with something that needs a person or still waits, else what the fault says. */
-export function exitCodeOf(report: SyncReport): number {
+export function exitCodeOf(report: LedgerStanding & { fault: { exitCode: number } | null }): number {
   if (report.fault) return report.fault.exitCode;
   return causesOf(report).length > 0 ? 4 : 0;
 }
@@ -53,6 +59,9 @@ const LOOK_MS = 40;
 const LANDING_MS = 1000;
 /** How often it looks whether only that is left which the API cannot take. */
 const LEFT_LOOK_MS = 1000;
+/** Looking goes over the deliveries of others as well, so it may take no more than a fiftieth of the time. */
+const LOOK_SHARE = 50;
+const LOOK_MAX_MS = 2000;
 
 /**
  * Pulls the sources, maps and delivers until nothing is left that could go on by itself. A source that cannot be read
@@ -74,17 +83,22 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     const { nextDueAt, isListing } = await runtime.engine.status();
     if (views.pendingSources().length > 0 || nextDueAt !== null || isListing) await runtime.startWorkers();
     const resume = runtime.passports.pause();
-    for (const source of request.pull === false ? [] : inOrder(config, selected)) {
-      if (request.abort.aborted) break;
-      try {
-        runIds.push((await runtime.pull(source, 'cli', request.abort, request.waitMs)).runId);
-      } catch (error) {
-        problem ??= faultOf(error, source);
+    try {
+      for (const source of request.pull === false ? [] : inOrder(config, selected)) {
+        if (request.abort.aborted) break;
+        try {
+          runIds.push((await runtime.pull(source, 'cli', request.abort, request.waitMs)).runId);
+        } catch (error) {
+          problem ??= faultOf(error, source);
+        }
       }
+    } finally {
+      resume();
     }
-    resume();
-    const ended = await untilDone(runtime, request, clock);
+    const ended = await untilDone(runtime, { ...request, since: startedAt }, clock);
     problem = ended ?? problem;
+    // What is counted below is how the ledger stands once nothing is under way any more.
+    if (request.abort.aborted) await runtime.stopWorkers();
   } finally {
     unsubscribe();
   }
@@ -123,45 +137,69 @@ function inOrder(config: RuntimeConfig, selected: readonly string[]): string[] {
   return [...selected.filter((source) => !isLast(source)), ...selected.filter(isLast)];
 }
 
-/** Waits until nothing goes on by itself. Gives what kept it from getting there. */
-async function untilDone(runtime: Runtime, request: SyncRequest, clock: Clock): Promise<Fault | null> {
+/** Waits until nothing of what is waited for goes on by itself. Gives what kept it from getting there. */
+async function untilDone(
+  runtime: Runtime,
+  request: SyncRequest & { since: number },
+  clock: Clock,
+): Promise<Fault | null> {
+  const { abort, waitMs, of } = request;
   let troubleSince: number | null = null;
-  let leftAt = clock.ticks() + request.waitMs;
+  let leftAt = clock.ticks() + waitMs;
   for (;;) {
-    if (request.abort.aborted)
-      return fault('interrupted', 'The sync was stopped before it was done.', {
-        suggestion: 'Nothing is lost: run it again, and it goes on where it stopped.',
-      });
+    if (abort.aborted) return abort.reason instanceof Fault ? abort.reason : INTERRUPTED;
     const lost = runtime.ledgerLost();
     if (lost) return lost;
+    const lookedAt = clock.ticks();
     // First, for what is mapped afterwards shows in the status then.
-    const isMapping = runtime.mapping();
-    const { outstanding, nextDueAt, isListing, ...status } = await runtime.engine.status();
+    const isMapping = maps(runtime, of);
+    const { outstanding, nextDueAt, isListing, ...status } = await runtime.engine.status(of);
+    const lookMs = clock.ticks() - lookedAt;
     const trouble = status.trouble ?? runtime.mapQueue.trouble();
     const isStill = !isMapping && !isListing && outstanding === 0 && nextDueAt === null;
-    if (isStill && (await runtime.passports.judge()) === 0) return refusedScopeFault(runtime);
+    if (isStill && !(await stagesPassports(runtime, of))) return refusedScopeFault(runtime);
     await runtime.startWorkers();
     const gate = runtime.gate.state();
     if (!gate.open && outstanding === 0) {
       return fault(gate.by === 'plan' ? 'api.plan' : 'api.key', gate.reason.message, GATE_ADVICE[gate.by]);
     }
-    const away = await awayFault(runtime, { ...request, outstanding, now: clock.ticks() });
+    const away = await awayFault(runtime, { ...request, of, outstanding, now: clock.ticks() });
     if (away !== null) return away;
     // A list that cannot be read has nothing to wait for here.
     const isWaited = isListing && runtime.unreadable() === null;
     const isAtRest = outstanding === 0 && nextDueAt !== 0 && !isWaited && !isMapping;
-    if (isAtRest && clock.ticks() >= leftAt && (await runtime.passports.judge()) === 0) {
-      const left = await leftAwayFault(runtime, clock.now() - request.waitMs);
+    if (isAtRest && clock.ticks() >= leftAt && !(await stagesPassports(runtime, of))) {
+      const left = await leftAwayFault(runtime, { before: clock.now() - waitMs, of });
       if (left !== null) return left;
       leftAt = clock.ticks() + LEFT_LOOK_MS;
     }
     troubleSince = trouble === null ? null : (troubleSince ?? clock.ticks());
-    if (trouble !== null && troubleSince !== null && clock.ticks() - troubleSince >= request.waitMs) {
+    if (trouble !== null && troubleSince !== null && clock.ticks() - troubleSince >= waitMs) {
       return trouble instanceof Fault ? trouble : fault('internal', trouble.message, { cause: trouble });
     }
-    await clock.sleep(LOOK_MS, request.abort);
+    const pauseMs = of === undefined ? LOOK_MS : Math.min(LOOK_MAX_MS, Math.max(LOOK_MS, LOOK_SHARE * lookMs));
+    await clock.sleep(pauseMs, abort);
   }
 }
+
+/** Whether records that are waited for are to be mapped. */
+function maps(runtime: Runtime, of: WorkOf | undefined): boolean {
+  if (of === undefined) return runtime.mapping();
+  return 'sources' in of && runtime.views.pendingSources().some((source) => of.sources.includes(source));
+}
+
+/** Judges passports. True where something that is waited for is due by that. */
+async function stagesPassports({ passports, engine }: Runtime, of: WorkOf | undefined): Promise<boolean> {
+  // Passports that were asked for by hand follow without a judgement.
+  if (of !== undefined && 'passportsOf' in of) return false;
+  const staged = await passports.judge();
+  if (of === undefined || staged === 0) return staged > 0;
+  return (await engine.status(of)).nextDueAt !== null;
+}
+
+const INTERRUPTED = fault('interrupted', 'The sync was stopped before it was done.', {
+  suggestion: 'Nothing is lost: run it again, and it goes on where it stopped.',
+});
 
 const GATE_ADVICE = {
   key: {

@@ -1,5 +1,5 @@
 import { isLedgerFault } from '../domain/faults.ts';
-import type { Held } from '../domain/ports/due.ts';
+import type { Held, WorkOf } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -53,7 +53,8 @@ export interface Engine {
   start(): Promise<void>;
   /** Something may have become due. */
   wake(): void;
-  status(): Promise<EngineStatus>;
+  /** @param of whose deliveries count; all of them without it */
+  status(of?: WorkOf): Promise<EngineStatus>;
   /** Hears nothing new, waits for what is under way, and stops. */
   stop(): Promise<void>;
 }
@@ -257,14 +258,15 @@ export function createEngine(options: EngineOptions): Engine {
       consumer = await queues.consume('deliver', { concurrency: options.concurrency }, hear);
       running = loop();
     },
-    async status() {
+    async status(of) {
       // First, for what is released afterwards is due then.
-      const isListing = !(await contact.isAtRest());
-      const nextDueAt = await ledger.nextDueAt({ held: held() });
+      const isListing = !(await contact.isAtRest()) && (of === undefined || (await ledger.hasSuspended(of)));
+      const nextDueAt = await ledger.nextDueAt({ held: held(), of });
       // What could not be claimed is no trouble any more once nothing is due.
       const waits = nextDueAt === null ? null : unclaimed;
       const present = trouble ?? doubtTrouble ?? contactTrouble ?? deliverer.trouble() ?? waits;
-      return { outstanding: feeder.outstanding(), nextDueAt, isListing, trouble: present };
+      const outstanding = of === undefined ? feeder.outstanding() : await ledger.countSending(of);
+      return { outstanding, nextDueAt, isListing, trouble: present };
     },
     async stop() {
       abort.abort();

@@ -175,6 +175,9 @@ export interface KeyParts {
   revision: number;
 }
 
+/** What an idempotency key is made of. */
+export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_-]{1,64}$/;
+
 /**
  * The idempotency key of a revision: 43 characters of `[A-Za-z0-9_-]`.
  *

@@ -19,6 +19,10 @@ const FAULTS = {
   'ledger.older': 3,
   'ledger.restored': 3,
   'ledger.unwritable': 3,
+  'daemon.lost': 3,
+  'daemon.stopped': 3,
+  'daemon.busy': 3,
+  'daemon.version': 3,
   'queue.unreachable': 3,
   'source.unreadable': 3,
   'machine.limit': 3,
@@ -32,6 +36,7 @@ const FAULTS = {
   'item.unknown': 2,
   'sandbox.control': 3,
   'sandbox.refused': 2,
+  'item.changed': 1,
   interrupted: 1,
   internal: 1,
 } as const satisfies Record<string, 1 | 2 | 3>;

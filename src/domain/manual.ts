@@ -11,7 +11,8 @@ export type SettleState = (typeof SETTLE_STATES)[number];
  * `delivered`: the platform has it. `rejected`: the platform has nothing of it. `ignored`: the platform stays as it is until
  * something else is desired.
  */
-export type Resolution = 'delivered' | 'rejected' | 'ignored';
+export const RESOLUTIONS = ['delivered', 'rejected', 'ignored'] as const;
+export type Resolution = (typeof RESOLUTIONS)[number];
 
 const EVENTS: Record<Resolution, DeliveryEvent> = { delivered: 'accept', rejected: 'reject', ignored: 'supersede' };
 

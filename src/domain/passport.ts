@@ -49,6 +49,17 @@ export interface PassportAnswer {
   holds: string[];
 }
 
+/** Some products whose passports are not published. */
+export interface UnpublishedPage {
+  /** Keys of products that are complete. */
+  complete: string[];
+  /** Products that are not complete, with what is missing. */
+  incomplete: { key: string; naturalKey: string | null; holds: string[] }[];
+  /** Products whose passports a person has withdrawn. */
+  withdrawn: number;
+  lastKey: string | null;
+}
+
 /** The next write on the way from what the API acknowledged to what is desired. */
 export interface PassportStep {
   operation: Extract<Operation, `passport.${string}`>;

@@ -28,6 +28,7 @@ export interface DeliveryRow {
   baselineHash: string | null;
   uncertain: number;
   importId: number | null;
+  sentAt: number | null;
   settledAt: number | null;
 }
 
@@ -36,7 +37,8 @@ export const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.sou
   d.operation, d.revision, d.state, d.idempotency_key AS idempotencyKey, d.desired, d.desired_hash AS desiredHash,
   d.path, d.body, d.attempts, d.reason, i.natural_key AS naturalKey, i.remote_id AS remoteId,
   i.desired_hash AS itemHash, i.baseline,
-  i.baseline_hash AS baselineHash, d.uncertain, d.import_id AS importId, d.settled_at AS settledAt
+  i.baseline_hash AS baselineHash, d.uncertain, d.import_id AS importId,
+  d.sent_at AS sentAt, d.settled_at AS settledAt
   FROM deliveries d JOIN items i ON i.id = d.item_id`;
 
 export const SELECT_DELIVERY = `SELECT ${DELIVERY_COLUMNS} WHERE d.id = +?`;

@@ -1,5 +1,5 @@
 import { OPERATIONS, type Operation, type Reason } from '../domain/delivery.ts';
-import type { Denials, DueDelivery, Held, LeftAway } from '../domain/ports/due.ts';
+import type { Denials, DueDelivery, Held, LeftAway, WorkOf } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Contact } from './contact.ts';
 import { type LedgerContext, parseJson } from './context.ts';
@@ -9,8 +9,10 @@ export interface Due {
   list(request: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[];
   some(request: Parameters<Ledger['someDueDelivery']>[0]): DueDelivery | null;
   byHand(request: Parameters<Ledger['dueByHand']>[0]): DueDelivery[];
-  nextAt(request?: { after?: number; held?: Held }): number | null;
-  leftAway(request: { before: number; held?: Held }): LeftAway | null;
+  nextAt(request?: Parameters<Ledger['nextDueAt']>[0]): number | null;
+  leftAway(request: Parameters<Ledger['leftAway']>[0]): LeftAway | null;
+  countSending(of: WorkOf): number;
+  hasSuspended(of: WorkOf): boolean;
   isDue(deliveryId: number): boolean;
   denialsOf(deliveryId: number): Denials;
   countHeld(held: Held): { due: number; inDoubt: number };
@@ -40,7 +42,23 @@ const IS_SCHEDULED = `d.state IN ('due', 'in_doubt') AND d.due_at > 0
 /** Of such a delivery: the API has not been able to take it since before a time. */
 const IS_LEFT_AWAY = `d.state = 'due' AND d.reason ->> '$.code' = 'unavailable' AND d.reason ->> '$.since' <= @before`;
 
-type Scheduled = HeldDoubts & { operations: string };
+type Scheduled = HeldDoubts & Of & { operations: string };
+
+/** Of an item `i`: its deliveries are meant. Takes the parameters of `ofWork`. */
+const IS_OF = `(@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
+  AND (@products = '[]' OR (i.kind = 'passport' AND i.key IN (SELECT value FROM json_each(@products))))`;
+const DELIVERIES = 'deliveries d CROSS JOIN items i ON i.id = d.item_id';
+
+interface Of {
+  sources: string;
+  products: string;
+}
+
+function ofWork(of: WorkOf | undefined): Of {
+  const sources = of !== undefined && 'sources' in of ? of.sources : [];
+  const products = of !== undefined && 'passportsOf' in of ? of.passportsOf : [];
+  return { sources: JSON.stringify(sources), products: JSON.stringify(products) };
+}
 
 /**
  * Due deliveries are looked for by operation: those of a scope that is refused may be a million, and are not walked
@@ -60,19 +78,28 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
        WHERE d.by_hand = 1 AND d.state = 'due' AND d.due_at <= @now
          AND d.operation NOT IN (SELECT value FROM json_each(@operations)) ORDER BY d.id LIMIT @limit`,
     ),
-    dueNow: db.prepare<[Operation], { id: number }>(
-      "SELECT id FROM deliveries WHERE state = 'due' AND operation = +? AND due_at = 0 LIMIT 1",
+    // The latest first: what is asked about was mostly staged last.
+    dueNow: db.prepare<[Of & { operation: Operation }], { id: number }>(
+      `SELECT d.id FROM ${DELIVERIES} WHERE d.state = 'due' AND d.operation = +@operation AND d.due_at = 0 AND ${IS_OF}
+       ORDER BY d.id DESC LIMIT 1`,
     ),
+    suspended: db.prepare<[Of & { operation: Operation }], { id: number }>(
+      `SELECT d.id FROM ${DELIVERIES} WHERE d.state = 'due' AND d.operation = +@operation AND ${IS_OF}
+       ORDER BY d.id DESC LIMIT 1`,
+    ),
+    sending: db
+      .prepare<[Of], number>(`SELECT count(*) FROM ${DELIVERIES} WHERE d.state = 'sending' AND ${IS_OF}`)
+      .pluck(),
     next: db.prepare<[Scheduled & { after: number }], { at: number }>(
-      `SELECT d.due_at AS at FROM deliveries d WHERE ${IS_SCHEDULED} AND d.due_at > @after ORDER BY d.due_at LIMIT 1`,
+      `SELECT d.due_at AS at FROM ${DELIVERIES} WHERE ${IS_SCHEDULED} AND d.due_at > @after AND ${IS_OF}
+       ORDER BY d.due_at LIMIT 1`,
     ),
     countAway: db.prepare<[Scheduled & { before: number }], { away: number; all: number }>(
-      `SELECT count(*) FILTER (WHERE ${IS_LEFT_AWAY}) AS away, count(*) AS "all" FROM deliveries d WHERE ${IS_SCHEDULED}`,
+      `SELECT count(*) FILTER (WHERE ${IS_LEFT_AWAY}) AS away, count(*) AS "all" FROM ${DELIVERIES} WHERE ${IS_SCHEDULED} AND ${IS_OF}`,
     ),
     firstAway: db.prepare<[Scheduled & { before: number }], DueDelivery & { reason: string; dueAt: number }>(
       `SELECT d.id, i.kind, i.key, d.operation, i.source, d.reason, d.due_at AS dueAt
-       FROM deliveries d JOIN items i ON i.id = d.item_id
-       WHERE ${IS_SCHEDULED} AND ${IS_LEFT_AWAY} ORDER BY d.reason ->> '$.since', d.id LIMIT 1`,
+       FROM ${DELIVERIES} WHERE ${IS_SCHEDULED} AND ${IS_LEFT_AWAY} AND ${IS_OF} ORDER BY d.reason ->> '$.since', d.id LIMIT 1`,
     ),
     isDue: db.prepare<[number], { id: number }>("SELECT id FROM deliveries WHERE id = ? AND state = 'due'"),
     denials: db.prepare<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
@@ -97,10 +124,14 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
     return OPERATIONS.filter((operation) => !stays.includes(operation));
   };
 
-  const scheduled = (held: Held): Scheduled => ({
+  const scheduled = (held: Held, of: WorkOf | undefined): Scheduled => ({
     ...heldDoubts(held),
+    ...ofWork(of),
     operations: JSON.stringify(staying(held)),
   });
+
+  const isDueNow = (held: Held, of: WorkOf | undefined): boolean =>
+    free(held).some((operation) => sql.dueNow.get({ operation, ...ofWork(of) }));
 
   function list({ afterId, limit, held = NOTHING_HELD }: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[] {
     const now = clock.now();
@@ -126,17 +157,22 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
       return sql.byHand.all({ now: clock.now(), limit, operations: JSON.stringify(staying(held)) });
     },
 
-    nextAt({ after, held = NOTHING_HELD } = {}) {
-      if (after === undefined && free(held).some((operation) => sql.dueNow.get(operation))) return 0;
-      return sql.next.get({ ...scheduled(held), after: after ?? 0 })?.at ?? null;
+    nextAt({ after, held = NOTHING_HELD, of } = {}) {
+      if (after === undefined && isDueNow(held, of)) return 0;
+      return sql.next.get({ ...scheduled(held, of), after: after ?? 0 })?.at ?? null;
     },
 
-    leftAway({ before, held = NOTHING_HELD }) {
-      if (free(held).some((operation) => sql.dueNow.get(operation))) return null;
-      const { away, all } = sql.countAway.get({ ...scheduled(held), before }) ?? { away: 0, all: 0 };
-      const first = away > 0 && away === all ? sql.firstAway.get({ ...scheduled(held), before }) : undefined;
+    leftAway({ before, held = NOTHING_HELD, of }) {
+      if (isDueNow(held, of)) return null;
+      const parameters = { ...scheduled(held, of), before };
+      const { away, all } = sql.countAway.get(parameters) ?? { away: 0, all: 0 };
+      const first = away > 0 && away === all ? sql.firstAway.get(parameters) : undefined;
       return first ? { count: away, first: { ...first, reason: parseJson<Reason>(first.reason) } } : null;
     },
+
+    countSending: (of) => sql.sending.get(ofWork(of)) ?? 0,
+    hasSuspended: (of) =>
+      contact.suspendedCreates().some((operation) => sql.suspended.get({ operation, ...ofWork(of) })),
 
     isDue: (deliveryId) => sql.isDue.get(deliveryId) !== undefined,
 

@@ -13,5 +13,5 @@ export function ledgerPlace(file: string): string {
 
 /** The files beside a ledger that are parts of it. */
 export function sidecarsOf(place: string): string[] {
-  return ['-wal', '-shm', '.lock', '.mark'].map((suffix) => `${place}${suffix}`);
+  return ['-wal', '-shm', '.lock', '.mark', '.sock'].map((suffix) => `${place}${suffix}`);
 }

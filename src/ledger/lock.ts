@@ -66,8 +66,12 @@ function lostFault(place: string, what: string): Fault {
 
 function heldFault(ledgerFile: string, { place, holder }: { place: string; holder: LedgerHolder | null }): Error {
   const { who, find } = describeHolder(holder, place);
+  const cure =
+    holder?.command === 'start'
+      ? 'A daemon goes on until it is stopped: stop it for this, and start it again afterwards.'
+      : 'Wait until it is done, or stop it.';
   return fault('ledger.held', `The ledger ${ledgerFile} is in use by ${who}.`, {
     path: 'ledger',
-    suggestion: `Wait until it is done, or stop it; only one process may write to a ledger. ${find}`.trimEnd(),
+    suggestion: `${cure} Only one process may write to a ledger. ${find}`.trimEnd(),
   });
 }

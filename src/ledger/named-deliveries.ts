@@ -8,6 +8,9 @@ import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from './context.ts';
 import { isOpen } from './delivery-states.ts';
 
+/** Stands for the reason of a delivery that has none. */
+export const NO_REASON: Reason = { code: 'unknown', message: '' };
+
 /** Finds the deliveries that a manual resolution names. Each function is one read. */
 export interface NamedDeliveries {
   named(name: string): NamedDelivery[];
@@ -24,12 +27,14 @@ interface Row {
   source: string;
   state: SettleState;
   uncertain: number;
+  sentAt: number | null;
   naturalKey: string | null;
   desired: string | null;
   reason: string | null;
 }
 
-const COLUMNS = `d.id, i.kind, i.key, d.operation, i.source, d.state, d.uncertain, i.natural_key AS naturalKey, d.desired, d.reason`;
+const COLUMNS = `d.id, i.kind, i.key, d.operation, i.source, d.state, d.uncertain, d.sent_at AS sentAt,
+  i.natural_key AS naturalKey, d.desired, d.reason`;
 const IS_SETTLEABLE = `${isOpen('d')} AND d.state IN (${SETTLE_STATES.map((state) => `'${state}'`).join(', ')})`;
 const IS_SELECTED = `${isOpen('d')} AND d.state = @state AND (@kind IS NULL OR i.kind = @kind)
   AND (@source IS NULL OR i.source = @source)`;
@@ -66,7 +71,7 @@ export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' 
       kind,
       uncertain: uncertain === 1,
       naturalKey: kind === 'passport' ? naturalKey : (sent?.value ?? null),
-      reason: parseJsonOrNull<Reason>(reason) ?? { code: 'unknown', message: '' },
+      reason: parseJsonOrNull<Reason>(reason) ?? NO_REASON,
     };
   }
 

@@ -5,6 +5,7 @@ import {
   type PassportDesire,
   type PassportStatus,
   revisedDesire,
+  type UnpublishedPage,
   wantedByPolicy,
 } from '../domain/passport.ts';
 import type { PassportReplay, ReplaySelection } from '../domain/ports/replay.ts';
@@ -29,6 +30,7 @@ export interface Passports {
   askAgain(passportId: number): boolean;
   stirBy: PassportItems['stirBy'];
   ask(request: { products: readonly string[]; status: 'published' | 'unpublished' }): PassportAnswer[];
+  unpublished(request: { afterKey: string | null; limit: number }): UnpublishedPage;
   replay(request: { selection: ReplaySelection; dryRun: boolean }): PassportReplay;
 }
 
@@ -89,6 +91,10 @@ export function createPassports(
     product: db.prepare<[{ name: string }], CandidateRow>(
       `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name)
        ORDER BY p.key = @name DESC LIMIT 1`,
+    ),
+    unpublished: db.prepare<[{ afterKey: string; limit: number; published: string }], CandidateRow>(
+      `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND p.key > @afterKey AND p.missing_since IS NULL
+         AND p.record_id IS NOT NULL AND coalesce(q.baseline, '') <> @published ORDER BY p.key LIMIT @limit`,
     ),
     passport: db.prepare<[number], CandidateRow>(
       `SELECT ${COLUMNS} FROM items q JOIN items p ON p.kind = 'product' AND p.key = q.key WHERE q.id = ?`,
@@ -191,6 +197,22 @@ export function createPassports(
     stirBy: (item) => passports.stirBy(item),
 
     ask: ({ products, status }) => products.map((name) => askOne(name, status)),
+
+    unpublished({ afterKey, limit }) {
+      const rows = sql.unpublished.all({ afterKey: afterKey ?? '', limit, published: AT_REST.isPublished });
+      const page: UnpublishedPage = { complete: [], incomplete: [], withdrawn: 0, lastKey: null };
+      const common = rows.length === 0 ? [] : completeness.commonHolds(HOLDS_MAX);
+      for (const row of rows) {
+        const { key, naturalKey } = row;
+        const desire = desireIn(row.desired);
+        const holds = [...common, ...completeness.holds(row, HOLDS_MAX)].slice(0, HOLDS_MAX);
+        if (desire?.because === 'person' && desire.status === 'unpublished') page.withdrawn += 1;
+        else if (holds.length > 0) page.incomplete.push({ key, naturalKey, holds });
+        else page.complete.push(key);
+      }
+      if (rows.length === limit) page.lastKey = rows.at(-1)?.key ?? null;
+      return page;
+    },
 
     replay({ selection, dryRun }) {
       const told: PassportReplay = { asked: 0, incomplete: 0, heldInDoubt: 0 };

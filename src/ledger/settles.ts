@@ -1,4 +1,4 @@
-import { transition } from '../domain/delivery.ts';
+import { type Reason, transition } from '../domain/delivery.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { isSettleState, mayBeSettled } from '../domain/manual.ts';
 import type { ContactEntry } from '../domain/ports/first-contact.ts';
@@ -6,12 +6,13 @@ import type { ListableKind } from '../domain/ports/target.ts';
 import type { ImportSettlement, Settled, Settlement, Verdict } from '../domain/ports/verdict.ts';
 import type { Adoption } from './adoption.ts';
 import { type Contact, kindCreatedBy } from './contact.ts';
-import type { LedgerContext } from './context.ts';
+import { type LedgerContext, parseJsonOrNull } from './context.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
 import type { Items } from './items.ts';
 import { presenceOf } from './known-content.ts';
 import { MOVES } from './moves.ts';
+import { NO_REASON } from './named-deliveries.ts';
 import type { Passports } from './passports.ts';
 import type { RemoteIds } from './remote-ids.ts';
 import type { Restored } from './restored.ts';
@@ -98,10 +99,10 @@ export function createSettles(
     if (row.remoteId !== null) sql.baseline.run(baseline, hash, row.remoteId, row.itemId);
   }
 
-  function settle({ deliveryId, verdict, judgedAt, manual }: Settlement): Settled {
+  function settle({ deliveryId, verdict, judgedAt, seen }: Settlement): Settled {
     const row = sql.byId.get(deliveryId);
     const gone = { deliveryId, released: 0, applied: false };
-    if (!row || !(manual ? maySay(row, verdict) : isUnsettled(row))) return gone;
+    if (!row || !(seen ? maySay(row, verdict) && isAsSeen(row, seen) : isUnsettled(row))) return gone;
     // A member that moves on by itself leaves bytes behind that may not go out again.
     if (row.importId !== null) imports.dissolve(row.importId);
     return settleRow(row, verdict, { judgedAt, now: clock.now() });
@@ -185,6 +186,12 @@ function maySay({ kind, state, uncertain }: DeliveryRow, verdict: Verdict): bool
   const said = verdict.kind;
   if (said !== 'delivered' && said !== 'rejected' && said !== 'ignored') return false;
   return isSettleState(state) && mayBeSettled({ kind, state, uncertain: uncertain === 1 }, said);
+}
+
+/** Whether a delivery is as it was looked up for a manual resolution. */
+function isAsSeen({ state, sentAt, reason }: DeliveryRow, seen: NonNullable<Settlement['seen']>): boolean {
+  const { code } = parseJsonOrNull<Reason>(reason) ?? NO_REASON;
+  return state === seen.state && sentAt === seen.sentAt && code === seen.reason.code;
 }
 
 /** Verdicts after which a member may still be tied to its import. */

@@ -198,6 +198,8 @@ function compose(
     dueByHand: (request) => timely(() => due.byHand(request)),
     nextDueAt: (request) => timely(() => due.nextAt(request)),
     leftAway: (request) => timely(() => due.leftAway(request)),
+    countSending: async (of) => reading(() => due.countSending(of)),
+    hasSuspended: async (of) => reading(() => due.hasSuspended(of)),
     isDue: async (deliveryId) => reading(() => due.isDue(deliveryId)),
     denialsOf: async (deliveryId) => reading(() => due.denialsOf(deliveryId)),
     countHeld: async (held) => reading(() => due.countHeld(held)),
@@ -215,6 +217,7 @@ function compose(
     replay: (request) => commit.run(() => replay.replay(request)),
     forceDoubts: (request) => commit.run(() => replay.forceDoubts(request)),
     judgePassports: (request) => commit.run(() => passports.judge(request)),
+    unpublishedPassports: async (request) => reading(() => passports.unpublished(request)),
     askForPassports: (request) => commit.run(() => passports.ask(request)),
     replayPassports: (request) => commit.run(() => passports.replay(request)),
     async recheckBlocked(request) {

@@ -7,6 +7,7 @@ import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
 import { runHere } from '../support/cli-here.ts';
 import { answerWith, type Reply, startScriptedServer } from '../support/scripted-server.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { withLedger } from '../support/world-ledger.ts';
 
 const KEY = 'dpp_full0123456789abcdefghijklmnop';
 /** What somebody typed where it does not belong. */
@@ -232,6 +233,21 @@ describe('report', () => {
     const { exitCode, stderr } = await run('report', 'create');
     expect(exitCode).toBe(3);
     expect(stderr).toContain('Run it again in 7 s.');
+  });
+});
+
+describe('beside a command that holds the ledger and is no daemon', () => {
+  it('a passport, the reports and the publications can be had', async () => {
+    await withLedger(world, async () => {
+      expect((await run('settle', 'A-1', '--rejected', '--json')).json()).toMatchObject({
+        error: { code: 'ledger.held' },
+      });
+      const file = join(world.folder, 'beside.pdf');
+      expect((await run('pdf', 'A-1', '--out', file, '--json')).json()).toMatchObject({ ok: true, file });
+      expect((await run('report', 'list')).exitCode).toBe(0);
+      expect((await run('report', 'create')).exitCode).toBe(0);
+      expect((await run('publications')).exitCode).toBe(0);
+    });
   });
 });
 

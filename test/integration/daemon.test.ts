@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Queue } from 'bullmq';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openAdminChannel } from '../../src/admin/channel-server.ts';
 import type { Daemon, DaemonOptions } from '../../src/daemon/daemon.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { runDaemon } from '../../src/daemon/run-daemon.ts';
@@ -177,6 +178,7 @@ describe('the daemon', () => {
       log,
       version: '1.2.3',
       openWeb,
+      openAdmin: openAdminChannel,
       signal: controller.signal,
       drainMs: 100,
       onReady: (ready) => {

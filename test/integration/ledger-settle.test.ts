@@ -42,7 +42,7 @@ async function say(name: string, word: PersonsWord) {
   expect(doubts).toHaveLength(1);
   const [doubt] = doubts;
   if (doubt === undefined) throw new Error('nothing is in doubt');
-  return fixture.ledger.settle({ deliveryId: doubt.id, verdict: personsVerdict(doubt, word), manual: true });
+  return fixture.ledger.settle({ deliveryId: doubt.id, verdict: personsVerdict(doubt, word), seen: doubt });
 }
 
 const stateOf = (kind: 'product' | 'material' | 'bom_item' | 'passport', key: string) =>
@@ -426,11 +426,8 @@ describe('a person settles what is stuck', () => {
   it('but neither ignores what may have arrived nor what is under way, and no passport', async () => {
     await stageRows(fixture.ledger, { ...BOM('2'), N: items(product('N')) });
     await loseAnswers();
-    const [doubt] = await fixture.ledger.deliveriesNamed('N');
-    expect(doubt).toMatchObject({ state: 'in_doubt', uncertain: true });
-    const verdict = personsVerdict({ kind: 'product', reason: LOST }, { said: 'ignored' });
-    const ignored = await fixture.ledger.settle({ deliveryId: doubt?.id ?? 0, verdict, manual: true });
-    expect(ignored.applied).toBe(false);
+    expect(await fixture.ledger.deliveriesNamed('N')).toMatchObject([{ state: 'in_doubt', uncertain: true }]);
+    expect(await say('N', { said: 'ignored' })).toMatchObject({ applied: false });
     expect(stateOf('product', 'N')).toBe('in_doubt');
   });
 
@@ -462,4 +459,69 @@ it('names the creates that were sent after a doubt and acknowledged', async () =
     fixture.ledger.acknowledgedCreates({ kind: 'product', sentAfter: at, besideId: lost.id });
   expect(await sentAfter(0)).toEqual([{ remoteId: expect.any(Number), sentAt: expect.any(Number) }]);
   expect(await sentAfter(Number.MAX_SAFE_INTEGER)).toEqual([]);
+});
+
+describe('a manual resolution of a delivery that has changed since it was looked up', () => {
+  /** Looks up a product that is unconfirmed, lets the daemon's own work happen, and settles by what was seen before. */
+  async function settleAfter(happens: (deliveryId: number) => Promise<unknown>, word: PersonsWord) {
+    await stageRows(fixture.ledger, { N: items(product('N')) });
+    await loseAnswers();
+    const [looked] = await fixture.ledger.deliveriesNamed('N');
+    if (looked === undefined) throw new Error('nothing is in doubt');
+    await happens(looked.id);
+    const before = fixture.ledger.views.item('product', 'N');
+    const verdict = personsVerdict(looked, word);
+    expect(await fixture.ledger.settle({ deliveryId: looked.id, verdict, seen: looked })).toMatchObject({
+      applied: false,
+      released: 0,
+    });
+    expect(fixture.ledger.views.item('product', 'N')).toEqual(before);
+  }
+  const resend: Verdict = { kind: 'resend', dueAt: 0, absent: true, reason: LOST };
+  const REJECTED: PersonsWord = { said: 'rejected' };
+
+  it('changes nothing where it was found at the platform meanwhile', covers('answer-lost', 'I4'), () =>
+    settleAfter(
+      (deliveryId) =>
+        fixture.ledger.settle({
+          deliveryId,
+          verdict: { kind: 'delivered', remoteId: 7, contentKnown: true, by: 'read_back' },
+        }),
+      { said: 'delivered', remoteId: 8 },
+    ),
+  );
+
+  it('changes nothing while it goes out again', covers('answer-lost', 'I6'), () =>
+    settleAfter(async (deliveryId) => {
+      await fixture.ledger.settle({ deliveryId, verdict: resend });
+      expect(await fixture.ledger.claim(deliveryId)).toMatchObject({ status: 'claimed' });
+    }, REJECTED),
+  );
+
+  it('changes nothing where it went out once more, to be unconfirmed again', covers('answer-lost', 'I6'), () =>
+    settleAfter(async (deliveryId) => {
+      await fixture.ledger.settle({ deliveryId, verdict: resend });
+      fixture.clock.advance(1);
+      await loseAnswers();
+      expect(stateOf('product', 'N')).toBe('in_doubt');
+    }, REJECTED),
+  );
+
+  it('changes nothing where it is unconfirmed for another reason', covers('answer-lost', 'I4'), () =>
+    settleAfter(
+      (deliveryId) =>
+        fixture.ledger.settle({
+          deliveryId,
+          verdict: { ...DOUBT, reason: { code: 'exists', message: 'It is there.' } },
+        }),
+      { said: 'delivered', remoteId: 7 },
+    ),
+  );
+
+  it('changes nothing where it is blocked by now', covers('answer-lost', 'I6'), () =>
+    settleAfter(
+      (deliveryId) => fixture.ledger.settle({ deliveryId, verdict: { kind: 'blocked', reason: LOST } }),
+      REJECTED,
+    ),
+  );
 });

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openAdminChannel } from '../../src/admin/channel-server.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { runDaemon } from '../../src/daemon/run-daemon.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
@@ -111,6 +112,7 @@ describe('a process whose ledger loses its lock file', () => {
       clock: systemClock,
       log,
       version: '1.2.3',
+      openAdmin: openAdminChannel,
       openWeb: () => Promise.reject(new Error('There is no web section.')),
       signal: NEVER,
       onReady: () => rmSync(lock()),

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { announced } from '../../src/daemon/announced-pull.ts';
 import { createPullQueue, type PullQueue } from '../../src/daemon/pull-queue.ts';
 import { fault } from '../../src/domain/faults.ts';
+import type { RunTrigger } from '../../src/domain/ports/intake.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
@@ -23,27 +25,17 @@ describe('the pull queue', () => {
     const log = createRecordingLog();
     const secrets = createSecretStore();
     secrets.add('the-password');
+    const scrub = (text: string) => secrets.scrub(text);
     queues = await createQueues({ url: 'embedded', prefix: 'test', log });
     begun = [];
     events = [];
     pulls = createPullQueue({
       queues,
       sources: ['erp', 'pim'],
-      pull: (source, trigger, abort) => {
-        begun.push(`${source} ${trigger}`);
-        return new Promise((resolve, reject) => {
-          ends.set(source, (result) => (result instanceof Error ? reject(result) : resolve(result)));
-          abort.addEventListener('abort', () => resolve({ runId: 9, result: 'interrupted', guarded: [] }));
-        });
-      },
-      afterRun: async () => {
-        pruned += 1;
-        throw new Error('The disk is full.');
-      },
-      emit: (event) => events.push(event),
+      pull: announced({ pull, pulling: running }, { queues, ledger, emit: (event) => events.push(event), log, scrub }),
       clock: systemClock,
       log,
-      scrub: (text) => secrets.scrub(text),
+      scrub,
     });
     await pulls.start();
   }
@@ -51,7 +43,26 @@ describe('the pull queue', () => {
     await pulls.stop();
     await queues.close();
   });
-  const running = () => pulls.running();
+  const active = new Set<string>();
+  const running = () => [...active];
+  const ledger = {
+    async prune() {
+      pruned += 1;
+      throw new Error('The disk is full.');
+    },
+  };
+  async function pull(source: string, trigger: RunTrigger, abort: AbortSignal): Promise<PullResult> {
+    begun.push(`${source} ${trigger}`);
+    active.add(source);
+    try {
+      return await new Promise((resolve, reject) => {
+        ends.set(source, (result) => (result instanceof Error ? reject(result) : resolve(result)));
+        abort.addEventListener('abort', () => resolve({ runId: 9, result: 'interrupted', guarded: [] }));
+      });
+    } finally {
+      active.delete(source);
+    }
+  }
   const completed = async () => {
     const [queue] = await queues.bullQueues();
     const jobs = (await queue?.getJobs(['completed'])) ?? [];
@@ -108,7 +119,7 @@ describe('the pull queue', () => {
     await pulls.ring('erp', 'schedule');
     await expect.poll(running, SOON).toEqual(['erp']);
     await pulls.stop();
-    expect(pulls.running()).toEqual([]);
+    expect(running()).toEqual([]);
     expect(events).toEqual([{ type: 'run_ended', source: 'erp', result: 'interrupted' }]);
   });
 });

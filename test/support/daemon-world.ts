@@ -1,3 +1,4 @@
+import { openAdminChannel } from '../../src/admin/channel-server.ts';
 import { createDaemon, type Daemon, type DaemonOptions } from '../../src/daemon/daemon.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -50,6 +51,7 @@ export async function startDaemon(
     log,
     version: '1.2.3',
     openWeb,
+    openAdmin: openAdminChannel,
     ...options,
   });
   return { daemon, log, url: daemon.url ?? '' };

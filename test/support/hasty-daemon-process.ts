@@ -1,3 +1,4 @@
+import { openAdminChannel } from '../../src/admin/channel-server.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { runDaemon } from '../../src/daemon/run-daemon.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -18,6 +19,7 @@ process.exitCode = await runDaemon({
   log: createLogger({ level: 'info', secrets }),
   version: '1.2.3',
   openWeb,
+  openAdmin: openAdminChannel,
   queueTiming: HASTY_TIMING,
   signal: stop.signal,
   onReady: () => process.stdout.write('{}\n'),

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { settingsOf } from '../../src/cli/check-openapi.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { outcomeFault } from '../../src/cli/outcome-fault.ts';
 import { fileNameOf } from '../../src/cli/pdf.ts';
+import { outcomeFault } from '../../src/daemon/outcome-fault.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 
 describe('the file of a passport', () => {

@@ -40,6 +40,8 @@ export interface NamedDelivery extends DueDelivery {
   state: SettleState;
   /** True while it is not known whether an attempt took effect. */
   uncertain: boolean;
+  /** When it was last sent; null where it never was. */
+  sentAt: number | null;
   /** Of what was sent; of a passport its product's. */
   naturalKey: string | null;
   reason: Reason;

@@ -20,6 +20,9 @@ export interface Held {
   doubts: { operations: readonly Operation[]; reasons: readonly string[] };
 }
 
+/** Whose deliveries are meant: those of all items of these sources, or the passports of these products. */
+export type WorkOf = { sources: readonly string[] } | { passportsOf: readonly string[] };
+
 /** How the API has refused a scope to a delivery before. */
 export interface Denials {
   /** When it did so last, where that was its last answer; else null. */

@@ -4,10 +4,10 @@
 import type { JsonValue } from '../../lib/json.ts';
 import type { ApiWait } from '../api-wait.ts';
 import type { Reason } from '../delivery.ts';
-import type { PassportAnswer } from '../passport.ts';
+import type { PassportAnswer, UnpublishedPage } from '../passport.ts';
 import type { Claim } from './claim.ts';
 import type { DoubtfulDelivery, MissingSelection, NamedDelivery, NamedSelection } from './doubt.ts';
-import type { Denials, DueDelivery, Held, LeftAway } from './due.ts';
+import type { Denials, DueDelivery, Held, LeftAway, WorkOf } from './due.ts';
 import type { ContactLedger } from './first-contact.ts';
 import type {
   Accepted,
@@ -62,12 +62,16 @@ export interface Ledger extends ContactLedger {
    * When the next delivery becomes due, or the next doubt may be looked at, but for what is held: 0 for something that has
    * been due all along, null when nothing is scheduled. With `after`, what was due at that time is left out.
    */
-  nextDueAt(request?: { after?: number; held?: Held }): Promise<number | null>;
+  nextDueAt(request?: { after?: number; held?: Held; of?: WorkOf | undefined }): Promise<number | null>;
   /**
    * What is left to be sent of which the API has not been able to take anything since before a time; null where anything
    * else is scheduled that is not held.
    */
-  leftAway(request: { before: number; held?: Held }): Promise<LeftAway | null>;
+  leftAway(request: { before: number; held?: Held; of?: WorkOf | undefined }): Promise<LeftAway | null>;
+  /** How many of these deliveries are claimed and have not ended. */
+  countSending(of: WorkOf): Promise<number>;
+  /** Whether one of these creates is suspended until a list of the platform was read. */
+  hasSuspended(of: WorkOf): Promise<boolean>;
   /** Whether a delivery could be claimed at the moment, unlike most others after a claim of several at once. */
   isDue(deliveryId: number): Promise<boolean>;
   /** What the API has said of a delivery's scope before. */
@@ -123,6 +127,11 @@ export interface Ledger extends ContactLedger {
     afterKey: string | null;
     limit: number;
   }): Promise<{ staged: number; lastKey: string | null }>;
+  /**
+   * A page of products whose passports are not published, in the order of their keys; products that are gone from their
+   * sources are left out. `withdrawn` counts those that a person has withdrawn. `lastKey` is null at the end.
+   */
+  unpublishedPassports(request: { afterKey: string | null; limit: number }): Promise<UnpublishedPage>;
   /** Asks for passports to be published or withdrawn on a person's word, by keys or natural keys of their products. */
   askForPassports(request: {
     products: readonly string[];

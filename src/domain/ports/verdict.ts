@@ -2,6 +2,7 @@
 
 import type { JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery.ts';
+import type { NamedDelivery } from './doubt.ts';
 import type { ContactEntry } from './first-contact.ts';
 
 /** What becomes of a delivery after an attempt, a read-back or a person's word. */
@@ -44,8 +45,11 @@ export type Verdict =
 export interface Settlement {
   deliveryId: number;
   verdict: Verdict;
-  /** True for a manual resolution, which also ends stuck deliveries. Other verdicts end deliveries that are in flight or in doubt. */
-  manual?: true;
+  /**
+   * Given for a manual resolution, which also ends stuck deliveries: the delivery as it was looked up. A delivery that has
+   * changed since stays as it is. Other verdicts end deliveries that are in flight or in doubt.
+   */
+  seen?: Pick<NamedDelivery, 'state' | 'sentAt' | 'reason'>;
   /** What the clock showed when the verdict was reached. It may be set before the verdict is stored, and waits go by this. */
   judgedAt?: number;
 }

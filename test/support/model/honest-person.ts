@@ -45,7 +45,7 @@ async function ignoreStuck(
     const ignoring = process.ledger.deliveriesNamed(key).then(async (deliveries) => {
       for (const delivery of deliveries.filter((one) => mayBeSettled(one, 'ignored'))) {
         const verdict = personsVerdict(delivery, { said: 'ignored' });
-        const { applied } = await process.ledger.settle({ deliveryId: delivery.id, verdict, manual: true });
+        const { applied } = await process.ledger.settle({ deliveryId: delivery.id, verdict, seen: delivery });
         if (applied) reach('a person ended a write');
       }
     });
@@ -74,7 +74,7 @@ async function say(
   const doubt = (await process.ledger.deliveriesNamed(item.key)).find(({ id }) => id === deliveryId);
   if (doubt === undefined) return;
   const word: PersonsWord = hasArrived ? { said: 'delivered', remoteId: idFor(doubt, remote) } : { said: 'rejected' };
-  const { applied } = await process.ledger.settle({ deliveryId, verdict: personsVerdict(doubt, word), manual: true });
+  const { applied } = await process.ledger.settle({ deliveryId, verdict: personsVerdict(doubt, word), seen: doubt });
   if (!applied) return;
   reach(hasArrived ? 'a person said that it had arrived' : 'a person said that it had not arrived');
 }

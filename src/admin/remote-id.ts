@@ -1,16 +1,15 @@
 import type { CleanText } from '../api/clean-text.ts';
 import { isIdText } from '../api/decode.ts';
+import { outcomeFault } from '../daemon/outcome-fault.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { NamedDelivery } from '../domain/ports/doubt.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
+import { kindWord } from '../domain/words.ts';
 import type { JsonValue } from '../lib/json.ts';
-import { outcomeFault } from './outcome-fault.ts';
-import { plural } from './style.ts';
-import { formatValue, kindWord } from './words.ts';
 
-type Opened = Pick<Runtime, 'ledger' | 'views' | 'target'>;
+type Opened = Pick<Runtime, 'ledger' | 'views' | 'platform'>;
 
 /**
  * The id of something that a person says is at the platform: as given, or as the listing shows it under the natural key that
@@ -21,14 +20,14 @@ type Opened = Pick<Runtime, 'ledger' | 'views' | 'target'>;
 export async function remoteIdOf(
   doubt: NamedDelivery,
   { kind, given }: { kind: ListableKind; given: string | null },
-  { ledger, views, target }: Opened,
+  { ledger, views, platform }: Opened,
   abort: AbortSignal,
 ): Promise<JsonValue> {
-  const remoteId = given === null ? await readBack(doubt, kind, target, abort) : inOwnType(given, kind, views);
+  const remoteId = given === null ? await readBack(doubt, kind, platform, abort) : inOwnType(given, kind, views);
   const other = await ledger.boundTo(kind, remoteId);
-  if (other === null) return remoteId;
-  const id = formatValue(remoteId);
-  throw fault('usage', `The id ${id} is that of the ${kindWord(kind)} "${other}" already.`, {
+  // Its own id, where a worker found it meanwhile: the ledger refuses the manual resolution then.
+  if (other === null || other === doubt.key) return remoteId;
+  throw fault('usage', `The id ${idText(remoteId)} is that of the ${kindWord(kind)} "${other}" already.`, {
     suggestion: 'Look at the platform which id the item has there, and name it with --id.',
   });
 }
@@ -36,11 +35,11 @@ export async function remoteIdOf(
 async function readBack(
   { naturalKey, key }: NamedDelivery,
   kind: ListableKind,
-  target: Runtime['target'],
+  platform: Runtime['platform'],
   abort: AbortSignal,
 ): Promise<JsonValue> {
   const found: RemoteItem[] = [];
-  const listing = await target.list(
+  const listing = await platform.list(
     kind,
     (items) => {
       for (const item of items) {
@@ -50,6 +49,7 @@ async function readBack(
     { signal: abort },
   );
   if (!listing.complete) {
+    abort.throwIfAborted();
     throw outcomeFault(listing.outcome, {
       failure: `The id of "${key}" cannot be read from the platform`,
       cure: 'Name the id that it has there with --id.',
@@ -60,10 +60,15 @@ async function readBack(
   const shown =
     found.length === 0
       ? `shows no ${kindWord(kind)} "${naturalKey ?? key}"`
-      : `shows ${plural(found.length, kindWord(kind))} "${naturalKey ?? key}" or more`;
+      : `shows more than one ${kindWord(kind)} "${naturalKey ?? key}", or none with an id`;
   throw fault('usage', `The platform's listing ${shown}, so nobody can tell which id it has.`, {
     suggestion: 'Look it up at the platform and name it with --id, or say --rejected if it is not there.',
   });
+}
+
+/** An id in a message. */
+export function idText(id: JsonValue): string {
+  return typeof id === 'string' ? id : JSON.stringify(id);
 }
 
 /** An id that a person has typed, as the platform gives those of its kind: all as numbers or all as texts. */

@@ -1,8 +1,8 @@
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import { kindWord } from '../domain/words.ts';
 import type { Fault } from '../lib/errors.ts';
-import { kindWord } from './words.ts';
 
 /**
  * What to say of a key that the ledger does not have, with those that it may have meant.

@@ -1,7 +1,7 @@
-import { deniedFault } from '../daemon/denied-fault.ts';
 import { fault } from '../domain/faults.ts';
 import { askedWaitMs, type Outcome, type OutcomeDetail } from '../domain/outcome.ts';
 import type { Fault } from '../lib/errors.ts';
+import { deniedFault } from './denied-fault.ts';
 
 /** What a person asked of the API. */
 interface Attempted {

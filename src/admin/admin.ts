@@ -1,0 +1,18 @@
+import type { Handler, HandlerContext } from './handler.ts';
+import type { WorkProgress } from './work-progress.ts';
+
+/** What a caller wants to see of a handler while it works. */
+export interface Watch {
+  /** Called a few times a second with how the work stands. */
+  onProgress?: (progress: WorkProgress) => void;
+  /** Called with each piece of what the handler writes to `context.bytes`. The next piece comes when the promise is fulfilled. */
+  onBytes?: (chunk: Uint8Array) => Promise<void>;
+}
+
+/** Runs handlers where the ledger is held: in this process, or in the daemon. */
+export interface Admin<Context = HandlerContext> {
+  /** True for a daemon, which sends by itself what a handler makes due. */
+  daemon: boolean;
+  /** @throws Fault */
+  run<Request, Result>(handler: Handler<Request, Result, Context>, request: Request, watch?: Watch): Promise<Result>;
+}

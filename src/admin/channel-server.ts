@@ -1,0 +1,212 @@
+import { once } from 'node:events';
+import { lstatSync, unlinkSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AdminContext, AdminServer } from '../daemon/daemon.ts';
+import { fault } from '../domain/faults.ts';
+import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
+import { type Failure, failureOf } from './failure.ts';
+import type { Handler } from './handler.ts';
+import { handlers } from './handlers/index.ts';
+import { Envelope, FRAME_CHARS_MAX, type Frame, PATH, REQUEST_BYTES_MAX, socketPlace } from './wire.ts';
+import { watchWork } from './work-progress.ts';
+
+/** How many handlers run at once, and how many connections are open. */
+const HANDLERS_MAX = 16;
+const CONNECTIONS_MAX = 64;
+/** How long a request may take to arrive. */
+const REQUEST_MS = 10_000;
+/** How long a stopping daemon waits for its watchers to take the last frame. */
+const FLUSH_MS = 1000;
+
+/**
+ * Lets commands beside a daemon have their handlers run in it. Where it cannot listen, the daemon works all the same, and
+ * its log says why and what to do.
+ */
+export async function openAdminChannel(
+  context: AdminContext,
+  served: readonly Handler<unknown, unknown>[] = handlers,
+): Promise<AdminServer> {
+  const { runtime, log } = context;
+  const { path, problem } = socketPlace(runtime.config);
+  const abort = new AbortController();
+  const running = new Set<Promise<void>>();
+  const serve = createAnswer(context, served, abort.signal);
+  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
+    const answered = running.size < HANDLERS_MAX ? serve(request, response) : refuse(response);
+    running.add(answered);
+    void answered.finally(() => running.delete(answered));
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+
+  const reason = problem ?? (await listen(server, path));
+  if (reason !== null) {
+    log.warn(
+      { path },
+      `Commands that write to the ledger cannot be run beside this daemon. ${reason} Until then stop the daemon for them.`,
+    );
+    return { close: async () => undefined };
+  }
+  return {
+    async close() {
+      abort.abort(STOPPED);
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await Promise.allSettled(running);
+      const timer = setTimeout(() => server.closeAllConnections(), FLUSH_MS);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+const STOPPED = fault('daemon.stopped', 'The daemon was stopped before this was done.', {
+  suggestion: 'Nothing is lost: what it did is in the ledger. Run the command again; it goes on where it stopped.',
+});
+const GONE = fault('interrupted', 'Nobody takes the answer any more.');
+const BUSY = fault('daemon.busy', `The daemon runs ${HANDLERS_MAX} commands already.`, {
+  suggestion: 'Run the command again when one of them is done.',
+});
+
+async function refuse(response: ServerResponse): Promise<void> {
+  response.end(line({ type: 'error', failure: failureOf(BUSY) }));
+}
+
+/** Gives why nobody can connect, as sentences, or null. Only the user of this process can. */
+async function listen(server: Server, path: string): Promise<string | null> {
+  try {
+    removeLeftover(path);
+    // Bound within the call, so that the socket never exists with a mode that lets others in.
+    const before = process.umask(0o177);
+    try {
+      server.listen(path);
+    } finally {
+      process.umask(before);
+    }
+    await once(server, 'listening');
+    return null;
+  } catch (error) {
+    server.close();
+    return `Its admin socket ${path} cannot be opened: ${messageOf(error)}. Put the ledger on a file system that has sockets, and remove what stands in the way.`;
+  }
+}
+
+/** A socket that is there belongs to a process that was killed: this process holds the ledger's lock. */
+function removeLeftover(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) unlinkSync(path);
+}
+
+/** One request from its first byte to the last frame; never rejects. */
+function createAnswer(
+  { runtime, clock, log, version, scrub, askRefused }: AdminContext,
+  served: readonly Handler<unknown, unknown>[],
+  abort: AbortSignal,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const { config } = runtime;
+
+  async function read(request: IncomingMessage): Promise<{ handler: Handler<unknown, unknown>; envelope: Envelope }> {
+    const name = request.url?.startsWith(PATH) === true ? request.url.slice(PATH.length) : null;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes <= REQUEST_BYTES_MAX) chunks.push(chunk);
+    }
+    if (bytes > REQUEST_BYTES_MAX) {
+      throw fault('usage', `The request has ${bytes} bytes, and the daemon takes at most ${REQUEST_BYTES_MAX}.`, {
+        suggestion: 'Name less at once.',
+      });
+    }
+    const envelope = Envelope.safeParse(parse(Buffer.concat(chunks).toString('utf8')));
+    const handler = served.find((one) => one.name === name);
+    const theirs = envelope.success ? `dpp-sync ${envelope.data.version}` : 'a version with other requests';
+    if (!envelope.success || envelope.data.version !== version || handler === undefined || request.method !== 'POST') {
+      throw fault('daemon.version', `The daemon is dpp-sync ${version}, and this command is ${theirs}.`, {
+        suggestion: 'Restart the daemon with the version that is installed, or use the version of the daemon.',
+      });
+    }
+    const { target } = envelope.data;
+    if (target !== config.target.baseUrl) {
+      throw fault('ledger.target', `The daemon works for ${config.target.baseUrl}, and this config names ${target}.`, {
+        path: 'target.baseUrl',
+        suggestion: 'Name the config of the daemon with -c FILE. Another platform needs a ledger of its own.',
+      });
+    }
+    return { handler, envelope: envelope.data };
+  }
+
+  function failed(error: unknown, { name, gone }: { name: string; gone: AbortSignal }): Failure {
+    if (error instanceof Fault) return failureOf(error);
+    if (abort.aborted) return failureOf(abort.reason);
+    if (gone.aborted) return failureOf(GONE);
+    const ledgerFault = ledgerFaultOf(error);
+    if (ledgerFault !== null) return failureOf(ledgerFault);
+    log.error({ command: name, err: error }, `${name}, which was asked for by hand, failed.`);
+    const message = `Something happened that dpp-sync is not prepared for: ${messageOf(error)}`;
+    return failureOf(fault('internal', message, { suggestion: "The daemon's log shows where it happened." }));
+  }
+
+  return async (request, response) => {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    response.on('error', () => gone.abort());
+    /** False where the watcher does not take it as fast as it comes. */
+    const send = (frame: Frame): boolean => gone.signal.aborted || response.write(line(frame, scrub));
+    const bytes = {
+      async write(chunk: Uint8Array) {
+        const signal = AbortSignal.any([gone.signal, abort]);
+        signal.throwIfAborted();
+        const base64 = Buffer.from(chunk).toString('base64');
+        if (!response.write(line({ type: 'bytes', base64 }))) await once(response, 'drain', { signal });
+      },
+    };
+    let name = 'A command';
+    let watching: { stop(): void } | null = null;
+    let last: Frame;
+    try {
+      abort.throwIfAborted();
+      const { handler, envelope } = await read(request);
+      name = handler.name;
+      const parsed = handler.request.safeParse(envelope.request);
+      if (!parsed.success) throw fault('usage', `The daemon cannot read the request: ${parsed.error.message}`);
+      log.info({ command: name }, `${name} is asked for by hand.`);
+      send({ type: 'begun', configChanged: envelope.config !== config.digest });
+      // A watcher that is behind is given the next one, so that nothing piles up for it.
+      if (envelope.watched) {
+        watching = watchWork({ runtime, clock }, (progress) => {
+          if (!response.writableNeedDrain) send({ type: 'progress', progress });
+        });
+      }
+      await askRefused();
+      const result = await handler.handle(parsed.data, { runtime, clock, abort, bytes, goesOn: true });
+      last = { type: 'result', result };
+      log.info({ command: name }, `${name} is done.`);
+    } catch (error) {
+      const failure = failed(error, { name, gone: gone.signal });
+      last = { type: 'error', failure };
+      log.info({ command: name, code: failure.code }, `${name} ended with an error: ${failure.message}`);
+    }
+    watching?.stop();
+    send(last);
+    response.end();
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // What is no JSON is no request either, and is refused as such.
+    return undefined;
+  }
+}
+
+function line(frame: Frame, scrub?: (text: string) => string): string {
+  const text = JSON.stringify(frame, (_, member: unknown) =>
+    scrub !== undefined && typeof member === 'string' ? scrub(member) : member,
+  );
+  if (text.length < FRAME_CHARS_MAX) return `${text}\n`;
+  const tooLong = fault('internal', 'It is done, and the report of it is too long to be handed over.', {
+    suggestion: 'See what it did with `dpp-sync status`.',
+  });
+  return line({ type: 'error', failure: failureOf(tooLong) });
+}

@@ -1,0 +1,29 @@
+import type { Handler } from '../handler.ts';
+import { passportPdf } from './passport-pdf.ts';
+import { publicationList } from './publication-list.ts';
+import { publishPassports } from './publish.ts';
+import { publishComplete } from './publish-complete.ts';
+import { replayRecords } from './replay.ts';
+import { reportCreate } from './report-create.ts';
+import { reportList } from './report-list.ts';
+import { settle } from './settle.ts';
+import { settleParts } from './settle-parts.ts';
+import { settleSelected } from './settle-selected.ts';
+import { syncSources } from './sync.ts';
+import { unpublishPassports } from './unpublish.ts';
+
+/** All that a person can ask of the process that holds the ledger. */
+export const handlers: readonly Handler<unknown, unknown>[] = [
+  passportPdf,
+  publicationList,
+  publishComplete,
+  publishPassports,
+  replayRecords,
+  reportCreate,
+  reportList,
+  settle,
+  settleParts,
+  settleSelected,
+  syncSources,
+  unpublishPassports,
+];

@@ -1,0 +1,86 @@
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import type { PassportAnswer } from '../../domain/passport.ts';
+import type { Handler, HandlerContext } from '../handler.ts';
+import { type PassportOutcome, settlePassports } from '../passports-by-hand.ts';
+import type { Synced } from '../synced.ts';
+
+export interface PublishCompleteAsked {
+  /** Only counts. */
+  dryRun: boolean;
+  waitMs: number;
+}
+
+/** Where the passports stand that are not published. */
+export interface Unpublished {
+  /** Those of complete products, which are published. */
+  complete: number;
+  /** Those of products that are not complete. */
+  incomplete: number;
+  /** Those that a person has withdrawn, which stay so until a person names them. */
+  withdrawn: number;
+  /** The first of the products that are not complete, with what is missing. */
+  firstIncomplete: { key: string; naturalKey: string | null; holds: string[] }[];
+}
+
+export interface PublishedComplete {
+  found: Unpublished;
+  /** Null where nothing was asked for. */
+  done: {
+    published: number;
+    /** The first that were asked for and are not published. */
+    left: PassportOutcome[];
+    leftCount: number;
+    synced: Synced;
+  } | null;
+}
+
+/** How many are listed by name (I9). */
+const LISTED_MAX = 1000;
+/** Products that are looked at in one transaction. */
+const PAGE = 250;
+
+/** Publishes the passports of all products that are complete and not published. */
+export const publishComplete: Handler<PublishCompleteAsked, PublishedComplete> = {
+  name: 'publish-complete',
+  request: z.strictObject({ dryRun: z.boolean(), waitMs: z.number().nonnegative() }),
+  async handle({ dryRun, waitMs }, context) {
+    const { found, answers } = await ask(dryRun, context);
+    if (answers.length === 0) return { found, done: null };
+    const synced = await settlePassports(answers, waitMs, context);
+    const left: PassportOutcome[] = [];
+    let leftCount = 0;
+    for (const [at, answer] of answers.entries()) {
+      // There may be a hundred thousand, and the process has other work.
+      if (at % PAGE === 0) await setImmediate();
+      const passport = context.runtime.views.passport(answer.asked);
+      if (passport?.acknowledged === 'published') continue;
+      leftCount += 1;
+      if (left.length < LISTED_MAX) left.push({ ...answer, passport });
+    }
+    return { found, done: { published: answers.length - leftCount, left, leftCount, synced } };
+  },
+};
+
+/** Goes over all products in pages, and asks for the passports of the complete ones unless it is a dry run. */
+async function ask(
+  dryRun: boolean,
+  { runtime, abort }: Pick<HandlerContext, 'runtime' | 'abort'>,
+): Promise<{ found: Unpublished; answers: PassportAnswer[] }> {
+  const found: Unpublished = { complete: 0, incomplete: 0, withdrawn: 0, firstIncomplete: [] };
+  const answers: PassportAnswer[] = [];
+  let afterKey: string | null = null;
+  do {
+    const page = await runtime.ledger.unpublishedPassports({ afterKey, limit: PAGE });
+    found.complete += page.complete.length;
+    found.incomplete += page.incomplete.length;
+    found.withdrawn += page.withdrawn;
+    found.firstIncomplete.push(...page.incomplete.slice(0, LISTED_MAX - found.firstIncomplete.length));
+    if (!dryRun && page.complete.length > 0) {
+      answers.push(...(await runtime.ledger.askForPassports({ products: page.complete, status: 'published' })));
+    }
+    afterKey = page.lastKey;
+    await setImmediate();
+  } while (afterKey !== null && !abort.aborted);
+  return { found, answers };
+}

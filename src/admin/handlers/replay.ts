@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { Runtime } from '../../daemon/runtime.ts';
+import { fault } from '../../domain/faults.ts';
+import { ITEM_KINDS } from '../../domain/item.ts';
+import { REPLAY_STATES, type ReplayState } from '../../domain/ports/replay.ts';
+import type { ReplayReport } from '../../pipeline/replay.ts';
+import type { Handler } from '../handler.ts';
+import { assertSources } from '../named-sources.ts';
+import { type Synced, selectedSources, syncIn } from '../synced.ts';
+
+export interface ReplayAsked {
+  states: ReplayState[];
+  /** Source ids; empty for all. */
+  sources: string[];
+  /** Item keys, natural keys or record keys; empty for all. */
+  keys: string[];
+  /** Only finds out what would pass. */
+  dryRun: boolean;
+  force: boolean;
+  waitMs: number;
+}
+
+export interface Replayed {
+  replayed: ReplayReport;
+  /** Null after a dry run. */
+  synced: Synced | null;
+}
+
+/** Maps stored records again with the present mapping, and sends what needs it. */
+export const replayRecords: Handler<ReplayAsked, Replayed> = {
+  name: 'replay',
+  request: z.strictObject({
+    states: z.array(z.enum(REPLAY_STATES)),
+    sources: z.array(z.string()),
+    keys: z.array(z.string()),
+    dryRun: z.boolean(),
+    force: z.boolean(),
+    waitMs: z.number().nonnegative(),
+  }),
+  async handle({ states, sources, keys, dryRun, force, waitMs }, context) {
+    const { runtime } = context;
+    assertSources(runtime.config, sources);
+    await assertKeys(runtime, keys);
+    const selection = { states, sources, keys, deliveryIds: [] };
+    const replayed = await runtime.replay({ selection, force, dryRun });
+    if (dryRun) return { replayed, synced: null };
+    const of = { sources: selectedSources(context, sources) };
+    return { replayed, synced: await syncIn(context, { sources, waitMs, pull: false }, of) };
+  },
+};
+
+/**
+ * Sees that each key is one of an item, or of a quarantined record: a mistyped one must not pass for one that needs
+ * nothing.
+ *
+ * @throws Fault `item.unknown`
+ */
+async function assertKeys({ views, ledger }: Pick<Runtime, 'views' | 'ledger'>, keys: readonly string[]) {
+  for (const key of keys) {
+    if (ITEM_KINDS.some((kind) => views.item(kind, key) !== null)) continue;
+    const selection = { states: ['quarantined'] as const, sources: [], keys: [key], deliveryIds: [] };
+    const quarantined = await ledger.replayCandidates({ selection, afterId: 0, limit: 1 });
+    if (quarantined.length > 0) continue;
+    const near = views.items({ search: key, afterId: 0, limit: 3 }).items.map((item) => item.key);
+    throw fault('item.unknown', `No item and no quarantined record has the key "${key}".`, {
+      suggestion:
+        near.length > 0
+          ? `Did you mean ${near.join(', ')}?`
+          : 'Search with `dpp-sync items --search TEXT`, or look through `dpp-sync quarantine`.',
+    });
+  }
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { Runtime } from '../../daemon/runtime.ts';
+import { kindToBind, personsVerdict } from '../../delivery/persons-word.ts';
+import { fault } from '../../domain/faults.ts';
+import { SUBJECT_KINDS } from '../../domain/item.ts';
+import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../../domain/manual.ts';
+import type { NamedDelivery, NamedSelection } from '../../domain/ports/doubt.ts';
+import { goOn } from '../go-on.ts';
+import type { Handler } from '../handler.ts';
+
+const SettleSelectedRequest = z
+  .strictObject({
+    state: z.enum([...SETTLE_STATES, 'missing']),
+    kind: z.enum(SUBJECT_KINDS).nullable(),
+    source: z.string().nullable(),
+    resolution: z.enum(RESOLUTIONS),
+    /** Only counts. */
+    dryRun: z.boolean(),
+  })
+  .refine(
+    ({ state, resolution }) => state !== 'missing' || resolution === 'ignored',
+    'What is missing can be ignored.',
+  );
+export type SettleSelectedRequest = z.infer<typeof SettleSelectedRequest>;
+
+export interface SettleSelectedResult {
+  /** How many the selection held. What changed before it was settled is in none of the other counts. */
+  selected: number;
+  settled: number;
+  /** Those that cannot be settled so, or not without an id. */
+  left: number;
+  /** Deliveries that became due. */
+  released: number;
+}
+
+const PAGE = 500;
+
+/**
+ * Settles all that is in a state.
+ *
+ * @throws Fault `interrupted` where it was stopped in between
+ */
+export const settleSelected: Handler<SettleSelectedRequest, SettleSelectedResult> = {
+  name: 'settle-selected',
+  request: SettleSelectedRequest,
+  async handle({ state, kind, source, resolution, dryRun }, { runtime, abort }) {
+    const { ledger } = runtime;
+    const nothing = { settled: 0, left: 0, released: 0 };
+    if (state !== 'missing') {
+      const selection = { state, kind, source };
+      if (dryRun) return { selected: await ledger.countSelected(selection), ...nothing };
+      return settleAll(selection, resolution, runtime, abort);
+    }
+    const selected = await ledger.acceptMissing({ name: null, kind, source, dryRun });
+    return { selected, ...nothing, settled: dryRun ? 0 : selected };
+  },
+};
+
+async function settleAll(
+  selection: NamedSelection,
+  resolution: Resolution,
+  runtime: Runtime,
+  abort: AbortSignal,
+): Promise<SettleSelectedResult> {
+  const { ledger } = runtime;
+  const done: SettleSelectedResult = { selected: 0, settled: 0, left: 0, released: 0 };
+  for (let afterId = 0; !abort.aborted; ) {
+    const page = await ledger.selectedDeliveries({ ...selection, afterId, limit: PAGE });
+    const last = page.at(-1);
+    if (last === undefined) return done;
+    afterId = last.id;
+    const able = page.filter((delivery) => mayBeSettled(delivery, resolution) && !needsId(delivery, resolution));
+    const word = resolution === 'delivered' ? { said: resolution, remoteId: null } : { said: resolution };
+    const settled = await Promise.all(
+      able.map((delivery) =>
+        ledger.settle({ deliveryId: delivery.id, verdict: personsVerdict(delivery, word), seen: delivery }),
+      ),
+    );
+    goOn(runtime);
+    done.selected += page.length;
+    done.left += page.length - able.length;
+    done.settled += settled.filter(({ applied }) => applied).length;
+    done.released += settled.reduce((sum, { released }) => sum + released, 0);
+  }
+  throw fault('interrupted', `Stopped after ${done.settled === 1 ? '1 item' : `${done.settled} items`}.`, {
+    suggestion: 'Run it again for the rest.',
+  });
+}
+
+/** Others refer to it by its id, which has to be looked up for each. */
+function needsId({ operation }: NamedDelivery, resolution: Resolution): boolean {
+  return resolution === 'delivered' && kindToBind(operation) !== null;
+}

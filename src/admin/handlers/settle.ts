@@ -1,0 +1,250 @@
+import { z } from 'zod';
+import { createCleanText } from '../../api/clean-text.ts';
+import type { Runtime } from '../../daemon/runtime.ts';
+import { kindToBind, type PersonsWord, personsVerdict } from '../../delivery/persons-word.ts';
+import type { Operation } from '../../domain/delivery.ts';
+import { fault } from '../../domain/faults.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
+import { mayBeSettled, RESOLUTIONS, type Resolution } from '../../domain/manual.ts';
+import type { NamedDelivery } from '../../domain/ports/doubt.ts';
+import type { ItemState, ItemView } from '../../domain/ports/ledger-views.ts';
+import type { ListableKind } from '../../domain/ports/target.ts';
+import { kindWord, stateWord } from '../../domain/words.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { shellWord } from '../../lib/shell-word.ts';
+import { goOn } from '../go-on.ts';
+import type { Handler, HandlerContext } from '../handler.ts';
+import { givenId, idText, inOwnType, remoteIdOf } from '../remote-id.ts';
+import { unknownItem } from '../unknown-item.ts';
+
+const SettleRequest = z
+  .strictObject({
+    /** Keys or natural keys; of a passport those of its product. */
+    names: z.array(z.string()).min(1),
+    resolution: z.enum(RESOLUTIONS),
+    /** The id that the platform has it under; null to have it looked up where it is needed. */
+    id: z.string().nullable(),
+    kind: z.enum(SUBJECT_KINDS).nullable(),
+  })
+  .refine(
+    ({ names, resolution, id }) => id === null || (resolution === 'delivered' && names.length === 1),
+    'An id goes with one name, of what was delivered.',
+  );
+export type SettleRequest = z.infer<typeof SettleRequest>;
+
+/** An item as a manual resolution left it. */
+interface SettledItem {
+  kind: SubjectKind;
+  key: string;
+  state: ItemState;
+  remoteId: JsonValue;
+}
+
+export type SettleResult =
+  /** The platform has several items under its key, and it is bound to the one that was named. */
+  | { bound: SettledItem }
+  | {
+      /** `operation` is null where a missing item was accepted. */
+      settled: (SettledItem & { operation: Operation | null })[];
+      /** Deliveries that became due. */
+      released: number;
+    };
+
+/** What a name means: a delivery to be settled, or an item that is gone from its source. */
+type Meant = { delivery: NamedDelivery; word: PersonsWord } | { missing: Pick<ItemView, 'kind' | 'key'> };
+
+/**
+ * Settles what is named. All of it is looked up before the first is settled, so that a mistyped name settles nothing.
+ *
+ * @throws Fault `item.unknown`, `usage`, `item.changed`, and what `remoteIdOf` throws
+ */
+export const settle: Handler<SettleRequest, SettleResult> = {
+  name: 'settle',
+  request: SettleRequest,
+  async handle({ names, resolution, id, kind }, { runtime, abort }) {
+    const given = id === null ? null : givenId(id, createCleanText(runtime.secrets));
+    const [only = ''] = names;
+    if (given !== null) {
+      const kinds = (['product', 'material'] as const).filter((one) => kind === null || one === kind);
+      const bound = await bindAmbiguous(only, { kinds, id: given }, runtime);
+      if (bound !== null) return { bound };
+    }
+    const meant = new Map<string, Meant>();
+    for (const name of names) {
+      const one = await look(name, { resolution, given, kind }, { runtime, abort });
+      const { kind: of, key } = subjectOf(one);
+      meant.set(`${of} ${key}`, one);
+    }
+    return carryOutAll([...meant.values()], runtime);
+  },
+};
+
+interface Asked {
+  resolution: Resolution;
+  given: string | null;
+  kind: SubjectKind | null;
+}
+
+/**
+ * Binds an item of which the platform has several to the one that a person names. Null where there is no such item.
+ *
+ * @throws Fault `usage` where the id belongs to another item
+ */
+async function bindAmbiguous(
+  name: string,
+  { kinds, id }: { kinds: readonly ListableKind[]; id: string },
+  runtime: Runtime,
+): Promise<SettledItem | null> {
+  const { ledger, views } = runtime;
+  for (const kind of kinds) {
+    if (views.item(kind, name)?.reason?.code !== 'ambiguous_key') continue;
+    const remoteId = inOwnType(id, kind, views);
+    const other = await ledger.boundTo(kind, remoteId);
+    if (other !== null) {
+      throw fault('usage', `The id ${idText(remoteId)} is that of the ${kindWord(kind)} "${other}" already.`);
+    }
+    const adopted = await ledger.adoptAs({ name, kind, remoteId });
+    if (adopted === null) continue;
+    goOn(runtime);
+    return settledItem({ kind, key: adopted.key }, views);
+  }
+  return null;
+}
+
+async function look(name: string, asked: Asked, context: Pick<HandlerContext, 'runtime' | 'abort'>): Promise<Meant> {
+  const { resolution, given, kind } = asked;
+  const { ledger, views } = context.runtime;
+  const all = (await ledger.deliveriesNamed(name)).filter((one) => kind === null || one.kind === kind);
+  const meant = all.filter((one) => mayBeSettled(one, resolution));
+  const [only] = meant;
+  if (only === undefined) {
+    const missing = resolution === 'ignored' ? missingItem(name, kind, views) : null;
+    if (missing !== null) return { missing };
+    throw nothingToSettle(name, asked, all, views);
+  }
+  if (meant.length > 1) throw several(name, meant);
+  if (resolution !== 'delivered') return { delivery: only, word: { said: resolution } };
+  if (only.reason.code === 'ambiguous_key') throw fault('usage', only.reason.message);
+  return { delivery: only, word: await delivered(only, given, context) };
+}
+
+async function delivered(
+  delivery: NamedDelivery,
+  given: string | null,
+  { runtime, abort }: Pick<HandlerContext, 'runtime' | 'abort'>,
+): Promise<PersonsWord> {
+  const kind = kindToBind(delivery.operation);
+  const said = 'delivered' as const;
+  if (kind !== null) return { said, remoteId: await remoteIdOf(delivery, { kind, given }, runtime, abort) };
+  if (given !== null && delivery.operation !== 'bom_item.create') {
+    throw fault('usage', `${delivery.operation} of "${delivery.key}" gives nothing a new id: leave --id out.`);
+  }
+  return { said, remoteId: given === null ? null : inOwnType(given, delivery.kind, runtime.views) };
+}
+
+/** @throws Fault `item.changed` once all are settled that could be */
+async function carryOutAll(meant: readonly Meant[], runtime: Runtime): Promise<SettleResult> {
+  const changed: Meant[] = [];
+  let released = 0;
+  try {
+    for (const one of meant) {
+      const done = await carryOut(one, runtime);
+      released += done.released;
+      if (!done.applied) changed.push(one);
+    }
+  } finally {
+    goOn(runtime);
+  }
+  const { views } = runtime;
+  if (changed.length > 0) throw haveChanged(changed.map(subjectOf), meant.length - changed.length, views);
+  const settled = meant.map((one) => ({
+    ...settledItem(subjectOf(one), views),
+    operation: 'missing' in one ? null : one.delivery.operation,
+  }));
+  return { settled, released };
+}
+
+async function carryOut(
+  meant: Meant,
+  { ledger }: Pick<Runtime, 'ledger'>,
+): Promise<{ applied: boolean; released: number }> {
+  if ('missing' in meant) {
+    const { kind, key } = meant.missing;
+    return { applied: (await ledger.acceptMissing({ name: key, kind, source: null })) > 0, released: 0 };
+  }
+  const { delivery, word } = meant;
+  return ledger.settle({ deliveryId: delivery.id, verdict: personsVerdict(delivery, word), seen: delivery });
+}
+
+function subjectOf(meant: Meant): Pick<ItemView, 'kind' | 'key'> {
+  return 'missing' in meant ? meant.missing : meant.delivery;
+}
+
+function settledItem({ kind, key }: Pick<ItemView, 'kind' | 'key'>, views: Runtime['views']): SettledItem {
+  const item = views.item(kind, key);
+  return { kind, key, state: item?.state ?? 'delivered', remoteId: item?.remoteId ?? null };
+}
+
+function missingItem(name: string, kind: SubjectKind | null, views: Runtime['views']): ItemView | null {
+  const kinds = kind === null ? SUBJECT_KINDS : [kind];
+  const found = kinds.flatMap((one) => views.item(one, name) ?? []).filter((item) => item.missing);
+  const [only] = found;
+  if (found.length <= 1) return only ?? null;
+  throw fault('usage', `Several items under "${name}" are missing from their sources.`, {
+    suggestion: `Say which one with --kind ${found.map((item) => item.kind).join(' or --kind ')}.`,
+  });
+}
+
+/** Workers may go on with a delivery between the look and the settling. What they did stays, and the person looks again. */
+function haveChanged(
+  subjects: readonly Pick<ItemView, 'kind' | 'key'>[],
+  settled: number,
+  views: Runtime['views'],
+): Error {
+  const states = subjects.map((subject) => {
+    const { kind, key, state } = settledItem(subject, views);
+    return `the ${kindWord(kind)} "${key}" is ${stateWord(state)} now`;
+  });
+  const others = settled === 0 ? 'Nothing was settled.' : 'The others were settled.';
+  return fault('item.changed', `Deliveries changed while they were being settled: ${states.join(', ')}. ${others}`, {
+    suggestion: '`dpp-sync show` says where they stand. Settle them again if they still need it.',
+  });
+}
+
+function several(name: string, meant: readonly NamedDelivery[]): Error {
+  const names = meant.map(({ kind, key, operation }) => `${kindWord(kind)} ${key} (${operation})`);
+  const kinds = new Set(meant.map(({ kind }) => kind));
+  return fault('usage', `Several deliveries under "${name}" can be settled: ${names.join(', ')}.`, {
+    suggestion:
+      kinds.size > 1
+        ? `Say which one with --kind ${[...kinds].join(' or --kind ')}.`
+        : 'Name one by its key in place of its SKU or code.',
+  });
+}
+
+function nothingToSettle(
+  name: string,
+  { resolution, kind }: Asked,
+  all: readonly NamedDelivery[],
+  views: Runtime['views'],
+): Error {
+  const kinds = kind === null ? SUBJECT_KINDS : [kind];
+  const known = kinds.flatMap((one) => views.item(one, name) ?? []);
+  const [item] = known;
+  if (item === undefined) return unknownItem(kind ?? 'product', name, views);
+  const states = known.map((one) => `the ${kindWord(one.kind)} is ${stateWord(one.state)}`);
+  const [stuck] = all;
+  return fault('usage', `Nothing of "${name}" can be settled as ${resolution}: ${states.join(', ')}.`, {
+    suggestion:
+      resolution === 'ignored' && stuck !== undefined
+        ? otherThanIgnoring(stuck)
+        : `\`dpp-sync show ${item.kind} ${shellWord(item.key)}\` says where it stands and what can be done.`,
+  });
+}
+
+/** Why a delivery cannot be ignored, and what can be said of it. */
+function otherThanIgnoring({ kind, key }: NamedDelivery): string {
+  return kind === 'passport'
+    ? `If nobody wants the passport any more, run \`dpp-sync unpublish ${shellWord(key)}\`.`
+    : 'It may have arrived: look at the platform, then say --delivered or --rejected.';
+}

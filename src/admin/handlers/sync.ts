@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import type { Handler } from '../handler.ts';
+import { assertSources } from '../named-sources.ts';
+import { type Synced, selectedSources, syncIn } from '../synced.ts';
+
+export interface SyncAsked {
+  /** Source ids; empty for all. */
+  sources: string[];
+  /** Sources of which a person accepts what is held. */
+  accept: string[];
+  waitMs: number;
+}
+
+/** Pulls, maps, pushes and publishes until nothing of the sources goes on by itself. */
+export const syncSources: Handler<SyncAsked, Synced> = {
+  name: 'sync',
+  request: z.strictObject({
+    sources: z.array(z.string()),
+    accept: z.array(z.string()),
+    waitMs: z.number().nonnegative(),
+  }),
+  async handle(request, context) {
+    assertSources(context.runtime.config, [...request.sources, ...request.accept]);
+    return syncIn(context, request, { sources: selectedSources(context, request.sources) });
+  },
+};

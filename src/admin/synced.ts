@@ -1,0 +1,31 @@
+import { type Attention, attentionOf } from '../daemon/attention.ts';
+import { type SyncReport, type SyncRequest, sync } from '../daemon/sync.ts';
+import type { WorkOf } from '../domain/ports/due.ts';
+import { type Failure, failureOf } from './failure.ts';
+import type { HandlerContext } from './handler.ts';
+
+/** What a sync came to, as plain JSON. */
+export interface Synced extends Omit<SyncReport, 'fault'> {
+  fault: Failure | null;
+  attention: Attention;
+}
+
+/**
+ * Syncs within a handler.
+ *
+ * @param of whose deliveries are waited for in a process that goes on with the others
+ */
+export async function syncIn(
+  { runtime, clock, abort, goesOn }: HandlerContext,
+  request: Omit<SyncRequest, 'abort' | 'of'>,
+  of: WorkOf,
+): Promise<Synced> {
+  const report = await sync(runtime, { ...request, abort, of: goesOn ? of : undefined }, clock);
+  const attention = attentionOf(runtime.views, request.sources);
+  return { ...report, fault: report.fault === null ? null : failureOf(report.fault), attention };
+}
+
+/** All sources of a config where none are named. */
+export function selectedSources({ runtime }: Pick<HandlerContext, 'runtime'>, named: readonly string[]): string[] {
+  return named.length > 0 ? [...named] : runtime.config.sources.map(({ id }) => id);
+}

@@ -1,0 +1,61 @@
+// The wire format of the admin channel: HTTP over a Unix domain socket beside the ledger. A request is `POST /v1/NAME` with
+// one JSON document; its answer is a stream of frames, one JSON document a line. The last frame is a result or an error, so
+// that an answer without one comes from a daemon that has died.
+
+import { z } from 'zod';
+import type { RuntimeConfig } from '../daemon/open-source.ts';
+import { ledgerPlace } from '../ledger/ledger-place.ts';
+import type { WorkProgress } from './work-progress.ts';
+
+/** What comes before a handler's name in the path of a request. */
+export const PATH = '/v1/';
+export const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
+/** A result lists what needs a person, and is bounded by its handler; this is far beyond any. */
+export const FRAME_CHARS_MAX = 64 * 1024 * 1024;
+
+/** What a client sends. The daemon answers it only where both mean the same. */
+export const Envelope = z.strictObject({
+  /** The client's version of this package. Handlers change with it, so both have to be the same. */
+  version: z.string(),
+  /** The base URL that the client's config names: the ledger's target. */
+  target: z.string(),
+  /** The digest of the client's config. */
+  config: z.string(),
+  /** Whether the client wants to see the progress. */
+  watched: z.boolean(),
+  request: z.unknown(),
+});
+export type Envelope = z.infer<typeof Envelope>;
+
+export const Frame = z.discriminatedUnion('type', [
+  /** The first frame: the handler has begun. */
+  z.object({ type: z.literal('begun'), configChanged: z.boolean() }),
+  z.object({ type: z.literal('progress'), progress: z.custom<WorkProgress>() }),
+  z.object({ type: z.literal('bytes'), base64: z.string() }),
+  z.object({ type: z.literal('result'), result: z.unknown() }),
+  z.object({
+    type: z.literal('error'),
+    failure: z.object({
+      exitCode: z.number(),
+      code: z.string(),
+      path: z.string().nullable(),
+      message: z.string(),
+      suggestion: z.string().nullable(),
+    }),
+  }),
+]);
+export type Frame = z.infer<typeof Frame>;
+
+/** The bytes that the kernel takes as the path of a socket; libuv cuts a longer one off without a word. */
+const SOCKET_PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103;
+
+/** Where the daemon of a config listens, or why it cannot listen there. */
+export function socketPlace({ ledger }: Pick<RuntimeConfig, 'ledger'>): { path: string; problem: string | null } {
+  const path = `${ledgerPlace(ledger)}.sock`;
+  const bytes = Buffer.byteLength(path);
+  const problem =
+    bytes > SOCKET_PATH_BYTES_MAX
+      ? `The path of its admin socket ${path} has ${bytes} bytes, and the system takes at most ${SOCKET_PATH_BYTES_MAX}. Put the ledger into a folder with a shorter path.`
+      : null;
+  return { path, problem };
+}

@@ -1,0 +1,112 @@
+import type { Runtime } from '../daemon/runtime.ts';
+import type { ApiWait } from '../domain/api-wait.ts';
+import type { DeliveryState, Reason } from '../domain/delivery.ts';
+import type { ContactList } from '../domain/ports/first-contact.ts';
+import type { ProgressEvent } from '../domain/ports/progress.ts';
+import type { Clock } from '../lib/clock.ts';
+
+/** How the work of a process stands. Each one replaces the one before, so a watcher may miss any but the last. */
+export interface WorkProgress {
+  /** Streams that were read since the watching began. */
+  streams: { source: string; stream: string; read: number; done: number | null; total: number | null }[];
+  /** Lists of the platform that were read since then. */
+  lists: { list: ContactList; read: number; done: boolean }[];
+  /** Deliveries that came to an end since then. */
+  settled: number;
+  /** Deliveries that are left to be sent. */
+  left: number;
+  /** Why the API refuses writes. */
+  paused: Reason | null;
+  /** Set while the API gives no usable answers. With `writesAlone` it can be read. */
+  outage: { writesAlone: boolean } | null;
+  /** The wait beyond a minute that the API asks for. */
+  apiWait: ApiWait | null;
+}
+
+/** How often a watcher is given the progress. */
+const EVERY_MS = 200;
+const SETTLED: ReadonlySet<DeliveryState> = new Set(['delivered', 'blocked', 'rejected', 'parked']);
+
+/**
+ * Calls back with the progress of a runtime until it is stopped, and once more then. Its memory is bounded by the
+ * number of streams, however much happens.
+ */
+export function watchWork(
+  { runtime, clock }: { runtime: Runtime; clock: Clock },
+  onProgress: (progress: WorkProgress) => void,
+): { stop: () => void } {
+  const { views, bus, gate } = runtime;
+  const streams = new Map<string, WorkProgress['streams'][number]>();
+  const lists = new Map<ContactList, WorkProgress['lists'][number]>();
+  const gateNow = gate.state();
+  let paused = gateNow.open ? null : gateNow.reason;
+  let outage = runtime.unreachableSince() === null ? null : { writesAlone: runtime.failsAtWrites() !== null };
+  let apiWait = runtime.throttled()?.wait ?? null;
+  let settled = 0;
+  let left = 0;
+  let countAt = 0;
+
+  function observe(event: ProgressEvent): void {
+    switch (event.type) {
+      case 'page': {
+        const { source, stream, read, done, total } = event;
+        streams.set(`${source}/${stream}`, { source, stream, read, done, total });
+        break;
+      }
+      case 'listing':
+        lists.set(event.list, { list: event.list, read: event.read, done: event.done });
+        break;
+      case 'settled':
+        if (!SETTLED.has(event.state)) break;
+        settled += 1;
+        left = Math.max(0, left - 1);
+        break;
+      case 'paused':
+        paused = event.reason;
+        break;
+      case 'resumed':
+        paused = null;
+        break;
+      case 'outage':
+        outage = event.away ? { writesAlone: event.writesAlone } : null;
+        break;
+      case 'api_wait':
+        apiWait = event.wait;
+        break;
+      case 'run_ended':
+      case 'mapped':
+      case 'request':
+      case 'adopted':
+        break;
+    }
+  }
+
+  /** Counting goes over the whole ledger, so it may take no more than a hundredth of the time. */
+  function count(): void {
+    const now = clock.ticks();
+    if (now < countAt) return;
+    const begin = performance.now();
+    left = Object.values(views.itemCounts()).reduce(
+      (sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0) + (states.waiting ?? 0),
+      0,
+    );
+    countAt = now + Math.max(250, (performance.now() - begin) * 100);
+  }
+
+  function give(): void {
+    onProgress({ streams: [...streams.values()], lists: [...lists.values()], settled, left, paused, outage, apiWait });
+  }
+
+  const unsubscribe = bus.subscribe(observe);
+  const timer = setInterval(() => {
+    count();
+    give();
+  }, EVERY_MS);
+  return {
+    stop() {
+      clearInterval(timer);
+      unsubscribe();
+      give();
+    },
+  };
+}

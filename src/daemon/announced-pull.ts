@@ -1,0 +1,69 @@
+import type { Ledger } from '../domain/ports/ledger.ts';
+import type { Emit } from '../domain/ports/progress.ts';
+import type { Queues } from '../domain/ports/queues.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { Runtime } from './runtime.ts';
+
+/**
+ * A pull that a daemon logs and counts, whether a schedule or a person has asked for it. After it, failed jobs of earlier
+ * runs of the source are forgotten and the history is pruned.
+ */
+export function announced(
+  runtime: Pick<Runtime, 'pull' | 'pulling'>,
+  options: {
+    queues: Pick<Queues, 'failed' | 'forget'>;
+    ledger: Pick<Ledger, 'prune'>;
+    emit: Emit;
+    log: Logger;
+    scrub: (text: string) => string;
+  },
+): Runtime['pull'] {
+  const { queues, ledger, emit, log, scrub } = options;
+
+  async function tidy(source: string): Promise<void> {
+    try {
+      const failed = await queues.failed('pull');
+      const outdated = failed.filter(({ data }) => data['source'] === source).map(({ id }) => id);
+      if (outdated.length > 0) await queues.forget('pull', outdated);
+      await ledger.prune();
+    } catch (error) {
+      log.warn(
+        { source, error: messageOf(error) },
+        `Tidying up after the run of ${source} failed: ${messageOf(error)}`,
+      );
+    }
+  }
+
+  return async (source, trigger, abort, waitMs) => {
+    const isBusy = runtime.pulling().includes(source);
+    const begins = isBusy ? 'is pulled again when the run that is under way has ended' : 'is being pulled';
+    log.info({ source, trigger }, `The source ${source} ${begins}.`);
+    try {
+      const pulled = await runtime.pull(source, trigger, abort, waitMs);
+      const { runId, result, guarded } = pulled;
+      emit({ type: 'run_ended', source, result });
+      for (const { stream, message } of guarded)
+        log.warn(
+          { source, stream, runId },
+          `The guard holds ${source}/${stream}: ${message} Have the whole export written, or accept this one: dpp-sync sync --accept ${source}.`,
+        );
+      log.info({ source, runId, result }, `The run of ${source} is ${result}.`);
+      return pulled;
+    } catch (error) {
+      if (abort.aborted) throw error;
+      emit({ type: 'run_ended', source, result: 'failed' });
+      const unexpected = error instanceof Fault ? {} : { err: error };
+      log.error({ source, ...unexpected }, `The source ${source} could not be pulled: ${scrub(reasonOf(error))}`);
+      throw error;
+    } finally {
+      await tidy(source);
+    }
+  };
+}
+
+/** Why a source could not be pulled, with what to do. */
+export function reasonOf(error: unknown): string {
+  const suggestion = error instanceof Fault ? error.suggestion : undefined;
+  return suggestion === undefined ? messageOf(error) : `${messageOf(error)} ${suggestion}`;
+}

@@ -1,0 +1,34 @@
+import type { AdoptedChanges } from '../domain/ports/first-contact.ts';
+import type { LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/ledger-views.ts';
+
+/** What first contact leaves to a person, except kinds whose list cannot be read. */
+export interface ContactAttention {
+  /** Changes of items that were at the platform before. */
+  adopted: AdoptedChanges[];
+  /** BOM items of such products. */
+  parts: { products: number; bomItems: number };
+}
+
+/** What people need to know about the deliveries of some sources. */
+export interface Attention extends ContactAttention {
+  /** Items that deliveries wait for and that are not on their way; the most waited for first. */
+  waitingFor: WaitingGroup[];
+  stuck: StuckDelivery[];
+  /** Items in doubt that need nobody. */
+  doubtsUnderWay: number;
+}
+
+const GROUPS_MAX = 200;
+const STUCK_MAX = 5;
+
+/** @param sources whose deliveries count; empty for all */
+export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
+  const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
+  return {
+    waitingFor: views.waitingFor(GROUPS_MAX, sources).filter(({ state }) => !onTheWay(state)),
+    stuck: views.stuck(STUCK_MAX, sources),
+    doubtsUnderWay: views.doubtsUnderWay(sources),
+    adopted: views.adoptedChanges(sources),
+    parts: views.unansweredParts(sources),
+  };
+}

@@ -1,0 +1,62 @@
+import type { Outcome } from '../domain/outcome.ts';
+import type { PlatformReader } from '../domain/ports/platform.ts';
+import type { Listing, Target } from '../domain/ports/target.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { Scope } from '../domain/scope.ts';
+import type { Pacer } from './pacer.ts';
+import { signalOf } from './signal.ts';
+import type { TargetGate } from './target-gate.ts';
+
+/** Requests that people make beside the deliveries. */
+export type PlatformRequests = PlatformReader & Pick<Target, 'list'>;
+
+/**
+ * Requests of people in a process that delivers as well. Each goes out at once. What its answer shows holds for the
+ * deliveries too: they slow down after a 429, and stop where the key or the plan is refused.
+ */
+export function createPlatformRequests({
+  target,
+  reader,
+  pacer,
+  gate,
+  profile,
+}: {
+  target: Pick<Target, 'list'>;
+  reader: PlatformReader;
+  pacer: Pick<Pacer, 'heard'>;
+  gate: Pick<TargetGate, 'observe' | 'answered'>;
+  profile: Profile;
+}): PlatformRequests {
+  function take(outcome: Outcome, subject: string, scope: Scope = 'read'): void {
+    // A refused scope may be about this kind of request alone.
+    if (outcome.kind === 'denied' && outcome.by === 'scope') gate.answered();
+    else gate.observe(outcome, scope);
+    pacer.heard(signalOf(outcome, subject));
+  }
+
+  async function listed(listing: Promise<Listing>, subject: string): Promise<Listing> {
+    const end = await listing;
+    take(end.complete ? TAKEN : end.outcome, subject);
+    return end;
+  }
+
+  return {
+    list: (kind, onPage, options) => listed(target.list(kind, onPage, options), kind),
+    publications: (onPage, options) => listed(reader.publications(onPage, options), 'publications'),
+    reports: (onPage, options) => listed(reader.reports(onPage, options), 'reports'),
+
+    async passportPdf(productId, sink, signal) {
+      const result = await reader.passportPdf(productId, sink, signal);
+      take(result.ok ? TAKEN : result.outcome, 'pdf');
+      return result;
+    },
+
+    async createReport(request, signal) {
+      const result = await reader.createReport(request, signal);
+      take(result.outcome, 'report', profile.scopes.reportCreate);
+      return result;
+    },
+  };
+}
+
+const TAKEN: Outcome = { kind: 'accepted', remoteId: null };

@@ -1,0 +1,34 @@
+/** Lets one holder at a time have each key; the others wait in the order in which they asked. */
+export interface KeyedLock {
+  /** Gives the function that releases the key, or null where the signal aborts first. */
+  acquire(key: string, abort: AbortSignal): Promise<(() => void) | null>;
+}
+
+export function createKeyedLock(): KeyedLock {
+  /** Ends when all that have asked for a key so far have released it. */
+  const tails = new Map<string, Promise<void>>();
+  return {
+    async acquire(key, abort) {
+      const before = tails.get(key);
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      const tail = Promise.all([before, released]).then(() => {
+        if (tails.get(key) === tail) tails.delete(key);
+      });
+      tails.set(key, tail);
+      if (before !== undefined) await unlessAborted(before, abort);
+      if (!abort.aborted) return release;
+      release();
+      return null;
+    },
+  };
+}
+
+/** Resolves with the promise, or as soon as the signal aborts. */
+async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise: aborted, resolve } = Promise.withResolvers<void>();
+  const onAbort = () => resolve();
+  signal.addEventListener('abort', onAbort);
+  await Promise.race([promise, aborted]);
+  signal.removeEventListener('abort', onAbort);
+}

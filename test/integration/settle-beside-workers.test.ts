@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type SettleRequest, settle } from '../../src/admin/handlers/settle.ts';
+import { settleSelected } from '../../src/admin/handlers/settle-selected.ts';
+import { createLocalAdmin } from '../../src/admin/local-admin.ts';
+import type { Runtime } from '../../src/daemon/runtime.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { items, mapRows, material, product, pullRows, row, text } from '../support/ledger.ts';
+import { covers } from '../support/reliability.ts';
+import { SMALL_SOURCES } from '../support/small-export.ts';
+import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { withLedger } from '../support/world-ledger.ts';
+
+const LOST = { code: 'reset', message: 'The connection was reset.' };
+
+let world: World;
+let runtime: Runtime;
+/** A product and a material of which the answers are lost and that only a person settles; the platform has both. */
+beforeEach(async () => {
+  world = await createWorld({ config: { sources: SMALL_SOURCES } });
+  await withLedger(world, async (ledger) => {
+    const kinds = { P1: product('P1'), M1: material('M1') };
+    await pullRows(ledger, { rows: Object.keys(kinds).map((id) => row(id)) });
+    await mapRows(ledger, ({ id }) => items(kinds[text(id) as keyof typeof kinds]));
+    for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
+      await ledger.claim(id);
+      await ledger.settle({ deliveryId: id, verdict: { kind: 'doubt', nextLookAt: null, spend: true, reason: LOST } });
+    }
+  });
+  await create('products', { sku: 'SKU-P1', name: 'Product P1', status: 'DRAFT', country_of_origin: 'DE' });
+  await create('materials', { code: 'M-M1', name: 'Material M1' });
+  runtime = await world.open();
+});
+afterEach(async () => {
+  await runtime.close();
+  await world.remove();
+});
+
+async function create(kind: 'products' | 'materials', body: object): Promise<void> {
+  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
+  const answer = await fetch(`${world.baseUrl}/api/${kind}/`, { method: 'POST', headers, body: JSON.stringify(body) });
+  expect(answer.status).toBe(201);
+}
+
+function admin(abort = new AbortController().signal) {
+  return createLocalAdmin({ runtime, clock: systemClock, abort });
+}
+
+const stateOf = (kind: 'product' | 'material', key: string) => runtime.views.item(kind, key)?.state;
+
+async function deliveryOf(name: string) {
+  const [delivery] = await runtime.ledger.deliveriesNamed(name);
+  if (delivery === undefined) throw new Error(`nothing of ${name} can be settled`);
+  return delivery;
+}
+
+/** Settles as delivered, with a list of the platform that takes long, and has something happen while it is read. */
+async function settleWhile(happens: () => Promise<unknown>, names: string[]) {
+  world.sandbox.faults.add({ operation: 'material.list', kind: 'latency', ms: 500 });
+  const request: SettleRequest = { names, resolution: 'delivered', id: null, kind: null };
+  const settling = admin().run(settle, request);
+  const ended = settling.catch(() => undefined);
+  await expect.poll(() => world.sandbox.inspect().faults[0]?.used).toBe(1);
+  await happens();
+  await ended;
+  return settling;
+}
+
+describe('settling while workers go on', () => {
+  it(
+    'leaves what was found at the platform meanwhile as it is, and reports it',
+    covers('answer-lost', 'I4'),
+    async () => {
+      const { id } = await deliveryOf('M1');
+      const found = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'read_back' } as const;
+      const settling = settleWhile(() => runtime.ledger.settle({ deliveryId: id, verdict: found }), ['M1']);
+      await expect(settling).rejects.toMatchObject({
+        code: 'item.changed',
+        exitCode: 1,
+        message: expect.stringMatching(/material "M1" is delivered now\. Nothing was settled\.$/),
+      });
+      expect(runtime.views.item('material', 'M1')?.timeline.map(({ what }) => what)).not.toContain('person');
+    },
+  );
+
+  it('settles the others where one of them goes out again meanwhile', covers('answer-lost', 'I6'), async () => {
+    const { id } = await deliveryOf('P1');
+    const sendAgain = async () => {
+      const verdict = { kind: 'resend', dueAt: 0, absent: true, reason: LOST } as const;
+      await runtime.ledger.settle({ deliveryId: id, verdict });
+      expect(await runtime.ledger.claim(id)).toMatchObject({ status: 'claimed' });
+    };
+    await expect(settleWhile(sendAgain, ['P1', 'M1'])).rejects.toMatchObject({
+      code: 'item.changed',
+      message: expect.stringMatching(/product "P1" is sending now\. The others were settled\.$/),
+    });
+    expect([stateOf('product', 'P1'), stateOf('material', 'M1')]).toEqual(['sending', 'delivered']);
+  });
+
+  it('takes two names of one item for one', async () => {
+    const request: SettleRequest = { names: ['P1', 'SKU-P1'], resolution: 'rejected', id: null, kind: null };
+    expect(await admin().run(settle, request)).toMatchObject({ settled: [{ kind: 'product', key: 'P1' }] });
+  });
+
+  it('settles of a state only what is still in it after the question', covers('answer-lost', 'I6'), async () => {
+    const selection = { state: 'in_doubt', kind: null, source: null, resolution: 'rejected' } as const;
+    const nothing = { settled: 0, left: 0, released: 0 };
+    expect(await admin().run(settleSelected, { ...selection, dryRun: true })).toEqual({ selected: 2, ...nothing });
+    const { id } = await deliveryOf('P1');
+    await runtime.ledger.settle({ deliveryId: id, verdict: { kind: 'blocked', reason: LOST } });
+    expect(await admin().run(settleSelected, { ...selection, dryRun: false })).toEqual({
+      ...nothing,
+      selected: 1,
+      settled: 1,
+    });
+    expect([stateOf('product', 'P1'), stateOf('material', 'M1')]).toEqual(['blocked', 'rejected']);
+  });
+
+  it('settles nothing more once it is stopped', covers('shutdown', 'I6'), async () => {
+    const selection = { state: 'in_doubt', kind: null, source: null, resolution: 'rejected' } as const;
+    const stopped = admin(AbortSignal.abort()).run(settleSelected, { ...selection, dryRun: false });
+    await expect(stopped).rejects.toMatchObject({ code: 'interrupted', message: 'Stopped after 0 items.' });
+    expect(stateOf('product', 'P1')).toBe('in_doubt');
+  });
+});
