@@ -20,6 +20,7 @@ const FAULTS = {
   'ledger.restored': 3,
   'ledger.unwritable': 3,
   'queue.unreachable': 3,
+  'queue.unsupported': 2,
   'source.unreadable': 3,
   'machine.limit': 3,
   'api.unreachable': 3,

@@ -129,7 +129,7 @@ REDIS?.describe('a failed job whose hearing stalled', () => {
     client.disconnect();
     const runtime = await world.open();
     const [stuck] = runtime.views.stuck(1);
-    const deliver = (await runtime.queues.bullQueues()).find(({ name }) => name === 'deliver');
+    const deliver = runtime.queues.bullQueues.find(({ name }) => name === 'deliver');
     if (stuck === undefined || deliver === undefined) throw new Error('Nothing failed.');
     // From here on a replay would go through.
     for (const [path, content] of Object.entries(PRODUCTS.mended)) world.write(path, content);
@@ -163,7 +163,7 @@ REDIS?.describe('a failed job whose hearing stalled', () => {
       expect(daemon.runtime.views.stuck(10).map(({ id }) => id)).toEqual([stuck.id]);
 
       const [failed] = await daemon.runtime.queues.failed('deliver');
-      const job = await (await daemon.runtime.queues.bullQueues())
+      const job = await daemon.runtime.queues.bullQueues
         .find(({ name }) => name === 'deliver')
         ?.getJob(failed?.id ?? '');
       await job?.retry('failed');

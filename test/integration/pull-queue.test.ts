@@ -53,7 +53,7 @@ describe('the pull queue', () => {
   });
   const running = () => pulls.running();
   const completed = async () => {
-    const [queue] = await queues.bullQueues();
+    const [queue] = queues.bullQueues;
     const jobs = (await queue?.getJobs(['completed'])) ?? [];
     return jobs.map(({ name, returnvalue }) => `${name}: ${returnvalue as string}`).sort();
   };
