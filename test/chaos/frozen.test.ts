@@ -91,7 +91,7 @@ describeRedis('what was frozen until its locks lapsed', () => {
         daemon?.signal('SIGCONT');
         client.disconnect();
         // With locks of half a minute, what is heard is done before anybody looks for it.
-        if (launcher !== undefined) await expect.poll(() => daemon?.stderr(), SOON).toContain('is heard again');
+        if (launcher !== undefined) await expect.poll(() => daemon?.stderr(), SOON).toContain('is taken again');
         await expectEachOnce();
       },
     );
@@ -133,7 +133,7 @@ REDIS?.describe('a failed job whose hearing stalled', () => {
     if (stuck === undefined || deliver === undefined) throw new Error('Nothing failed.');
     // From here on a replay would go through.
     for (const [path, content] of Object.entries(PRODUCTS.mended)) world.write(path, content);
-    await runtime.queues.ring('deliver', [{ name: 'to be lost', data: { type: 'failed', deliveryId: stuck.id } }]);
+    await runtime.queues.ring('deliver', [stuckJob(stuck)]);
     const taken = Promise.withResolvers<void>();
     const dies = Promise.withResolvers<void>();
     const dying = place.foreignWorker(
@@ -155,7 +155,7 @@ REDIS?.describe('a failed job whose hearing stalled', () => {
     try {
       await expect
         .poll(() => log.lines.map(({ message }) => message), SOON)
-        .toContainEqual(expect.stringContaining('heard again'));
+        .toContainEqual(expect.stringContaining('taken again'));
       await expect
         .poll(() => daemon.runtime.queues.counts('deliver'), SOON)
         .toEqual({ waiting: 0, active: 0, failed: 1 });

@@ -98,9 +98,14 @@ export function createJobStore(clock: Clock): JobStore {
     return job;
   }
 
-  function trim(state: 'completed' | 'failed', keep: JobEnd['keep'], at: number): void {
+  /** Drops what is not to be kept any more once a job has ended. One that is not kept itself leaves the others as they are. */
+  function trim(ended: HeldJob, keep: JobEnd['keep'], at: number): void {
     const { count = Number.POSITIVE_INFINITY, ageMs } = retention(keep);
-    const list = lists[state];
+    if (count === 0) {
+      drop(ended);
+      return;
+    }
+    const list = lists[ended.state];
     for (const job of list.fromOldest()) {
       const isAged = ageMs !== undefined && (job.fields.finishedOn ?? 0) <= at - ageMs;
       if (list.size() <= count && !isAged) return;
@@ -160,7 +165,7 @@ export function createJobStore(clock: Clock): JobStore {
       job.state = state;
       job.fields = { ...before, ...fields, finishedOn: at, attemptsMade: before.attemptsMade + 1 };
       lists[state].addNewest(job);
-      trim(state, keep, at);
+      trim(job, keep, at);
     },
 
     giveBack(id, token) {

@@ -198,7 +198,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     async addLog(jobId, logRow, keepLogs = LOG_ROWS_KEPT) {
       const { logs } = find(jobId, 'addLog');
       logs.push(logRow);
-      if (logs.length > keepLogs) logs.shift();
+      logs.splice(0, logs.length - keepLogs);
       return logs.length;
     },
     async clearLogs(jobId, keepLogs = 0) {
