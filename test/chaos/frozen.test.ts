@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { stuckJob } from '../../src/delivery/delivery-jobs.ts';
 import { IS_FULL, scaled } from '../support/chaos.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
 import { PRODUCTS, startDaemon } from '../support/daemon-world.ts';
