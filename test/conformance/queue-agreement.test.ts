@@ -96,7 +96,7 @@ describeRedis('the embedded queue and Redis', () => {
 
   test('show the same after any sequence of operations', { timeout: 240_000 }, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(STEP, { minLength: 8, maxLength: 40 }), (steps) => agree(numbered(steps))),
+      fc.asyncProperty(fc.array(STEP, { minLength: 8, maxLength: 40, size: 'max' }), (steps) => agree(numbered(steps))),
       { numRuns: 40 },
     );
   });
@@ -147,8 +147,26 @@ describeRedis('the embedded queue and Redis', () => {
   test('give a job that its worker lost to the next one, and fail it in the end', async () => {
     await agree([
       ['add', add(2)],
-      ...repeat(3, 'take and lose', async (side) => [await take(side), await lapse(side), await stalled(side)]),
+      ...repeat(3, 'take and lose', async (side) => [await take(side), await lapse(side, -1), await stalled(side)]),
       ['take', take],
+    ]);
+  });
+
+  test('take a job that was given back before the others', async () => {
+    await agree([
+      ['add', add(4)],
+      ...repeat(2, 'take', take),
+      ['give back', (side) => giveBack(side, 1)],
+      ['take', take],
+    ]);
+  });
+
+  test('leave what has ended as it is when a job ends that is not kept', async () => {
+    await agree([
+      ['add', add(2)],
+      ['add', add(1, { removeOnComplete: true }, 2)],
+      ...repeat(3, 'take', take),
+      ...repeat(3, 'complete', (side) => complete(side, 0)),
     ]);
   });
 
@@ -342,7 +360,8 @@ async function retry({ queue }: Side, at: number, state: 'completed' | 'failed')
 
 /** Lets the reservation of a job lapse. One at a time: Redis puts several lost jobs back in an order of its own. */
 async function lapse({ taken }: Side, at = 0): Promise<unknown> {
-  const renewed = await taken[at]?.extendLock(taken[at].token ?? '', 1);
+  const job = taken.at(at);
+  const renewed = await job?.extendLock(job.token ?? '', 1);
   await nextMillisecond(3);
   return renewed;
 }
@@ -395,7 +414,7 @@ function shown(job: Job | undefined): unknown {
   if (job === undefined) return null;
   const { timestamp, processedOn, finishedOn, ...rest } = job.asJSON();
   const times = [timestamp, processedOn, finishedOn].map((time) => time !== undefined && time > 0);
-  return { ...rest, times, token: job.token };
+  return { ...rest, times, token: job.token, deferredFailure: job.deferredFailure };
 }
 
 async function nextMillisecond(count = 1): Promise<void> {
