@@ -25,9 +25,12 @@ export function createBullmqQueues(options: { backend: QueueBackend; log: Logger
   const consumers = new Set<Consumer>();
   let closing: Promise<void> | undefined;
 
-  /** Runs an operation on a queue that is open. */
-  async function ask<T>(name: QueueName, operation: (queue: Queue) => Promise<T>): Promise<T> {
+  function throwIfClosed(): void {
     if (closing !== undefined) throw fault('queue.unreachable', 'The queues are closed.');
+  }
+
+  async function ask<T>(name: QueueName, operation: (queue: Queue) => Promise<T>): Promise<T> {
+    throwIfClosed();
     return backend.attempt(() => operation(queueOf(backend, name)));
   }
 
@@ -52,6 +55,7 @@ export function createBullmqQueues(options: { backend: QueueBackend; log: Logger
 
     async consume(name, { concurrency }, hear) {
       await ask(name, dropForeignJobs);
+      throwIfClosed();
       const consumer = startConsumer({ backend, name, concurrency, hear, log, onError });
       consumers.add(consumer);
       return {

@@ -57,6 +57,16 @@ describe('the embedded queue', () => {
     expect(performance.now() - begun).toBeLessThan(1_000);
   });
 
+  test('shows each worker as long as it is open', async () => {
+    const queues = open();
+    const [, map] = queues.bullQueues;
+    const first = await queues.consume('map', { concurrency: 1 }, createListener().hear);
+    await queues.consume('map', { concurrency: 1 }, createListener().hear);
+    expect(await map?.getWorkersCount()).toBe(2);
+    await first.close();
+    expect(await map?.getWorkersCount()).toBe(1);
+  });
+
   test('ends at once while its workers wait for a job', async () => {
     const queues = open();
     const consumer = await queues.consume('map', { concurrency: 4 }, createListener().hear);
@@ -66,6 +76,15 @@ describe('the embedded queue', () => {
     await consumer.close();
     await queues.close();
     expect(performance.now() - begun).toBeLessThan(1_000);
+  });
+
+  test('starts no worker that would outlive it, when it is closed meanwhile', async () => {
+    const queues = open();
+    const [, map] = queues.bullQueues;
+    const consuming = queues.consume('map', { concurrency: 1 }, createListener().hear);
+    await queues.close();
+    await expect(consuming).rejects.toMatchObject({ code: 'queue.unreachable' });
+    expect(await map?.getWorkersCount()).toBe(0);
   });
 
   test('lets timers and sockets have their turn while it is busy', { timeout: 60_000 }, async () => {

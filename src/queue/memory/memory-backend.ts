@@ -17,8 +17,8 @@ export interface MemoryQueues {
 
 interface MemoryQueue {
   jobs: JobStore;
-  /** The names of the workers that are open, as BullMQ looks for them. */
-  workers: Set<string>;
+  /** The workers that are open, by the names under which BullMQ looks for them. */
+  workers: Set<{ name: string }>;
 }
 
 export function createMemoryQueues(clock: Clock): MemoryQueues {
@@ -26,7 +26,7 @@ export function createMemoryQueues(clock: Clock): MemoryQueues {
   return {
     clock,
     queue(name) {
-      const queue = queues.get(name) ?? { jobs: createJobStore(clock), workers: new Set<string>() };
+      const queue = queues.get(name) ?? { jobs: createJobStore(clock), workers: new Set<{ name: string }>() };
       queues.set(name, queue);
       return queue;
     },
@@ -47,12 +47,12 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
   // BullMQ passes the options of workers under the type that all its classes share.
   const { lockDuration = 30_000, maxStalledCount = 1, ...options } = opts as WorkerOptions<MemoryQueues>;
   const clientName = (suffix = ''): string => `${name}${suffix}`;
-  const ownName = clientName(options.name === undefined ? '' : `:w:${options.name}`);
+  const self = { name: clientName(options.name === undefined ? '' : `:w:${options.name}`) };
   let closing: Promise<void> | undefined;
   let mayWait = true;
   let stopWaiting: () => void = () => undefined;
 
-  if (role.withBlockingConnection === true) workers.add(ownName);
+  if (role.withBlockingConnection === true) workers.add(self);
 
   function find(id: string | undefined, command: string): HeldJob {
     const job = id === undefined ? undefined : jobs.find(id);
@@ -81,13 +81,25 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     for (const job of jobs.list(state).fromOldest()) jobs.drop(job);
   }
 
+  /** Resolves when a job may be there, when the time is up, and as soon as nobody waits any more. */
+  async function nextJob(timeoutMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const unsubscribe = jobs.onNext(resolve);
+    // A process that has nothing left to do but to wait may end.
+    const timer = setTimeout(resolve, timeoutMs).unref();
+    stopWaiting = resolve;
+    await promise;
+    clearTimeout(timer);
+    unsubscribe();
+  }
+
   return {
     ...ABSENT_FEATURES,
 
     waitUntilReady: async () => undefined,
     async close() {
       closing ??= Promise.resolve();
-      workers.delete(ownName);
+      workers.delete(self);
       stopWaiting();
     },
     get closing() {
@@ -116,7 +128,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
       return { prefix: '', queueName: key.slice(0, at), id: key.slice(at + 1) };
     },
     clientName,
-    getClientList: async () => [[...workers].map((worker) => `name=${worker}`).join('\n')],
+    getClientList: async () => [[...workers].map((worker) => `name=${worker.name}`).join('\n')],
 
     async addJob(job, jobId) {
       refuseUnsupportedJob(job);
@@ -150,7 +162,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
       jobs.retry(job);
     },
     async retryFinishedJobs(state = 'failed', count = 1_000, timestamp = clock.now()) {
-      const ended = endedBy(jobs.list(state).fromOldest(), timestamp, count);
+      const ended = olderThan(jobs.list(state).fromOldest(), timestamp, count);
       for (const job of ended) jobs.retry(job);
       return ended.length < count ? 0 : 1;
     },
@@ -169,7 +181,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
       const state = heldState(type);
       if (state === null) return [];
       const count = limit > 0 ? limit : Number.POSITIVE_INFINITY;
-      const cleaned = endedBy(jobs.list(state).fromOldest(), timestamp, count).filter((job) => !jobs.isLocked(job));
+      const cleaned = olderThan(jobs.list(state).fromOldest(), timestamp, count).filter((job) => !jobs.isLocked(job));
       for (const job of cleaned) jobs.drop(job);
       return cleaned.map(({ id }) => id);
     },
@@ -247,7 +259,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     hasQueueMetaField: async (field) => jobs.meta.has(field),
 
     minimumBlockTimeout: 0.001,
-    // Nothing here can lose the word that a job has come, so a worker need not look by itself more often.
+    // No connection can be lost here, so a worker need not look for jobs by itself more often.
     maximumBlockTimeout: 3_600,
     async waitForJob(timeoutSeconds) {
       if (!mayWait || closing !== undefined) return null;
@@ -262,18 +274,6 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
       mayWait = true;
     },
   };
-
-  /** Resolves when a job may be there, when the time is up, and as soon as nobody waits any more. */
-  async function nextJob(timeoutMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const unsubscribe = jobs.onNext(resolve);
-    // A process that has nothing left to do but to wait may end.
-    const timer = setTimeout(resolve, timeoutMs).unref();
-    stopWaiting = resolve;
-    await promise;
-    clearTimeout(timer);
-    unsubscribe();
-  }
 };
 
 function jsonOf({ fields }: HeldJob): JobJson {
@@ -291,8 +291,8 @@ function finishedCode(state: HeldState): number {
   return state === 'failed' ? 2 : 0;
 }
 
-/** The first `count` jobs whose last change is not younger than `timestamp`. */
-function endedBy(oldestFirst: Iterable<HeldJob>, timestamp: number, count: number): HeldJob[] {
+/** The first `count` jobs that last changed at `timestamp` or before. */
+function olderThan(oldestFirst: Iterable<HeldJob>, timestamp: number, count: number): HeldJob[] {
   const ended: HeldJob[] = [];
   for (const job of oldestFirst) {
     const { finishedOn, processedOn, timestamp: addedOn } = job.fields;
