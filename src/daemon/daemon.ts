@@ -152,7 +152,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
 
   async function pausedQueues(): Promise<QueueName[] | null> {
     try {
-      const all = await queues.bullQueues();
+      const all = queues.bullQueues;
       const paused = await Promise.all(all.map(async (queue) => ((await queue.isPaused()) ? [queue.name] : [])));
       return paused.flat() as QueueName[];
     } catch {
@@ -176,8 +176,6 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   };
 
   try {
-    // People are to see the queues at once, so they are not left for the first doorbell to open.
-    await queues.bullQueues();
     await runtime.startWorkers();
     await pulls.start();
     gateWatch.start();

@@ -117,7 +117,7 @@ function placesFor(connections: number): number {
 }
 
 /**
- * Opens ledger, queue and API client for one process. Nothing is sent and no queue is opened before there is work.
+ * Opens ledger, queue and API client for one process. Nothing is sent before there is work.
  *
  * @throws Fault when the ledger is held, the config's mappings are wrong, or the queue is out of reach
  */

@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { Deliverer } from './deliverer.ts';
+import { dueIdsOf, isStuckJob } from './delivery-jobs.ts';
 import type { Doubts } from './doubts.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import type { Feeder } from './feeder.ts';
@@ -92,12 +93,12 @@ export function createEngine(options: EngineOptions): Engine {
   let movedAt = Number.NEGATIVE_INFINITY;
 
   async function hear(bell: HeardDoorbell): Promise<Hearing> {
-    if (bell.data['type'] === 'failed' && failedJobs) {
+    if (isStuckJob(bell) && failedJobs) {
       const heard = await failedJobs.hear(bell);
       wake();
       return heard;
     }
-    const ids = deliveryIdsOf(bell);
+    const ids = dueIdsOf(bell);
     hearing += 1;
     try {
       const begun = await inHand.take(ids, abort.signal);
@@ -278,14 +279,4 @@ export function createEngine(options: EngineOptions): Engine {
       await inHand.ended();
     },
   };
-}
-
-function deliveryIdsOf({ data }: HeardDoorbell): number[] {
-  const { deliveries } = data;
-  if (!Array.isArray(deliveries)) return [];
-  return deliveries.flatMap((entry) =>
-    typeof entry === 'object' && entry !== null && !Array.isArray(entry) && typeof entry['id'] === 'number'
-      ? [entry['id']]
-      : [],
-  );
 }

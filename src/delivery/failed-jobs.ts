@@ -1,5 +1,6 @@
-import type { LedgerViews, StuckDelivery } from '../domain/ports/ledger-views.ts';
-import type { Doorbell, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
+import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
+import { isStuckJob, shows, stuckDeliveryOf, stuckJob } from './delivery-jobs.ts';
 
 /** At most this many failed jobs are shown; the ledger knows the rest. */
 const SHOWN_MAX = 1000;
@@ -33,20 +34,20 @@ export function createFailedJobs({ queues, views, replay }: FailedJobsOptions): 
   return {
     async reconcile() {
       const stuck = views.stuck(SHOWN_MAX);
-      const wanted = new Set(stuck.map(({ id }) => id));
+      const wanted = new Map(stuck.map((delivery) => [delivery.id, delivery]));
       const shown = new Set<number>();
       const outdated: string[] = [];
       for (const job of await queues.failed('deliver')) {
-        const id = deliveryIdOf(job);
-        if (id === null) continue;
-        if (wanted.has(id) && !shown.has(id)) shown.add(id);
+        if (!isStuckJob(job)) continue;
+        const delivery = wanted.get(stuckDeliveryOf(job) ?? Number.NaN);
+        if (delivery !== undefined && shows(job, delivery) && !shown.has(delivery.id)) shown.add(delivery.id);
         else outdated.push(job.id);
       }
       if (outdated.length > 0) await queues.forget('deliver', outdated);
       const missing = stuck.filter(({ id }) => !shown.has(id) && !underWay.has(id));
       for (const { id } of missing) underWay.add(id);
       try {
-        if (missing.length > 0) await queues.ring('deliver', missing.map(failedBell));
+        if (missing.length > 0) await queues.ring('deliver', missing.map(stuckJob));
       } catch (error) {
         for (const { id } of missing) underWay.delete(id);
         throw error;
@@ -57,27 +58,17 @@ export function createFailedJobs({ queues, views, replay }: FailedJobsOptions): 
     lost: () => underWay.clear(),
 
     async hear(bell) {
-      const id = deliveryIdOf(bell);
+      const id = stuckDeliveryOf(bell);
       const delivery = id === null ? null : views.delivery(id);
       if (id !== null) underWay.delete(id);
       // The ledger decides: whatever the job once stood for, there is nothing to do where the delivery has moved on.
-      if (id === null || !delivery?.needsPerson) return { status: 'done', note: 'The delivery has moved on.' };
+      if (!delivery?.needsPerson || !shows(bell, delivery)) {
+        return { status: 'done', note: 'The delivery has moved on.' };
+      }
       const reason = `${delivery.state}: ${delivery.reason.message}`;
       if (!bell.retried) return { status: 'failed', reason };
-      const { staged, message } = await replay(id);
+      const { staged, message } = await replay(delivery.id);
       return staged > 0 ? { status: 'done', note: message } : { status: 'failed', reason: `${message} ${reason}` };
     },
-  };
-}
-
-function deliveryIdOf({ data }: Pick<Doorbell, 'data'>): number | null {
-  return data['type'] === 'failed' && typeof data['deliveryId'] === 'number' ? data['deliveryId'] : null;
-}
-
-function failedBell({ id, kind, key, naturalKey, operation, source, state, reason }: StuckDelivery): Doorbell {
-  const name = `${operation} ${naturalKey ?? key}: ${state}`;
-  return {
-    name,
-    data: { type: 'failed', deliveryId: id, kind, key, naturalKey, operation, source, state, reason: reason.message },
   };
 }

@@ -3,6 +3,7 @@ import type { DueDelivery, Held } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Doorbell, Queues } from '../domain/ports/queues.ts';
 import type { Breaker } from './breaker.ts';
+import { dueJob } from './delivery-jobs.ts';
 
 /** How many deliveries may have a doorbell in the queue or an attempt under way at once (I9): a million due deliveries never mean a million jobs. */
 const DEPTH_MAX = 2000;
@@ -81,7 +82,7 @@ export function createFeeder(options: {
 
   async function ringFor(due: readonly DueDelivery[]): Promise<void> {
     const bells: Doorbell[] = [];
-    for (let at = 0; at < due.length; at += BELL_SIZE) bells.push(deliverBell(due.slice(at, at + BELL_SIZE)));
+    for (let at = 0; at < due.length; at += BELL_SIZE) bells.push(dueJob(due.slice(at, at + BELL_SIZE)));
     for (const { id, operation } of due) rung.set(id, operation);
     try {
       await queues.ring('deliver', bells);
@@ -144,18 +145,6 @@ export function createFeeder(options: {
     lost() {
       rung.clear();
       afterId = 0;
-    },
-  };
-}
-
-function deliverBell(due: readonly DueDelivery[]): Doorbell {
-  const [first] = due;
-  const name = due.length === 1 && first ? `${first.operation} ${first.key}` : `${due.length} deliveries`;
-  return {
-    name,
-    data: {
-      type: 'deliver',
-      deliveries: due.map(({ id, kind, key, operation, source }) => ({ id, kind, key, operation, source })),
     },
   };
 }

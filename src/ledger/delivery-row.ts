@@ -53,7 +53,8 @@ export const SELECT_REFS = `SELECT refs.role, nullif(items.remote_id, 'null') AS
   LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key WHERE refs.item_id = +?`;
 
 export function dueDelivery(row: DeliveryRow): DueDelivery {
-  return { id: row.id, kind: row.kind, key: row.key, operation: row.operation, source: row.source };
+  const { id, kind, key, revision, operation, source } = row;
+  return { id, kind, key, revision, operation, source };
 }
 
 /**

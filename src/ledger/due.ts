@@ -67,14 +67,14 @@ function ofWork(of: WorkOf | undefined): Of {
 export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, 'suspendedCreates'>): Due {
   const sql = {
     due: db.prepare<[Operation, number, number, number], DueDelivery>(
-      `SELECT d.id, i.kind, i.key, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
+      `SELECT d.id, i.kind, i.key, d.revision, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
        WHERE d.state = 'due' AND d.operation = +? AND d.id > +? AND d.due_at <= +? ORDER BY d.id LIMIT +?`,
     ),
     span: db.prepare<[Operation], { least: number | null; most: number | null }>(
       "SELECT min(id) AS least, max(id) AS most FROM deliveries WHERE state = 'due' AND operation = +?",
     ),
     byHand: db.prepare<[{ now: number; limit: number; operations: string }], DueDelivery>(
-      `SELECT d.id, i.kind, i.key, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
+      `SELECT d.id, i.kind, i.key, d.revision, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
        WHERE d.by_hand = 1 AND d.state = 'due' AND d.due_at <= @now
          AND d.operation NOT IN (SELECT value FROM json_each(@operations)) ORDER BY d.id LIMIT @limit`,
     ),
@@ -98,7 +98,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
       `SELECT count(*) FILTER (WHERE ${IS_LEFT_AWAY}) AS away, count(*) AS "all" FROM ${DELIVERIES} WHERE ${IS_SCHEDULED} AND ${IS_OF}`,
     ),
     firstAway: db.prepare<[Scheduled & { before: number }], DueDelivery & { reason: string; dueAt: number }>(
-      `SELECT d.id, i.kind, i.key, d.operation, i.source, d.reason, d.due_at AS dueAt
+      `SELECT d.id, i.kind, i.key, d.revision, d.operation, i.source, d.reason, d.due_at AS dueAt
        FROM ${DELIVERIES} WHERE ${IS_SCHEDULED} AND ${IS_LEFT_AWAY} AND ${IS_OF} ORDER BY d.reason ->> '$.since', d.id LIMIT 1`,
     ),
     isDue: db.prepare<[number], { id: number }>("SELECT id FROM deliveries WHERE id = ? AND state = 'due'"),

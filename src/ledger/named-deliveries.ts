@@ -23,6 +23,7 @@ interface Row {
   id: number;
   kind: SubjectKind;
   key: string;
+  revision: number;
   operation: Operation;
   source: string;
   state: SettleState;
@@ -33,7 +34,7 @@ interface Row {
   reason: string | null;
 }
 
-const COLUMNS = `d.id, i.kind, i.key, d.operation, i.source, d.state, d.uncertain, d.sent_at AS sentAt,
+const COLUMNS = `d.id, i.kind, i.key, d.revision, d.operation, i.source, d.state, d.uncertain, d.sent_at AS sentAt,
   i.natural_key AS naturalKey, d.desired, d.reason`;
 const IS_SETTLEABLE = `${isOpen('d')} AND d.state IN (${SETTLE_STATES.map((state) => `'${state}'`).join(', ')})`;
 const IS_SELECTED = `${isOpen('d')} AND d.state = @state AND (@kind IS NULL OR i.kind = @kind)

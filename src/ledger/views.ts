@@ -32,6 +32,7 @@ interface StuckRow {
   id: number;
   kind: SubjectKind;
   key: string;
+  revision: number;
   naturalKey: string | null;
   operation: Operation;
   source: string | null;
@@ -49,7 +50,7 @@ type RunRow = Omit<RunView, 'streams'>;
 
 /** The read side over one connection; read-only beside a writer, or the writer's own. */
 export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
-  const stuckColumns = `SELECT d.id, i.kind, i.key, i.natural_key AS naturalKey, d.operation, i.source, d.state, d.reason,
+  const stuckColumns = `SELECT d.id, i.kind, i.key, d.revision, i.natural_key AS naturalKey, d.operation, i.source, d.state, d.reason,
     ${NEEDS_PERSON} AS needsPerson
     FROM deliveries d JOIN items i ON i.id = d.item_id`;
   const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
@@ -169,7 +170,7 @@ function quarantinedRecord({ place, raw, issues, ...row }: QuarantineRow): Quara
 }
 
 function stuckDelivery(row: StuckRow): StuckDelivery {
-  const { id, kind, key, naturalKey, operation, source, state } = row;
+  const { id, kind, key, revision, naturalKey, operation, source, state } = row;
   const reason = parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: 'No reason was kept.' };
-  return { id, kind, key, naturalKey, operation, source, state, reason };
+  return { id, kind, key, revision, naturalKey, operation, source, state, reason };
 }

@@ -1,16 +1,11 @@
 import type { Consumer, HeardDoorbell, Hearing, QueueName } from '../domain/ports/queues.ts';
 import type { Logger } from '../lib/logging.ts';
-import type { BackendWorker, QueueBackend } from './backend.ts';
+import type { QueueBackend } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
 import { createHearingProcessor } from './hearing-processor.ts';
 
-/** A consumer that begins to hear when its backend is there. */
-export interface StartableConsumer extends Consumer {
-  /** Does nothing when it was started or closed before. */
-  start(backend: QueueBackend): void;
-}
-
 interface ConsumerOptions {
+  backend: QueueBackend;
   name: QueueName;
   concurrency: number;
   hear: (bell: HeardDoorbell) => Promise<Hearing>;
@@ -18,9 +13,8 @@ interface ConsumerOptions {
   onError: ErrorSink;
 }
 
-export function createConsumer({ name, concurrency, hear, log, onError }: ConsumerOptions): StartableConsumer {
+export function startConsumer({ backend, name, concurrency, hear, log, onError }: ConsumerOptions): Consumer {
   const running = new Set<Promise<Hearing>>();
-  let worker: BackendWorker | undefined;
   let closing: Promise<void> | undefined;
 
   const processor = createHearingProcessor({
@@ -37,17 +31,15 @@ export function createConsumer({ name, concurrency, hear, log, onError }: Consum
     while (running.size > 0) await Promise.allSettled(running);
   }
 
+  const backendWorker = backend.startWorker(name, processor, concurrency);
+  backendWorker.worker.on('error', (error) => onError(`worker ${name}`, error));
+  backendWorker.worker.on('stalled', (jobId) => {
+    log.warn({ queue: name, jobId }, 'A job was lost with the worker that took it and is taken again.');
+  });
+
   return {
-    start(backend) {
-      if (worker !== undefined || closing !== undefined) return;
-      worker = backend.startWorker(name, processor, concurrency);
-      worker.worker.on('error', (error) => onError(`worker ${name}`, error));
-      worker.worker.on('stalled', (jobId) => {
-        log.warn({ queue: name, jobId }, 'A doorbell was lost with the worker that heard it and is heard again.');
-      });
-    },
     close() {
-      closing ??= worker === undefined ? Promise.resolve() : worker.close(hearingsEnded());
+      closing ??= backendWorker.close(hearingsEnded());
       return closing;
     },
   };

@@ -23,8 +23,7 @@ export interface QueuesOptions {
 }
 
 /**
- * The queues that the config names. Redis is connected to at once, so that a daemon does not start without its queue; the
- * embedded queue is opened by the first doorbell, since a run that finds nothing changed needs none.
+ * The queues that the config names. Redis is connected to at once, so that a daemon does not start without its queue.
  *
  * @throws Fault `config.invalid` for another kind of URL or a prefix with other characters
  * @throws Fault `queue.unreachable` when Redis cannot be reached
@@ -34,7 +33,7 @@ export async function createQueues(options: QueuesOptions): Promise<BullmqQueues
   if (!PREFIX.test(prefix)) throw fault('config.invalid', 'The prefix of the queues holds characters that it may not.');
   if (url === 'embedded') {
     const onError = createErrorLog(log, clock);
-    return createBullmqQueues({ open: () => openEmbeddedBackend({ timing, onError }), log, onError });
+    return createBullmqQueues({ backend: openEmbeddedBackend({ timing, clock, onError }), log, onError });
   }
   if (!/^rediss?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
     throw fault('config.invalid', 'The queue is neither `embedded` nor a Redis URL.', {
@@ -43,11 +42,6 @@ export async function createQueues(options: QueuesOptions): Promise<BullmqQueues
     });
   }
   const onError = createErrorLog(log, clock, placeOf(url));
-  const queues = createBullmqQueues({
-    open: () => openRedisBackend({ url, prefix, timing, clock, log, onError }),
-    log,
-    onError,
-  });
-  await queues.bullQueues();
-  return queues;
+  const backend = await openRedisBackend({ url, prefix, timing, clock, log, onError });
+  return createBullmqQueues({ backend, log, onError });
 }

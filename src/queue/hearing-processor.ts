@@ -1,9 +1,11 @@
 import { type Job, type Processor, UnrecoverableError, WaitingError } from 'bullmq';
 import type { HeardDoorbell, Hearing } from '../domain/ports/queues.ts';
 import { messageOf } from '../lib/errors.ts';
-import { isJsonObject } from '../lib/json.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
-import { decodeData, toStorableText } from './doorbell-codec.ts';
+import { ownData, toStorableText } from './job-format.ts';
+
+const FOREIGN = 'Dropped: another version of dpp-sync wrote this job. What is due is enqueued again from the ledger.';
 
 interface HearingProcessorOptions {
   hear: (bell: HeardDoorbell) => Promise<Hearing>;
@@ -20,16 +22,21 @@ export function createHearingProcessor({ hear, closing, log }: HearingProcessorO
       await job.moveToWait(token);
       throw new WaitingError();
     }
-    const hearing = await hearSafely(hear, job, log);
+    const data = ownData(job.data);
+    if (data === null) return FOREIGN;
+    const hearing = await hearSafely(hear, { job, data, log });
     if (hearing.status === 'done') return hearing.note === undefined ? null : toStorableText(hearing.note);
     await job.updateProgress({ failedAttempt: job.attemptsMade + 1 });
     throw new UnrecoverableError(toStorableText(hearing.reason));
   };
 }
 
-async function hearSafely(hear: HearingProcessorOptions['hear'], job: Job, log: Logger): Promise<Hearing> {
+async function hearSafely(
+  hear: HearingProcessorOptions['hear'],
+  { job, data, log }: { job: Job; data: JsonObject; log: Logger },
+): Promise<Hearing> {
   try {
-    return await hear({ id: job.id ?? '', name: job.name, data: decodeData(job.data), retried: wasRetried(job) });
+    return await hear({ id: job.id ?? '', name: job.name, data, retried: wasRetried(job) });
   } catch (error) {
     log.error({ queue: job.queueName, jobId: job.id, err: error }, 'A doorbell could not be heard to its end.');
     return { status: 'failed', reason: messageOf(error) };

@@ -42,7 +42,7 @@ export const openWeb: OpenWeb = async (context, web) => {
   addGuard(app, { isMeantHost: createHostCheck(web), access, servers, wrongTokens });
   addForms(app, access, wrongTokens);
   addPages(app, context);
-  await addBoard(app, { queues: await runtime.queues.bullQueues(), log });
+  await addBoard(app, { queues: runtime.queues.bullQueues, log });
   return listen(app, web, log);
 };
 

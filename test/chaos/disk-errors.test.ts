@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
 import { documentIn } from '../support/cli.ts';
 import { createCutWorld } from '../support/cut-world.ts';
-import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
 import { covers, ORACLE } from '../support/reliability.ts';
 import { describeStrace, type Injection, runTraced } from '../support/strace.ts';
 
@@ -16,15 +15,9 @@ const REACHED = { fdatasync: 16, fsync: 16, pwrite64: 250 } as const;
 /** SQLite itself calls `fsync` as it opens and closes the ledger. */
 const CALLS = IS_FULL ? (['fdatasync', 'fsync', 'pwrite64'] as const) : (['fdatasync', 'pwrite64'] as const);
 
-let redis: RedisServer | null = null;
-beforeAll(async () => {
-  redis = redisAvailable ? await startRedis() : null;
-});
-afterAll(() => redis?.stop());
-
 /** Gives the exit code of the sync that met the errors, after another one has made up for it. */
 async function exitCodeUnder(injection: Injection): Promise<number | null> {
-  const world = await createCutWorld({ honoured: false, queue: redis?.url ?? 'embedded' });
+  const world = await createCutWorld({ honoured: false, queue: 'embedded' });
   try {
     const command = [...world.syncCommand, '--wait', '1'];
     const { exitCode, stdout, stderr } = await runTraced(command, { paths: world.paths, inject: [injection] });

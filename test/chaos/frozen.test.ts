@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { stuckJob } from '../../src/delivery/delivery-jobs.ts';
 import { IS_FULL, scaled } from '../support/chaos.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
 import { PRODUCTS, startDaemon } from '../support/daemon-world.ts';
@@ -91,7 +92,7 @@ describeRedis('what was frozen until its locks lapsed', () => {
         daemon?.signal('SIGCONT');
         client.disconnect();
         // With locks of half a minute, what is heard is done before anybody looks for it.
-        if (launcher !== undefined) await expect.poll(() => daemon?.stderr(), SOON).toContain('is heard again');
+        if (launcher !== undefined) await expect.poll(() => daemon?.stderr(), SOON).toContain('is taken again');
         await expectEachOnce();
       },
     );
@@ -129,11 +130,11 @@ REDIS?.describe('a failed job whose processing stalled', () => {
     client.disconnect();
     const runtime = await world.open();
     const [stuck] = runtime.views.stuck(1);
-    const deliver = (await runtime.queues.bullQueues()).find(({ name }) => name === 'deliver');
+    const deliver = runtime.queues.bullQueues.find(({ name }) => name === 'deliver');
     if (stuck === undefined || deliver === undefined) throw new Error('Nothing failed.');
     // From here on a replay would go through.
     for (const [path, content] of Object.entries(PRODUCTS.mended)) world.write(path, content);
-    await runtime.queues.ring('deliver', [{ name: 'to be lost', data: { type: 'failed', deliveryId: stuck.id } }]);
+    await runtime.queues.ring('deliver', [stuckJob(stuck)]);
     const taken = Promise.withResolvers<void>();
     const dies = Promise.withResolvers<void>();
     const dying = place.foreignWorker(
@@ -155,7 +156,7 @@ REDIS?.describe('a failed job whose processing stalled', () => {
     try {
       await expect
         .poll(() => log.lines.map(({ message }) => message), SOON)
-        .toContainEqual(expect.stringContaining('heard again'));
+        .toContainEqual(expect.stringContaining('taken again'));
       await expect
         .poll(() => daemon.runtime.queues.counts('deliver'), SOON)
         .toEqual({ waiting: 0, active: 0, failed: 1 });
@@ -163,7 +164,7 @@ REDIS?.describe('a failed job whose processing stalled', () => {
       expect(daemon.runtime.views.stuck(10).map(({ id }) => id)).toEqual([stuck.id]);
 
       const [failed] = await daemon.runtime.queues.failed('deliver');
-      const job = await (await daemon.runtime.queues.bullQueues())
+      const job = await daemon.runtime.queues.bullQueues
         .find(({ name }) => name === 'deliver')
         ?.getJob(failed?.id ?? '');
       await job?.retry('failed');

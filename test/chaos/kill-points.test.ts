@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
 import { startCli } from '../support/cli.ts';
 import { createCutWorld } from '../support/cut-world.ts';
-import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
 import { covers, ORACLE } from '../support/reliability.ts';
 import { type DiskCall, describeStrace, runTraced, straceAvailable } from '../support/strace.ts';
 
@@ -29,22 +28,17 @@ const SLICE = 3;
 const UNREACHED_MAX = 3;
 const AT_ONCE = 2;
 
-let redis: RedisServer | null = null;
 /** What Node has compiled, for a process that is killed leaves nothing behind for the next one. */
 let cache: string;
 beforeAll(async () => {
-  redis = redisAvailable ? await startRedis() : null;
   cache = mkdtempSync(join(tmpdir(), 'dpp-sync-compiled-'));
   if (IS_FULL && straceAvailable) await killedAt({ call: 'fdatasync', when: 1000 }, false);
 });
-afterAll(async () => {
-  await redis?.stop();
-  rmSync(cache, { recursive: true });
-});
+afterAll(() => rmSync(cache, { recursive: true }));
 
 /** Gives whether the sync got as far as the point, and was killed there. */
 async function killedAt({ call, when }: Point, honoured: boolean): Promise<boolean> {
-  const world = await createCutWorld({ honoured, queue: redis?.url ?? 'embedded' });
+  const world = await createCutWorld({ honoured, queue: 'embedded' });
   try {
     const { signal, exitCode, stderr } = await runTraced(world.syncCommand, {
       paths: world.paths,
@@ -125,7 +119,7 @@ if (!straceAvailable)
       async (honoured) => {
         const random = seededRandom(chaosSeed());
         for (let time = 0; time < scaled(SLICE, 250); time += 1) {
-          const world = await createCutWorld({ honoured, queue: redis?.url ?? 'embedded' });
+          const world = await createCutWorld({ honoured, queue: 'embedded' });
           try {
             const sync = startCli(['sync', '-c', world.configFile]);
             await Promise.race([sync.ended, delay(300 + random() * 1200)]);

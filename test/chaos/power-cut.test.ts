@@ -1,12 +1,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { chaosSeed, scaled, seededRandom } from '../support/chaos.ts';
 import { type CutWorld, createCutWorld } from '../support/cut-world.ts';
 import { type DiskEvent, readDiskRecording } from '../support/disk-recording.ts';
 import { createLossyDisk, writeFiles } from '../support/lossy-disk.ts';
-import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
 import { covers, ORACLE } from '../support/reliability.ts';
 import { type DiskCall, describeStrace, runTraced } from '../support/strace.ts';
 
@@ -20,12 +19,6 @@ const STRIDE = scaled(12, 1);
 const SUBSETS = scaled(1, 4);
 /** How many syncs are cut off and finished. */
 const KILLED = scaled(1, 60);
-
-let redis: RedisServer | null = null;
-beforeAll(async () => {
-  redis = redisAvailable ? await startRedis() : null;
-});
-afterAll(() => redis?.stop());
 
 /** A verdict of the API that the ledger has said to be stored. */
 interface Told {
@@ -90,7 +83,7 @@ async function cutAt(
   { call, when }: { call: DiskCall; when: number },
   { honoured, kept }: { honoured: boolean; kept: () => boolean },
 ): Promise<void> {
-  const world = await createCutWorld({ honoured, queue: redis?.url ?? 'embedded' });
+  const world = await createCutWorld({ honoured, queue: 'embedded' });
   try {
     const recording = join(world.folder, 'recording');
     const { signal } = await runTraced(world.syncCommand, {
@@ -120,7 +113,7 @@ async function cutAt(
  * @returns how many verdicts that one had told of by then
  */
 async function cutAfterFailedSync(failing: number, killing: number): Promise<number> {
-  const world = await createCutWorld({ honoured: false, queue: redis?.url ?? 'embedded' });
+  const world = await createCutWorld({ honoured: false, queue: 'embedded' });
   try {
     const first = join(world.folder, 'first');
     await runTraced([...world.syncCommand, '--wait', '1'], {
@@ -166,7 +159,7 @@ describeStrace('a power cut', () => {
     timeout: scaled(90_000, 1_800_000),
   }, async () => {
     const random = seededRandom(chaosSeed());
-    const world = await createCutWorld({ honoured: false, queue: redis?.url ?? 'embedded' });
+    const world = await createCutWorld({ honoured: false, queue: 'embedded' });
     const events = await recordedSync(world);
     const disk = createLossyDisk([world.folder]);
     const told: Told[] = [];

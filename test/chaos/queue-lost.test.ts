@@ -202,7 +202,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     it('starts a scheduled run late if its job was lost', covers('queue-lost', 'I5', 'I8'), async () => {
       await begin();
       const its = await start();
-      const [pulls] = await its.runtime.queues.bullQueues();
+      const [pulls] = its.runtime.queues.bullQueues;
       await pulls?.pause();
       await its.ring('erp', 'schedule');
       expect(await its.runtime.queues.counts('pull')).toMatchObject({ waiting: 1 });
@@ -241,7 +241,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
         const report = await world.sync();
         expect(report.quarantined + (report.items.product.rejected ?? 0)).toBe(1);
         const runtime = await world.open();
-        const deliver = (await runtime.queues.bullQueues()).find(({ name }) => name === 'deliver');
+        const deliver = runtime.queues.bullQueues.find(({ name }) => name === 'deliver');
         await deliver?.pause();
         await runtime.close();
         const { runtime: its } = await start();

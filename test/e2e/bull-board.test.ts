@@ -25,7 +25,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     world = await createWorld({
       config: {
         web: { port: 0, token: WEB_TOKEN },
-        sources: [{ ...PRODUCTS.source, schedule: inSeconds(queue === 'embedded' ? 20 : 6) }],
+        sources: [{ ...PRODUCTS.source, schedule: inSeconds(6) }],
       },
       queue: redis?.url ?? 'embedded',
       files: PRODUCTS.files,

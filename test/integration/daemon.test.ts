@@ -48,7 +48,7 @@ describe('the daemon', () => {
   });
 
   const skus = () => world.contents().products.map(({ sku }) => sku);
-  const pullQueue = async (): Promise<Queue> => (await daemon.runtime.queues.bullQueues())[0] as Queue;
+  const pullQueue = (): Queue => daemon.runtime.queues.bullQueues[0] as Queue;
   const health = async () => {
     const answer = await fetch(`${url}/healthz`);
     return { http: answer.status, ...((await answer.json()) as Record<string, string>) };
@@ -74,7 +74,7 @@ describe('the daemon', () => {
 
     world.write('later.csv', 'SKU,NAME,STATE\nB-1,Lamp,10\n');
     const [failed] = await daemon.runtime.queues.failed('pull');
-    await (await (await pullQueue()).getJob(failed?.id ?? ''))?.retry();
+    await (await pullQueue().getJob(failed?.id ?? ''))?.retry();
     await expect.poll(() => skus().includes('B-1'), SOON).toBe(true);
     expect(daemon.runtime.views.runs({ source: 'pim', limit: 1 })).toMatchObject([
       { trigger: 'retry', result: 'complete' },

@@ -64,7 +64,7 @@ describe('the pull queue', () => {
     }
   }
   const completed = async () => {
-    const [queue] = await queues.bullQueues();
+    const [queue] = queues.bullQueues;
     const jobs = (await queue?.getJobs(['completed'])) ?? [];
     return jobs.map(({ name, returnvalue }) => `${name}: ${returnvalue as string}`).sort();
   };

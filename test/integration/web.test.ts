@@ -193,7 +193,7 @@ describe('the web server', () => {
         headers: { ...type, ...headers } as Record<string, string>,
       });
       expect(login.status).toBe(403);
-      expect(await daemon.runtime.queues.bullQueues().then(([, map]) => map?.isPaused())).toBe(false);
+      expect(await daemon.runtime.queues.bullQueues[1]?.isPaused()).toBe(false);
     });
 
     it('is told from one of the own page, and from a script that has the token', async () => {
@@ -274,7 +274,7 @@ describe('the web server', () => {
       expect([path, answer.status]).toEqual([path, 403]);
     }
     expect(await daemon.runtime.queues.counts('deliver')).toMatchObject({ failed: 1, waiting: 0 });
-    const [, , deliver] = await daemon.runtime.queues.bullQueues();
+    const [, , deliver] = daemon.runtime.queues.bullQueues;
     const [completed] = (await deliver?.getJobs(['completed'])) ?? [];
     expect((await ask(`${queue}/${completed?.id}/retry`, { method: 'PUT', headers: bearer })).status).toBe(403);
   });

@@ -15,8 +15,6 @@ const config = await loadRuntimeConfig(process.argv[2] ?? '', secrets);
 const log = createRecordingLog();
 const common = { command: 'sync', showFailedJobs: false, clock: systemClock, version: '0.0.0' };
 const runtime = await openRuntime({ ...common, config, secrets, log });
-// The queue loads its parts from files.
-await runtime.queues.bullQueues();
 
 const taken: number[] = [];
 try {

@@ -1,6 +1,7 @@
-import { createPostgresBackend, createRedisBackend, type Processor, type Queue, Worker } from 'bullmq';
+import { createRedisBackend, type Processor, type Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { describe } from 'vitest';
+import { createMemoryBackend } from '../../src/queue/memory/memory-backend.ts';
 import { describeRedis, type RedisServer, startRedis } from './redis.ts';
 
 /** A place where the queues can live, for suites that run over all of them. */
@@ -30,7 +31,7 @@ export const QUEUE_BACKENDS: QueueBackendUnderTest[] = [
         url: 'embedded',
         foreignWorker(queue, processor, lockMs) {
           const options = { ...queue.opts, ...FOREIGN, lockDuration: lockMs };
-          return new Worker(queue.name, processor, options as never, createPostgresBackend) as unknown as Worker;
+          return new Worker(queue.name, processor, options as never, createMemoryBackend) as unknown as Worker;
         },
         stop: () => Promise.resolve(),
       }),

@@ -2,8 +2,8 @@ import { afterAll, beforeAll } from 'vitest';
 import { type RedisServer, redisAvailable, startRedis } from './redis.ts';
 
 /**
- * The queue of a test file that is not about queues: a Redis of its own, which opens in a fraction of the time, and the
- * embedded one where there is none. Gives its URL, from the first test on.
+ * The queue of a test file that is not about queues: a Redis of its own, and the embedded one where there is none. Gives its
+ * URL, from the first test on.
  */
 export function quickQueue(): () => string {
   let redis: RedisServer | null = null;

@@ -40,13 +40,14 @@ function given(
     const key = `P${id}`;
     const reason = { code, message: 'No answer.' };
     const sentKey = { field: 'sku', value: key };
-    const common = { id, kind: 'product', key, source: 'erp', path: '', body: '', naturalKey: key, sentKey } as const;
+    const common = { id, kind: 'product', key, revision: 1, source: 'erp', path: '', body: '' } as const;
+    const names = { naturalKey: key, sentKey };
     const sent = { payload: { sku: key, name: 'New' }, changed: ['name'], remoteId: id };
     const what =
       code === 'unclear'
         ? ({ operation: 'product.import', sent } as const)
         : ({ operation: 'product.create', sent: null } as const);
-    return { ...common, ...what, reason, productId: null, importId: null, since: clock.now(), attempts: 1 };
+    return { ...common, ...names, ...what, reason, productId: null, importId: null, since: clock.now(), attempts: 1 };
   });
   const settling = createDoubts({
     ledger: {

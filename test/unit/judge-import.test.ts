@@ -166,6 +166,7 @@ describe('the list of products', () => {
       id: 1,
       kind: 'product' as const,
       key: 'P',
+      revision: 1,
       operation: 'product.import' as const,
       source: 'erp',
       path: '',

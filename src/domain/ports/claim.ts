@@ -8,7 +8,6 @@ import type { EncodedImport, EncodedWrite, Write } from './target.ts';
 /** A claimed delivery: it is `sending`, and its path, bytes and key are durable (I2). */
 export interface ClaimedDelivery extends DueDelivery, EncodedWrite {
   idempotencyKey: string;
-  revision: number;
   attempts: number;
   /** True when this revision has gone out before. */
   again: boolean;

@@ -8,6 +8,7 @@ export interface DueDelivery {
   id: number;
   kind: SubjectKind;
   key: string;
+  revision: number;
   operation: Operation;
   source: string;
 }

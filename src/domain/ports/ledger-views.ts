@@ -152,6 +152,7 @@ export interface StuckDelivery {
   id: number;
   kind: SubjectKind;
   key: string;
+  revision: number;
   naturalKey: string | null;
   operation: Operation;
   source: string | null;

@@ -51,9 +51,7 @@ await compete(async ({ baseUrl, csv, folder, connections, redisUrl }) => {
     connections: connections === 0 ? undefined : connections,
   };
   const runtime = await openRuntime(options);
-  // To open the embedded queue takes seconds, whatever is to be done; a first doorbell would open it.
   await runtime.startWorkers();
-  await runtime.queues.bullQueues();
   return async () => {
     const request = { sources: [], waitMs: 60_000, abort: new AbortController().signal };
     const report = await sync(runtime, request, systemClock);

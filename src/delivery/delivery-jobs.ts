@@ -1,0 +1,64 @@
+import type { DueDelivery } from '../domain/ports/due.ts';
+import type { StuckDelivery } from '../domain/ports/ledger-views.ts';
+import type { Doorbell } from '../domain/ports/queues.ts';
+import { isJsonObject } from '../lib/json.ts';
+
+/**
+ * What the jobs of the `deliver` queue carry. Each delivery is named three times: by its id, its item and its revision. After a
+ * restore an id can belong to another delivery, and then item or revision differ.
+ */
+type NamedDelivery = Pick<DueDelivery, 'id' | 'kind' | 'key' | 'revision'>;
+
+/** A job that asks for deliveries to be attempted. */
+export function dueJob(due: readonly DueDelivery[]): Doorbell {
+  const [first] = due;
+  return {
+    name: due.length === 1 && first ? `${first.operation} ${first.key}` : `${due.length} deliveries`,
+    data: {
+      type: 'deliver',
+      deliveries: due.map((delivery) => ({
+        ...nameOf(delivery),
+        operation: delivery.operation,
+        source: delivery.source,
+      })),
+    },
+  };
+}
+
+/** The ids of the deliveries that a job asks for. What it says about them is for people: the ledger knows them better. */
+export function dueIdsOf({ data }: Pick<Doorbell, 'data'>): number[] {
+  const { type, deliveries } = data;
+  if (type !== 'deliver' || !Array.isArray(deliveries)) return [];
+  return deliveries.flatMap((entry) =>
+    isJsonObject(entry) && typeof entry['deliveryId'] === 'number' ? [entry['deliveryId']] : [],
+  );
+}
+
+/** A job that ends as failed, to show a delivery that needs a person. */
+export function stuckJob(stuck: StuckDelivery): Doorbell {
+  const { key, naturalKey, operation, source, state, reason } = stuck;
+  return {
+    name: `${operation} ${naturalKey ?? key}: ${state}`,
+    data: { type: 'failed', ...nameOf(stuck), naturalKey, operation, source, state, reason: reason.message },
+  };
+}
+
+export function isStuckJob({ data }: Pick<Doorbell, 'data'>): boolean {
+  return data['type'] === 'failed';
+}
+
+/** The delivery that such a job shows. Null where the job does not name it fully. */
+export function stuckDeliveryOf({ data }: Pick<Doorbell, 'data'>): number | null {
+  return typeof data['deliveryId'] === 'number' ? data['deliveryId'] : null;
+}
+
+/** True when a job shows this delivery, and not one that had its id before. */
+export function shows({ data }: Pick<Doorbell, 'data'>, { id, kind, key, revision }: NamedDelivery): boolean {
+  const { item } = data;
+  const isOfItem = isJsonObject(item) && item['kind'] === kind && item['key'] === key;
+  return isOfItem && data['deliveryId'] === id && data['revision'] === revision;
+}
+
+function nameOf({ id, kind, key, revision }: NamedDelivery) {
+  return { deliveryId: id, item: { kind, key }, revision };
+}
