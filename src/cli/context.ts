@@ -3,7 +3,7 @@ import { formatProblem } from '../config/problem.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import { type OpenedViews, openViews } from '../daemon/open-views.ts';
-import type { Package } from '../daemon/package.ts';
+import type { Package } from '../lib/package.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { LogLevel } from '../lib/log-levels.ts';

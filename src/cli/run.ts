@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { processEnvironment } from '../config/environment.ts';
-import { findPackage } from '../daemon/package.ts';
+import { findPackage } from '../lib/package.ts';
 import { fault } from '../domain/faults.ts';
 import type { LogLevel } from '../lib/log-levels.ts';
 import { createSecretStore } from '../lib/secrets.ts';
