@@ -22,9 +22,7 @@ export function secretPathsIn(schema: Schema, value: unknown, path: readonly Pat
   if (typeof value !== 'object' || value === null) return [];
   const members: [PathSegment, unknown][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
   return members.flatMap(([name, member]) =>
-    forms
-      .flatMap((form) => membersOf(form, name))
-      .flatMap((inner) => secretPathsIn(inner, member, [...path, name])),
+    forms.flatMap((form) => membersOf(form, name)).flatMap((inner) => secretPathsIn(inner, member, [...path, name])),
   );
 }
 
