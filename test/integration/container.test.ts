@@ -114,7 +114,7 @@ describeImage('the image', () => {
     const [, ...entry] = command('ENTRYPOINT');
     const sandbox = spawn(process.execPath, [...entry, 'sandbox', '--port', '0', '--json', '--key', API_KEY], {
       cwd: image,
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'ignore'],
     });
     const [line] = (await once(createInterface(sandbox.stdout), 'line')) as [string];
     const { baseUrl } = JSON.parse(line) as { baseUrl: string };
