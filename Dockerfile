@@ -6,7 +6,7 @@ COPY package.json package-lock.json .npmrc ./
 
 FROM base AS build
 RUN npm ci --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY rolldown.config.ts ./
 COPY src ./src
 COPY connectors ./connectors
 RUN npm run build

@@ -29,7 +29,7 @@ function isRecent(version) {
 /** The repository runs from source; the image and the packed tarball hold only the build. */
 async function run() {
   const source = join(PACKAGE, 'src', 'main.ts');
-  const built = join(PACKAGE, 'dist', 'src', 'main.js');
+  const built = join(PACKAGE, 'dist', 'main.js');
   const main = [source, built].find((file) => existsSync(file));
   if (main !== undefined) {
     // No import at the head of this file: an old Node has no such function, and would refuse the whole file.

@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander';
 import { processEnvironment } from '../config/environment.ts';
-import { findPackage } from '../daemon/package.ts';
 import { fault } from '../domain/faults.ts';
 import type { LogLevel } from '../lib/log-levels.ts';
+import { findPackage } from '../lib/package.ts';
 import { createSecretStore } from '../lib/secrets.ts';
 import type { Action } from './context.ts';
 import { failureDocument, failureLines, failureOf, stackOf } from './errors.ts';

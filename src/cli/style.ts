@@ -82,11 +82,9 @@ function trimLine(line: string): string {
   return stripVTControlCharacters(line) === line ? line.trimEnd() : line;
 }
 
-const COUNTS = new Intl.NumberFormat('en');
-
 /** `12,345` */
 export function formatCount(count: number): string {
-  return COUNTS.format(count);
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
 /** `840 bytes`, `57.2 kB`, `3.4 MB` */

@@ -4,7 +4,7 @@ import { StreamKey } from './config.ts';
 import type { Findings } from './findings.ts';
 import { parseSettings, type SettingsContext } from './parse-settings.ts';
 import { formatPath, type PathSegment } from './problem.ts';
-import { keysAt, schemaTreeOf } from './schema-tree.ts';
+import { keysAt } from './schema-walk.ts';
 
 /** What the config needs to know of a connector. */
 export interface ConnectorSchemas {
@@ -81,8 +81,8 @@ function checkSingleStream<Connector extends ConnectorSchemas>(
   path: PathSegment[],
   check: ConnectorCheck<Connector>,
 ): ConnectorSettings<Connector> | undefined {
-  const own = keysAt(schemaTreeOf(connector.options), []);
-  const ofStream = keysAt(schemaTreeOf(connector.streamOptions), []);
+  const own = keysAt(connector.options, []);
+  const ofStream = keysAt(connector.streamOptions, []);
   const belongs = (name: string): boolean => ofStream.includes(name) && !own.includes(name);
   const entries = Object.entries(given).filter(([name]) => name !== 'key');
   const context = { ...check, path };
@@ -106,7 +106,7 @@ function checkStreams<Connector extends ConnectorSchemas>(
   path: readonly PathSegment[],
   check: ConnectorCheck<Connector>,
 ): ConnectorSettings<Connector> | undefined {
-  const ofStream = keysAt(schemaTreeOf(connector.streamOptions), []);
+  const ofStream = keysAt(connector.streamOptions, []);
   const options = parseSettings(connector.options, given.options, {
     ...check,
     path: [...path, 'options'],

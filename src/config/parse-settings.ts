@@ -4,7 +4,8 @@ import { suggest } from '../lib/suggest.ts';
 import { expectationOf } from './expectation.ts';
 import { didYouMean, type Findings } from './findings.ts';
 import type { PathSegment } from './problem.ts';
-import { keysAt, type SchemaTree, schemaTreeOf, secretPathsIn, valueAt } from './schema-tree.ts';
+import { valueAt } from './schema-tree.ts';
+import { keysAt, secretPathsIn } from './schema-walk.ts';
 
 export interface SettingsContext {
   /** Where the value stands in the config. */
@@ -29,15 +30,14 @@ export function parseSettings<Schema extends z.ZodType>(
   value: unknown,
   context: SettingsContext,
 ): z.infer<Schema> | undefined {
-  const tree = schemaTreeOf(schema);
-  for (const path of secretPathsIn(tree, value)) context.findings.addSecret([...context.path, ...path]);
+  for (const path of secretPathsIn(schema, value)) context.findings.addSecret([...context.path, ...path]);
   // Each schema is used once: to compile a parser for it takes longer than to parse without one.
   const parse = (input: unknown) => schema.safeParse(input, { error: expectationOf, jitless: true });
   const first = parse(value);
   if (first.success) return first.data;
   const result = typeExpanded(value, first.error.issues, context) ? parse(value) : first;
   if (result.success) return result.data;
-  for (const issue of result.error.issues) report(issue, [], value, tree, context);
+  for (const issue of result.error.issues) report(issue, [], value, schema, context);
   return undefined;
 }
 
@@ -68,7 +68,7 @@ function report(
   issue: z.core.$ZodIssue,
   above: readonly PathSegment[],
   value: unknown,
-  tree: SchemaTree,
+  schema: z.ZodType,
   context: SettingsContext,
 ): void {
   const { findings } = context;
@@ -77,7 +77,7 @@ function report(
   // A placeholder without a value is one problem, not two.
   if (findings.has(path)) return;
   if (issue.code === 'unrecognized_keys') {
-    const known = [...keysAt(tree, local), ...(local.length === 0 ? (context.alsoKnown ?? []) : [])];
+    const known = [...keysAt(schema, local), ...(local.length === 0 ? (context.alsoKnown ?? []) : [])];
     for (const key of issue.keys) {
       findings.addUnknownKey([...path, key], known, local.length === 0 ? context.cureUnknown?.(key) : undefined);
     }
@@ -86,7 +86,7 @@ function report(
   if (issue.code === 'invalid_union') {
     const nested = likeliestForm(issue);
     if (nested !== null) {
-      for (const inner of nested) report(inner, local, value, tree, context);
+      for (const inner of nested) report(inner, local, value, schema, context);
       return;
     }
   }

@@ -4,9 +4,9 @@ import { processEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { MappingFlaw } from '../config/mapping-flaws.ts';
 import type { MappingDefinition } from '../domain/mapping.ts';
+import { findPackage } from '../lib/package.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import type { RuntimeConfig } from './open-source.ts';
-import { findPackage } from './package.ts';
 
 /**
  * Loads a config file with the connectors and profiles that this package ships.

@@ -1,5 +1,5 @@
 // How long it takes from the start of the process to its end where a command has little to do: `npm run bench:startup`, or
-// `npm run bench:startup -- FOLDER` beside another checkout, which has its node_modules. Each runs from its sources and from its
+// `npm run bench:startup -- FOLDER` beside another checkout, which has its node_modules. Both are built, into their `dist`. Each runs from its sources and from its
 // build, laid out as in the image, with a cache folder of its own that an unmeasured run has filled. All of them take turns, so
 // that the ratios hold on a machine that has other work as well. Beside another checkout the table goes to docs/performance.md.
 
@@ -33,8 +33,8 @@ function contendersOf(checkout: string): Contender[] {
   const own = mkdtempSync(join(folder, 'checkout-'));
   const build = join(own, 'build');
   mkdirSync(join(build, 'src'), { recursive: true });
-  const tsc = join(checkout, 'node_modules/.bin/tsc');
-  execFileSync(process.execPath, [tsc, '-p', join(checkout, 'tsconfig.build.json'), '--outDir', join(build, 'dist')]);
+  execFileSync('npm', ['run', '-s', 'build'], { cwd: checkout, stdio: ['ignore', 'ignore', 'inherit'] });
+  cpSync(join(checkout, 'dist'), join(build, 'dist'), { recursive: true });
   for (const file of globSync('src/*.mjs', { cwd: checkout })) cpSync(join(checkout, file), join(build, file));
   cpSync(join(checkout, 'package.json'), join(build, 'package.json'));
   cpSync(join(checkout, 'config'), join(build, 'config'), { recursive: true });

@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
@@ -14,6 +14,7 @@ import {
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -21,11 +22,13 @@ import { connectors } from '../../connectors/index.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
+import { buildInto } from '../support/build.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';
 import { describeInstalled, npmRan, publicFolder } from '../support/install.ts';
+import { readPdf } from '../support/read-pdf.ts';
 import { describeRedis, freePort, redisTraceable } from '../support/redis.ts';
-import { createWorld } from '../support/world.ts';
+import { API_KEY, createWorld } from '../support/world.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const text = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -81,9 +84,7 @@ const command = (wanted: string) => JSON.parse(of(wanted)[0] ?? '') as string[];
 describeImage('the image', () => {
   /** The files of the image as the Dockerfile puts them together, without a container engine. */
   beforeAll(() => {
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    const project = join(ROOT, 'tsconfig.build.json');
-    execFileSync(process.execPath, [tsc, '-p', project, '--outDir', join(image, 'dist')]);
+    buildInto(join(image, 'dist'));
     copyInto(
       image,
       of('COPY').filter((copy) => !copy.startsWith('--from')),
@@ -109,12 +110,27 @@ describeImage('the image', () => {
     expect([0, 4]).toContain(demo.status);
   }, 120_000);
 
-  it('finds the fonts of the documents that the sandbox draws', () => {
-    const script = `
-      const { loadPdfFonts } = await import('./dist/src/sandbox/pdf-fonts.js');
-      process.stdout.write((await loadPdfFonts()).writable('Ελλάδα 漢'));`;
-    const told = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: image, encoding: 'utf8' });
-    expect([told.stdout, told.stderr]).toEqual(['Ελλάδα \u{fffd}', '']);
+  it('finds the fonts of the documents that the sandbox draws', async () => {
+    const [, ...entry] = command('ENTRYPOINT');
+    const sandbox = spawn(process.execPath, [...entry, 'sandbox', '--port', '0', '--json', '--key', API_KEY], {
+      cwd: image,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [line] = (await once(createInterface(sandbox.stdout), 'line')) as [string];
+    const { baseUrl } = JSON.parse(line) as { baseUrl: string };
+    const call = (method: string, path: string, body?: object) =>
+      fetch(baseUrl + path, {
+        method,
+        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    expect((await call('POST', '/api/products/', { sku: 'A-1', name: 'Ελλάδα 漢' })).status).toBe(201);
+    expect((await call('POST', '/api/dpp/1/init/', {})).status).toBe(201);
+    const answer = await call('GET', '/api/exports/passport/1.pdf');
+    const { pages } = await readPdf(Buffer.from(await answer.arrayBuffer()));
+    expect(pages.flat().join('\n')).toContain('Ελλάδα \u{fffd}');
+    sandbox.kill('SIGTERM');
+    await once(sandbox, 'exit');
   });
 
   it('runs the daemon with its dashboard', async () => {

@@ -106,8 +106,10 @@ describe('the packed tarball', () => {
       'src/compile-cache.mjs',
       'src/launcher.mjs',
     ]);
-    expect(packed.filter((file) => file.startsWith('dist/') && !file.endsWith('.js'))).toEqual([]);
-    const needed = ['dist/src/main.js', 'config/profiles/default.yaml', 'config/demo/exports/bom.csv'];
+    expect(packed.filter((file) => file.startsWith('dist/') && !file.endsWith('.js'))).toEqual([
+      'dist/THIRD-PARTY-LICENSES.txt',
+    ]);
+    const needed = ['dist/main.js', 'config/profiles/default.yaml', 'config/demo/exports/bom.csv'];
     for (const file of [...needed, 'config/dpp-sync.schema.json']) expect(packed).toContain(file);
   });
 

@@ -5,7 +5,7 @@ import { NO_CONTACT_ATTENTION } from '../../src/cli/contact-lines.ts';
 import { failureDocument, failureLines, failureOf } from '../../src/cli/errors.ts';
 import { formatLogLine } from '../../src/cli/log-line.ts';
 import { harmless } from '../../src/cli/quarantine-file.ts';
-import { createPaint, formatDuration, formatTable, printable, wantsColour } from '../../src/cli/style.ts';
+import { createPaint, formatCount, formatDuration, formatTable, printable, wantsColour } from '../../src/cli/style.ts';
 import { fault } from '../../src/domain/faults.ts';
 
 describe('values in a spreadsheet', () => {
@@ -46,6 +46,10 @@ describe('text on a terminal', () => {
     expect(wantsColour({ isTTY: true }, { NO_COLOR: '' })).toBe(true);
     expect(wantsColour({ isTTY: true }, { TERM: 'dumb' })).toBe(false);
     expect(wantsColour({}, {})).toBe(false);
+  });
+
+  it('counts with a comma after every three digits', () => {
+    expect([0, 999, 1000, 12_345, 1_234_567].map(formatCount)).toEqual(['0', '999', '1,000', '12,345', '1,234,567']);
   });
 
   it('lines columns up, whatever their colours', () => {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { createFindings } from '../../src/config/findings.ts';
 import { parseSettings } from '../../src/config/parse-settings.ts';
 import { problemsOf } from '../../src/config/problem.ts';
+import { secretPathsIn } from '../../src/config/schema-walk.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import { faultOf, loadText, SOUND_CONFIG } from '../support/config-folder.ts';
 
@@ -98,5 +99,36 @@ describe('a secret of a config that loads', () => {
       'found "hunter2h…", expected a number',
     ]);
     expect(secrets.scrub('hunter2hunter2')).toBe('hunter2h…');
+  });
+});
+
+describe('a mark of a schema is found', () => {
+  const secret = z.string().meta({ secret: true });
+
+  it.each<[string, z.ZodType]>([
+    ['on the schema itself', secret],
+    ['below optional, nullable and readonly', secret.optional().nullable().readonly()],
+    ['below a default', secret.default('x')],
+    ['below prefault and catch', secret.prefault('x').catch('y')],
+    ['in a union', z.union([z.number(), secret])],
+    ['in an intersection', z.intersection(z.unknown(), secret)],
+    ['before a transformation', secret.transform(Number)],
+    ['behind a transformation', z.preprocess(String, secret)],
+    ['in a schema that is made later', z.lazy(() => secret)],
+    ['and kept by a later check', secret.refine(() => true).min(3)],
+  ])('%s', (_, schema) => {
+    expect(secretPathsIn(schema, 'hunter2')).toEqual([[]]);
+    expect(secretPathsIn(z.object({ a: schema }).loose(), { b: 1, a: 'hunter2' })).toEqual([['a']]);
+    expect(secretPathsIn(z.object({}).catchall(schema), { a: 'hunter2' })).toEqual([['a']]);
+    expect(secretPathsIn(z.record(z.string(), schema), { a: 'hunter2' })).toEqual([['a']]);
+    expect(secretPathsIn(z.array(schema), ['hunter2', { x: 1 }])).toEqual([[0], [1]]);
+    expect(secretPathsIn(z.tuple([z.number(), schema]), [1, 'hunter2'])).toEqual([[1]]);
+    expect(secretPathsIn(z.tuple([z.number()], schema), [1, 'hunter2'])).toEqual([[1]]);
+  });
+
+  it('nowhere else', () => {
+    const schema = z.object({ a: secret, b: z.array(z.object({ c: secret.optional(), d: z.string() })) });
+    const value = { a: undefined, b: [{ d: 'shown' }, { c: ['any', 'value'], d: 'shown' }], e: 'unknown' };
+    expect(secretPathsIn(schema, value)).toEqual([['b', 1, 'c']]);
   });
 });

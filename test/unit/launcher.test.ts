@@ -39,7 +39,7 @@ beforeEach(() => {
   write('node_modules/dpp-sync/package.json', '{"type": "module"}');
   for (const name of ['compile-cache.mjs', 'launcher.mjs'])
     cpSync(join(ROOT, 'src', name), join(dirname(launcher), name));
-  write('node_modules/dpp-sync/dist/src/main.js', PROGRAM);
+  write('node_modules/dpp-sync/dist/main.js', PROGRAM);
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 

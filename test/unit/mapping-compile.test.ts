@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../src/domain/mapping.ts';
 import { mappingFault } from '../../src/pipeline/mapping/definition.ts';
+import { isOwnSource } from '../../src/pipeline/mapping/module-source.ts';
 import { type Draft, issuesOf, itemsOf, mapperOf, mapRow, problemsOf, productWith } from '../support/map-row.ts';
 
 const SOURCE = join(import.meta.dirname, '../../src');
@@ -292,4 +293,10 @@ describe('a mapping module', () => {
     const { stdout } = await promisify(execFile)(process.execPath, [script]);
     expect(stdout.split('\n').map((line) => /"name":"(\w+)"/.exec(line)?.[1])).toEqual(['first', 'second', undefined]);
   });
+});
+
+it('takes its sources and its build for its own code, and nothing that stands beside them', () => {
+  const isOwn = (path: string): boolean => isOwnSource(join(SOURCE, '..', path));
+  expect(['src/sdk/index.ts', 'dist/main.js'].filter((path) => !isOwn(path))).toEqual([]);
+  expect(['config/mapping.ts', 'mapping.ts', 'distance/mapping.ts', 'src2/a.ts'].filter(isOwn)).toEqual([]);
 });

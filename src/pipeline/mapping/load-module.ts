@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { MappingModule } from '../../domain/mapping-module.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
-import { OWN_SOURCE } from './module-source.ts';
+import { isOwnSource } from './module-source.ts';
 
 /** The query by which Node tells versions of one module apart. */
 const VERSION = 'mapping';
@@ -52,7 +52,7 @@ function versionOf(url: string | undefined): string | null {
 function isVersioned(url: string): boolean {
   if (!url.startsWith('file:') || versionOf(url) !== null) return false;
   const path = fileURLToPath(url);
-  return !path.startsWith(OWN_SOURCE) && !path.includes(`${sep}node_modules${sep}`);
+  return !isOwnSource(path) && !path.includes(`${sep}node_modules${sep}`);
 }
 
 function withVersion(url: string, version: string): string {

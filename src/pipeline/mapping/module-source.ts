@@ -1,8 +1,8 @@
-import { dirname, resolve, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join, resolve, sep } from 'node:path';
 import { readBoundedFile } from '../../lib/bounded-file.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Hex } from '../../lib/hash.ts';
+import { findPackage } from '../../lib/package.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 
 /** What decides how a mapping module behaves: its text and that of the files it imports by relative path. */
@@ -18,8 +18,13 @@ const FILE_BYTES_MAX = 1024 * 1024;
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"])(\.{1,2}\/[^'"\n]{1,500})\1/g;
 const LOOKUP = /\blookup\(\s*(['"])([^'"\n]{1,500})\1/g;
 
-/** The application's own sources: covered by its version, and never loaded a second time for a mapping. */
-export const OWN_SOURCE = fileURLToPath(new URL('../../', import.meta.url));
+const { root: PACKAGE } = findPackage();
+const OWN_FOLDERS = ['src', 'dist'].map((name) => join(PACKAGE, name) + sep);
+
+/** True for the application's own code: covered by its version, and never loaded a second time for a mapping. */
+export function isOwnSource(file: string): boolean {
+  return OWN_FOLDERS.some((folder) => file.startsWith(folder));
+}
 
 /** Reads a module and walks its relative imports. The error is a full sentence. */
 export async function readModuleSource(path: string): Promise<Result<ModuleSource, string>> {
@@ -27,7 +32,7 @@ export async function readModuleSource(path: string): Promise<Result<ModuleSourc
   const lookups = new Set<string>();
   const open = [path];
   for (let file = open.pop(); file !== undefined; file = open.pop()) {
-    if (hashes.has(file) || file.startsWith(OWN_SOURCE)) continue;
+    if (hashes.has(file) || isOwnSource(file)) continue;
     if (hashes.size >= FILES_MAX) return err(`The module ${path} imports more than ${FILES_MAX} files.`);
     const text = await readBoundedFile(file, FILE_BYTES_MAX);
     if (!text.ok) {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isJsonObject } from '../lib/json.ts';
+import { isJsonObject } from './json.ts';
 
 /** This package as it is installed. */
 export interface Package {

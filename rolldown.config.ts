@@ -1,0 +1,39 @@
+// Bundles the program into `dist`, a file for each part that commands load by themselves: `npm run build`. What a command
+// needs then comes from a few files in place of some two hundred, which takes less time to find, read and link.
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig, type Plugin } from 'rolldown';
+
+/** Packages that become part of the bundle, since most commands load them. All others are loaded from node_modules. */
+const BUNDLED = ['commander', 'yaml', 'zod'];
+
+/** Their licences ask to go with every copy. */
+const licences: Plugin = {
+  name: 'licences',
+  generateBundle() {
+    const texts = BUNDLED.map((name) => {
+      const folder = join(import.meta.dirname, 'node_modules', name);
+      const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+      const [licence] = globSync('LICEN[CS]E*', { cwd: folder });
+      if (licence === undefined) throw new Error(`The package ${name} brings no licence, so it cannot be bundled.`);
+      return `${name} ${version}\n\n${readFileSync(join(folder, licence), 'utf8').trim()}\n`;
+    });
+    const source = `The files in this folder contain these packages.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`;
+    this.emitFile({ type: 'asset', fileName: 'THIRD-PARTY-LICENSES.txt', source });
+  },
+};
+
+export default defineConfig({
+  input: 'src/main.ts',
+  platform: 'node',
+  external: (id) => /^[@\w]/.test(id) && !BUNDLED.includes(id.split('/')[0] ?? ''),
+  plugins: [licences],
+  output: {
+    dir: 'dist',
+    cleanDir: true,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name].js',
+    codeSplitting: { groups: BUNDLED.map((name) => ({ name, test: new RegExp(`/node_modules/${name}/`) })) },
+  },
+});
