@@ -28,7 +28,10 @@ function privateFolder(cacheHome) {
   // Without user ids nobody knows whose a folder is.
   if (process.getuid === undefined) return null;
   try {
-    const base = isAbsolute(cacheHome) ? cacheHome : join(homedir(), '.cache');
+    const home = homedir();
+    // A home folder is never made: system users are given one that does not exist, and an empty `HOME` would be this folder.
+    if (!isAbsolute(cacheHome) && !(isAbsolute(home) && existsSync(home))) return null;
+    const base = isAbsolute(cacheHome) ? cacheHome : join(home, '.cache');
     // Before anything is made: with `sudo` the home folder may be that of another user.
     if (!isOutOfReach(nearestExisting(base))) return null;
     mkdirSync(join(base, 'dpp-sync'), { recursive: true, mode: 0o700 });

@@ -81,6 +81,8 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     queues.ring('pull', [{ name: `pull ${source}`, data: { source, trigger } }]);
 
   async function ring(source: string, trigger: RunTrigger): Promise<void> {
+    // Its job waits, perhaps in a queue that is paused for hours; where it was lost, the watch makes up for it.
+    if (trigger === 'schedule' && wanted.get(source) === 'schedule') return;
     if (trigger === 'schedule' || !wanted.has(source)) wanted.set(source, trigger);
     try {
       await ringFor(source, trigger);

@@ -83,6 +83,8 @@ export function createMapQueue({ queues, worker }: { queues: Queues; worker: Map
           rung.set(source, watches + 1);
           continue;
         }
+        // What still waits is not lost: the queue may be paused for hours.
+        if (watches !== undefined && (await queues.counts('map')).waiting > 0) continue;
         rung.delete(source);
         await ringOrThrow(source);
       }

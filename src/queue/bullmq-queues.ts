@@ -55,6 +55,12 @@ export function createBullmqQueues(options: { backend: QueueBackend; log: Logger
 
     async consume(name, { concurrency }, hear) {
       await ask(name, dropForeignJobs);
+      if (await ask(name, (queue) => queue.isPaused())) {
+        log.warn(
+          { queue: name },
+          `The queue ${name} is paused, so its jobs wait. Resume it in the daemon's dashboard.`,
+        );
+      }
       throwIfClosed();
       const consumer = startConsumer({ backend, name, concurrency, hear, log, onError });
       consumers.add(consumer);

@@ -7,6 +7,8 @@ import { isJsonObject, type JsonObject } from '../lib/json.ts';
  */
 const FORMAT = 2;
 const TEXT_MAX = 4_000;
+/** How many jobs are read at once: those of others may be many. */
+const CHUNK = 100;
 
 /** Data as a job carries them, with the mark of their format. */
 export function stampData(data: JsonObject): JsonObject {
@@ -21,13 +23,27 @@ export function ownData(stored: unknown): JsonObject | null {
 }
 
 /**
- * Drops the jobs of another version that wait or have failed; there are never many, because the queues are kept short. One that
- * its worker took and lost is dropped when it is taken again.
+ * Drops the jobs of another version that wait or have failed, and what else is no job of ours. One that its worker took and lost
+ * is dropped when it is taken again.
  */
 export async function dropForeignJobs(queue: Queue): Promise<void> {
-  const jobs = await queue.getJobs(['waiting', 'failed']);
-  const foreign = jobs.filter((job) => ownData(job.data) === null);
-  await Promise.all(foreign.map((job) => queue.remove(job.id ?? '')));
+  // We make no schedules. One would add jobs for ever, and its next job cannot be removed before it.
+  for (const { key } of await queue.getJobSchedulers()) await queue.removeJobScheduler(key);
+  const ids = await queue.getRanges(['waiting', 'prioritized', 'delayed', 'failed'], 0, -1);
+  for (let start = 0; start < ids.length; start += CHUNK) {
+    await Promise.all(ids.slice(start, start + CHUNK).map((id) => dropIfForeign(queue, id)));
+  }
+}
+
+async function dropIfForeign(queue: Queue, id: string): Promise<void> {
+  try {
+    const job = await queue.getJob(id);
+    if (ownData(job?.data) !== null) return;
+  } catch (error) {
+    // BullMQ throws it for fields that are no JSON.
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  await queue.remove(id);
 }
 
 /** Text for people as a job carries it: what cannot be shown is replaced, what is too long is cut. */

@@ -2,11 +2,12 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import type { BeforeHookResult, HookContext } from '@bull-board/api/typings/app';
 import { FastifyAdapter } from '@bull-board/fastify';
-import type { Queue } from 'bullmq';
+import { ErrorCode, type Queue } from 'bullmq';
 import type { FastifyInstance } from 'fastify';
 import type { QueueName } from '../domain/ports/queues.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
+import { errorStatus } from './error-status.ts';
 
 /** Where the board is. */
 export const BOARD_PATH = '/queues';
@@ -62,6 +63,8 @@ export async function addBoard(
   });
   // The board's own handler would show what the queue's datastore says of itself.
   serverAdapter.setErrorHandler((error) => {
+    if (errorStatus(error) < 500) return refused(400, messageOf(error));
+    if (isOvertaken(error)) return refused(409, 'The job has changed meanwhile. Look at the list again.');
     log.error({ error: messageOf(error) }, `The board could not answer: ${messageOf(error)}`);
     return { status: 500, body: { error: 'ERRORS.INTERNAL_SERVER_ERROR' } };
   });
@@ -86,6 +89,16 @@ async function refuseWhatConfuses({ method, route, request }: HookContext): Prom
     if (job && (await job.getState()) !== 'failed') return refusal('Only a failed job can be retried.');
   }
   return { allow: true };
+}
+
+/** True of an operation on a job that another request has retried since it was read. */
+function isOvertaken(error: Error): boolean {
+  return 'code' in error && (error.code === ErrorCode.JobNotInState || error.code === ErrorCode.JobNotExist);
+}
+
+/** What the board shows of a request that cannot be done, as it does of a refusal. */
+function refused(status: 400 | 409, message: string) {
+  return { status, body: { error: { key: 'ERRORS.FORBIDDEN' }, message } };
 }
 
 function refusal(message: string): BeforeHookResult {

@@ -8,6 +8,7 @@ import type { Logger } from '../lib/logging.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import { type Access, createAccess, type Stranger, sessionCookie } from './access.ts';
 import { addBoard, BOARD_PATH } from './board.ts';
+import { errorStatus } from './error-status.ts';
 import { createHostCheck, isOwnPage, SECURITY_HEADERS } from './guard.ts';
 import { loginPage, messagePage } from './pages.ts';
 import { type BoundedServers, createBoundedServers } from './server-limits.ts';
@@ -88,7 +89,7 @@ function hostsOf(allowedHosts: readonly string[]): string {
 function addErrorPages(app: FastifyInstance, log: Logger): void {
   app.setNotFoundHandler((request, reply) => tell(request, reply, 404, 'There is no such page.'));
   app.setErrorHandler((error: unknown, request, reply) => {
-    const status = statusOf(error);
+    const status = errorStatus(error);
     if (status < 500) return tell(request, reply, status, 'The request cannot be understood.');
     log.error({ err: error, path: request.routeOptions.url ?? '' }, `A page could not be shown: ${messageOf(error)}`);
     return tell(request, reply, 500, 'Something went wrong. The log tells more.');
@@ -246,9 +247,4 @@ function sendPage(reply: FastifyReply, status: number, markup: string) {
 function ownPath(next: unknown): string {
   if (next === BOARD_PATH || (typeof next === 'string' && next.startsWith(`${BOARD_PATH}/`))) return next;
   return '/';
-}
-
-function statusOf(error: unknown): number {
-  const status = typeof error === 'object' && error !== null && 'statusCode' in error ? error.statusCode : 500;
-  return typeof status === 'number' && status >= 400 && status < 600 ? status : 500;
 }

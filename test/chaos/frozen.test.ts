@@ -48,11 +48,11 @@ describeRedis('what was frozen until its locks lapsed', () => {
     const arrived = () => world.contents().products.length;
 
     /** A daemon in the midst of its work, over a sandbox behind a recorder. */
-    async function begin(): Promise<void> {
+    async function begin(isEmbedded = false): Promise<void> {
       redis = await startRedis();
       world = await createWorld({
         config: { sources: [{ ...PRODUCTS.source, schedule: '* * * * * *' }] },
-        queue: redis.url,
+        queue: isEmbedded ? 'embedded' : redis.url,
         files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
         sandbox: {
           idempotency: 'ignored',
@@ -92,6 +92,19 @@ describeRedis('what was frozen until its locks lapsed', () => {
         daemon?.signal('SIGCONT');
         client.disconnect();
         // With locks of half a minute, what is heard is done before anybody looks for it.
+        if (launcher !== undefined) await expect.poll(() => daemon?.stderr(), SOON).toContain('is taken again');
+        await expectEachOnce();
+      },
+    );
+
+    it(
+      'goes on after SIGSTOP and SIGCONT over the embedded queue with no item in flight twice',
+      covers('process-stopped', 'I3', 'I6', 'I8'),
+      async () => {
+        await begin(true);
+        daemon?.signal('SIGSTOP');
+        await delay(frozenMs);
+        daemon?.signal('SIGCONT');
         if (launcher !== undefined) await expect.poll(() => daemon?.stderr(), SOON).toContain('is taken again');
         await expectEachOnce();
       },

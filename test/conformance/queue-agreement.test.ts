@@ -116,6 +116,7 @@ describeRedis('the embedded queue and Redis', () => {
   test.each<[string, JobsOptions]>([
     ['none', { removeOnComplete: true, removeOnFail: true }],
     ['all', { removeOnComplete: false, removeOnFail: false }],
+    ['all, by a negative number,', { removeOnComplete: { count: -1 }, removeOnFail: -1 }],
     ['the last three', { removeOnComplete: 3, removeOnFail: { count: 3 } }],
     ['what is young', { removeOnComplete: { age: 0 }, removeOnFail: { age: 3_600, count: 2 } }],
   ])('keep %s of what has ended, as its options say', async (_, options) => {

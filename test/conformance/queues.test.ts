@@ -394,6 +394,17 @@ for (const backend of QUEUE_BACKENDS) {
       await listener.until(4);
     });
 
+    test('warn where a queue is paused from which jobs are to be taken', async () => {
+      const before = log.lines.length;
+      await bullQueue('pull').pause();
+      await consume('pull', createListener());
+      await bullQueue('pull').resume();
+      await consume('pull', createListener());
+      expect(log.lines.slice(before).map(({ message }) => message)).toEqual([
+        "The queue pull is paused, so its jobs wait. Resume it in the daemon's dashboard.",
+      ]);
+    });
+
     test('wait, when a consumer is closed, for the hearing that runs, and hear nothing new', async () => {
       const gate = Promise.withResolvers<Hearing>();
       const listener = createListener(() => gate.promise);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { stuckJob } from '../../src/delivery/delivery-jobs.ts';
@@ -133,6 +134,38 @@ REDIS?.describe('jobs in Redis that this version did not write', () => {
     ]);
     expect(world.requests()).toEqual({});
     expect(runtime.views.runs({ limit: 10 })).toHaveLength(1);
+  });
+
+  it('are dropped also where they are none of any version', async () => {
+    const queue = bullQueue('deliver');
+    const client = new Redis(place.url);
+    for (const data of [null, [1], 'text', { dppSync: 3 }, { dppSync: '2' }]) await queue.add('other data', data);
+    for (const field of ['data', 'opts']) {
+      await queue.add('no JSON', {}, { jobId: field });
+      await client.hset(queue.toKey(field), field, '{no JSON');
+    }
+    await queue.add('no fields', {}, { jobId: 'none' });
+    await client.del(queue.toKey('none'));
+    client.disconnect();
+    await queue.add('first', {}, { priority: 1 });
+    await queue.add('later', {}, { delay: 3_600_000 });
+    await queue.upsertJobScheduler('ever again', { every: 3_600_000 });
+
+    const { runtime } = await start();
+    const [shown] = await vi.waitUntil(async () => {
+      const failed = await runtime.queues.failed('deliver');
+      return failed.length > 0 && failed;
+    }, SOON);
+    expect(shown?.data).toMatchObject({ deliveryId: stuck.id });
+    const deliveries = runtime.queues.bullQueues.find(({ name }) => name === 'deliver');
+    expect(await deliveries?.getJobSchedulersCount()).toBe(0);
+    expect(await deliveries?.getJobCounts('waiting', 'prioritized', 'delayed', 'failed')).toEqual({
+      waiting: 0,
+      prioritized: 0,
+      delayed: 0,
+      failed: 1,
+    });
+    expect((await deliveries?.getCompleted())?.map(({ returnvalue }) => returnvalue as unknown)).not.toContain(DROPPED);
   });
 
   it('are dropped with a note when their worker was lost and they are taken again', async () => {

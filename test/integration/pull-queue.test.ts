@@ -84,6 +84,20 @@ describe('the pull queue', () => {
     await expect.poll(() => begun, SOON).toHaveLength(3);
   });
 
+  it('adds one job for a schedule that comes round again and again while the queue is paused', async () => {
+    await start();
+    const [queue] = queues.bullQueues;
+    await queue?.pause();
+    for (let round = 0; round < 10; round += 1) await pulls.ring('erp', 'schedule');
+    expect(await queues.counts('pull')).toMatchObject({ waiting: 1 });
+    await queue?.resume();
+    await expect.poll(() => begun, SOON).toEqual(['erp schedule']);
+    ends.get('erp')?.({ runId: 1, result: 'complete', guarded: [] });
+    await expect.poll(running, SOON).toEqual([]);
+    await pulls.ring('erp', 'schedule');
+    await expect.poll(() => begun, SOON).toEqual(['erp schedule', 'erp schedule']);
+  });
+
   it('keeps a secret out of the reason of a failed job, and one job per source', async () => {
     await start();
     for (const round of [1, 2]) {

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -107,6 +108,13 @@ describe('compiled code is kept', () => {
   it('nowhere where the folder cannot be made, without a word', () => {
     writeFileSync(join(folder, 'file'), '');
     expect(run({ HOME: join(folder, 'file') })).toMatchObject({ ...works, cache: null });
+  });
+
+  it('nowhere without a home folder, and none is made', () => {
+    for (const home of ['', 'home', join(folder, 'nonexistent')]) {
+      expect(probedCli(['--version'], { HOME: home }, folder)).toMatchObject({ ...works, cache: null });
+    }
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   itWithAnotherUser('nowhere for a user whose folder cannot be written, without a word', () => {

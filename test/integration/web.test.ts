@@ -277,6 +277,8 @@ describe('the web server', () => {
     const [, , deliver] = daemon.runtime.queues.bullQueues;
     const [completed] = (await deliver?.getJobs(['completed'])) ?? [];
     expect((await ask(`${queue}/${completed?.id}/retry`, { method: 'PUT', headers: bearer })).status).toBe(403);
+    const json = { ...bearer, 'content-type': 'application/json' };
+    expect((await ask(`${queue}/pause`, { method: 'PUT', headers: json, body: '{no JSON' })).status).toBe(400);
   });
 
   it('tells nothing of its inside when it fails', async () => {

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { fault } from '../../src/domain/faults.ts';
 import type { HeardDoorbell, Hearing, Queues } from '../../src/domain/ports/queues.ts';
 import { createMapQueue } from '../../src/pipeline/map-queue.ts';
+import { createQueues } from '../../src/queue/create-queues.ts';
+import { createRecordingLog } from '../support/recording-log.ts';
 
 /** Only what the map queue asks of the queues, heard by hand: what counts here is what it makes of a worker that fails. */
 function given(drain: () => Promise<void>) {
@@ -46,5 +48,21 @@ describe('the map queue', () => {
     expect(mapQueue.busy()).toBe(true);
     for (let watch = 0; watch < 3; watch += 1) await mapQueue.watch([]);
     expect(mapQueue.busy()).toBe(false);
+  });
+
+  it('asks for a source once while its job waits, as in a paused queue, and again when it is lost', async () => {
+    const queues = await createQueues({ url: 'embedded', prefix: 'a', log: createRecordingLog() });
+    const bullQueue = queues.bullQueues.find(({ name }) => name === 'map');
+    await bullQueue?.pause();
+    const mapQueue = createMapQueue({ queues, worker: { drain: () => Promise.resolve() } });
+    await mapQueue.start();
+    await mapQueue.ring('erp');
+    for (let watch = 0; watch < 10; watch += 1) await mapQueue.watch(['erp']);
+    expect(await queues.counts('map')).toMatchObject({ waiting: 1 });
+    await queues.clearWaiting('map');
+    await mapQueue.watch(['erp']);
+    expect(await queues.counts('map')).toMatchObject({ waiting: 1 });
+    await mapQueue.stop();
+    await queues.close();
   });
 });

@@ -216,12 +216,13 @@ export function createJobStore(clock: Clock): JobStore {
   };
 }
 
+/** A negative number keeps all, as in Redis. */
 function retention(keep: JobEnd['keep']): { count?: number | undefined; ageMs?: number } {
   if (keep === true) return { count: 0 };
-  if (typeof keep === 'number') return keep < 0 ? {} : { count: keep };
+  if (typeof keep === 'number') return retention({ count: keep });
   if (typeof keep !== 'object') return {};
-  if (!('age' in keep)) return { count: keep.count };
-  return { count: keep.count, ageMs: keep.age * 1000 };
+  const count = keep.count !== undefined && keep.count < 0 ? undefined : keep.count;
+  return 'age' in keep ? { count, ageMs: keep.age * 1000 } : { count };
 }
 
 export function missingJob(id: string, command: string): Error {

@@ -1,0 +1,5 @@
+/** The status that an error of the web framework asks for: 400 for a body that is no JSON, and 500 for all that says nothing. */
+export function errorStatus(error: unknown): number {
+  const status = typeof error === 'object' && error !== null && 'statusCode' in error ? error.statusCode : 500;
+  return typeof status === 'number' && status >= 400 && status < 600 ? status : 500;
+}

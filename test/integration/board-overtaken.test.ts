@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Daemon } from '../../src/daemon/daemon.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+const QUEUE = '/queues/api/queues/deliver';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+describeRedis('the board over Redis', () => {
+  let redis: RedisServer;
+  let world: World;
+  let daemon: Daemon;
+  let url: string;
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+      files: PRODUCTS.files,
+      queue: redis.url,
+    });
+    ({ daemon, url } = await startDaemon(world));
+    await daemon.ring('erp', 'schedule');
+    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 30_000 });
+  });
+  afterEach(async () => {
+    await daemon.stop();
+    await world.remove();
+    await redis.stop();
+  });
+
+  it('says so where somebody else was faster with the same job', async () => {
+    const put = (path: string): Promise<Response> =>
+      fetch(`${url}${QUEUE}${path}`, { method: 'PUT', headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+    await put('/pause');
+    const answers = await Promise.all(Array.from({ length: 20 }, () => put('/retry/failed')));
+    const late = answers.filter(({ ok }) => !ok);
+    expect(late.length).toBeGreaterThan(0);
+    for (const answer of late) {
+      expect(answer.status).toBe(409);
+      expect(await answer.json()).toMatchObject({
+        message: 'The job has changed meanwhile. Look at the list again.',
+      });
+    }
+    expect(await daemon.runtime.queues.counts('deliver')).toEqual({ waiting: 1, active: 0, failed: 0 });
+  });
+});
