@@ -41,6 +41,8 @@ interface Queue {
   kind: 'embedded' | 'redis';
   /** Null where they cannot be had: the embedded queue is in another process, or Redis is out of reach. */
   counts: Record<QueueName, QueueCounts> | null;
+  /** Those that a person has paused in the dashboard. */
+  paused: QueueName[];
   /** Why there are none, where something is wrong. */
   problem: string | null;
 }
@@ -99,7 +101,7 @@ async function status(context: CommandContext): Promise<number> {
     apiWait: null,
     deferred: null,
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
-    queue: { kind: config.queue.kind, counts: null, problem: null },
+    queue: { kind: config.queue.kind, counts: null, paused: [], problem: null },
   };
   const causes = causesOf(atRest(found));
   const exitCode = exitCodeOf(found.queue, causes);
@@ -132,10 +134,11 @@ function waitLine(wait: ApiWait, now: number): string {
 async function queueOf(ledger: OpenedViews, { log }: CommandContext, config: RuntimeConfig): Promise<Queue> {
   const { kind } = config.queue;
   try {
-    return { kind, counts: await ledger.queueCounts(log), problem: null };
+    const found = await ledger.queues(log);
+    return { kind, counts: found?.counts ?? null, paused: found?.paused ?? [], problem: null };
   } catch (error) {
     // The ledger has the truth: what it says is worth showing without the queue.
-    if (error instanceof Fault) return { kind, counts: null, problem: error.message };
+    if (error instanceof Fault) return { kind, counts: null, paused: [], problem: error.message };
     throw error;
   }
 }
@@ -188,7 +191,7 @@ function statusDocument(
       message: found.apiWait.message,
     },
     deferred: found.deferred && { ...found.deferred, since: isoOrNull(found.deferred.since) },
-    queue: { kind: queue.kind, counts: queue.counts, problem: queue.problem },
+    queue: { kind: queue.kind, counts: queue.counts, paused: queue.paused, problem: queue.problem },
     sources: sources.map(({ source, lastRun, nextRunAt }) => ({
       source,
       lastRun: lastRun && {
@@ -280,12 +283,13 @@ function resultOf({ result, error, startedAt, endedAt, streams }: RunView): stri
   return `${result ?? 'running'}, ${formatCount(read)} read${took}`;
 }
 
-function queueLine({ kind, counts, problem }: Queue): string {
+function queueLine({ kind, counts, paused, problem }: Queue): string {
   if (problem !== null) return `Queue: ${printable(problem)}`;
   if (counts === null)
     return `Queue: ${kind}${kind === 'embedded' ? ', which only its own process can look into' : ''}`;
-  const told = Object.entries(counts).map(
+  const shown = Object.entries(counts).map(
     ([name, { waiting, active, failed }]) => `${name} ${waiting} waiting, ${active} active, ${failed} failed`,
   );
-  return `Queue: ${kind}; ${told.join('; ')}`;
+  const stopped = paused.length === 0 ? '' : `. Paused in the dashboard: ${paused.join(', ')}. Resume there what is to go on.`;
+  return `Queue: ${kind}; ${shown.join('; ')}${stopped}`;
 }

@@ -152,9 +152,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
 
   async function pausedQueues(): Promise<QueueName[] | null> {
     try {
-      const all = queues.bullQueues;
-      const paused = await Promise.all(all.map(async (queue) => ((await queue.isPaused()) ? [queue.name] : [])));
-      return paused.flat() as QueueName[];
+      return await queues.paused();
     } catch {
       // The queue's own standing says that it is out of reach.
       return null;

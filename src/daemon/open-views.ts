@@ -9,11 +9,12 @@ import { passportRulesOf } from './passport-rules.ts';
 export interface OpenedViews {
   views: LedgerViews;
   /**
-   * What is in the queues; null for the embedded ones, which only their own process can see.
+   * What is in the queues, and which of them a person has paused; null for the embedded ones, which only their own process
+   * can see.
    *
    * @throws Fault `queue.unreachable`
    */
-  queueCounts(log: Logger): Promise<Record<QueueName, QueueCounts> | null>;
+  queues(log: Logger): Promise<{ counts: Record<QueueName, QueueCounts>; paused: QueueName[] } | null>;
   close(): void;
 }
 
@@ -29,14 +30,15 @@ export function openViews(config: RuntimeConfig): OpenedViews | null {
   return {
     views,
     close: () => opened.close(),
-    async queueCounts(log) {
+    async queues(log) {
       if (config.queue.kind === 'embedded') return null;
       // BullMQ takes longer to load than all else that a look into the ledger needs.
       const { createQueues } = await import('../queue/create-queues.ts');
       const queues = await createQueues({ url: config.queue.url, prefix: queuePrefix(id), log });
       try {
         const counts = await Promise.all(QUEUE_NAMES.map(async (name) => [name, await queues.counts(name)] as const));
-        return Object.fromEntries(counts) as Record<QueueName, QueueCounts>;
+        const paused = await queues.paused();
+        return { counts: Object.fromEntries(counts) as Record<QueueName, QueueCounts>, paused };
       } finally {
         await queues.close();
       }

@@ -20,6 +20,7 @@ import { fault } from '../domain/faults.ts';
 import type { RunTrigger } from '../domain/ports/intake.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { QueueName } from '../domain/ports/queues.ts';
 import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
 import { openSqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -102,6 +103,8 @@ export interface Runtime extends ApiCondition {
   /** The sources that are being pulled. */
   pulling(): string[];
   replay(request: ReplayRequest): Promise<ReplayReport>;
+  /** Why jobs wait although the queue can be reached: a person has paused it. Null otherwise. */
+  paused(): Fault | null;
   /** True while there is something to map, or a source is being mapped. */
   mapping(): boolean;
   /** Drains what is under way, and closes everything. */
@@ -219,7 +222,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const sourceLock = createKeyedLock();
     const mapping = (): boolean => mapQueue.busy() || views.pendingSources().length > 0;
 
+    /** What keeps jobs waiting that a person has paused in a dashboard. The `pull` queue holds nothing that was begun. */
+    let paused: Fault | null = null;
+
     async function eachRound(): Promise<void> {
+      paused = pausedFault((await queues.paused()).filter((name) => name !== 'pull'));
       outageWatch.look();
       await waitWatch.look();
       if ((await recheck.look()) > 0) engine.wake();
@@ -301,6 +308,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       stopWorkers,
       pulling: () => [...pulling],
       replay: replayNow,
+      paused: () => paused,
       mapping,
 
       async pull(id, trigger, abort, waitMs = Number.POSITIVE_INFINITY) {
@@ -333,4 +341,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     await ledger.close();
     throw error;
   }
+}
+
+function pausedFault([name, ...others]: readonly QueueName[]): Fault | null {
+  if (name === undefined) return null;
+  const which = others.length === 0 ? `The queue ${name} is` : `The queues ${[name, ...others].join(' and ')} are`;
+  return fault('queue.paused', `${which} paused: nothing is taken from there.`, {
+    suggestion: "Resume it in the daemon's dashboard, under /queues. What is due stays due.",
+  });
 }

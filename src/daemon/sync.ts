@@ -155,7 +155,7 @@ async function untilDone(
     const isMapping = maps(runtime, of);
     const { outstanding, nextDueAt, isListing, ...status } = await runtime.engine.status(of);
     const lookMs = clock.ticks() - lookedAt;
-    const trouble = status.trouble ?? runtime.mapQueue.trouble();
+    const trouble = status.trouble ?? runtime.mapQueue.trouble() ?? runtime.paused();
     const isStill = !isMapping && !isListing && outstanding === 0 && nextDueAt === null;
     if (isStill && !(await stagesPassports(runtime, of))) return refusedScopeFault(runtime);
     await runtime.startWorkers();

@@ -24,6 +24,7 @@ const FAULTS = {
   'daemon.busy': 3,
   'daemon.version': 3,
   'queue.unreachable': 3,
+  'queue.paused': 3,
   'queue.unsupported': 2,
   'source.unreadable': 3,
   'machine.limit': 3,

@@ -78,6 +78,13 @@ export function createBullmqQueues(options: { backend: QueueBackend; log: Logger
       return { waiting: waiting + prioritized + delayed, active, failed };
     },
 
+    async paused() {
+      const paused = await Promise.all(
+        QUEUE_NAMES.map(async (name) => ((await ask(name, (queue) => queue.isPaused())) ? [name] : [])),
+      );
+      return paused.flat();
+    },
+
     touch: () => backend.attempt(() => backend.touch()),
 
     async failed(name) {

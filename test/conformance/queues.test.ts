@@ -390,7 +390,9 @@ for (const backend of QUEUE_BACKENDS) {
       await queue.pause();
       await queues.ring('map', bells(0, 4));
       expect(await queues.counts('map')).toEqual({ waiting: 4, active: 0, failed: 0 });
+      expect(await queues.paused()).toEqual(['map']);
       await queue.resume();
+      expect(await queues.paused()).toEqual([]);
       await listener.until(4);
     });
 

@@ -308,6 +308,25 @@ describe('when answers are lost', () => {
     expect(contents()).toEqual(ALL);
   }, 180_000);
 
+  it('gives up on a queue that a person has paused, and goes on once it is resumed', async () => {
+    await given();
+    const runtime = await world.open();
+    const queue = runtime.queues.bullQueues.find(({ name }) => name === 'deliver');
+    await queue?.pause();
+    const request = { sources: [], waitMs: 300, abort: new AbortController().signal };
+    const report = await sync(runtime, request, systemClock);
+    expect(report.fault).toMatchObject({
+      code: 'queue.paused',
+      exitCode: 3,
+      message: expect.stringContaining('deliver'),
+    });
+    expect(accepted()).toBe(0);
+    await queue?.resume();
+    expect(exitCodeOf(await sync(runtime, { ...request, waitMs: 30_000 }, systemClock))).toBe(0);
+    await runtime.close();
+    expect(contents()).toEqual(ALL);
+  });
+
   it('parks what never gets a clear answer, after its own limit', async () => {
     await given({
       sandbox: { faults: [{ operation: 'product.create', kind: 'status', status: 500, match: 'SKU-P1' }] },

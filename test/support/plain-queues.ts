@@ -42,6 +42,7 @@ export function createPlainQueues(): Queues {
     async clearWaiting() {
       waiting.length = 0;
     },
+    paused: async () => [],
     touch: async () => undefined,
     close: async () => undefined,
   };

@@ -54,6 +54,8 @@ export interface Queues {
     hear: (bell: HeardDoorbell) => Promise<Hearing>,
   ): Promise<Consumer>;
   counts(queue: QueueName): Promise<QueueCounts>;
+  /** The queues that a person has paused in a dashboard: their jobs wait. */
+  paused(): Promise<QueueName[]>;
   /** Proves that doorbells can be added and heard: a Redis that is out of memory still answers every question. */
   touch(): Promise<void>;
   /** The failed jobs, newest first. At most 1,000 are kept. */

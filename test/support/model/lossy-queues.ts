@@ -127,6 +127,7 @@ export function createLossyQueues({
       async clearWaiting(queue) {
         jobs = jobs.filter((job) => job.queue !== queue || job.state !== 'waiting');
       },
+      paused: async () => [],
       touch: () => Promise.resolve(),
       close: () => Promise.resolve(),
     }),
