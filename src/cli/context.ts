@@ -101,8 +101,8 @@ export function createContext(options: {
       'warning: The config has changed since the daemon was started, and the daemon works with the former one. Restart it for the change to hold.',
     );
 
-  /** Gives what has the daemon of a config's ledger run handlers, or why a daemon that may be there cannot be reached. */
-  async function askDaemon(config: RuntimeConfig, command: string): Promise<{ admin: Admin } | { why: string | null }> {
+  /** Gives what has the daemon of a config's ledger run handlers, or why none can be reached. */
+  async function askDaemon(config: RuntimeConfig, command: string): Promise<{ admin: Admin } | { why: string }> {
     const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
     const reach = await reachDaemon(config);
     if (!reach.reachable) return reach;
@@ -139,7 +139,7 @@ export function createContext(options: {
         // A daemon may have begun to listen just now.
         const again = await askDaemon(config, command);
         if ('admin' in again) return use(again.admin);
-        const suggestion = [opened.suggestion, again.why].filter(Boolean).join(' ');
+        const suggestion = [again.why, opened.suggestion].filter(Boolean).join(' ');
         throw fault('ledger.held', opened.message, { path: 'ledger', cause: opened, suggestion });
       }
       const { createLocalAdmin } = await import('../admin/local-admin.ts');
