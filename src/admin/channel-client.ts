@@ -24,8 +24,8 @@ export interface ChannelOptions {
 /** A dozen times the interval at which a daemon sends frames, for one that is busy with a long transaction. */
 const SILENT_MS = 60_000;
 
-/** Whether a daemon listens beside a ledger, or why none can be reached. */
-export type Reach = { reachable: true } | { reachable: false; why: string };
+/** Whether a daemon listens beside a ledger. `why` says what keeps one that may be there from being reached, or is null. */
+export type Reach = { reachable: true } | { reachable: false; why: string | null };
 
 /** Tries to connect to the daemon beside the ledger of a config. */
 export async function reachDaemon(config: RuntimeConfig): Promise<Reach> {
@@ -36,8 +36,7 @@ export async function reachDaemon(config: RuntimeConfig): Promise<Reach> {
     if (why !== null) return { reachable: false, why };
     path = place.path;
   } catch (error) {
-    // What is wrong with the ledger or its folder, opening the ledger reports.
-    return { reachable: false, why: messageOf(error) };
+    return { reachable: false, why: whyNot(error) };
   }
   return new Promise((resolve) => {
     const socket = connect(path);
@@ -46,21 +45,23 @@ export async function reachDaemon(config: RuntimeConfig): Promise<Reach> {
       resolve({ reachable: true });
     });
     // A socket that a killed daemon has left behind refuses the connection.
-    socket.once('error', ({ message }) => {
-      resolve({ reachable: false, why: `No daemon answers at ${path}: ${message}.` });
-    });
+    socket.once('error', (error) => resolve({ reachable: false, why: whyNot(error) }));
   });
 }
 
-/** Why what has the socket's name is not a daemon of the ledger's owner, or null. A link may lead anywhere. */
+/** What is missing has no daemon; what is wrong with a missing ledger or folder, opening the ledger reports. */
+function whyNot(error: unknown): string | null {
+  return systemCodeOf(error) === 'ENOENT' ? null : `No daemon answers: ${messageOf(error)}.`;
+}
+
+/** Why what has the socket's name is no daemon of the ledger's owner or of root, or null. A link may lead anywhere. */
 function distrust(path: string, ledger: string): string | null {
-  const socket = lstatSync(path, { throwIfNoEntry: false });
-  if (socket === undefined) {
-    return `There is no socket ${path}: a daemon has none while it starts or stops, so run the command again in a moment.`;
-  }
-  if (socket.isSocket() && socket.uid === statSync(ledger).uid) return null;
+  const socket = lstatSync(path);
+  if (socket.isSocket() && [ROOT, statSync(ledger).uid].includes(socket.uid)) return null;
   return `${path} is not a socket of the ledger's owner: see who has put it there, remove it and restart the daemon.`;
 }
+
+const ROOT = 0;
 
 /** Has the daemon that holds the ledger run handlers. */
 export function createChannelClient(options: ChannelOptions): Admin {

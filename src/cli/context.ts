@@ -101,8 +101,8 @@ export function createContext(options: {
       'warning: The config has changed since the daemon was started, and the daemon works with the former one. Restart it for the change to hold.',
     );
 
-  /** Gives what has the daemon of a config's ledger run handlers, or why none can be reached. */
-  async function askDaemon(config: RuntimeConfig, command: string): Promise<{ admin: Admin } | { why: string }> {
+  /** Gives what has the daemon of a config's ledger run handlers, or why a daemon that may be there cannot be reached. */
+  async function askDaemon(config: RuntimeConfig, command: string): Promise<{ admin: Admin } | { why: string | null }> {
     const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
     const reach = await reachDaemon(config);
     if (!reach.reachable) return reach;

@@ -263,7 +263,10 @@ describe('a daemon without a socket, as one that starts or stops', () => {
     const { exitCode, json } = await run('sync', '--json');
     expect(exitCode).toBe(3);
     expect(json()).toMatchObject({
-      error: { code: 'ledger.held', message: expect.stringMatching(/There is no socket .* run the command again/) },
+      error: {
+        code: 'ledger.held',
+        message: expect.stringMatching(/dpp-sync start.* run the command again in a moment/),
+      },
     });
   });
 });
