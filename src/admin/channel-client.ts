@@ -1,3 +1,4 @@
+import { lstatSync, statSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
@@ -16,22 +17,27 @@ export interface ChannelOptions {
   signal: AbortSignal;
   /** Called when the daemon runs with another config than the one that was loaded here. */
   onOtherConfig: () => void;
+  /** How long the daemon may send no frame before it counts as stopped. */
+  silentMs?: number;
 }
+
+/** A dozen times the interval at which a daemon sends frames, for one that is busy with a long transaction. */
+const SILENT_MS = 60_000;
 
 /** Whether a daemon listens beside a ledger. `why` says what keeps one that may be there from being reached, or is null. */
 export type Reach = { reachable: true } | { reachable: false; why: string | null };
 
 /** Tries to connect to the daemon beside the ledger of a config. */
 export async function reachDaemon(config: RuntimeConfig): Promise<Reach> {
-  let place: ReturnType<typeof socketPlace>;
+  let path: string;
   try {
-    place = socketPlace(config);
+    const place = socketPlace(config);
+    const why = place.problem ?? distrust(place.path, config.ledger);
+    if (why !== null) return { reachable: false, why };
+    path = place.path;
   } catch (error) {
-    // A folder that is not there yet has no daemon either; what else is wrong with it, opening the ledger reports.
-    return { reachable: false, why: systemCodeOf(error) === 'ENOENT' ? null : messageOf(error) };
+    return { reachable: false, why: whyNot(error) };
   }
-  const { path, problem } = place;
-  if (problem !== null) return { reachable: false, why: problem };
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once('connect', () => {
@@ -39,23 +45,37 @@ export async function reachDaemon(config: RuntimeConfig): Promise<Reach> {
       resolve({ reachable: true });
     });
     // A socket that a killed daemon has left behind refuses the connection.
-    socket.once('error', (error) => {
-      const isAbsent = systemCodeOf(error) === 'ENOENT';
-      resolve({ reachable: false, why: isAbsent ? null : `No daemon answers at ${path}: ${error.message}.` });
-    });
+    socket.once('error', (error) => resolve({ reachable: false, why: whyNot(error) }));
   });
 }
 
+/** What is missing has no daemon; what is wrong with a missing ledger or folder, opening the ledger reports. */
+function whyNot(error: unknown): string | null {
+  return systemCodeOf(error) === 'ENOENT' ? null : `No daemon answers: ${messageOf(error)}.`;
+}
+
+/** Why what has the socket's name is no daemon of the ledger's owner or of root, or null. A link may lead anywhere. */
+function distrust(path: string, ledger: string): string | null {
+  const socket = lstatSync(path);
+  if (socket.isSocket() && [ROOT, statSync(ledger).uid].includes(socket.uid)) return null;
+  return `${path} is not a socket of the ledger's owner: see who has put it there, remove it and restart the daemon.`;
+}
+
+const ROOT = 0;
+
 /** Has the daemon that holds the ledger run handlers. */
 export function createChannelClient(options: ChannelOptions): Admin {
-  const { config, version, signal, onOtherConfig } = options;
+  const { config, version, signal, onOtherConfig, silentMs = SILENT_MS } = options;
   const { path: socketPath } = socketPlace(config);
   let hasNoted = false;
 
-  async function post(name: string, asked: Pick<Envelope, 'request' | 'watched'>): Promise<IncomingMessage> {
+  async function post(
+    { name, ...asked }: Pick<Envelope, 'request' | 'watched'> & { name: string },
+    ended: AbortSignal,
+  ): Promise<IncomingMessage> {
     const envelope: Envelope = { version, target: config.target.baseUrl, config: config.digest, ...asked };
     return new Promise((resolve, reject) => {
-      httpRequest({ socketPath, path: `${PATH}${name}`, method: 'POST', agent: false, signal }, resolve)
+      httpRequest({ socketPath, path: `${PATH}${name}`, method: 'POST', agent: false, signal: ended }, resolve)
         .once('error', reject)
         .end(JSON.stringify(envelope));
     });
@@ -67,6 +87,8 @@ export function createChannelClient(options: ChannelOptions): Admin {
         case 'begun':
           if (frame.configChanged && !hasNoted) onOtherConfig();
           hasNoted ||= frame.configChanged;
+          break;
+        case 'alive':
           break;
         case 'progress':
           onProgress?.(frame.progress);
@@ -80,28 +102,45 @@ export function createChannelClient(options: ChannelOptions): Admin {
           throw faultOf(frame.failure);
       }
     }
-    throw lostFault(options);
+    throw new Error('Frames end with a result, with an error or by a fault.');
   }
 
   async function* framesOf(
-    name: string,
-    asked: Pick<Envelope, 'request' | 'watched'>,
+    asked: Pick<Envelope, 'request' | 'watched'> & { name: string },
     stopped: Fault,
   ): AsyncGenerator<Frame> {
+    const silence = new AbortController();
+    const ended = AbortSignal.any([signal, silence.signal]);
+    const listen = () => setTimeout(() => silence.abort(), silentMs);
+    let hasBegun = false;
+    // It runs only while a frame is waited for: a reader that takes its time does not silence the daemon.
+    let timer = listen();
     try {
-      for await (const line of linesOf(await post(name, asked))) yield Frame.parse(JSON.parse(line));
+      for await (const line of linesOf(await post(asked, ended))) {
+        clearTimeout(timer);
+        const frame = Frame.parse(JSON.parse(line));
+        hasBegun ||= frame.type === 'begun';
+        yield frame;
+        timer = listen();
+      }
     } catch (error) {
-      throw signal.aborted ? stopped : lostFault(options, error);
+      if (signal.aborted) throw hasBegun ? stopped : STOPPED_EARLY;
+      if (silence.signal.aborted) throw silentFault(options, socketPath);
+      if (isEnd(error)) throw lostFault(options, { hasBegun, cause: error });
+      throw strangeFault(options, socketPath, error);
+    } finally {
+      clearTimeout(timer);
     }
+    throw lostFault(options, { hasBegun });
   }
 
   return {
     daemon: true,
     async run<Request, Result>({ name }: { name: string }, request: Request, watch: Watch = {}): Promise<Result> {
-      const asked = { request, watched: watch.onProgress !== undefined };
+      const asked = { name, request, watched: watch.onProgress !== undefined };
       // A document that nobody takes is read no further.
       const stopped = watch.onBytes === undefined ? STOPPED_WATCHING : STOPPED;
-      const { result } = await watched(framesOf(name, asked, stopped), watch);
+      const { result } = await watched(framesOf(asked, stopped), watch);
       // Both sides are the same version, so this is what the handler has returned.
       return result as Result;
     },
@@ -113,16 +152,47 @@ const STOPPED_WATCHING = fault('interrupted', 'Stopped watching. The daemon goes
   suggestion: '`dpp-sync status` shows how it stands.',
 });
 
-function lostFault({ command }: ChannelOptions, cause?: unknown) {
-  return fault('daemon.lost', 'The daemon ended amid this.', {
+/** The daemon may have received the request all the same. */
+const STOPPED_EARLY = fault('interrupted', 'Stopped before the daemon answered. It may still begin with it.', {
+  suggestion: '`dpp-sync status` shows how it stands.',
+});
+
+function lostFault({ command }: ChannelOptions, { hasBegun, cause }: { hasBegun: boolean; cause?: unknown }): Fault {
+  const again = `run \`dpp-sync ${command}\` again.`;
+  if (hasBegun) {
+    return fault('daemon.lost', 'The daemon ended amid this.', {
+      cause,
+      suggestion: `Nothing is lost: what it did is in the ledger. Start the daemon again where it is to run, and ${again}`,
+    });
+  }
+  return fault('daemon.lost', 'The daemon closed the connection before it began with this.', {
     cause,
-    suggestion: `Nothing is lost: what it did is in the ledger. Start the daemon again where it is to run, and run \`dpp-sync ${command}\` again.`,
+    suggestion: `It has ended, or too many commands are connected to it. Start the daemon again where it is to run, and ${again}`,
   });
+}
+
+function silentFault({ command }: ChannelOptions, socketPath: string): Fault {
+  return fault('daemon.lost', `The daemon at ${socketPath} is connected and sends nothing.`, {
+    suggestion: `Its process may be stopped (SIGSTOP, a debugger, a paused container) or starved. It may still do this when it goes on. Have it go on or restart it, and run \`dpp-sync ${command}\` again.`,
+  });
+}
+
+function strangeFault({ version }: ChannelOptions, socketPath: string, cause: unknown): Fault {
+  return fault('daemon.version', `What answers at ${socketPath} is no daemon of dpp-sync ${version}.`, {
+    cause,
+    suggestion: 'Restart the daemon with the version that is installed. If another program has the socket, end it.',
+  });
+}
+
+/** True for a connection that was refused, or that ended without its last frame. */
+function isEnd(error: unknown): boolean {
+  return ['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ENOENT'].includes(systemCodeOf(error) ?? '');
 }
 
 async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
   let pieces: string[] = [];
   let length = 0;
+  if (response.statusCode !== 200) throw new Error(`It answers with HTTP ${response.statusCode}.`);
   for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
     const [first = '', ...others] = chunk.split('\n');
     pieces.push(first);

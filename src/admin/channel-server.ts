@@ -8,7 +8,7 @@ import { Fault, messageOf } from '../lib/errors.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { Handler } from './handler.ts';
 import { handlers } from './handlers/index.ts';
-import { Envelope, FRAME_CHARS_MAX, type Frame, PATH, REQUEST_BYTES_MAX, socketPlace } from './wire.ts';
+import { ALIVE_MS, Envelope, FRAME_CHARS_MAX, type Frame, PATH, REQUEST_BYTES_MAX, socketPlace } from './wire.ts';
 import { watchWork } from './work-progress.ts';
 
 /** How many handlers run at once, and how many connections are open. */
@@ -107,9 +107,16 @@ function createAnswer(
     const name = request.url?.startsWith(PATH) === true ? request.url.slice(PATH.length) : null;
     const chunks: Buffer[] = [];
     let bytes = 0;
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes <= REQUEST_BYTES_MAX) chunks.push(chunk);
+    // A request that never ends must not keep the daemon from stopping.
+    const stop = () => request.destroy(STOPPED);
+    abort.addEventListener('abort', stop);
+    try {
+      for await (const chunk of request as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes <= REQUEST_BYTES_MAX) chunks.push(chunk);
+      }
+    } finally {
+      abort.removeEventListener('abort', stop);
     }
     if (bytes > REQUEST_BYTES_MAX) {
       throw fault('usage', `The request has ${bytes} bytes, and the daemon takes at most ${REQUEST_BYTES_MAX}.`, {
@@ -161,6 +168,7 @@ function createAnswer(
     };
     let name = 'A command';
     let watching: { stop(): void } | null = null;
+    let beat: NodeJS.Timeout | undefined;
     let last: Frame;
     try {
       abort.throwIfAborted();
@@ -171,6 +179,9 @@ function createAnswer(
       log.info({ command: name }, `${name} is asked for by hand.`);
       send({ type: 'begun', configChanged: envelope.config !== config.digest });
       // A watcher that is behind is given the next one, so that nothing piles up for it.
+      beat = setInterval(() => {
+        if (!response.writableNeedDrain) send({ type: 'alive' });
+      }, ALIVE_MS);
       if (envelope.watched) {
         watching = watchWork({ runtime, clock }, (progress) => {
           if (!response.writableNeedDrain) send({ type: 'progress', progress });
@@ -185,6 +196,7 @@ function createAnswer(
       last = { type: 'error', failure };
       log.info({ command: name, code: failure.code }, `${name} ended with an error: ${failure.message}`);
     }
+    clearInterval(beat);
     watching?.stop();
     send(last);
     response.end();

@@ -27,9 +27,14 @@ export const Envelope = z.strictObject({
 });
 export type Envelope = z.infer<typeof Envelope>;
 
+/** How often a daemon sends a frame at the least, to a watcher that takes them. */
+export const ALIVE_MS = 5000;
+
 export const Frame = z.discriminatedUnion('type', [
   /** The first frame: the handler has begun. */
   z.object({ type: z.literal('begun'), configChanged: z.boolean() }),
+  /** Sent every few seconds, so that a daemon whose process is stopped is noticed. */
+  z.object({ type: z.literal('alive') }),
   z.object({ type: z.literal('progress'), progress: z.custom<WorkProgress>() }),
   z.object({ type: z.literal('bytes'), base64: z.string() }),
   z.object({ type: z.literal('result'), result: z.unknown() }),

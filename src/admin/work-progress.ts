@@ -86,10 +86,14 @@ export function watchWork(
     const now = clock.ticks();
     if (now < countAt) return;
     const begin = performance.now();
-    left = Object.values(views.itemCounts()).reduce(
-      (sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0) + (states.waiting ?? 0),
-      0,
-    );
+    try {
+      left = Object.values(views.itemCounts()).reduce(
+        (sum, states) => sum + (states.due ?? 0) + (states.sending ?? 0) + (states.waiting ?? 0),
+        0,
+      );
+    } catch {
+      // A ledger that cannot be read ends the work that is watched, and that reports it. The last count stays.
+    }
     countAt = now + Math.max(250, (performance.now() - begin) * 100);
   }
 

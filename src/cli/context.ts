@@ -139,7 +139,7 @@ export function createContext(options: {
         // A daemon may have begun to listen just now.
         const again = await askDaemon(config, command);
         if ('admin' in again) return use(again.admin);
-        const suggestion = [opened.suggestion, again.why].filter(Boolean).join(' ');
+        const suggestion = [again.why, opened.suggestion].filter(Boolean).join(' ');
         throw fault('ledger.held', opened.message, { path: 'ledger', cause: opened, suggestion });
       }
       const { createLocalAdmin } = await import('../admin/local-admin.ts');

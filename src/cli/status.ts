@@ -290,6 +290,7 @@ function queueLine({ kind, counts, paused, problem }: Queue): string {
   const shown = Object.entries(counts).map(
     ([name, { waiting, active, failed }]) => `${name} ${waiting} waiting, ${active} active, ${failed} failed`,
   );
-  const stopped = paused.length === 0 ? '' : `. Paused in the dashboard: ${paused.join(', ')}. Resume there what is to go on.`;
+  const stopped =
+    paused.length === 0 ? '' : `. Paused in the dashboard: ${paused.join(', ')}. Resume there what is to go on.`;
   return `Queue: ${kind}; ${shown.join('; ')}${stopped}`;
 }

@@ -96,8 +96,9 @@ export interface Runtime extends ApiCondition {
    * Pulls one source, once the runs of it that were asked for before have ended: two readers of one source would race for
    * its cursor. Changed records ring the workers, which are started when they are first needed.
    *
-   * @throws Fault `interrupted` where it is aborted before it has begun
-   * @param waitMs how long a ledger that cannot be written is waited for; without an end where it is left out
+   * @throws Fault `interrupted` where it is aborted before it has begun, or why the run before it rests
+   * @param waitMs how long a ledger that cannot be written is waited for, in the run before this one as well; without an
+   *   end where it is left out
    */
   pull(source: string, trigger: RunTrigger, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
   /** The sources that are being pulled. */
@@ -113,6 +114,8 @@ export interface Runtime extends ApiCondition {
 
 /** How many doorbells are heard at once. */
 const BELLS_MAX = 8;
+/** How often a run that waits for another one of its source looks whether that one rests. */
+const REST_LOOK_MS = 200;
 
 /** How many requests are under way over so many connections: where those are few, none shall stand idle during a claim. */
 function placesFor(connections: number): number {
@@ -219,6 +222,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     });
 
     const pulling = new Set<string>();
+    /** Runs that wait for a ledger that cannot be written. */
+    const resting = new Map<string, { reason: Fault; since: number }>();
     const sourceLock = createKeyedLock();
     const mapping = (): boolean => mapQueue.busy() || views.pendingSources().length > 0;
 
@@ -241,6 +246,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
 
     function tellPause(source: string, reason: Fault | null): void {
+      if (reason === null) resting.delete(source);
+      else resting.set(source, { reason, since: clock.ticks() });
       if (reason === null) log.info({ source }, `The run of ${source} goes on.`);
       else log.error({ source, error: reason.message }, `The run of ${source} rests: ${reason.message}`);
     }
@@ -259,6 +266,24 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       stopped ??= Promise.allSettled([workers]).then(() => closeInOrder([() => mapQueue.stop(), () => engine.stop()]));
       return stopped;
     };
+
+    /** Waits for the end of earlier runs, but no longer than `waitMs` for one that rests. Gives the lock's release. */
+    async function lockSource(id: string, abort: AbortSignal, waitMs: number): Promise<() => void> {
+      const begin = clock.ticks();
+      const atRest = new AbortController();
+      const timer = setInterval(() => {
+        const rest = resting.get(id);
+        if (rest !== undefined && clock.ticks() - Math.max(begin, rest.since) >= waitMs) atRest.abort(rest.reason);
+      }, REST_LOOK_MS);
+      try {
+        const release = await sourceLock.acquire(id, AbortSignal.any([abort, atRest.signal]));
+        if (release !== null) return release;
+      } finally {
+        clearInterval(timer);
+      }
+      if (!abort.aborted) atRest.signal.throwIfAborted();
+      throw fault('interrupted', `The run of ${id} was stopped before it began.`);
+    }
 
     /** The lock of the source is held. */
     async function pullLocked(
@@ -314,13 +339,13 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       async pull(id, trigger, abort, waitMs = Number.POSITIVE_INFINITY) {
         const source = config.sources.find((one) => one.id === id);
         if (!source) throw fault('usage', `There is no source "${id}" in ${config.file}.`);
-        const release = await sourceLock.acquire(id, abort);
-        if (release === null) throw fault('interrupted', `The run of ${id} was stopped before it began.`);
+        const release = await lockSource(id, abort, waitMs);
         pulling.add(id);
         try {
           return await pullLocked(source, trigger, abort, waitMs);
         } finally {
           pulling.delete(id);
+          resting.delete(id);
           passports.stir();
           release();
         }

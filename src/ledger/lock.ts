@@ -68,7 +68,7 @@ function heldFault(ledgerFile: string, { place, holder }: { place: string; holde
   const { who, find } = describeHolder(holder, place);
   const cure =
     holder?.command === 'start'
-      ? 'A daemon goes on until it is stopped: stop it for this, and start it again afterwards.'
+      ? 'A daemon takes commands once it has started, and none while it stops: run the command again in a moment. For what a daemon does not take, stop it, and start it again afterwards.'
       : 'Wait until it is done, or stop it.';
   return fault('ledger.held', `The ledger ${ledgerFile} is in use by ${who}.`, {
     path: 'ledger',

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -9,14 +10,15 @@ import type { Admin } from '../../src/admin/admin.ts';
 import { createChannelClient, reachDaemon } from '../../src/admin/channel-client.ts';
 import { openAdminChannel } from '../../src/admin/channel-server.ts';
 import type { Handler, HandlerContext } from '../../src/admin/handler.ts';
-import { PATH, REQUEST_BYTES_MAX, socketPlace } from '../../src/admin/wire.ts';
+import { publishComplete } from '../../src/admin/handlers/publish-complete.ts';
+import { ALIVE_MS, PATH, REQUEST_BYTES_MAX, socketPlace } from '../../src/admin/wire.ts';
 import type { WorkProgress } from '../../src/admin/work-progress.ts';
 import type { AdminServer } from '../../src/daemon/daemon.ts';
 import type { Runtime } from '../../src/daemon/runtime.ts';
 import { fault } from '../../src/domain/faults.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { untilAborted } from '../../src/lib/until-aborted.ts';
-import { itWithAnotherUser, nodeAsAnotherUser } from '../support/as-another-user.ts';
+import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/as-another-user.ts';
 import { PRODUCTS } from '../support/daemon-world.ts';
 import { quickQueue } from '../support/quick-queue.ts';
 import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';
@@ -63,13 +65,15 @@ interface Means {
   version?: string;
   config?: Partial<Runtime['config']>;
   onOtherConfig?: () => void;
+  silentMs?: number;
 }
 
-function client({ version = VERSION, config = {}, onOtherConfig = () => {} }: Means = {}): Admin {
+function client({ version = VERSION, config = {}, onOtherConfig = () => {}, ...means }: Means = {}): Admin {
   const abort = new AbortController();
   clients.push(abort);
-  const means = { ...runtime.config, ...config };
-  return createChannelClient({ config: means, version, command: 'test', signal: abort.signal, onOtherConfig });
+  const { signal } = abort;
+  const asked = { config: { ...runtime.config, ...config }, version, command: 'test' };
+  return createChannelClient({ ...asked, signal, onOtherConfig, ...means });
 }
 
 const place = () => socketPlace(runtime.config).path;
@@ -276,13 +280,12 @@ describe('the admin channel', () => {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const { promise: gone, resolve: go } = Promise.withResolvers<void>();
     const working = handlerOf(async () => {
-      begin();
       await gone;
       ended = true;
       return 'done';
     });
     await listen(working);
-    const run = client().run(working, 'x');
+    const run = client({ config: { digest: 'other' }, onOtherConfig: begin }).run(working, 'x');
     await begun;
     clients[0]?.abort();
     await expect(run).rejects.toMatchObject({
@@ -348,6 +351,142 @@ describe('the admin channel', () => {
     const echo = handlerOf(async () => 'done');
     await listen(echo);
     expect(await client().run(echo, 'x')).toBe('done');
+  });
+
+  it('claims nothing for a command that is stopped before the daemon answers', async () => {
+    const echo = handlerOf(async () => 'done');
+    await listen(echo);
+    const run = client().run(echo, 'x');
+    clients[0]?.abort();
+    await expect(run).rejects.toMatchObject({
+      code: 'interrupted',
+      message: 'Stopped before the daemon answered. It may still begin with it.',
+    });
+  });
+
+  it('sends a frame every few seconds, so that a long handler does not count as stopped', async () => {
+    const long = handlerOf(async () => {
+      await systemClock.sleep(2 * ALIVE_MS);
+      return 'done';
+    });
+    await listen(long);
+    expect(await client({ silentMs: 1.5 * ALIVE_MS }).run(long, 'x')).toBe('done');
+  });
+
+  it('reports no end of the daemon where it takes no more connections', async () => {
+    const echo = handlerOf(async () => 'done');
+    await listen(echo);
+    const others = Array.from({ length: 64 }, () => connect(place()));
+    await Promise.all(others.map((other) => once(other, 'connect')));
+    await expect(client().run(echo, 'x')).rejects.toMatchObject({
+      code: 'daemon.lost',
+      message: 'The daemon closed the connection before it began with this.',
+      suggestion: expect.stringContaining('too many commands are connected'),
+    });
+    for (const other of others) other.destroy();
+    await expect
+      .poll(
+        () =>
+          client()
+            .run(echo, 'x')
+            .catch(() => null),
+        SOON,
+      )
+      .toBe('done');
+  });
+
+  it('ends beside a request that has not arrived when it is closed', async () => {
+    await listen(handlerOf(async () => 'done'));
+    const half = connect(place()).on('error', () => {});
+    half.write(`POST ${PATH}test HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`);
+    // The server answers this one after it has begun to read the first.
+    await expect(
+      client().run(
+        handlerOf(async () => 'done'),
+        'x',
+      ),
+    ).resolves.toBe('done');
+    const ended = once(half, 'close');
+    await server?.close();
+    await ended;
+  });
+
+  it('keeps its watchers where the ledger cannot be read', async () => {
+    let looks = 0;
+    const views = {
+      ...runtime.views,
+      itemCounts: () => {
+        looks += 1;
+        throw new Error('disk I/O error');
+      },
+    };
+    const working = handlerOf(async () => {
+      await expect.poll(() => looks, SOON).toBeGreaterThan(0);
+      return 'done';
+    });
+    await listen(working, { ...runtime, views });
+    expect(await client().run(working, 'x', { onProgress: () => {} })).toBe('done');
+  });
+
+  it('does not count part of the products as all where it is stopped amid them', async () => {
+    const stopped = fault('daemon.stopped', 'Stopped.');
+    const bytes = { write: async () => {} };
+    const context = { runtime, clock: systemClock, abort: AbortSignal.abort(stopped), goesOn: true, bytes };
+    await expect(publishComplete.handle({ dryRun: true, waitMs: 0 }, context)).rejects.toBe(stopped);
+  });
+
+  describe('in whose place something else listens', () => {
+    let other: Server | null = null;
+    afterEach(() => {
+      other?.closeAllConnections();
+      other?.close();
+    });
+    async function listenAs(path: string, answer: RequestListener): Promise<void> {
+      other = createServer(answer).listen(path);
+      await once(other, 'listening');
+    }
+    const run = (silentMs?: number) =>
+      client(silentMs === undefined ? {} : { silentMs }).run(
+        handlerOf(async () => 'done'),
+        'x',
+      );
+
+    it.each<[string, RequestListener]>([
+      ['no JSON', (_, response) => void response.end('nonsense\n')],
+      ['other JSON', (_, response) => void response.end('{"type":"other"}\n')],
+      ['an error', (_, response) => void response.writeHead(500).end()],
+    ])('is refused as no daemon where it answers with %s', async (_, answer) => {
+      await listenAs(place(), answer);
+      await expect(run()).rejects.toMatchObject({
+        code: 'daemon.version',
+        message: `What answers at ${place()} is no daemon of dpp-sync ${VERSION}.`,
+      });
+    });
+
+    it('is not waited for without an end where it sends nothing', async () => {
+      await listenAs(place(), () => {});
+      await expect(run(100)).rejects.toMatchObject({
+        code: 'daemon.lost',
+        exitCode: 3,
+        message: `The daemon at ${place()} is connected and sends nothing.`,
+      });
+    });
+
+    it('is not asked where a link leads to it', async () => {
+      await listenAs(`${place()}.other`, () => {});
+      symlinkSync(`${place()}.other`, place());
+      expect(await reachDaemon(runtime.config)).toEqual({
+        reachable: false,
+        why: expect.stringContaining("is not a socket of the ledger's owner"),
+      });
+    });
+
+    itWithAnotherUser('is not asked where it belongs to another user', async () => {
+      await listenAs(place(), () => {});
+      expect(await reachDaemon(runtime.config)).toEqual({ reachable: true });
+      chownSync(place(), OTHER_USER, OTHER_USER);
+      expect(await reachDaemon(runtime.config)).toMatchObject({ reachable: false });
+    });
   });
 
   it('does not remove a file of somebody else that stands in its place, and says what to do', async () => {

@@ -1,7 +1,11 @@
-import { appendFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createChannelClient } from '../../src/admin/channel-client.ts';
+import { reportList } from '../../src/admin/handlers/report-list.ts';
+import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { createSecretStore } from '../../src/lib/secrets.ts';
 import { cli, startCli } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
@@ -232,6 +236,38 @@ describe('work that is under way beside a command', () => {
     const report = await world.sync();
     expect(report.items.product).toEqual({ delivered: COUNT });
     expect(once()).toEqual([]);
+  });
+});
+
+describe('a daemon whose process is stopped', () => {
+  it('is reported as one that sends nothing', async () => {
+    await worldWith({ config: { sources: [PRODUCTS.source] }, files: PRODUCTS.files });
+    daemon = await startDaemonProcess(world.configFile);
+    const config = await loadRuntimeConfig(world.configFile, createSecretStore());
+    const { signal } = new AbortController();
+    const means = { config, version: '0.1.0', command: 'report list', signal, onOtherConfig: () => {}, silentMs: 200 };
+    daemon.signal('SIGSTOP');
+    const run = createChannelClient(means).run(reportList, {});
+    await expect(run).rejects.toMatchObject({ code: 'daemon.lost', exitCode: 3 });
+    daemon.signal('SIGCONT');
+    const goesOn = createChannelClient({ ...means, silentMs: 30_000 });
+    expect(await goesOn.run(reportList, {}, { onBytes: async () => {} })).toMatchObject({ complete: true });
+  });
+});
+
+describe('a daemon without a socket, as one that starts or stops', () => {
+  it('is not asked for by other means, and the command says what to do', async () => {
+    await worldWith({ config: { sources: [PRODUCTS.source] }, files: PRODUCTS.files });
+    daemon = await startDaemonProcess(world.configFile);
+    rmSync(`${realpathSync(join(world.folder, 'data/ledger.db'))}.sock`);
+    const { exitCode, json } = await run('sync', '--json');
+    expect(exitCode).toBe(3);
+    expect(json()).toMatchObject({
+      error: {
+        code: 'ledger.held',
+        message: expect.stringMatching(/dpp-sync start.* run the command again in a moment/),
+      },
+    });
   });
 });
 

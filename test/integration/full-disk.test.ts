@@ -210,6 +210,20 @@ describeSmallDisk('a daemon whose disk is full', () => {
     },
   );
 
+  it('ends a pull by hand that waits for a run that rests longer than the person waits', async () => {
+    const { daemon } = await startDaemon(world);
+    const { runtime } = daemon;
+    const { signal } = new AbortController();
+    disk.fill();
+    await daemon.ring('erp', 'schedule');
+    await expect.poll(() => runtime.pulling(), SOON).toEqual(['erp']);
+    await expect(runtime.pull('erp', 'cli', signal, 300)).rejects.toMatchObject({ code: 'ledger.unwritable' });
+    expect(runtime.pulling()).toEqual(['erp']);
+    disk.clear();
+    expect(await runtime.pull('erp', 'cli', signal)).toMatchObject({ result: 'complete' });
+    await daemon.stop();
+  });
+
   it(
     'can be stopped meanwhile, and the next start loses and doubles nothing',
     covers(['disk-full', 'shutdown'], 'I5', 'I6', 'I8'),

@@ -46,7 +46,11 @@ export const publishComplete: Handler<PublishCompleteAsked, PublishedComplete> =
   request: z.strictObject({ dryRun: z.boolean(), waitMs: z.number().nonnegative() }),
   async handle({ dryRun, waitMs }, context) {
     const { found, answers } = await ask(dryRun, context);
-    if (answers.length === 0) return { found, done: null };
+    if (answers.length === 0) {
+      // What was counted until then must not pass for all.
+      context.abort.throwIfAborted();
+      return { found, done: null };
+    }
     const synced = await settlePassports(answers, waitMs, context);
     const left: PassportOutcome[] = [];
     let leftCount = 0;

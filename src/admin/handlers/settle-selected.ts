@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import type { Runtime } from '../../daemon/runtime.ts';
 import { kindToBind, personsVerdict } from '../../delivery/persons-word.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS } from '../../domain/item.ts';
 import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../../domain/manual.ts';
 import type { NamedDelivery, NamedSelection } from '../../domain/ports/doubt.ts';
 import { goOn } from '../go-on.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, HandlerContext } from '../handler.ts';
 
 const SettleSelectedRequest = z
   .strictObject({
@@ -38,18 +37,18 @@ const PAGE = 500;
 /**
  * Settles all that is in a state.
  *
- * @throws Fault `interrupted` where it was stopped in between
+ * @throws Fault `interrupted` where it was stopped in between, or `daemon.stopped` with its daemon
  */
 export const settleSelected: Handler<SettleSelectedRequest, SettleSelectedResult> = {
   name: 'settle-selected',
   request: SettleSelectedRequest,
-  async handle({ state, kind, source, resolution, dryRun }, { runtime, abort }) {
-    const { ledger } = runtime;
+  async handle({ state, kind, source, resolution, dryRun }, context) {
+    const { ledger } = context.runtime;
     const nothing = { settled: 0, left: 0, released: 0 };
     if (state !== 'missing') {
       const selection = { state, kind, source };
       if (dryRun) return { selected: await ledger.countSelected(selection), ...nothing };
-      return settleAll(selection, resolution, runtime, abort);
+      return settleAll(selection, resolution, context);
     }
     const selected = await ledger.acceptMissing({ name: null, kind, source, dryRun });
     return { selected, ...nothing, settled: dryRun ? 0 : selected };
@@ -59,8 +58,7 @@ export const settleSelected: Handler<SettleSelectedRequest, SettleSelectedResult
 async function settleAll(
   selection: NamedSelection,
   resolution: Resolution,
-  runtime: Runtime,
-  abort: AbortSignal,
+  { runtime, abort, goesOn }: HandlerContext,
 ): Promise<SettleSelectedResult> {
   const { ledger } = runtime;
   const done: SettleSelectedResult = { selected: 0, settled: 0, left: 0, released: 0 };
@@ -82,7 +80,9 @@ async function settleAll(
     done.settled += settled.filter(({ applied }) => applied).length;
     done.released += settled.reduce((sum, { released }) => sum + released, 0);
   }
-  throw fault('interrupted', `Stopped after ${done.settled === 1 ? '1 item' : `${done.settled} items`}.`, {
+  // A daemon interrupts its handlers when it is stopped.
+  const code = goesOn ? 'daemon.stopped' : 'interrupted';
+  throw fault(code, `Stopped after ${done.settled === 1 ? '1 item' : `${done.settled} items`}.`, {
     suggestion: 'Run it again for the rest.',
   });
 }
