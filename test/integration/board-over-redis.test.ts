@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
+import { runHere } from '../support/cli-here.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { createWorld, type World } from '../support/world.ts';
@@ -31,9 +32,18 @@ describeRedis('the board over Redis', () => {
     await redis.stop();
   });
 
+  const put = (path: string): Promise<Response> =>
+    fetch(`${url}${QUEUE}${path}`, { method: 'PUT', headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+
+  it('has a queue that it pauses shown by `status`', async () => {
+    const status = (...options: string[]) => runHere(['status', '-c', world.configFile, ...options]);
+    expect((await status('--json')).json()).toMatchObject({ queue: { paused: [] } });
+    await put('/pause');
+    expect((await status('--json')).json()).toMatchObject({ queue: { paused: ['deliver'] } });
+    expect((await status()).stdout).toContain('Paused in the dashboard: deliver.');
+  });
+
   it('says so where somebody else was faster with the same job', async () => {
-    const put = (path: string): Promise<Response> =>
-      fetch(`${url}${QUEUE}${path}`, { method: 'PUT', headers: { authorization: `Bearer ${WEB_TOKEN}` } });
     await put('/pause');
     const answers = await Promise.all(Array.from({ length: 20 }, () => put('/retry/failed')));
     const late = answers.filter(({ ok }) => !ok);
