@@ -19,7 +19,7 @@ const COUNTS = (ASKED.counts ?? '10000,100000').split(',').map(Number);
 const LATENCIES_MS = (ASKED.latencies ?? '0,20').split(',').map(Number);
 /** What takes long is measured less often. */
 const LONG_COUNT = 50_000;
-const LONG_ROUNDS = 2;
+const LONG_ROUNDS = 3;
 
 /** By name: the script, and whether it is given a Redis. */
 const CONTENDERS = {
