@@ -63,7 +63,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'replay [options]',
-    summary: 'map stored records anew, and send what needs it',
+    summary: 'map stored records again, and send what needs it',
     load: async () => (await import('./replay.ts')).addReplayCommand,
   },
   {
