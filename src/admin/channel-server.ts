@@ -3,7 +3,7 @@ import { lstatSync, unlinkSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AdminContext, AdminServer } from '../daemon/daemon.ts';
 import { fault } from '../domain/faults.ts';
-import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
+import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { Handler } from './handler.ts';

@@ -1,5 +1,5 @@
 import { fault } from '../domain/faults.ts';
-import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
+import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 
 /** What a command ends with when it fails, as plain JSON. */

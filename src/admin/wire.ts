@@ -4,7 +4,7 @@
 
 import { z } from 'zod';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
-import { ledgerPlace } from '../ledger/ledger-place.ts';
+import { ledgerPlace } from '../ledger/store/ledger-place.ts';
 import type { WorkProgress } from './work-progress.ts';
 
 /** What comes before a handler's name in the path of a request. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { backUpLedger } from '../ledger/backup.ts';
+import { backUpLedger } from '../ledger/backup/backup.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { formatBytes, printable } from './style.ts';
 import { countKind } from './words.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { restoreLedger } from '../ledger/restore.ts';
+import { restoreLedger } from '../ledger/backup/restore.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { plural, printable } from './style.ts';
 

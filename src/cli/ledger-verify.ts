@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { noLedgerFault } from '../ledger/backup.ts';
-import { type Finding, verifyLedger } from '../ledger/verify.ts';
+import { noLedgerFault } from '../ledger/backup/backup.ts';
+import { type Finding, verifyLedger } from '../ledger/backup/verify.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { formatCount, plural, printable } from './style.ts';
 

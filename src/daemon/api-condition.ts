@@ -1,8 +1,8 @@
-import type { Breaker } from '../delivery/breaker.ts';
-import type { Pacer } from '../delivery/pacer.ts';
-import type { RateController } from '../delivery/rate-controller.ts';
-import type { Signal } from '../delivery/signal.ts';
-import type { TargetGate } from '../delivery/target-gate.ts';
+import type { Breaker } from '../delivery/admission/breaker.ts';
+import type { Pacer } from '../delivery/admission/pacer.ts';
+import type { Signal } from '../delivery/admission/signal.ts';
+import type { TargetGate } from '../delivery/admission/target-gate.ts';
+import type { RateController } from '../delivery/rate/rate-controller.ts';
 import type { ApiWait } from '../domain/api-wait.ts';
 import type { Clock } from '../lib/clock.ts';
 

@@ -1,5 +1,5 @@
-import { heldBy } from '../delivery/held.ts';
-import type { Readable } from '../delivery/read-budget.ts';
+import { heldBy } from '../delivery/admission/held.ts';
+import type { Readable } from '../delivery/unconfirmed/read-budget.ts';
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
 import type { Fault } from '../lib/errors.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
-import { acquireLock } from '../ledger/lock.ts';
+import { acquireLock } from '../ledger/store/lock.ts';
 import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
 
 /** The folder of a demo: a copy of the shipped example, and what the demo itself writes. */

@@ -1,4 +1,4 @@
-import type { TargetGate } from '../delivery/target-gate.ts';
+import type { TargetGate } from '../delivery/admission/target-gate.ts';
 import type { Reason } from '../domain/delivery.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Probe, Target } from '../domain/ports/target.ts';

@@ -1,4 +1,4 @@
-import { heldBy } from '../delivery/held.ts';
+import { heldBy } from '../delivery/admission/held.ts';
 import { fault } from '../domain/faults.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Fault } from '../lib/errors.ts';

@@ -1,7 +1,7 @@
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
 import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
-import { ledgerFaultOf } from '../ledger/ledger-fault.ts';
+import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import { causesOf, type LedgerStanding } from '../observe/causes.ts';

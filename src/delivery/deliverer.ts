@@ -11,15 +11,15 @@ import type { Profile } from '../domain/profile.ts';
 import { type Scope, scopeOfWrite } from '../domain/scope.ts';
 import { type Clock, ticksAt } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
-import type { Breaker } from './breaker.ts';
-import { createCanary } from './canary.ts';
-import type { CreatePause } from './create-pause.ts';
-import { judge, VERDICT_STATES } from './judge.ts';
-import { judgeImport } from './judge-import.ts';
-import type { Pacer } from './pacer.ts';
-import type { RetryBudget } from './retry-budget.ts';
-import { type Signal, signalOf } from './signal.ts';
-import type { TargetGate } from './target-gate.ts';
+import type { Breaker } from './admission/breaker.ts';
+import { createCanary } from './admission/canary.ts';
+import type { CreatePause } from './admission/create-pause.ts';
+import type { Pacer } from './admission/pacer.ts';
+import type { RetryBudget } from './admission/retry-budget.ts';
+import { type Signal, signalOf } from './admission/signal.ts';
+import type { TargetGate } from './admission/target-gate.ts';
+import { judge, VERDICT_STATES } from './outcome/judge.ts';
+import { judgeImport } from './outcome/judge-import.ts';
 
 export interface DelivererOptions {
   ledger: Ledger;

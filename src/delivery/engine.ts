@@ -5,15 +5,15 @@ import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/q
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
+import type { TargetGate } from './admission/target-gate.ts';
 import type { Deliverer } from './deliverer.ts';
 import { dueIdsOf, isStuckJob } from './delivery-jobs.ts';
-import type { Doubts } from './doubts.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import type { Feeder } from './feeder.ts';
 import type { FirstContact } from './first-contact.ts';
 import { createInHand } from './in-hand.ts';
-import type { TargetGate } from './target-gate.ts';
 import { createTroubleLog } from './trouble-log.ts';
+import type { Doubts } from './unconfirmed/doubts.ts';
 
 export interface EngineOptions {
   ledger: Ledger;

@@ -2,7 +2,7 @@ import type { Operation } from '../domain/delivery.ts';
 import type { DueDelivery, Held } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Doorbell, Queues } from '../domain/ports/queues.ts';
-import type { Breaker } from './breaker.ts';
+import type { Breaker } from './admission/breaker.ts';
 import { dueJob } from './delivery-jobs.ts';
 
 /** How many deliveries may have a doorbell in the queue or an attempt under way at once (I9): a million due deliveries never mean a million jobs. */

@@ -9,10 +9,10 @@ import type { Clock } from '../lib/clock.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
-import type { Pacer } from './pacer.ts';
-import type { Readable } from './read-budget.ts';
-import { createReadings, type Readings } from './readings.ts';
-import type { TargetGate } from './target-gate.ts';
+import type { Pacer } from './admission/pacer.ts';
+import type { TargetGate } from './admission/target-gate.ts';
+import type { Readable } from './unconfirmed/read-budget.ts';
+import { createReadings, type Readings } from './unconfirmed/readings.ts';
 
 export interface FirstContactOptions {
   ledger: ContactLedger;

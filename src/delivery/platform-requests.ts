@@ -3,9 +3,9 @@ import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Listing, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Scope } from '../domain/scope.ts';
-import type { Pacer } from './pacer.ts';
-import { signalOf } from './signal.ts';
-import type { TargetGate } from './target-gate.ts';
+import type { Pacer } from './admission/pacer.ts';
+import { signalOf } from './admission/signal.ts';
+import type { TargetGate } from './admission/target-gate.ts';
 
 /** Requests that people make beside the deliveries. */
 export type PlatformRequests = PlatformReader & Pick<Target, 'list'>;

@@ -1,10 +1,10 @@
 import type { PassportRules } from '../domain/passport.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
-import { assertPresentSchema } from './database.ts';
-import type { LedgerHolder } from './holder.ts';
-import { createMeta } from './meta.ts';
-import { openToRead } from './recognise.ts';
-import { createViews } from './views.ts';
+import { assertPresentSchema } from './store/database.ts';
+import type { LedgerHolder } from './store/holder.ts';
+import { createMeta } from './store/meta.ts';
+import { openToRead } from './store/recognise.ts';
+import { createViews } from './views/views.ts';
 
 /**
  * Opens the read side of the ledger, beside a process that writes. Null if there is no ledger yet.

@@ -15,12 +15,12 @@ import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { Profile } from '../../src/domain/profile.ts';
-import { backUpLedger } from '../../src/ledger/backup.ts';
-import { putInPlace } from '../../src/ledger/put-in-place.ts';
-import { assertNotGone } from '../../src/ledger/recognise.ts';
-import { restoreLedger } from '../../src/ledger/restore.ts';
-import { SOUND_CHECKS } from '../../src/ledger/sound-checks.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { backUpLedger } from '../../src/ledger/backup/backup.ts';
+import { putInPlace } from '../../src/ledger/backup/put-in-place.ts';
+import { restoreLedger } from '../../src/ledger/backup/restore.ts';
+import { SOUND_CHECKS } from '../../src/ledger/backup/sound-checks.ts';
+import { verifyLedger } from '../../src/ledger/backup/verify.ts';
+import { assertNotGone } from '../../src/ledger/store/recognise.ts';
 import {
   bomItem,
   deliverAll,

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { ClaimedDelivery } from '../../src/domain/ports/claim.ts';
 import type { Verdict } from '../../src/domain/ports/verdict.ts';
-import { openDatabaseReadOnly } from '../../src/ledger/database.ts';
+import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import { deliverAll, items, mapRows, product, pullRows, row, text, useLedger } from '../support/ledger.ts';
 
 const fixture = useLedger();

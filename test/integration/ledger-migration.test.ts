@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
-import { MIGRATIONS } from '../../src/ledger/schema.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { MIGRATIONS } from '../../src/ledger/store/schema.ts';
 import { NO_PASSPORTS, openLedger } from '../support/ledger.ts';
 
 let folder: string;

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { judge } from '../../src/delivery/judge.ts';
-import { judgeImport } from '../../src/delivery/judge-import.ts';
-import { type PersonsWord, personsVerdict } from '../../src/delivery/persons-word.ts';
+import { judge } from '../../src/delivery/outcome/judge.ts';
+import { judgeImport } from '../../src/delivery/outcome/judge-import.ts';
+import { type PersonsWord, personsVerdict } from '../../src/delivery/outcome/persons-word.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { Profile } from '../../src/domain/profile.ts';
-import { restoreLedger } from '../../src/ledger/restore.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { restoreLedger } from '../../src/ledger/backup/restore.ts';
+import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { replay } from '../../src/pipeline/replay.ts';
 import {
   bomItem,

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
-import { openDatabaseReadOnly } from '../../src/ledger/database.ts';
+import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { announcedRandom } from '../support/announced-random.ts';

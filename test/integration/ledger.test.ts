@@ -3,9 +3,9 @@ import { statSync, symlinkSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Held } from '../../src/domain/ports/due.ts';
-import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/database.ts';
-import { acquireLock } from '../../src/ledger/lock.ts';
 import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
+import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
+import { acquireLock } from '../../src/ledger/store/lock.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import {

@@ -2,8 +2,8 @@ import { renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { Verdict } from '../../src/domain/ports/verdict.ts';
-import { MIGRATIONS } from '../../src/ledger/schema.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyLedger } from '../../src/ledger/backup/verify.ts';
+import { MIGRATIONS } from '../../src/ledger/store/schema.ts';
 import {
   bomItem,
   items,

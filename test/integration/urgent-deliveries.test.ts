@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createBreaker } from '../../src/delivery/breaker.ts';
+import { createBreaker } from '../../src/delivery/admission/breaker.ts';
 import { createFeeder, type Feeder } from '../../src/delivery/feeder.ts';
 import { createInHand } from '../../src/delivery/in-hand.ts';
 import type { Doorbell, Queues } from '../../src/domain/ports/queues.ts';

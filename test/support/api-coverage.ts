@@ -68,8 +68,8 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
       'src/api/import-answer.ts',
       'src/api/import-words.ts',
       'src/api/import-counts.ts',
-      'src/ledger/imports.ts',
-      'src/delivery/judge-import.ts',
+      'src/ledger/deliveries/imports.ts',
+      'src/delivery/outcome/judge-import.ts',
     ],
     tests: [
       imports('the answer to an import tells what became of each member'),
@@ -172,7 +172,7 @@ const STATEMENTS: Statement[] = [
   {
     section: 'Errors',
     says: '429 when the rate limit is reached; the client applies backoff and retries.',
-    code: ['src/api/classify.ts', 'src/api/retry-after.ts', 'src/delivery/rate-controller.ts'],
+    code: ['src/api/classify.ts', 'src/api/retry-after.ts', 'src/delivery/rate/rate-controller.ts'],
     tests: [classify('takes a date relative to the date of the answer')],
   },
   {

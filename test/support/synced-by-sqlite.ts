@@ -1,4 +1,4 @@
-import type { LogSync } from '../../src/ledger/log-sync.ts';
+import type { LogSync } from '../../src/ledger/store/log-sync.ts';
 
 /**
  * Leaves the disk to SQLite, which waits for it within each commit: virtual time would go on while a thread waits for a

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Breaker, createBreaker } from '../../src/delivery/breaker.ts';
-import { type Signal, signalOf } from '../../src/delivery/signal.ts';
+import { type Breaker, createBreaker } from '../../src/delivery/admission/breaker.ts';
+import { type Signal, signalOf } from '../../src/delivery/admission/signal.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { covers } from '../support/reliability.ts';
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { createBreaker } from '../../src/delivery/breaker.ts';
-import { createCreatePause } from '../../src/delivery/create-pause.ts';
+import { createBreaker } from '../../src/delivery/admission/breaker.ts';
+import { createCreatePause } from '../../src/delivery/admission/create-pause.ts';
+import { createPacer } from '../../src/delivery/admission/pacer.ts';
+import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts';
+import { createTargetGate } from '../../src/delivery/admission/target-gate.ts';
 import { createDeliverer, type DelivererOptions } from '../../src/delivery/deliverer.ts';
-import { createPacer } from '../../src/delivery/pacer.ts';
-import { createRateController } from '../../src/delivery/rate-controller.ts';
-import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
-import { createTargetGate } from '../../src/delivery/target-gate.ts';
+import { createRateController } from '../../src/delivery/rate/rate-controller.ts';
 import type { DueDelivery } from '../../src/domain/ports/due.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { createManualClock } from '../support/manual-clock.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createCreatePause } from '../../src/delivery/create-pause.ts';
-import { createDoubts } from '../../src/delivery/doubts.ts';
-import { createRetryBudget } from '../../src/delivery/retry-budget.ts';
-import { createTargetGate } from '../../src/delivery/target-gate.ts';
+import { createCreatePause } from '../../src/delivery/admission/create-pause.ts';
+import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts';
+import { createTargetGate } from '../../src/delivery/admission/target-gate.ts';
+import { createDoubts } from '../../src/delivery/unconfirmed/doubts.ts';
 import type { Reason } from '../../src/domain/delivery.ts';
 import type { DoubtfulDelivery } from '../../src/domain/ports/doubt.ts';
 import type { Listing, RemoteItem } from '../../src/domain/ports/target.ts';

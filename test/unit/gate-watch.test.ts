@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createGateWatch, type GateWatch } from '../../src/daemon/gate-watch.ts';
-import { createTargetGate, type TargetGate } from '../../src/delivery/target-gate.ts';
+import { createTargetGate, type TargetGate } from '../../src/delivery/admission/target-gate.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Probe, ScopeAnswer } from '../../src/domain/ports/target.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fault } from '../../src/domain/faults.ts';
-import type { Sqlite } from '../../src/ledger/database.ts';
-import { createGroupCommit } from '../../src/ledger/group-commit.ts';
+import type { Sqlite } from '../../src/ledger/store/database.ts';
+import { createGroupCommit } from '../../src/ledger/store/group-commit.ts';
 import { covers } from '../support/reliability.ts';
 
 describe('the group commit', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeImport, judgeReadBack, UNCLEAR } from '../../src/delivery/judge-import.ts';
+import { judgeImport, judgeReadBack, UNCLEAR } from '../../src/delivery/outcome/judge-import.ts';
 import type { MemberOutcome, Outcome } from '../../src/domain/outcome.ts';
 import type { DoubtfulDelivery, SentProduct } from '../../src/domain/ports/doubt.ts';
 import type { RemoteItem } from '../../src/domain/ports/target.ts';

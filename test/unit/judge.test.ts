@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AttemptContext, judge, judgeResend } from '../../src/delivery/judge.ts';
+import { type AttemptContext, judge, judgeResend } from '../../src/delivery/outcome/judge.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { Profile } from '../../src/domain/profile.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { failureOf } from '../../src/cli/errors.ts';
-import { ledgerFaultOf } from '../../src/ledger/ledger-fault.ts';
+import { ledgerFaultOf } from '../../src/ledger/store/ledger-fault.ts';
 
 function temporaryFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-ledger-fault-'));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createBreaker } from '../../src/delivery/breaker.ts';
-import { createPacer } from '../../src/delivery/pacer.ts';
-import { createRateController, type RateSignal } from '../../src/delivery/rate-controller.ts';
-import type { Signal } from '../../src/delivery/signal.ts';
+import { createBreaker } from '../../src/delivery/admission/breaker.ts';
+import { createPacer } from '../../src/delivery/admission/pacer.ts';
+import type { Signal } from '../../src/delivery/admission/signal.ts';
+import { createRateController, type RateSignal } from '../../src/delivery/rate/rate-controller.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { createVirtualTime } from '../support/virtual-time.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createRateController, type RateController } from '../../src/delivery/rate-controller.ts';
-import { rateSignalOf } from '../../src/delivery/signal.ts';
+import { rateSignalOf } from '../../src/delivery/admission/signal.ts';
+import { createRateController, type RateController } from '../../src/delivery/rate/rate-controller.ts';
 import { slidingWindow } from '../support/rate-sim/limiters.ts';
 
 const LATENCY_MS = 20;

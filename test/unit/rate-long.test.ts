@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Block, createResidue } from '../../src/delivery/rate-block.ts';
-import { createCourse, type Known } from '../../src/delivery/rate-course.ts';
-import { createCrowd } from '../../src/delivery/rate-crowd.ts';
-import { createLongWindow } from '../../src/delivery/rate-long.ts';
+import { type Block, createResidue } from '../../src/delivery/rate/rate-block.ts';
+import { createCourse, type Known } from '../../src/delivery/rate/rate-course.ts';
+import { createCrowd } from '../../src/delivery/rate/rate-crowd.ts';
+import { createLongWindow } from '../../src/delivery/rate/rate-long.ts';
 
 const WINDOW_MS = 60_000;
 

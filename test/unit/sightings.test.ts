@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSightings } from '../../src/delivery/sightings.ts';
+import { createSightings } from '../../src/delivery/unconfirmed/sightings.ts';
 import type { NaturalKey } from '../../src/domain/natural-key.ts';
 import type { ListableKind } from '../../src/domain/ports/target.ts';
 import type { JsonObject } from '../../src/lib/json.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createCanary } from '../../src/delivery/canary.ts';
-import { heldBy } from '../../src/delivery/held.ts';
-import { createTargetGate, type TargetGate } from '../../src/delivery/target-gate.ts';
+import { createCanary } from '../../src/delivery/admission/canary.ts';
+import { heldBy } from '../../src/delivery/admission/held.ts';
+import { createTargetGate, type TargetGate } from '../../src/delivery/admission/target-gate.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { Scope } from '../../src/domain/scope.ts';

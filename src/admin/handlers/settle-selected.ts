@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { kindToBind, personsVerdict } from '../../delivery/persons-word.ts';
+import { kindToBind, personsVerdict } from '../../delivery/outcome/persons-word.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS } from '../../domain/item.ts';
 import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../../domain/manual.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createCleanText } from '../../api/clean-text.ts';
 import type { Runtime } from '../../daemon/runtime.ts';
-import { kindToBind, type PersonsWord, personsVerdict } from '../../delivery/persons-word.ts';
+import { kindToBind, type PersonsWord, personsVerdict } from '../../delivery/outcome/persons-word.ts';
 import type { Operation } from '../../domain/delivery.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';

@@ -1,4 +1,4 @@
-import { kindToBind, type PersonsWord, personsVerdict } from '../../../src/delivery/persons-word.ts';
+import { kindToBind, type PersonsWord, personsVerdict } from '../../../src/delivery/outcome/persons-word.ts';
 import { mayBeSettled } from '../../../src/domain/manual.ts';
 import type { NamedDelivery } from '../../../src/domain/ports/doubt.ts';
 import { type ItemState, readItems, remoteOf, showsPayload } from './check.ts';

@@ -1,8 +1,8 @@
 import { advisedRate } from '../../../src/api/advised-rate.ts';
 import { throttledForMs } from '../../../src/api/retry-after.ts';
-import { createBreaker } from '../../../src/delivery/breaker.ts';
-import { createRateController } from '../../../src/delivery/rate-controller.ts';
-import { rateSignalOf, type Signal } from '../../../src/delivery/signal.ts';
+import { createBreaker } from '../../../src/delivery/admission/breaker.ts';
+import { rateSignalOf, type Signal } from '../../../src/delivery/admission/signal.ts';
+import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
 import type { SimAnswer, SimClient } from './simulate.ts';
 
 /** The rate controller behind the breaker, as the pacer puts them together. */

@@ -1,0 +1,44 @@
+import type { Operation } from '../../domain/delivery.ts';
+import type { ListableKind } from '../../domain/ports/target.ts';
+import type { Clock } from '../../lib/clock.ts';
+
+/** Pauses creates, so that a list whose entries moved during a reading stays unchanged for the next one. */
+export interface CreatePause {
+  /** Operations that are paused now. */
+  operations(): Operation[];
+  /** A reading of this list begins. Creates that are paused wait until it ends. */
+  begin(kind: ListableKind): void;
+  /**
+   * A reading is over.
+   *
+   * @param end.restMs how long until the list may be read again
+   */
+  end(kind: ListableKind, end: { complete: boolean; moved: boolean; restMs: number }): void;
+}
+
+/** How long creates pause after the next reading may begin, in case it never begins. */
+const LATE_MS = 30_000;
+
+/**
+ * After one reading that failed because entries moved, creates of the kind pause until the next reading is over. If that
+ * reading fails for the same reason, other writers move the list. A pause is then of no use until the list could be read once.
+ */
+export function createCreatePause(clock: Pick<Clock, 'ticks'>): CreatePause {
+  /** Until when by `ticks` of the clock. */
+  const restUntil = new Map<ListableKind, number>();
+  const inVain = new Set<ListableKind>();
+  const rests = (kind: ListableKind): boolean => clock.ticks() < (restUntil.get(kind) ?? Number.NEGATIVE_INFINITY);
+
+  return {
+    operations: () => [...restUntil.keys()].filter(rests).map((kind) => `${kind}.create` as const),
+    begin(kind) {
+      if (rests(kind)) restUntil.set(kind, Number.POSITIVE_INFINITY);
+    },
+    end(kind, { complete, moved, restMs }) {
+      const rested = restUntil.delete(kind);
+      if (complete) inVain.delete(kind);
+      else if (moved && rested) inVain.add(kind);
+      else if (moved && !inVain.has(kind)) restUntil.set(kind, clock.ticks() + restMs + LATE_MS);
+    },
+  };
+}

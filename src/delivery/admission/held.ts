@@ -1,0 +1,34 @@
+import { OPERATIONS, type Operation, SHARED_ID } from '../../domain/delivery.ts';
+import type { Held } from '../../domain/ports/due.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { type Scope, writesThatTake } from '../../domain/scope.ts';
+import { MAY_EXIST } from '../outcome/judge.ts';
+import { UNCLEAR } from '../outcome/judge-import.ts';
+import { doubtPolicy } from '../unconfirmed/doubt-policy.ts';
+
+/** Answers that say that there is something already, or nothing of what became of it: what there is has to be read. */
+export const READ_REASONS: ReadonlySet<string> = new Set([
+  'exists',
+  'gate',
+  'refused',
+  'restored',
+  SHARED_ID,
+  MAY_EXIST,
+  UNCLEAR,
+]);
+
+/**
+ * Deliveries that are suspended while the API refuses these scopes, since they would only be refused again.
+ *
+ * @param paused operations that are not sent for another reason
+ */
+export function heldBy(refused: Iterable<Scope>, profile: Profile, paused: readonly Operation[] = []): Held {
+  const scopes = [...refused];
+  const readBack = OPERATIONS.filter((operation) => doubtPolicy(operation, profile) === 'read_back');
+  return {
+    operations: [...new Set([...writesThatTake(scopes), ...paused])],
+    doubts: scopes.includes('read')
+      ? { operations: readBack, reasons: [...READ_REASONS] }
+      : { operations: [], reasons: [] },
+  };
+}

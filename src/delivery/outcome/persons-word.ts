@@ -1,0 +1,40 @@
+import { type Operation, SHARED_ID } from '../../domain/delivery.ts';
+import type { NamedDelivery } from '../../domain/ports/doubt.ts';
+import type { ListableKind } from '../../domain/ports/target.ts';
+import type { Verdict } from '../../domain/ports/verdict.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { MAY_EXIST } from './judge.ts';
+
+/** A manual resolution: what a person found at the platform. */
+export type PersonsWord = { said: 'delivered'; remoteId: JsonValue } | { said: 'rejected' } | { said: 'ignored' };
+
+/**
+ * The next state after a manual resolution. A write that did not arrive ends as rejected, so that nothing is sent without the
+ * person's knowledge: a change of the row, or a replay, sends it as a new revision.
+ */
+export function personsVerdict({ kind, reason }: Pick<NamedDelivery, 'kind' | 'reason'>, word: PersonsWord): Verdict {
+  if (word.said === 'rejected') return { kind: 'rejected', reason: NOT_ARRIVED, absent: true };
+  if (word.said === 'ignored') return { kind: 'ignored', reason: { code: 'ignored', message: ignoredMessage(reason) } };
+  // As after a listing match: an item that existed before this write, or that was written since the backup, may have other
+  // content. A BOM item has no content that could be written again.
+  const mayDiffer = (kind === 'product' || kind === 'material') && OF_ANOTHER_WRITE.has(reason.code);
+  return { kind: 'delivered', remoteId: word.remoteId, contentKnown: !mayDiffer, by: 'person' };
+}
+
+/** The kind of item that a create makes and that others refer to by id; null for other writes. */
+export function kindToBind(operation: Operation): ListableKind | null {
+  if (operation === 'product.create') return 'product';
+  return operation === 'material.create' ? 'material' : null;
+}
+
+const OF_ANOTHER_WRITE: ReadonlySet<string> = new Set(['exists', 'restored', MAY_EXIST, SHARED_ID]);
+
+const NOT_ARRIVED = {
+  code: 'person',
+  message: 'A person has said that it did not arrive. It is sent again when its row changes, or by a replay.',
+};
+
+function ignoredMessage({ message }: NamedDelivery['reason']): string {
+  const before = message === '' ? '' : ` Before that: ${message}`;
+  return `A person has said that the platform is to stay as it is. It is sent again when its row changes, or by a replay that names it.${before}`;
+}

@@ -1,0 +1,70 @@
+// How many requests may be under way.
+//
+// By Little's law a rate X and a latency L keep X × L requests under way; what is beyond that only waits at the server. As
+// BBR does for a connection (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue, 2016), the product is
+// taken of the highest rate and the lowest latency that were seen lately, with room to grow in: a server that gets slower
+// under load gets no more of it. Once the rate is paced it is the rate that bounds the load, and the latency is the usual
+// one: it may be this process that is slow.
+//
+// While no limit is known, growth is also bounded by twice the square root of what was accepted. Whatever is under way when
+// a limit is met is refused, and so this is a share of the whole that shrinks.
+
+import { REQUESTS_MAX } from '../../domain/ports/target.ts';
+
+/** Pure: times are ticks of a clock. */
+export interface Concurrency {
+  answered(latencyMs: number, now: number): void;
+  /** @param rate requests per second that the limit allows, or infinity while none is known */
+  bound(rate: number): number;
+  /** The highest rate of answers lately, per second. */
+  peak(): number;
+  /** Begins to grow anew. */
+  restart(): void;
+}
+
+const MIN = 4;
+const ROOM = 2.5;
+const SLICE_MS = 50;
+const LATENCY_KEPT_MS = 10_000;
+const PEAK_KEPT_MS = 5_000;
+const FIRST = 3;
+const GROWTH = 2;
+/** The weight of the latest answer in the usual latency. */
+const LATEST = 1 / 16;
+/** Taken for the latency before there was an answer. */
+const UNKNOWN_MS = 100;
+
+export function createConcurrency(): Concurrency {
+  let lowest = { latencyMs: Number.POSITIVE_INFINITY, at: 0 };
+  let highest = { rate: 0, at: 0 };
+  let slice = { from: Number.NaN, answers: 0 };
+  let grown = 0;
+  let usualMs = Number.NaN;
+
+  const inUse = (rate: number, latencyMs: number): number =>
+    (rate * (Number.isFinite(latencyMs) ? latencyMs : UNKNOWN_MS)) / 1000;
+
+  return {
+    answered(latencyMs, now) {
+      grown += 1;
+      usualMs = Number.isNaN(usualMs) ? latencyMs : usualMs + LATEST * (latencyMs - usualMs);
+      if (latencyMs <= lowest.latencyMs || now - lowest.at > LATENCY_KEPT_MS) lowest = { latencyMs, at: now };
+      if (Number.isNaN(slice.from)) slice = { from: now, answers: 0 };
+      slice.answers += 1;
+      const ms = now - slice.from;
+      if (ms < Math.max(SLICE_MS, lowest.latencyMs)) return;
+      const rate = (1000 * slice.answers) / ms;
+      if (rate >= highest.rate || now - highest.at > PEAK_KEPT_MS) highest = { rate, at: now };
+      slice = { from: now, answers: 0 };
+    },
+    bound(rate) {
+      if (Number.isFinite(rate)) return Math.min(REQUESTS_MAX, MIN + Math.ceil(ROOM * inUse(rate, usualMs)));
+      const room = 2 * MIN + Math.ceil(ROOM * inUse(highest.rate, lowest.latencyMs));
+      return Math.min(REQUESTS_MAX, room, FIRST + Math.floor(GROWTH * Math.sqrt(grown)));
+    },
+    peak: () => highest.rate,
+    restart() {
+      grown = 0;
+    },
+  };
+}

@@ -1,0 +1,163 @@
+import { SHARED_ID } from '../../domain/delivery.ts';
+import type { DoubtfulDelivery } from '../../domain/ports/doubt.ts';
+import type { Settlement, Verdict } from '../../domain/ports/verdict.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { type Clock, ticksAt } from '../../lib/clock.ts';
+import type { Breaker } from '../admission/breaker.ts';
+import type { RetryBudget } from '../admission/retry-budget.ts';
+import { blockedByGate, type JudgeContext, judgeResend, MAY_EXIST, type ResendContext } from '../outcome/judge.ts';
+import { judgeReadBack } from '../outcome/judge-import.ts';
+import { absentReason, notFoundReason, notShownReason, unprovenReason, withWords } from './doubt-reasons.ts';
+import { unclearReason } from './passport-doubts.ts';
+import type { Readable } from './read-budget.ts';
+import type { Readings } from './readings.ts';
+import type { Sighting } from './sightings.ts';
+
+/** What becomes of a delivery in doubt. Whatever goes out again has its turn among the retries. */
+export interface DoubtVerdicts {
+  /**
+   * After its list was read.
+   *
+   * @param list one that could not be read to its end proves what it shows, and no absence
+   */
+  listed(delivery: DoubtfulDelivery, sighting: Sighting, list: ListRead): Verdict;
+  /** After the publications were read. @param done whether it has taken effect; null where they do not tell */
+  published(delivery: DoubtfulDelivery, done: boolean | null): Verdict;
+  /** Where the list has to be read once more, after so long at least. */
+  lookedAtAgain(delivery: DoubtfulDelivery, what: Readable, waitMs?: number): Verdict;
+  /** Where it is safe to send it again. */
+  sentAgain(delivery: DoubtfulDelivery): Verdict;
+  /** The same of all members of an import, in their order: they go out together, so that they take one turn. */
+  sentTogether(members: readonly DoubtfulDelivery[]): Settlement[];
+}
+
+/** A list that was read. */
+export interface ListRead {
+  what: Readable;
+  complete: boolean;
+  /** Milliseconds until it has to be read again, before it is believed that something is absent; 0 to believe it. */
+  waitMs: () => number;
+}
+
+/** Items that existed before, or that were written since the backup of a restored ledger, may have other content. */
+const CONTENT_UNKNOWN: ReadonlySet<string> = new Set(['exists', 'restored', MAY_EXIST, SHARED_ID]);
+/** The create was refused, as the item was there or may have been. */
+const FOUND_BEFORE: ReadonlySet<string> = new Set(['exists', MAY_EXIST]);
+/** The answer spoke of another item. The item may be at the platform under a key that was not sent. */
+const OF_ANOTHER: ReadonlySet<string> = new Set(['crossed', SHARED_ID]);
+const GATE_STATUS = 409;
+
+export interface DoubtVerdictsOptions {
+  readings: Pick<Readings, 'waitMs'>;
+  breaker: Pick<Breaker, 'wasOut'>;
+  retries: RetryBudget;
+  profile: Profile;
+  clock: Clock;
+  /** Numbers in [0, 1). */
+  random: () => number;
+}
+
+export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdicts {
+  const { readings, breaker, retries, profile, clock, random } = options;
+
+  const context = ({ operation, attempts }: DoubtfulDelivery): JudgeContext => ({
+    operation,
+    attempts,
+    profile,
+    now: clock.now(),
+    random: random(),
+  });
+
+  const resendContext = (delivery: DoubtfulDelivery): ResendContext => ({
+    ...context(delivery),
+    dueAt: 0,
+    refund: breaker.wasOut(ticksAt(clock, delivery.since)),
+  });
+
+  /** When the next retry may go out; 0 for now. */
+  function turn(): number {
+    const turnMs = retries.reserve(clock.ticks());
+    return turnMs === 0 ? 0 : clock.now() + turnMs;
+  }
+
+  /** Gives a retry its turn. What has not been sent since the ledger was put back is none. */
+  function inTurn(verdict: Verdict): Verdict {
+    if (verdict.kind !== 'resend' || verdict.reason.code === 'restored') return verdict;
+    return { ...verdict, dueAt: turn() };
+  }
+
+  function lookedAtAgain({ reason }: DoubtfulDelivery, what: Readable, waitMs = 1): Verdict {
+    const nextLookAt = clock.now() + Math.max(1, Math.ceil(waitMs), readings.waitMs(what));
+    return { kind: 'doubt', nextLookAt, spend: false, reason };
+  }
+
+  /** Of a write that is proven to have had no effect. A refusal that came after it stands then. */
+  function absent(delivery: DoubtfulDelivery): Verdict {
+    const { reason } = delivery;
+    if (reason.code === 'exists') return { kind: 'rejected', reason: notShownReason(reason) };
+    const isGate = reason.code === 'gate' || (reason.code === MAY_EXIST && reason.status === GATE_STATUS);
+    if (isGate) return blockedByGate({ ...reason, code: 'gate' }, context(delivery));
+    if (reason.code === 'refused' || reason.code === MAY_EXIST) {
+      return { kind: 'rejected', reason: { ...reason, code: 'refused' }, absent: true };
+    }
+    if (OF_ANOTHER.has(reason.code)) {
+      return { kind: 'doubt', nextLookAt: null, spend: false, reason: notFoundReason(reason) };
+    }
+    return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
+  }
+
+  return {
+    listed(delivery, sighting, { what, complete, waitMs }) {
+      const { reason, sent } = delivery;
+      const { found, unclear } = sighting;
+      if (sent !== null && complete) {
+        return inTurn(judgeReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
+      }
+      // I6: a create that may be there, although it is not shown, would make the item a second time.
+      if (unclear !== null && found.length === 0 && complete) {
+        // It was refused and is not sent again. The reason names the other entries for the person who corrects the row.
+        if (reason.code === MAY_EXIST) return absent({ ...delivery, reason: withWords(reason, unclear) });
+        return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
+      }
+      const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
+      const verdict: Verdict = {
+        kind: 'delivered',
+        remoteId,
+        contentKnown: !CONTENT_UNKNOWN.has(reason.code),
+        by: 'read_back',
+      };
+      // An item that existed before is adopted. An item that an earlier attempt may have made is ours.
+      const wasThere = FOUND_BEFORE.has(reason.code) && reason.afterDoubt !== true;
+      if (remoteId !== null) return wasThere ? { ...verdict, shown: found } : verdict;
+      if (!complete) return lookedAtAgain(delivery, what);
+      // A refused create is not sent again, so a list that lags doubles nothing. It is looked for again only if the platform
+      // stated that the item exists.
+      const isFinal = reason.code === MAY_EXIST && reason.lookAgain !== true;
+      const againMs = isFinal ? 0 : waitMs();
+      return againMs > 0 ? lookedAtAgain(delivery, what, againMs) : absent(delivery);
+    },
+
+    published(delivery, done) {
+      const { reason } = delivery;
+      if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
+      if (done === null) return { kind: 'doubt', nextLookAt: null, spend: false, reason: unclearReason(reason) };
+      return absent(delivery);
+    },
+
+    lookedAtAgain,
+
+    sentAgain: (delivery) => inTurn(judgeResend(resendContext(delivery), delivery.reason, false)),
+
+    sentTogether(members) {
+      const judged = members.map((delivery) => ({
+        deliveryId: delivery.id,
+        verdict: judgeResend(resendContext(delivery), delivery.reason, false),
+      }));
+      const dueAt = judged.some(({ verdict }) => verdict.kind === 'resend') ? turn() : 0;
+      return judged.map(({ deliveryId, verdict }) => ({
+        deliveryId,
+        verdict: verdict.kind === 'resend' ? { ...verdict, dueAt } : verdict,
+      }));
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import type { Outcome } from '../../domain/outcome.ts';
+import type { Emit } from '../../domain/ports/progress.ts';
+import type { Listing } from '../../domain/ports/target.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Pacer } from '../admission/pacer.ts';
+import { signalOf } from '../admission/signal.ts';
+import type { TargetGate } from '../admission/target-gate.ts';
+import { createReadBudget, type Readable } from './read-budget.ts';
+
+/** A list whose last reading failed. `since` is in `ticks` of the clock. */
+export interface Unreadable {
+  what: Readable;
+  since: number;
+  reason: string;
+  /** Whether a limit of this machine prevented the reading, and not the API. */
+  local: boolean;
+}
+
+/** Readings of the platform's lists: when they may begin, and what their answers show about the API. */
+export interface Readings {
+  /** Milliseconds until this list may be read; 0 for now. @param gathers as of `ReadBudget.admit` */
+  waitMs(what: Readable, gathers?: boolean): number;
+  /** Passes the result of a reading on to gate, pacer and counters, like any other answer. Returns it as an outcome. */
+  heard(what: Readable, listing: Listing, begunAt: number): Outcome;
+  /** The list that has been unreadable for longest; null if the last reading of every list succeeded. */
+  unreadable(): Unreadable | null;
+}
+
+export function createReadings(options: {
+  gate: Pick<TargetGate, 'observe'>;
+  pacer: Pick<Pacer, 'heard'>;
+  clock: Clock;
+  emit: Emit;
+}): Readings {
+  const { gate, pacer, clock, emit } = options;
+  const budget = createReadBudget();
+  const failing = new Map<Readable, Unreadable>();
+  return {
+    // Whole milliseconds, as the ledger has them.
+    waitMs: (what, gathers = false) => Math.ceil(budget.admit(what, clock.ticks(), gathers)),
+
+    heard(what, listing, begunAt) {
+      const outcome: Outcome = listing.complete ? { kind: 'accepted', remoteId: null } : listing.outcome;
+      budget.spent(what, { begunAt, endedAt: clock.ticks() }, listing.complete);
+      if (listing.complete) failing.delete(what);
+      else {
+        const reason = 'detail' in outcome ? outcome.detail.message : '';
+        const local = outcome.kind === 'unavailable' && outcome.local === true;
+        failing.set(what, { what, since: failing.get(what)?.since ?? begunAt, reason, local });
+      }
+      gate.observe(outcome, 'read');
+      pacer.heard(signalOf(outcome, what));
+      const operation = what === 'publications' ? what : 'list';
+      emit({ type: 'request', operation, outcome: outcome.kind, retry: false });
+      return outcome;
+    },
+
+    unreadable: () => [...failing.values()].toSorted((a, b) => a.since - b.since)[0] ?? null,
+  };
+}

@@ -1,0 +1,110 @@
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import Database from 'better-sqlite3';
+import { fault } from '../../domain/faults.ts';
+import type { ItemCounts } from '../../domain/ports/ledger-views.ts';
+import { Fault, messageOf } from '../../lib/errors.ts';
+import { openDatabaseReadOnly } from '../store/database.ts';
+import { ledgerFaultOf } from '../store/ledger-fault.ts';
+import { ledgerPlace, sidecarsOf } from '../store/ledger-place.ts';
+import { assertNotGone } from '../store/recognise.ts';
+import { createItemCounts } from '../views/item-counts.ts';
+import { markAsBackup, syncFile } from './put-in-place.ts';
+
+export interface BackupRequest {
+  /** The ledger's file. */
+  file: string;
+  /** Where the backup goes. */
+  to: string;
+  /** Whether a file that is there may be replaced. */
+  force: boolean;
+  now: number;
+  onStep: (step: 'copy' | 'verify') => void;
+}
+
+export interface Backup {
+  /** The absolute path. */
+  file: string;
+  bytes: number;
+  items: ItemCounts;
+}
+
+/**
+ * Copies the ledger as it is at one moment, beside whoever writes it: one statement reads one snapshot, and a writer goes
+ * on meanwhile. (SQLite's page-by-page backup begins anew whenever another process commits, and beside a busy one it never
+ * ends.) The copy appears whole and verified, or not at all.
+ *
+ * @throws Fault `usage`, `ledger.unreadable`, `ledger.restored` where there was a ledger, or `ledger.unwritable`
+ */
+export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): Backup {
+  const ledger = openDatabaseReadOnly(file);
+  if (!ledger) {
+    assertNotGone(file);
+    throw noLedgerFault(file);
+  }
+  const backup = resolve(to);
+  const partial = join(dirname(backup), `.${basename(backup)}.part`);
+  try {
+    assertFree(backup, { file, force });
+    // What an earlier attempt left behind when it was killed.
+    rmSync(partial, { force: true });
+    closeSync(openSync(partial, 'wx', 0o600));
+    onStep('copy');
+    ledger.prepare('VACUUM INTO ?').run(partial);
+    markAsBackup(partial, now);
+    onStep('verify');
+    const items = countSound(partial);
+    syncFile(partial);
+    assertFree(backup, { file, force });
+    renameSync(partial, backup);
+    syncFile(dirname(backup));
+    return { file: backup, bytes: statSync(backup).size, items };
+  } catch (error) {
+    rmSync(partial, { force: true });
+    if (error instanceof Fault) throw error;
+    const damage = ledgerFaultOf(error);
+    if (damage?.code === 'ledger.unreadable') throw damage;
+    throw fault('ledger.unwritable', `The backup ${backup} cannot be made: ${messageOf(error)}.`, {
+      suggestion:
+        'Name a file in a folder that exists, may be written and has room. `dpp-sync ledger verify` says whether the ledger is sound.',
+      cause: error,
+    });
+  } finally {
+    ledger.close();
+  }
+}
+
+/** What a look into a ledger meets where there is none. */
+export function noLedgerFault(file: string): Fault {
+  return fault('ledger.unreadable', `There is no ledger at ${file}.`, {
+    path: 'ledger',
+    suggestion: 'Name another file, or run `dpp-sync sync` first.',
+  });
+}
+
+function countSound(file: string): ItemCounts {
+  const db = new Database(file, { readonly: true });
+  try {
+    const found = db.pragma('quick_check(1)', { simple: true });
+    if (found === 'ok') return createItemCounts(db)();
+    throw fault('ledger.unreadable', `The copy is damaged, and so may be the ledger: ${String(found)}.`, {
+      path: 'ledger',
+      suggestion: 'Run `dpp-sync ledger verify`, and keep the backups that you have.',
+    });
+  } finally {
+    db.close();
+  }
+}
+
+function assertFree(backup: string, { file, force }: { file: string; force: boolean }): void {
+  if (!existsSync(backup)) return;
+  const place = ledgerPlace(file);
+  if ([place, ...sidecarsOf(place)].includes(ledgerPlace(backup))) {
+    throw fault('usage', `${backup} is the ledger itself, or a part of it.`);
+  }
+  if (!statSync(backup).isFile()) throw fault('usage', `${backup} is no file.`);
+  if (force) return;
+  throw fault('usage', `There is a file ${backup} already.`, {
+    suggestion: 'Name another file, or replace it with --force.',
+  });
+}

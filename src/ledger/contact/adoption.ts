@@ -1,0 +1,219 @@
+// Adopting what the platform holds: binding items to entries of its lists. See domain/adoption.ts for what that means.
+
+import { adoptedBaseline, ambiguousReason } from '../../domain/adoption.ts';
+import { type ItemKind, itemHash, type SubjectKind } from '../../domain/item.ts';
+import type { Compared, ContactLedger, PartsAnswer } from '../../domain/ports/first-contact.ts';
+import type { ListableKind } from '../../domain/ports/target.ts';
+import { canonicalJson } from '../../lib/canonical-json.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { isStuck } from '../deliveries/delivery-states.ts';
+import type { Items } from '../items/items.ts';
+import type { PassportItems } from '../passports/passport-items.ts';
+import { type LedgerContext, parseJson } from '../store/context.ts';
+import type { Contact } from './contact.ts';
+import { keyFieldOf, type ListedEntries, type ListedEntry, type Match } from './listed.ts';
+import type { Parts } from './parts.ts';
+
+type Choice = Parameters<ContactLedger['adoptAs']>[0];
+
+/** Each function but `resolve` is the body of one transaction. */
+export interface Adoption {
+  endListing(end: Parameters<ContactLedger['endListing']>[0]): void;
+  compare(kind: ListableKind): Compared;
+  /** Adopts what the stored list shows of an item, or leaves it to a person. Gives how many deliveries that released. */
+  resolve(itemId: number, kind: ListableKind): number;
+  accept(source: string, page: { afterId: number; upTo: number }): { kinds: ItemKind[]; lastId: number | null };
+  lastStuck(): number;
+  answerParts(answer: { products: readonly string[] | null; present: boolean }): PartsAnswer;
+  adoptAs(choice: Choice): { key: string } | null;
+}
+
+interface AdoptionParts {
+  contact: Contact;
+  listed: ListedEntries;
+  items: Items;
+  parts: Parts;
+  passports: PassportItems;
+  release: (kind: SubjectKind, key: string) => number;
+}
+
+/** How many creates one transaction compares. */
+const PAGE = 500;
+
+export function createAdoption(
+  { db, profile }: Pick<LedgerContext, 'db' | 'profile'>,
+  { contact, listed, items, parts, passports, release }: AdoptionParts,
+): Adoption {
+  const sql = {
+    creates: db.prepare<[string, number, number], { id: number; itemId: number; desired: string }>(
+      `SELECT id, item_id AS itemId, desired FROM deliveries
+       WHERE state = 'due' AND operation = +? AND id > +? AND uncertain = 0 ORDER BY id LIMIT +?`,
+    ),
+    ambiguous: db
+      .prepare<[string], number>(
+        `SELECT item_id FROM deliveries d WHERE ${isStuck('d')} AND d.state = 'blocked' AND d.operation = ?
+           AND d.reason ->> '$.code' = 'ambiguous_key'`,
+      )
+      .pluck(),
+    named: db.prepare<[{ operation: string; name: string }], { itemId: number; key: string }>(
+      `SELECT i.id AS itemId, i.key FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
+       WHERE ${isStuck('d')} AND d.state = 'blocked' AND d.operation = @operation
+         AND d.reason ->> '$.code' = 'ambiguous_key' AND (i.key = @name OR i.natural_key = @name)
+       ORDER BY i.key = @name DESC LIMIT 1`,
+    ),
+    bind: db.prepare<[{ id: number; baseline: string; hash: string; remoteId: string }]>(
+      `UPDATE items SET baseline = @baseline, baseline_hash = @hash, remote_id = @remoteId, adopted = 1 WHERE id = @id`,
+    ),
+    isBound: db
+      .prepare<[string, string], number>('SELECT 1 FROM items WHERE kind = +? AND remote_id = +? LIMIT 1')
+      .pluck(),
+    adopted: db.prepare<
+      [{ source: string; afterId: number; upTo: number }],
+      { id: number; itemId: number; kind: ItemKind }
+    >(
+      `SELECT d.id, i.id AS itemId, i.kind FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
+       WHERE ${isStuck('d')} AND d.state = 'blocked' AND d.id > @afterId AND d.id <= @upTo AND i.source = @source
+         AND i.adopted = 1 AND d.reason ->> '$.code' = 'adopted' ORDER BY d.id LIMIT ${PAGE}`,
+    ),
+    lastStuck: db.prepare<[], number>(`SELECT coalesce(max(d.id), 0) FROM deliveries d WHERE ${isStuck('d')}`).pluck(),
+    unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
+  };
+
+  function adopt(itemId: number, kind: ListableKind, { remoteId, fields }: ListedEntry): number {
+    const item = items.byId(itemId);
+    if (item === undefined) return 0;
+    const baseline = adoptedBaseline(kind, parseJson<JsonObject>(item.desired), fields);
+    const hash = itemHash({ payload: baseline, refs: [] });
+    sql.bind.run({ id: itemId, baseline: canonicalJson(baseline), hash, remoteId });
+    items.note(itemId, null, 'adopted', { message: `It was at the platform before, as ${remoteId}.` });
+    listed.remove(kind, remoteId);
+    items.reconcile(itemId);
+    if (kind === 'product') adoptProduct(itemId, item.key, remoteId);
+    passports.stirBy({ id: itemId, kind, key: item.key, isNew: true });
+    return release(kind, item.key);
+  }
+
+  /** Adopts a product's publication as a person left it, and marks its BOM items as unanswered. */
+  function adoptProduct(itemId: number, key: string, remoteId: string): void {
+    const item = items.byId(itemId);
+    if (item === undefined) return;
+    const isPublic = listed.isPublic({ remoteId, sku: item.naturalKey });
+    if (isPublic !== null) passports.adopt(item, isPublic ? 'published' : 'unpublished');
+    parts.productAdopted(itemId);
+    for (const part of parts.of(key)) items.reconcile(part);
+  }
+
+  /** An entry that belongs to another item is nobody else's. */
+  function matchOf(kind: ListableKind, payload: JsonObject): Match {
+    const match = listed.find(kind, payload);
+    const isTaken = match.kind === 'one' && sql.isBound.get(kind, match.entry.remoteId) !== undefined;
+    return isTaken ? { kind: 'none' } : match;
+  }
+
+  /** What keeps a product from being adopted together with its publication. */
+  function publicationsNeeded(): 'publications' | 'unclear_publications' | null {
+    if (!contact.isFreshlyListed('publication')) return 'publications';
+    return contact.standing('publication').hides ? 'unclear_publications' : null;
+  }
+
+  return {
+    resolve(itemId, kind) {
+      const item = items.byId(itemId);
+      if (item === undefined) return 0;
+      const match = matchOf(kind, parseJson<JsonObject>(item.desired));
+      if (match.kind === 'one') return adopt(itemId, kind, match.entry);
+      if (match.kind === 'unclear') items.block(itemId, ambiguousReason(kind, item.key, match));
+      return 0;
+    },
+
+    endListing({ list, count }) {
+      contact.ended(list, count);
+      if (list === 'publication') return;
+      // Ambiguous items may have a clear match in the new list.
+      for (const itemId of sql.ambiguous.all(`${list}.create`)) items.reconcile(itemId, true);
+    },
+
+    compare(kind) {
+      const { matchedTo, shown, hides } = contact.standing(kind);
+      const counts = { adopted: 0, ambiguous: 0 };
+      if (listed.isEmpty(kind)) {
+        contact.release(kind);
+        return { ...counts, next: 'released' };
+      }
+      if (hides) return { ...counts, next: 'unusable' };
+      const rows = sql.creates.all(`${kind}.create`, matchedTo, PAGE);
+      let lastId = matchedTo;
+      for (const { id, itemId, desired } of rows) {
+        const payload = parseJson<JsonObject>(desired);
+        const field = keyFieldOf(profile, kind, payload);
+        if (field !== null && !shown.includes(field)) return { ...counts, next: 'unusable' };
+        const match = matchOf(kind, payload);
+        const publications = match.kind === 'one' && kind === 'product' ? publicationsNeeded() : null;
+        if (publications !== null) {
+          contact.matchedTo(kind, lastId);
+          return { ...counts, next: publications };
+        }
+        if (match.kind === 'one') {
+          adopt(itemId, kind, match.entry);
+          counts.adopted += 1;
+        } else if (match.kind === 'unclear') {
+          items.block(itemId, ambiguousReason(kind, items.byId(itemId)?.key ?? '', match));
+          counts.ambiguous += 1;
+        }
+        lastId = id;
+      }
+      contact.matchedTo(kind, lastId);
+      if (rows.length === PAGE) return { ...counts, next: 'more' };
+      contact.release(kind);
+      return { ...counts, next: 'released' };
+    },
+
+    lastStuck: () => sql.lastStuck.get() ?? 0,
+
+    accept(source, { afterId, upTo }) {
+      const rows = sql.adopted.all({ source, afterId, upTo });
+      for (const { itemId } of rows) {
+        sql.unadopt.run(itemId);
+        items.note(itemId, null, 'accepted', { message: 'A person has accepted its changes.' });
+        items.reconcile(itemId, true);
+      }
+      return { kinds: rows.map(({ kind }) => kind), lastId: rows.length < PAGE ? null : (rows.at(-1)?.id ?? null) };
+    },
+
+    answerParts({ products, present }) {
+      const { found, unknown } = parts.unanswered(products);
+      let bomItems = 0;
+      for (const { id, key } of found) {
+        const open = parts.of(key).filter((part) => items.openDelivery(part)?.reasonCode === 'adopted_bom');
+        parts.answered(id);
+        for (const part of open) {
+          if (present) parts.acknowledge(part);
+          items.note(part, null, 'person', { message: present ? PART_PRESENT : PART_ABSENT });
+          items.reconcile(part, true);
+          passports.stirBy({ id: part, kind: 'bom_item', key: '', isNew: false });
+        }
+        bomItems += open.length;
+        passports.stirBy({ id, kind: 'product', key, isNew: false });
+      }
+      return { products: found.length, bomItems, unknown };
+    },
+
+    adoptAs({ name, kind, remoteId }) {
+      const row = sql.named.get({ operation: `${kind}.create`, name });
+      if (row === undefined) return null;
+      // An id that a person types has no JSON type: the list shows whether it is a number or a text.
+      const id = JSON.stringify(remoteId);
+      const entry = listed.entry(kind, id) ?? listed.entry(kind, otherForm(remoteId));
+      adopt(row.itemId, kind, entry ?? { remoteId: id, fields: {} });
+      return { key: row.key };
+    },
+  };
+}
+
+/** The same id as JSON of the other type: 7 for "7". */
+function otherForm(id: string | number): string {
+  return typeof id === 'number' ? JSON.stringify(String(id)) : id;
+}
+
+const PART_PRESENT = 'A person has said that it is at the platform.';
+const PART_ABSENT = 'A person has said that it is not at the platform.';

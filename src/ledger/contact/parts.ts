@@ -1,0 +1,98 @@
+// BOM items of adopted products. The API cannot be asked for BOM items, so those of a product that was at the platform
+// before may be there as well: creating them on a guess could double each of them.
+
+import type { Reason } from '../../domain/delivery.ts';
+import type { PartsAnswer } from '../../domain/ports/first-contact.ts';
+import type { LedgerContext } from '../store/context.ts';
+import { createMeta } from '../store/meta.ts';
+
+/** What is done with a BOM item that is not at the platform as far as the ledger knows. */
+export type PartStanding = 'create' | 'ask' | 'present';
+
+/** For use inside a transaction. */
+export interface Parts {
+  standingOf(itemId: number): PartStanding;
+  /** A product was adopted. */
+  productAdopted(itemId: number): void;
+  /** Its BOM items are at the platform as their source has them. */
+  acknowledge(itemId: number): void;
+  /** The BOM items of a product. */
+  of(productKey: string): number[];
+  /** Products whose BOM items wait for an answer; with names those alone. */
+  unanswered(products: readonly string[] | null): {
+    found: { id: number; key: string }[];
+    unknown: PartsAnswer['unknown'];
+  };
+  answered(productId: number): void;
+  /** A source was read as a whole for the first time: rows that come later are new. */
+  sourceWasRead(runId: number): void;
+}
+
+export function createParts({ db, contactRules }: Pick<LedgerContext, 'db' | 'contactRules'>): Parts {
+  const meta = createMeta(db);
+  const { bom } = contactRules;
+  const sql = {
+    // 1 where its row came with the first complete read of its source.
+    ofUnknown: db
+      .prepare<[number], 0 | 1>(
+        `SELECT i.record_id IS NULL OR b.value IS NULL OR i.record_id <= CAST(b.value AS INTEGER)
+         FROM refs f JOIN items p ON p.kind = f.kind AND p.key = f.key JOIN items i ON i.id = f.item_id
+         LEFT JOIN meta b ON b.name = 'first_read:' || i.source
+         WHERE f.item_id = +? AND f.role = 'product' AND p.parts_unknown = 1`,
+      )
+      .pluck(),
+    any: db.prepare('SELECT 1 FROM items WHERE parts_unknown = 1 LIMIT 1').pluck(),
+    mark: db.prepare<[number]>('UPDATE items SET parts_unknown = 1 WHERE id = ?'),
+    unmark: db.prepare<[number]>('UPDATE items SET parts_unknown = 0 WHERE id = ?'),
+    acknowledge: db.prepare<[number]>(
+      "UPDATE items SET baseline = desired, baseline_hash = desired_hash, remote_id = 'null' WHERE id = ?",
+    ),
+    of: db
+      .prepare<[string], number>(
+        `SELECT f.item_id FROM refs f JOIN items i ON i.id = f.item_id
+         WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item'`,
+      )
+      .pluck(),
+    unanswered: db.prepare<[], { id: number; key: string; naturalKey: string | null }>(
+      'SELECT id, key, natural_key AS naturalKey FROM items WHERE parts_unknown = 1 ORDER BY key',
+    ),
+    sourceOf: db.prepare<[number], string>('SELECT source FROM runs WHERE id = ?').pluck(),
+    lastRecord: db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM records').pluck(),
+  };
+  // Where no product was adopted, no BOM item is looked at.
+  let hasAny = sql.any.get() !== undefined;
+
+  return {
+    standingOf(itemId) {
+      const isFirst = hasAny ? sql.ofUnknown.get(itemId) : undefined;
+      if (isFirst === undefined) return 'create';
+      if (bom !== 'assume-present') return bom;
+      return isFirst === 1 ? 'present' : 'create';
+    },
+    productAdopted(itemId) {
+      if (bom === 'create') return;
+      hasAny = true;
+      sql.mark.run(itemId);
+    },
+    acknowledge: (itemId) => void sql.acknowledge.run(itemId),
+    of: (productKey) => sql.of.all(productKey),
+    unanswered(products) {
+      const all = sql.unanswered.all();
+      if (products === null) return { found: all, unknown: [] };
+      const found = all.filter(({ key, naturalKey }) => products.includes(key) || products.includes(naturalKey ?? ''));
+      const known = new Set(found.flatMap(({ key, naturalKey }) => [key, naturalKey]));
+      return { found, unknown: products.filter((name) => !known.has(name)) };
+    },
+    answered: (productId) => void sql.unmark.run(productId),
+    sourceWasRead(runId) {
+      const name = `first_read:${sql.sourceOf.get(runId) ?? ''}`;
+      if (meta.get(name) === null) meta.set(name, String(sql.lastRecord.get() ?? 0));
+    },
+  };
+}
+
+export const ADOPTED_BOM: Reason = {
+  code: 'adopted_bom',
+  message:
+    'Its product was at the platform before, and the API cannot be asked whether this BOM item is there as well. Look at the platform, and say so with `dpp-sync settle --bom present SKU` or `dpp-sync settle --bom absent SKU`, or with --all for all products.',
+};

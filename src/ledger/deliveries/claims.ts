@@ -1,0 +1,87 @@
+import { type Operation, transition } from '../../domain/delivery.ts';
+import { hasRefs, type RefRole } from '../../domain/item.ts';
+import type { Claim, Encode } from '../../domain/ports/claim.ts';
+import type { Write } from '../../domain/ports/target.ts';
+import { changedFields } from '../../domain/reconcile.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { Contact } from '../contact/contact.ts';
+import type { Passports } from '../passports/passports.ts';
+import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
+import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERY, SELECT_REFS, sinceOf } from './delivery-row.ts';
+import type { Imports } from './imports.ts';
+
+/** Steps of a passport that are taken for complete products alone. */
+const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
+
+/** Takes due deliveries out to be sent. Each claim is the body of one transaction. */
+export function createClaims(
+  { db, clock }: LedgerContext,
+  { imports, passports, contact }: { imports: Imports; passports: Passports; contact: Pick<Contact, 'isSuspended'> },
+  encode: Encode,
+): { claim(deliveryId: number): Claim } {
+  const sql = {
+    byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
+    setState: db.prepare<[string, number]>('UPDATE deliveries SET state = ? WHERE id = ?'),
+    send: db.prepare<[string, string, string | null, number, number]>(
+      'UPDATE deliveries SET state = ?, path = ?, body = ?, sent_at = ?, due_at = 0 WHERE id = ?',
+    ),
+    refs: db.prepare<[number], RefRow>(SELECT_REFS),
+  };
+
+  function claim(deliveryId: number): Claim {
+    const row = sql.byId.get(deliveryId);
+    if (!row || row.state !== 'due') return { status: 'gone' };
+    // A create is compared with the platform's list before it is sent for the first time.
+    if (contact.isSuspended(row.operation)) return { status: 'gone' };
+    // A withdrawal goes out whatever the product is like, and so does what has to be followed to its end.
+    if (ASKS_FOR_COMPLETENESS.has(row.operation) && row.uncertain === 0 && passports.holdBack(row.itemId)) {
+      return { status: 'gone' };
+    }
+    if (row.operation === 'product.import') return imports.claim(deliveryId);
+    let { path, body } = row;
+    if (path === null) {
+      const write = writeOf(row);
+      if (!write) {
+        sql.setState.run(transition(row.state, 'refs_missing'), row.id);
+        return { status: 'waiting' };
+      }
+      ({ path, body } = encode(write));
+    }
+    // I2: path, bytes and key are durable before the first byte goes out, and never change afterwards.
+    sql.send.run(transition(row.state, 'claim'), path, body, clock.now(), row.id);
+    const { idempotencyKey, revision, attempts } = row;
+    const again = row.path !== null;
+    return {
+      status: 'claimed',
+      delivery: {
+        ...dueDelivery(row),
+        path,
+        body,
+        idempotencyKey,
+        revision,
+        attempts,
+        again,
+        uncertain: row.uncertain === 1,
+        busySince: sinceOf(row, 'in_flight'),
+        awaySince: sinceOf(row, 'unavailable'),
+      },
+    };
+  }
+
+  /** The write in canonical terms, or null while a ref has no remote id. */
+  function writeOf(row: DeliveryRow): Write | null {
+    const refs: Partial<Record<RefRole, JsonValue>> = {};
+    for (const { role, remoteId } of hasRefs(row.kind) ? sql.refs.all(row.itemId) : []) {
+      if (remoteId === null) return null;
+      refs[role] = parseJson<JsonValue>(remoteId);
+    }
+    const desired = parseJson<JsonObject>(row.desired ?? '{}');
+    const updates = row.operation.endsWith('.update');
+    const payload = updates ? changedFields(desired, parseJsonOrNull<JsonObject>(row.baseline) ?? {}) : desired;
+    // The API knows a passport by its product's id.
+    const remoteId = row.kind === 'passport' ? (refs.product ?? null) : parseJsonOrNull<JsonValue>(row.remoteId);
+    return { operation: row.operation, payload, refs, remoteId };
+  }
+
+  return { claim };
+}

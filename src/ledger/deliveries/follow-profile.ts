@@ -1,0 +1,24 @@
+import type { Profile } from '../../domain/profile.ts';
+import type { Items } from '../items/items.ts';
+import type { LedgerContext } from '../store/context.ts';
+import { isStuck } from './delivery-states.ts';
+
+/** By the profile's way for changed products: the items whose change was staged for the other one and is not in flight. */
+const STAGED_OTHERWISE: Record<Profile['productUpdate'], string> = {
+  import: `SELECT item_id FROM deliveries WHERE ${isStuck('deliveries')}
+    AND state = 'blocked' AND operation = 'product.update'`,
+  none: `SELECT item_id FROM deliveries WHERE state = 'due' AND operation = 'product.import' AND uncertain = 0
+    UNION ALL SELECT item_id FROM deliveries WHERE ${isStuck('deliveries')}
+    AND state = 'rejected' AND operation = 'product.import'`,
+};
+
+/**
+ * Stages changes of products anew that were staged while the profile had another way for them, or none. For use inside a
+ * transaction.
+ */
+export function createFollowProfile({ db, profile }: LedgerContext, items: Items): () => void {
+  const stagedOtherwise = db.prepare<[], number>(STAGED_OTHERWISE[profile.productUpdate]).pluck();
+  return () => {
+    for (const itemId of stagedOtherwise.all()) items.reconcile(itemId);
+  };
+}

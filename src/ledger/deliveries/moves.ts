@@ -1,0 +1,37 @@
+import type { DeliveryEvent } from '../../domain/delivery.ts';
+import type { Verdict } from '../../domain/ports/verdict.ts';
+
+interface Move {
+  event: DeliveryEvent;
+  dueAt: number;
+  spent: -1 | 0 | 1;
+  /** Left out where the verdict leaves open what was open before. */
+  uncertain?: 0 | 1;
+}
+
+/** What each verdict does to a delivery but those that make an end of it. */
+export const MOVES: {
+  [K in Exclude<Verdict['kind'], 'delivered' | 'ignored'>]: (verdict: Extract<Verdict, { kind: K }>) => Move;
+} = {
+  retry: ({ dueAt, spend, uncertain }) => ({
+    event: 'retry',
+    dueAt,
+    spent: spend ? 1 : 0,
+    ...(uncertain ? { uncertain: 1 } : {}),
+  }),
+  doubt: ({ nextLookAt, spend }) => ({
+    event: 'doubt',
+    dueAt: nextLookAt ?? 0,
+    spent: spend ? 1 : 0,
+    uncertain: 1,
+  }),
+  resend: ({ dueAt, absent, refund }) => ({
+    event: 'resend',
+    dueAt,
+    spent: refund ? -1 : 0,
+    ...(absent ? { uncertain: 0 } : {}),
+  }),
+  blocked: ({ recheckAt }) => ({ event: 'block', dueAt: recheckAt ?? 0, spent: 0, uncertain: 0 }),
+  rejected: () => ({ event: 'reject', dueAt: 0, spent: 0, uncertain: 0 }),
+  parked: () => ({ event: 'exhaust', dueAt: 0, spent: 0, uncertain: 0 }),
+};

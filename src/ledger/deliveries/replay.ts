@@ -1,0 +1,134 @@
+import { transition } from '../../domain/delivery.ts';
+import type { MappedRecord } from '../../domain/ports/intake.ts';
+import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../../domain/ports/replay.ts';
+import type { Restored } from '../backup/restored.ts';
+import { type Contact, kindCreatedBy } from '../contact/contact.ts';
+import type { Items } from '../items/items.ts';
+import { type PendingRow, pendingRecord } from '../records/pending-record.ts';
+import { createRunAccounts } from '../records/run-accounts.ts';
+import { type RecordRow, SELECT_RECORD } from '../records/staged-record.ts';
+import type { Staging, Tally } from '../records/staging.ts';
+import type { LedgerContext } from '../store/context.ts';
+import { isStuck } from './delivery-states.ts';
+import type { Imports } from './imports.ts';
+import { parametersOf, type SelectionParameters } from './selection.ts';
+
+/** Asking again for what got stuck. Each function is the body of one transaction. */
+export interface Replay {
+  candidates(request: { selection: ReplaySelection; afterId: number; limit: number }): ReplayCandidate[];
+  replay(request: { records: readonly MappedRecord[]; dryRun: boolean }): ReplayOutcome;
+  forceDoubts(request: { selection: ReplaySelection; dryRun: boolean }): number;
+}
+
+export function createReplay(
+  { db }: LedgerContext,
+  {
+    items,
+    imports,
+    restored,
+    contact,
+  }: { items: Items; imports: Imports; restored: Restored; contact: Pick<Contact, 'countCreates' | 'listAnew'> },
+  staging: Staging,
+): Replay {
+  const accounts = createRunAccounts(db);
+  const sql = {
+    candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
+      `WITH found (record_id) AS (
+         SELECT i.record_id FROM deliveries d JOIN items i ON i.id = d.item_id
+         WHERE d.state IN (SELECT value FROM json_each(@states)) AND ${isStuck('d')}
+           AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
+                OR i.natural_key IN (SELECT value FROM json_each(@keys)))
+           AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
+         UNION
+         SELECT i.record_id FROM items i
+         WHERE i.ignored_hash IS NOT NULL AND 'superseded' IN (SELECT value FROM json_each(@states)) AND @ids = '[]'
+           AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
+                OR i.natural_key IN (SELECT value FROM json_each(@keys)))
+         UNION
+         SELECT r.id FROM records r
+         WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND @ids = '[]'
+           AND 'quarantined' IN (SELECT value FROM json_each(@states))
+           AND (@keys = '[]' OR r.key IN (SELECT value FROM json_each(@keys)) OR r.id IN
+                (SELECT record_id FROM claims WHERE key IN (SELECT value FROM json_each(@keys)))
+                OR r.id IN (SELECT record_id FROM items WHERE key IN (SELECT value FROM json_each(@keys))
+                            OR natural_key IN (SELECT value FROM json_each(@keys))))
+       )
+       SELECT r.id, r.version, s.source, s.name AS stream, r.raw, r.place, r.source_issues AS issues
+       FROM found JOIN records r ON r.id = found.record_id JOIN streams s ON s.id = r.stream_id
+       WHERE (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))) AND r.id > @afterId
+       ORDER BY r.id LIMIT @limit`,
+    ),
+    doubts: db.prepare<[SelectionParameters], { id: number; itemId: number; importId: number | null }>(
+      `SELECT d.id, d.item_id AS itemId, d.import_id AS importId FROM deliveries d JOIN items i ON i.id = d.item_id
+       WHERE ${isStuck('d')} AND d.state = 'in_doubt'
+         AND 'in_doubt' IN (SELECT value FROM json_each(@states))
+         AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
+              OR i.natural_key IN (SELECT value FROM json_each(@keys)))
+         AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
+         AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
+    ),
+    record: db.prepare<[number], RecordRow>(SELECT_RECORD),
+    savepoint: db.prepare('SAVEPOINT dry_run'),
+    undo: db.prepare('ROLLBACK TO dry_run'),
+    release: db.prepare('RELEASE dry_run'),
+    resend: db.prepare<[string, number]>('UPDATE deliveries SET state = ?, due_at = 0, uncertain = 0 WHERE id = ?'),
+  };
+
+  function replay(records: readonly MappedRecord[]): ReplayOutcome {
+    const tally: Tally = { due: 0, waiting: 0, blocked: 0, creates: new Map() };
+    const outcome: ReplayOutcome = { staged: 0, quarantined: 0, heldInDoubt: 0 };
+    for (const { id, version, result } of records) {
+      const record = sql.record.get(id);
+      if (record?.version !== version) continue;
+      if (record.runId !== null) accounts.passedBy(record.runId, record.streamId);
+      for (const item of items.ownedBy(id)) {
+        const open = items.openDelivery(item.id);
+        if (open?.state === 'in_doubt') outcome.heldInDoubt += 1;
+        const kind = open?.reasonCode === 'ambiguous_key' ? kindCreatedBy(open.operation) : undefined;
+        if (kind !== undefined) contact.listAnew(kind);
+      }
+      const { source, missingSince } = record;
+      const state = staging.apply({ id, source, missingSince, isNew: false }, result, { again: true, tally });
+      if (state === 'quarantined') outcome.quarantined += 1;
+    }
+    contact.countCreates(tally.creates);
+    outcome.staged += tally.due + tally.waiting + tally.blocked;
+    return outcome;
+  }
+
+  return {
+    candidates({ selection, afterId, limit }) {
+      return sql.candidates.all({ ...parametersOf(selection), afterId, limit }).map(pendingRecord);
+    },
+
+    forceDoubts({ selection, dryRun }) {
+      const doubts = sql.doubts.all(parametersOf(selection));
+      if (dryRun) return doubts.length;
+      for (const { id, itemId, importId } of doubts) {
+        // The person's word is about this delivery alone: what it shared an import with goes its own way.
+        if (importId !== null) imports.dissolve(importId);
+        // A person vouches for it: nothing of this write is at the API. That ends its revision: under the same key a server
+        // that keeps its failures would repeat them for ever.
+        sql.resend.run(transition('in_doubt', 'resend'), id);
+        items.note(itemId, id, 'forced', null);
+        restored.wasAbsent(id);
+        items.takeBack(itemId);
+        // Where the item has moved on meanwhile, that goes out in its place.
+        items.reconcile(itemId);
+      }
+      return doubts.length;
+    },
+
+    replay({ records, dryRun }) {
+      if (!dryRun) return replay(records);
+      // Only doing it tells what it would come to, claims of other records included.
+      sql.savepoint.run();
+      try {
+        return replay(records);
+      } finally {
+        sql.undo.run();
+        sql.release.run();
+      }
+    },
+  };
+}

@@ -1,0 +1,198 @@
+import { type Reason, transition } from '../../domain/delivery.ts';
+import type { SubjectKind } from '../../domain/item.ts';
+import { isSettleState, mayBeSettled } from '../../domain/manual.ts';
+import type { ContactEntry } from '../../domain/ports/first-contact.ts';
+import type { ListableKind } from '../../domain/ports/target.ts';
+import type { ImportSettlement, Settled, Settlement, Verdict } from '../../domain/ports/verdict.ts';
+import type { Restored } from '../backup/restored.ts';
+import type { Adoption } from '../contact/adoption.ts';
+import { type Contact, kindCreatedBy } from '../contact/contact.ts';
+import type { Items } from '../items/items.ts';
+import { presenceOf } from '../items/known-content.ts';
+import type { RemoteIds } from '../items/remote-ids.ts';
+import type { Passports } from '../passports/passports.ts';
+import { type LedgerContext, parseJsonOrNull } from '../store/context.ts';
+import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
+import type { Imports } from './imports.ts';
+import { MOVES } from './moves.ts';
+import { NO_REASON } from './named-deliveries.ts';
+
+/** What the timeline shows of a manual resolution. */
+const ARRIVED = { message: 'A person has said that it arrived.' };
+
+/** Takes in what became of deliveries that were sent. Each function is the body of one transaction. */
+export interface Settles {
+  settle(settlement: Settlement): Settled;
+  settleImport(settlement: ImportSettlement): Settled[];
+}
+
+interface SettlesParts {
+  items: Items;
+  imports: Imports;
+  passports: Passports;
+  restored: Restored;
+  remoteIds: RemoteIds;
+  adoption: Pick<Adoption, 'resolve'>;
+  contact: Pick<Contact, 'refusedDuplicate'>;
+  release: (kind: SubjectKind, key: string) => number;
+}
+
+export function createSettles(
+  { db, clock, profile }: LedgerContext,
+  { items, imports, passports, restored, remoteIds, adoption, contact, release }: SettlesParts,
+): Settles {
+  const sql = {
+    byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
+    move: db.prepare<[string, number, number, number, string, number, number]>(
+      `UPDATE deliveries SET state = ?, due_at = ?, attempts = max(0, attempts + ?), uncertain = ?, reason = ?, settled_at = ?
+       WHERE id = ?`,
+    ),
+    // Where it was read back, the attempt that did it was counted when it came into doubt.
+    deliver: db.prepare<[string, number, 0 | 1, number]>(
+      `UPDATE deliveries SET state = ?, settled_at = ?, due_at = 0, uncertain = 0, reason = NULL, desired = NULL, body = NULL,
+       attempts = max(1, attempts + ?) WHERE id = ?`,
+    ),
+    baseline: db.prepare<[string, string, string, number]>(
+      'UPDATE items SET baseline = ?, baseline_hash = ?, remote_id = ? WHERE id = ?',
+    ),
+  };
+
+  /**
+   * The platform has refused a create, as it has such an item already, and its list shows it. That ends the revision: the
+   * item is adopted like any other that was there before.
+   */
+  function adoptFound(row: DeliveryRow, kind: ListableKind, found: readonly ContactEntry[]): number {
+    sql.move.run(transition(row.state, 'reject'), 0, 0, 0, row.reason ?? '{}', clock.now(), row.id);
+    const isCompared = contact.refusedDuplicate(kind, found);
+    items.reconcile(row.itemId, true);
+    return isCompared ? 0 : adoption.resolve(row.itemId, kind);
+  }
+
+  function deliver(row: DeliveryRow, verdict: Extract<Verdict, { kind: 'delivered' }>): number {
+    const attempts = verdict.by === 'answer' ? 1 : 0;
+    sql.deliver.run(transition(row.state, 'accept'), clock.now(), attempts, row.id);
+    const isNew = row.remoteId === null;
+    const remoteId = verdict.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(verdict.remoteId);
+    // I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is.
+    const { baseline, hash } = verdict.contentKnown
+      ? { baseline: row.desired ?? '{}', hash: row.desiredHash }
+      : presenceOf(profile, row.kind, { desired: row.desired, before: null });
+    sql.baseline.run(baseline, hash, remoteId, row.itemId);
+    if (verdict.by === 'answer' && row.uncertain === 0) restored.wasAbsent(row.id);
+    passports.stirBy({ id: row.itemId, kind: row.kind, key: row.key, isNew });
+    const follower = hasFollower(row, hash) ? 1 : 0;
+    return follower + (isNew ? release(row.kind, row.key) : 0);
+  }
+
+  /** Stages what is desired beyond what was just acknowledged (I4). */
+  function hasFollower({ kind, itemId, itemHash }: DeliveryRow, acknowledgedHash: string): boolean {
+    if (kind === 'passport') return passports.follow(itemId);
+    return acknowledgedHash !== itemHash && items.reconcile(itemId) === 'due';
+  }
+
+  /**
+   * A refused update whose earlier attempts nobody has an answer to: the API may hold either content. With nothing taken
+   * for granted, the next desire is written in full.
+   */
+  function forgetBaseline(row: DeliveryRow): void {
+    const { baseline, hash } = presenceOf(profile, row.kind, { desired: row.desired, before: row.baseline });
+    if (row.remoteId !== null) sql.baseline.run(baseline, hash, row.remoteId, row.itemId);
+  }
+
+  function settle({ deliveryId, verdict, judgedAt, seen }: Settlement): Settled {
+    const row = sql.byId.get(deliveryId);
+    const gone = { deliveryId, released: 0, applied: false };
+    if (!row || !(seen ? maySay(row, verdict) && isAsSeen(row, seen) : isUnsettled(row))) return gone;
+    // A member that moves on by itself leaves bytes behind that may not go out again.
+    if (row.importId !== null) imports.dissolve(row.importId);
+    return settleRow(row, verdict, { judgedAt, now: clock.now() });
+  }
+
+  function settleImport({ settlements, keep, groupMax }: ImportSettlement): Settled[] {
+    const told = settlements.map((one) => ({ ...one, row: sql.byId.get(one.deliveryId) }));
+    const importId = told.find(({ row }) => row?.importId)?.row?.importId ?? null;
+    if (importId !== null) {
+      if (groupMax !== null) imports.limitGroup(importId, groupMax);
+      const staying = told.filter(({ row, verdict }) => row?.importId === importId && STAYS_OPEN.has(verdict.kind));
+      // It is kept as a whole or not at all.
+      if (!keep || staying.length < imports.members(importId).length) imports.dissolve(importId);
+    }
+    // Members that are judged alike are looked at together, so their times must not differ.
+    const now = clock.now();
+    return told.map(({ deliveryId, verdict, judgedAt, row }) =>
+      row && isUnsettled(row)
+        ? settleRow(row, verdict, { judgedAt, now })
+        : { deliveryId, released: 0, applied: false },
+    );
+  }
+
+  function settleRow(
+    row: DeliveryRow,
+    verdict: Verdict,
+    { judgedAt, now }: { judgedAt: number | undefined; now: number },
+  ): Settled {
+    const deliveryId = row.id;
+    if (verdict.kind === 'delivered') {
+      // Found before anything is written, so that it costs this item alone.
+      const instead = remoteIds.conflict(row, verdict);
+      if (instead !== null) return { ...settleRow(row, instead, { judgedAt, now }), instead };
+      if (verdict.shownAs !== undefined) items.note(row.itemId, row.id, 'shown_as', { message: verdict.shownAs });
+      if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, verdict.by === 'person' ? ARRIVED : null);
+      const kind = kindCreatedBy(row.operation);
+      const released =
+        verdict.shown === undefined || kind === undefined
+          ? deliver(row, verdict)
+          : adoptFound(row, kind, verdict.shown);
+      return { deliveryId, released, applied: true };
+    }
+    if (verdict.kind === 'ignored') {
+      items.ignore(row, verdict.reason);
+      // Nothing of it holds a passport any more.
+      passports.stirBy({ id: row.itemId, kind: row.kind, key: row.key, isNew: false });
+      return { deliveryId, released: items.reconcile(row.itemId) === 'due' ? 1 : 0, applied: true };
+    }
+    const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[verdict.kind](verdict as never);
+    const reason = JSON.stringify(verdict.reason);
+    const sinceMs = dueAt === 0 || judgedAt === undefined ? 0 : now - judgedAt;
+    sql.move.run(transition(row.state, event), dueAt + sinceMs, spent, uncertain, reason, now, row.id);
+    // Waiting out a limit is no event, and neither is a doubt that goes on: they would bury the others. The delivery's
+    // reason tells of it while it lasts.
+    const goesOn = verdict.kind === 'doubt' && row.state === 'in_doubt' && reason === row.reason;
+    if (!goesOn && (verdict.kind !== 'retry' || verdict.spend))
+      items.note(row.itemId, row.id, verdict.kind, verdict.reason);
+    // A verdict that ends the revision may leave a newer desire behind, which is staged now.
+    const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
+    // What became of a passport is looked up before it ends so, and its next step depends on where it is.
+    const absent =
+      (verdict.kind === 'parked' && verdict.open !== true) || (verdict.kind === 'rejected' && verdict.absent === true);
+    const open = row.uncertain === 1 && !absent && row.kind !== 'passport';
+    if (ended && open) forgetBaseline(row);
+    if (verdict.kind === 'rejected' && absent) restored.wasAbsent(row.id);
+    // So may one after which the same would go out again, although it is known to have had no effect.
+    const isUntouched = verdict.kind === 'retry' && uncertain === 0 && row.importId === null && row.kind !== 'passport';
+    const follower = (ended || isUntouched) && items.reconcile(row.itemId) === 'due' ? 1 : 0;
+    return { deliveryId, released: follower, applied: true };
+  }
+
+  return { settle, settleImport };
+}
+
+function isUnsettled({ state }: DeliveryRow): boolean {
+  return state === 'sending' || state === 'in_doubt';
+}
+
+/** Whether a manual resolution is allowed for a delivery. */
+function maySay({ kind, state, uncertain }: DeliveryRow, verdict: Verdict): boolean {
+  const said = verdict.kind;
+  if (said !== 'delivered' && said !== 'rejected' && said !== 'ignored') return false;
+  return isSettleState(state) && mayBeSettled({ kind, state, uncertain: uncertain === 1 }, said);
+}
+
+/** Whether a delivery is as it was looked up for a manual resolution. */
+function isAsSeen({ state, sentAt, reason }: DeliveryRow, seen: NonNullable<Settlement['seen']>): boolean {
+  const { code } = parseJsonOrNull<Reason>(reason) ?? NO_REASON;
+  return state === seen.state && sentAt === seen.sentAt && code === seen.reason.code;
+}
+
+/** Verdicts after which a member may still be tied to its import. */
+const STAYS_OPEN: ReadonlySet<Verdict['kind']> = new Set(['doubt', 'resend', 'retry']);

@@ -1,0 +1,51 @@
+import type { ItemKind } from '../../domain/item.ts';
+import type { PassportRules } from '../../domain/passport.ts';
+import type { MissingSelection } from '../../domain/ports/doubt.ts';
+import type { LedgerViews, MissingCounts } from '../../domain/ports/ledger-views.ts';
+import type { LedgerContext } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
+
+/**
+ * True of an item that its source no longer has, until a person or the config decides what becomes of it. For a product
+ * that is as well: no passport of it is public, and a person or `onMissing: unpublish` wants none. `i` names the item's
+ * table in the statement, `@withdrawing` lists the sources with `onMissing: unpublish`.
+ */
+export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
+  AND i.missing_accepted IS NOT i.missing_since
+  AND NOT (i.kind = 'product'
+    AND NOT EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key
+      AND q.baseline ->> 'status' = 'published')
+    AND (i.source IN (SELECT value FROM json_each(@withdrawing))
+      OR EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key
+        AND q.desired ->> 'status' = 'unpublished'))))`;
+
+/** Notes that a person has accepted what is missing, or only counts it. For use inside a transaction. */
+export function createAcceptMissing({
+  db,
+  passportRules,
+}: Pick<LedgerContext, 'db' | 'passportRules'>): (request: MissingSelection & { dryRun?: boolean }) => number {
+  const withdrawing = JSON.stringify(passportRules.withdrawMissingOf);
+  const selected = `${IS_MISSING} AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
+    AND (@name IS NULL OR i.key = @name OR i.natural_key = @name)`;
+  type Parameters = MissingSelection & { withdrawing: string };
+  const count = db.prepare<[Parameters], number>(`SELECT count(*) FROM items i WHERE ${selected}`).pluck();
+  const accept = db.prepare<[Parameters]>(`UPDATE items AS i SET missing_accepted = i.missing_since WHERE ${selected}`);
+  return ({ dryRun = false, name, kind, source }) => {
+    const parameters = { name, kind, source, withdrawing };
+    return dryRun ? (count.get(parameters) ?? 0) : accept.run(parameters).changes;
+  };
+}
+
+/** Counts what is missing, by kind. */
+export function createMissingCounts(db: Sqlite, rules: PassportRules): LedgerViews['missingCounts'] {
+  const withdrawing = JSON.stringify(rules.withdrawMissingOf);
+  const counts = db.prepare<[{ sources: string; withdrawing: string }], { kind: ItemKind; n: number }>(
+    `SELECT i.kind, count(*) AS n FROM items i
+     WHERE ${IS_MISSING} AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY i.kind`,
+  );
+  return (sources = []) => {
+    const found: MissingCounts = {};
+    for (const { kind, n } of counts.all({ sources: JSON.stringify(sources), withdrawing })) found[kind] = n;
+    return found;
+  };
+}

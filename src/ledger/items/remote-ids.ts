@@ -1,0 +1,58 @@
+import { type Reason, SHARED_ID } from '../../domain/delivery.ts';
+import type { Verdict } from '../../domain/ports/verdict.ts';
+import { kindWord } from '../../domain/words.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import type { DeliveryRow } from '../deliveries/delivery-row.ts';
+import type { LedgerContext } from '../store/context.ts';
+import type { Items } from './items.ts';
+
+/** A remote id belongs to one item of a kind. For use inside a transaction. */
+export interface RemoteIds {
+  /**
+   * What becomes of a delivery whose item would be bound to an id that another item has; null where it may have the id. An
+   * item that is gone from its source leaves its id to the one that took its place.
+   */
+  conflict(row: DeliveryRow, verdict: Extract<Verdict, { kind: 'delivered' }>): Verdict | null;
+}
+
+/** What is known of another item with the same id. */
+interface Holder {
+  id: number;
+  key: string;
+  isGone: 0 | 1;
+}
+
+export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>, items: Items): RemoteIds {
+  const sql = {
+    holder: db.prepare<[string, string, number], Holder>(
+      `SELECT i.id, i.key, r.id IS NULL OR r.missing_since IS NOT NULL AS isGone
+       FROM items i LEFT JOIN records r ON r.id = i.record_id
+       WHERE i.kind = +? AND i.remote_id = +? AND i.remote_id <> 'null' AND i.id <> +? LIMIT 1`,
+    ),
+    release: db.prepare<[number]>("UPDATE items SET remote_id = 'null' WHERE id = ?"),
+  };
+
+  return {
+    conflict(row, verdict) {
+      if (verdict.remoteId === null) return null;
+      const holder = sql.holder.get(row.kind, JSON.stringify(verdict.remoteId), row.itemId);
+      if (holder === undefined) return null;
+      if (holder.isGone === 1) {
+        sql.release.run(holder.id);
+        items.note(holder.id, null, 'id_left', { message: `Its id at the platform belongs to ${row.key} now.` });
+        return null;
+      }
+      const reason = sharedReason(row, holder.key, verdict.remoteId);
+      // An answer may have been that of another request, so the list is asked. What a list or a person gave cannot be looked
+      // up any better.
+      const isListed = verdict.by === 'answer' && row.kind !== 'bom_item';
+      return { kind: 'doubt', nextLookAt: isListed ? clock.now() : null, spend: isListed, reason };
+    },
+  };
+}
+
+function sharedReason({ kind, key }: DeliveryRow, other: string, remoteId: JsonValue): Reason {
+  const noun = kindWord(kind);
+  const message = `The id ${JSON.stringify(remoteId)} was given for the ${noun} ${key}, and the ${noun} ${other} has it already. An answer may have been mixed up. Look at the platform which of the two has this id, and say so with \`dpp-sync settle KEY --delivered --id ID\`.`;
+  return { code: SHARED_ID, message };
+}

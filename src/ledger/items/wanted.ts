@@ -1,0 +1,61 @@
+import { adoptedReason } from '../../domain/adoption.ts';
+import type { Operation, Reason } from '../../domain/delivery.ts';
+import type { ItemKind } from '../../domain/item.ts';
+import { naturalKeyOf } from '../../domain/natural-key.ts';
+import { nextStep, type PassportDesire, type PassportStatus } from '../../domain/passport.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { difference } from '../../domain/reconcile.ts';
+import { sha256Url } from '../../lib/hash.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { statusText } from '../passports/passport-items.ts';
+import { parseJson } from '../store/context.ts';
+import type { ItemRow } from './item-row.ts';
+
+/** A write that would make the API hold what is desired, with what it leaves behind there. */
+export interface WantedWrite {
+  operation: Operation;
+  desired: string;
+  desiredHash: string;
+  /** A person has asked for it. */
+  byHand: boolean;
+}
+
+/** What an item wants of the API. */
+export type Wanted =
+  | { need: 'none' }
+  | ({ need: 'write' } & WantedWrite)
+  | ({ need: 'blocked'; reason: Reason } & WantedWrite);
+
+/** The difference between what is desired and what the API acknowledged (I4), as the write that would end it. */
+export function wantedOf(item: ItemRow, profile: Profile): Wanted {
+  const { kind, key, desired, desiredHash, baselineHash } = item;
+  if (kind === 'passport') return passportDifference(item);
+  const renamed = kind === 'product' && baselineHash !== desiredHash && isRenamed(item, kind, profile);
+  const wanted = difference({ kind, key, desiredHash, baselineHash, renamed }, profile);
+  if (wanted.need === 'none') return wanted;
+  const write = { ...wanted, desired, desiredHash, byHand: false };
+  if (wanted.need === 'blocked' || item.adopted === 0) return write;
+  const reason = adoptedReason(
+    item.source,
+    parseJson<JsonObject>(desired),
+    parseJson<JsonObject>(item.baseline ?? '{}'),
+  );
+  return { ...write, need: 'blocked', reason };
+}
+
+/** Whether the API knows the item by another natural key than the one that it is to have. */
+function isRenamed({ naturalKey, baseline }: ItemRow, kind: ItemKind, profile: Profile): boolean {
+  const known = baseline === null ? null : naturalKeyOf(profile, kind, parseJson<JsonObject>(baseline));
+  return known !== null && known.value !== naturalKey;
+}
+
+/** A passport goes step by step: each delivery leads to one status. */
+function passportDifference({ desired, baseline }: ItemRow): Wanted {
+  const { status: from = null } = parseJson<{ status?: PassportStatus }>(baseline ?? '{}');
+  const { status, because } = parseJson<PassportDesire>(desired);
+  const step = nextStep(from, status);
+  if (step === null) return { need: 'none' };
+  const text = statusText(step.status);
+  const byHand = because === 'person';
+  return { need: 'write', operation: step.operation, desired: text, desiredHash: sha256Url(text), byHand };
+}

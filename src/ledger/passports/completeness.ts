@@ -1,0 +1,148 @@
+// Whether a product is complete, so that its passport may be initialised and published: the product and all its BOM items
+// are at the API as their source has them now, no row of theirs is in quarantine, and every source of parts has been read
+// and mapped as a whole. Whatever holds a passport is told in a sentence that leads to its cure.
+
+import type { DeliveryState, Reason } from '../../domain/delivery.ts';
+import type { Issue } from '../../domain/issue.ts';
+import type { PassportRules } from '../../domain/passport.ts';
+import { formatPlace, type Place } from '../../domain/record.ts';
+import { isOpen } from '../deliveries/delivery-states.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
+
+/** A product as far as its completeness depends on it. */
+export interface JudgedProduct {
+  id: number;
+  key: string;
+  appearedAt: number;
+}
+
+export interface Completeness {
+  /** What holds the passports of all products, at most `limit` sentences. */
+  commonHolds(limit: number): string[];
+  /** What holds the passport of this product besides, at most about `limit` sentences. */
+  holds(product: JudgedProduct, limit: number): string[];
+}
+
+interface PartRow {
+  key: string;
+  state: DeliveryState | null;
+  reason: string | null;
+  recordState: string | null;
+  place: string | null;
+}
+
+interface QuarantinedRow {
+  place: string;
+  issues: string | null;
+}
+
+export function createCompleteness(db: Sqlite, { sources, partSources, bomSources }: PassportRules): Completeness {
+  const quarantined = `SELECT r.place, r.issues FROM holds h JOIN records r ON r.id = h.record_id
+     JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
+     WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND`;
+  const listed = JSON.stringify(sources);
+  const sql = {
+    product: db.prepare<[number], PartRow & { missing: number }>(
+      `SELECT i.key, d.state, d.reason, r.state AS recordState, r.place, i.missing_since IS NOT NULL AS missing
+       FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')}
+       LEFT JOIN records r ON r.id = i.record_id WHERE i.id = ?`,
+    ),
+    // A part that the source no longer has, and that never came to the API, is no longer one.
+    parts: db.prepare<[string, number], PartRow>(
+      `SELECT i.key, d.state, d.reason, r.state AS recordState, r.place FROM refs f JOIN items i ON i.id = f.item_id
+       LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')} LEFT JOIN records r ON r.id = i.record_id
+       WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND (
+         (d.id IS NOT NULL AND (i.missing_since IS NULL OR d.state IN ('due', 'sending', 'in_doubt') OR d.uncertain = 1))
+         OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL))
+       ORDER BY i.id LIMIT ?`,
+    ),
+    anyPart: db.prepare<[string], { found: number }>(
+      `SELECT 1 AS found FROM refs f JOIN items i ON i.id = f.item_id
+       WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' LIMIT 1`,
+    ),
+    rowsOf: db.prepare<[{ sources: string; key: string; limit: number }], QuarantinedRow>(
+      `${quarantined} h.product_key = @key ORDER BY r.id LIMIT @limit`,
+    ),
+    rowsOfAny: db.prepare<[{ sources: string; limit: number }], QuarantinedRow>(
+      `${quarantined} h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
+    ),
+    lastRun: db.prepare<[string], { result: string | null; endedAt: number | null }>(
+      'SELECT result, ended_at AS endedAt FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1',
+    ),
+    // An accepted read counts as well: what is missing from it is marked by the next run alone.
+    guarded: db
+      .prepare<[string], string>(
+        'SELECT g.message FROM guarded_reads g JOIN streams s ON s.id = g.stream_id WHERE s.source = ? LIMIT 1',
+      )
+      .pluck(),
+    // A row that is gone stays as it was when the mapping changed: it is mapped anew where it comes back.
+    unmapped: db.prepare<[string], { found: number }>(
+      `SELECT 1 AS found FROM streams s WHERE s.source = ?
+       AND (EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')
+            OR EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'stale'
+              AND r.missing_since IS NULL)) LIMIT 1`,
+    ),
+  };
+
+  function sourceHold(source: string): string | null {
+    const run = sql.lastRun.get(source);
+    if (!run) return `The source ${source} gives parts and has never been read.`;
+    if (run.result === null) return `The source ${source} gives parts and is being read.`;
+    if (run.result !== 'complete')
+      return `The last read of the source ${source}, which gives parts, ${ENDINGS[run.result] ?? run.result}.`;
+    const guarded = sql.guarded.get(source);
+    if (guarded !== undefined)
+      return `The last read of the source ${source}, which gives parts, looks broken: ${guarded}`;
+    return sql.unmapped.get(source) ? `Not all rows of the source ${source}, which gives parts, are mapped yet.` : null;
+  }
+
+  return {
+    commonHolds(limit) {
+      const unread = partSources.map(sourceHold).filter((hold) => hold !== null);
+      const rows = sql.rowsOfAny
+        .all({ sources: listed, limit })
+        .map((row) => `A quarantined row may be a part of it: ${rowText(row)}`);
+      return [...unread, ...rows].slice(0, limit);
+    },
+
+    holds({ id, key, appearedAt }, limit) {
+      const found: string[] = [];
+      const product = sql.product.get(id);
+      if (product?.missing === 1) found.push('Its source no longer has the product.');
+      if (product) found.push(...partHolds('The product', product));
+      for (const row of sql.rowsOf.all({ sources: listed, key, limit }))
+        found.push(`A row of it is quarantined: ${rowText(row)}`);
+      for (const part of sql.parts.all(key, limit)) found.push(...partHolds(`Its BOM item ${part.key}`, part));
+      if (!sql.anyPart.get(key)) {
+        for (const source of bomSources) {
+          if ((sql.lastRun.get(source)?.endedAt ?? 0) >= appearedAt) continue;
+          found.push(`No BOM item of it is known, and the source ${source} has not been read since it came.`);
+        }
+      }
+      return found.slice(0, limit);
+    },
+  };
+}
+
+const ENDINGS: Record<string, string> = { failed: 'failed', interrupted: 'was cut short' };
+
+function partHolds(what: string, { state, reason, recordState, place }: PartRow): string[] {
+  const holds: string[] = [];
+  if (state !== null) {
+    const why = parseJsonOrNull<Reason>(reason)?.message;
+    holds.push(`${what} is ${state.replace('_', ' ')}${why === undefined ? '.' : `: ${why}`}`);
+  }
+  if (recordState === 'quarantined') holds.push(`${what} has a changed row in quarantine: ${placeText(place)}`);
+  if (recordState === 'pending' || recordState === 'stale') holds.push(`${what} has a row that is not mapped yet.`);
+  return holds;
+}
+
+function rowText({ place, issues }: QuarantinedRow): string {
+  const message = parseJsonOrNull<Issue[]>(issues)?.[0]?.message;
+  return message === undefined ? placeText(place) : `${formatPlace(parseJson<Place>(place))}: ${message}`;
+}
+
+function placeText(place: string | null): string {
+  return place === null ? 'no place is known.' : `${formatPlace(parseJson<Place>(place))}.`;
+}

@@ -1,0 +1,241 @@
+import type { DeliveryState } from '../../domain/delivery.ts';
+import {
+  nextStep,
+  type PassportAnswer,
+  type PassportDesire,
+  type PassportStatus,
+  revisedDesire,
+  type UnpublishedPage,
+  wantedByPolicy,
+} from '../../domain/passport.ts';
+import type { PassportReplay, ReplaySelection } from '../../domain/ports/replay.ts';
+import { isStuck } from '../deliveries/delivery-states.ts';
+import { parametersOf, type SelectionParameters } from '../deliveries/selection.ts';
+import type { Items } from '../items/items.ts';
+import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
+import { createCompleteness, type JudgedProduct } from './completeness.ts';
+import { desireText, type PassportItems, type PassportOwner, statusText } from './passport-items.ts';
+
+/** From complete products to deliveries of their passports. Each function is the body of one transaction, or a part of one. */
+export interface Passports {
+  judge(request: { afterKey: string | null; limit: number }): { staged: number; lastKey: string | null };
+  /** Judges one passport, of which a step was acknowledged just now. True when the next one is staged. */
+  follow(passportId: number): boolean;
+  /**
+   * Takes back a staged init or publish that may not go out any more, for things change between staging and sending; the
+   * judgement comes back to it. True where it did.
+   */
+  holdBack(passportId: number): boolean;
+  /** Asks again for a passport that got stuck, as a new revision, where its product is complete. True where it did. */
+  askAgain(passportId: number): boolean;
+  stirBy: PassportItems['stirBy'];
+  ask(request: { products: readonly string[]; status: 'published' | 'unpublished' }): PassportAnswer[];
+  unpublished(request: { afterKey: string | null; limit: number }): UnpublishedPage;
+  replay(request: { selection: ReplaySelection; dryRun: boolean }): PassportReplay;
+}
+
+interface CandidateRow extends JudgedProduct, PassportOwner {
+  /** 1 where the source no longer has the product, or no record makes it any more. */
+  gone: number;
+  passportId: number | null;
+  desired: string | null;
+  baseline: string | null;
+  stirred: number | null;
+}
+
+const HOLDS_MAX = 10;
+const COLUMNS = `p.id, p.key, p.natural_key AS naturalKey, p.source, p.appeared_at AS appearedAt,
+  (p.missing_since IS NOT NULL OR p.record_id IS NULL) AS gone,
+  q.id AS passportId, q.desired, q.baseline, q.stirred`;
+const CANDIDATE = `${COLUMNS} FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
+/** Where no passport is wanted by itself, products without one are not looked at. */
+const CANDIDATE_WITH_PASSPORT = `${COLUMNS} FROM items q CROSS JOIN items p ON q.kind = 'passport' AND p.key = q.key`;
+
+/** What is wanted and acknowledged of passports that are as they should be, as the ledger writes it. */
+const AT_REST = {
+  published: desireText({ status: 'published', because: 'policy' }),
+  initialized: desireText({ status: 'initialized', because: 'policy' }),
+  none: desireText({ status: 'none', because: 'policy' }),
+  isPublished: statusText('published'),
+  isInitialized: statusText('initialized'),
+};
+
+/** Deliveries that may still come to an end by themselves. */
+const MOVING: readonly (DeliveryState | undefined)[] = ['waiting', 'due', 'sending', 'in_doubt'];
+
+export function createPassports(
+  context: LedgerContext,
+  { items, passportItems: passports }: { items: Items; passportItems: PassportItems },
+): Passports {
+  const { db, passportRules: rules } = context;
+  const completeness = createCompleteness(db, rules);
+  const wanted = wantedByPolicy(rules);
+  const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });
+  const first = wanted === null ? 'q' : 'p';
+  const sql = {
+    // Those that are at rest are passed over by their texts, so that a judgement of a million takes a second or two.
+    candidates: db.prepare<
+      [{ afterKey: string; limit: number; wanted: string | null; asWanted: string } & typeof AT_REST],
+      CandidateRow
+    >(
+      `SELECT ${wanted === null ? CANDIDATE_WITH_PASSPORT : CANDIDATE}
+       WHERE p.kind = 'product' AND ${first}.key > @afterKey AND p.remote_id IS NOT NULL AND (
+         (q.id IS NULL AND @wanted IS NOT NULL) OR q.stirred = 1
+         OR (q.id IS NOT NULL AND (p.missing_since IS NOT NULL OR p.record_id IS NULL))
+         OR (q.desired <> @asWanted AND q.desired NOT LIKE '{"because":"person"%'
+             AND NOT (q.desired = @published AND coalesce(q.baseline, '') = @isPublished)
+             AND NOT (@wanted IS NULL AND q.desired = @initialized AND coalesce(q.baseline, '') = @isInitialized)
+             AND NOT (@wanted IS NULL AND q.desired = @none)))
+       ORDER BY ${first}.key LIMIT @limit`,
+    ),
+    product: db.prepare<[{ name: string }], CandidateRow>(
+      `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name)
+       ORDER BY p.key = @name DESC LIMIT 1`,
+    ),
+    unpublished: db.prepare<[{ afterKey: string; limit: number; published: string }], CandidateRow>(
+      `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND p.key > @afterKey AND p.missing_since IS NULL
+         AND p.record_id IS NOT NULL AND coalesce(q.baseline, '') <> @published ORDER BY p.key LIMIT @limit`,
+    ),
+    passport: db.prepare<[number], CandidateRow>(
+      `SELECT ${COLUMNS} FROM items q JOIN items p ON p.kind = 'product' AND p.key = q.key WHERE q.id = ?`,
+    ),
+    // What is stuck is little, so it comes first.
+    stuck: db.prepare<[SelectionParameters], CandidateRow & { state: DeliveryState }>(
+      `SELECT ${COLUMNS}, d.state FROM deliveries d CROSS JOIN items q ON q.id = d.item_id AND q.kind = 'passport'
+       CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
+       WHERE ${isStuck('d')}
+         AND d.state IN (SELECT value FROM json_each(@states))
+         AND (@keys = '[]' OR p.key IN (SELECT value FROM json_each(@keys))
+              OR p.natural_key IN (SELECT value FROM json_each(@keys)))
+         AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
+         AND (@sources = '[]' OR q.source IN (SELECT value FROM json_each(@sources)))`,
+    ),
+  };
+
+  function isComplete(product: JudgedProduct): boolean {
+    return completeness.commonHolds(1).length === 0 && completeness.holds(product, 1).length === 0;
+  }
+
+  function revised({ desired, baseline, gone, source }: CandidateRow): PassportDesire | null {
+    const standing = { desire: desireIn(desired), acknowledged: statusIn(baseline), gone: gone === 1 };
+    return revisedDesire(standing, { ...rules, withdraws: rules.withdrawMissingOf.includes(source) });
+  }
+
+  /** Whether the next step towards a desire may be taken. A withdrawal does not wait for completeness. */
+  function mayStep(row: CandidateRow, desire: PassportDesire, complete = () => isComplete(row)): boolean {
+    const step = nextStep(statusIn(row.baseline), desire.status);
+    return step === null || step.operation === 'passport.unpublish' || complete();
+  }
+
+  function judge(row: CandidateRow, again: boolean, complete?: () => boolean): boolean {
+    const revision = revised(row);
+    const desire = revision ?? desireIn(row.desired);
+    if (desire === null || (revision === null && !again) || !mayStep(row, desire, complete)) return false;
+    const id = revision === null ? row.passportId : passports.desire(row, revision);
+    if (id === null) return false;
+    const staged = items.reconcile(id, again);
+    // What comes to an end now was asked of the API before something stirred: it may have to be asked again.
+    if (again && (staged !== null || !MOVING.includes(items.openDelivery(id)?.state))) passports.calm(id);
+    return staged !== null;
+  }
+
+  function askOne(asked: string, status: 'published' | 'unpublished'): PassportAnswer {
+    const row = sql.product.get({ name: asked });
+    if (!row) return { asked, key: null, naturalKey: null, result: 'unknown', holds: [] };
+    const answer = { asked, key: row.key, naturalKey: row.naturalKey };
+    if (status === 'published') {
+      const holds = [...completeness.commonHolds(HOLDS_MAX), ...completeness.holds(row, HOLDS_MAX)];
+      if (holds.length > 0) return { ...answer, result: 'held', holds: holds.slice(0, HOLDS_MAX) };
+    } else if (row.passportId === null) {
+      // What was never initialised is not public; noting a wish would only keep the policy from it.
+      return { ...answer, result: 'settled', holds: [] };
+    }
+    const id = passports.desire(row, { status, because: 'person' });
+    const staged = items.reconcile(id, true);
+    items.hasten(id);
+    const open = items.openDelivery(id);
+    const result = staged !== null ? 'staged' : open ? 'busy' : 'settled';
+    return { ...answer, result, holds: [] };
+  }
+
+  return {
+    judge({ afterKey, limit }) {
+      const held = completeness.commonHolds(1).length > 0;
+      const rows = sql.candidates.all({ ...AT_REST, afterKey: afterKey ?? '', wanted, asWanted, limit });
+      const staged = rows.filter((row) =>
+        judge(row, row.stirred === 1, () => !held && completeness.holds(row, 1).length === 0),
+      ).length;
+      return { staged, lastKey: rows.length < limit ? null : (rows.at(-1)?.key ?? null) };
+    },
+
+    follow(passportId) {
+      const row = sql.passport.get(passportId);
+      if (!row) return false;
+      // Where its product is not complete now, the judgement comes back to it.
+      passports.stir(passportId);
+      return judge(row, true);
+    },
+
+    holdBack(passportId) {
+      const row = sql.passport.get(passportId);
+      const desire = row && (revised(row) ?? desireIn(row.desired));
+      const isWanted = row && desire && nextStep(statusIn(row.baseline), desire.status) !== null;
+      if (isWanted && mayStep(row, desire)) return false;
+      items.takeBack(passportId);
+      passports.stir(passportId);
+      return true;
+    },
+
+    askAgain(passportId) {
+      const row = sql.passport.get(passportId);
+      const desire = row === undefined ? null : desireIn(row.desired);
+      // Where something else is wanted by now, the judgement comes to it.
+      if (row === undefined || desire === null || revised(row) !== null) return false;
+      return mayStep(row, desire) && items.reconcile(passportId, true) !== null;
+    },
+
+    stirBy: (item) => passports.stirBy(item),
+
+    ask: ({ products, status }) => products.map((name) => askOne(name, status)),
+
+    unpublished({ afterKey, limit }) {
+      const rows = sql.unpublished.all({ afterKey: afterKey ?? '', limit, published: AT_REST.isPublished });
+      const page: UnpublishedPage = { complete: [], incomplete: [], withdrawn: 0, lastKey: null };
+      const common = rows.length === 0 ? [] : completeness.commonHolds(HOLDS_MAX);
+      for (const row of rows) {
+        const { key, naturalKey } = row;
+        const desire = desireIn(row.desired);
+        const holds = [...common, ...completeness.holds(row, HOLDS_MAX)].slice(0, HOLDS_MAX);
+        if (desire?.because === 'person' && desire.status === 'unpublished') page.withdrawn += 1;
+        else if (holds.length > 0) page.incomplete.push({ key, naturalKey, holds });
+        else page.complete.push(key);
+      }
+      if (rows.length === limit) page.lastKey = rows.at(-1)?.key ?? null;
+      return page;
+    },
+
+    replay({ selection, dryRun }) {
+      const told: PassportReplay = { asked: 0, incomplete: 0, heldInDoubt: 0 };
+      for (const row of sql.stuck.all(parametersOf(selection))) {
+        const desire = desireIn(row.desired);
+        if (desire === null || row.passportId === null) continue;
+        if (row.state === 'in_doubt') told.heldInDoubt += 1;
+        else if (!mayStep(row, desire)) told.incomplete += 1;
+        else {
+          told.asked += 1;
+          if (!dryRun) items.reconcile(row.passportId, true);
+        }
+      }
+      return told;
+    },
+  };
+}
+
+function desireIn(text: string | null): PassportDesire | null {
+  return parseJsonOrNull<PassportDesire>(text);
+}
+
+/** What the API last acknowledged of a passport. */
+function statusIn(baseline: string | null): PassportStatus | null {
+  return baseline === null ? null : (parseJson<{ status?: PassportStatus }>(baseline).status ?? null);
+}

@@ -1,0 +1,75 @@
+import type { GuardedRead } from '../../domain/ports/ledger-views.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Sqlite } from '../store/database.ts';
+import { type CompleteRead, guardAgainst } from './missing-guard.ts';
+
+/** Reads that the guard holds. For use inside a transaction. */
+export interface GuardedReads {
+  /**
+   * Why a complete read counts as a broken export, which is noted until a whole one comes; null where it counts as whole, as
+   * one does that is no worse than what a person has accepted.
+   */
+  judge(streamId: number, read: CompleteRead & { runId: number }): string | null;
+  /** Forgets the streams that a source no longer has: no export of theirs will come. Without any the source was not opened. */
+  keepOnly(source: string, streams: readonly { name: string }[]): void;
+  /** Accepts the figures of what is held of these sources. Gives what that was. */
+  accept(sources: readonly string[]): GuardedRead[];
+}
+
+const COLUMNS = 's.source, s.name AS stream, g.run_id AS runId, g.since, g.missing, g.read, g.message';
+
+/** Guarded reads that nobody has accepted, of the sources in the JSON list `@sources`; of all where it is empty. */
+export const OPEN_GUARDED_READS = `SELECT ${COLUMNS} FROM guarded_reads g JOIN streams s ON s.id = g.stream_id
+  WHERE g.accepted_at IS NULL AND (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources)))
+  ORDER BY s.source, s.id`;
+
+export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }): GuardedReads {
+  const sql = {
+    accepted: db
+      .prepare<[{ streamId: number; missing: number; read: number }], number>(
+        `SELECT 1 FROM guarded_reads WHERE stream_id = @streamId AND accepted_at IS NOT NULL
+         AND @missing <= missing AND @read >= read`,
+      )
+      .pluck(),
+    hold: db.prepare<[Omit<GuardedRead, 'source' | 'stream' | 'since'> & { streamId: number; now: number }]>(
+      `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message)
+       VALUES (@streamId, @runId, @now, @missing, @read, @message)
+       ON CONFLICT DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message, accepted_at = NULL`,
+    ),
+    release: db.prepare<[number]>('DELETE FROM guarded_reads WHERE stream_id = ?'),
+    keepOnly: db.prepare<[{ source: string; streams: string }]>(
+      `DELETE FROM guarded_reads WHERE stream_id IN (SELECT id FROM streams
+       WHERE source = @source AND name NOT IN (SELECT value FROM json_each(@streams)))`,
+    ),
+    open: db.prepare<[{ sources: string }], GuardedRead>(OPEN_GUARDED_READS),
+    accept: db.prepare<[{ sources: string; now: number }]>(
+      `UPDATE guarded_reads SET accepted_at = @now WHERE accepted_at IS NULL
+       AND stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources)))`,
+    ),
+  };
+
+  return {
+    judge(streamId, { runId, ...complete }) {
+      const { missing, read } = complete;
+      const message = guardAgainst(complete);
+      if (message === null || sql.accepted.get({ streamId, missing, read }) !== undefined) {
+        sql.release.run(streamId);
+        return null;
+      }
+      sql.hold.run({ streamId, runId, message, missing, read, now: clock.now() });
+      return message;
+    },
+    keepOnly(source, streams) {
+      const names = JSON.stringify(streams.map(({ name }) => name));
+      if (streams.length > 0) sql.keepOnly.run({ source, streams: names });
+    },
+    accept(sources) {
+      // An empty list stands for all in the query, and here for none.
+      if (sources.length === 0) return [];
+      const listed = JSON.stringify(sources);
+      const reads = sql.open.all({ sources: listed });
+      sql.accept.run({ sources: listed, now: clock.now() });
+      return reads;
+    },
+  };
+}

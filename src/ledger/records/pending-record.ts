@@ -1,0 +1,29 @@
+import type { Issue } from '../../domain/issue.ts';
+import type { PendingRecord } from '../../domain/ports/intake.ts';
+import type { Place } from '../../domain/record.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
+
+/** A stored record as the SQL of this folder selects it for mapping. */
+export interface PendingRow {
+  id: number;
+  version: number;
+  source: string;
+  stream: string;
+  raw: string;
+  place: string;
+  /** What the connector found wrong. */
+  issues: string | null;
+}
+
+export function pendingRecord(row: PendingRow): PendingRecord {
+  return {
+    id: row.id,
+    version: row.version,
+    source: row.source,
+    stream: row.stream,
+    fields: parseJson<JsonObject>(row.raw),
+    place: parseJson<Place>(row.place),
+    issues: parseJsonOrNull<Issue[]>(row.issues) ?? [],
+  };
+}

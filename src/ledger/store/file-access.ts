@@ -1,0 +1,93 @@
+import { accessSync, chmodSync, closeSync, constants, lstatSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fault } from '../../domain/faults.ts';
+import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
+
+/** Read and write for the owner, nothing for anybody else. */
+const PRIVATE = 0o600;
+const OF_OTHERS = 0o077;
+
+/**
+ * Makes a file that its owner alone can open: creates it where it is missing, and tightens its mode where that is wider. A file
+ * that another user can open for reading can be locked by that user.
+ *
+ * The file is never opened where it exists: a process that closes any handle of a file loses all its locks on that file.
+ *
+ * @throws Fault `ledger.unwritable` when this process may not use the file, or something else has its name
+ */
+export function makePrivateFile(path: string): void {
+  try {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) closeSync(openSync(path, 'wx', PRIVATE));
+    else if (stats.isFile()) tighten(path, stats.mode);
+    else throw notAFileFault(path);
+  } catch (error) {
+    throw accessFault(path, error);
+  }
+}
+
+/**
+ * Tightens the mode of a file that exists; one that is missing is left so.
+ *
+ * @throws Fault `ledger.unwritable` when this process may not use the file
+ */
+export function tightenFile(path: string): void {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats !== undefined) tighten(path, stats.mode);
+  } catch (error) {
+    throw accessFault(path, error);
+  }
+}
+
+function tighten(path: string, mode: number): void {
+  if ((mode & OF_OTHERS) !== 0) chmodSync(path, PRIVATE);
+  accessSync(path, constants.R_OK | constants.W_OK);
+}
+
+/** What keeps this process from a file of the ledger. Names the owner where that is another user. */
+export function accessFault(path: string, error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  const isRefused = ['EACCES', 'EPERM'].includes(systemCodeOf(error) ?? '');
+  const foreign = isRefused ? foreignOwnerOf(path) : null;
+  const details = { path: 'ledger', cause: error };
+  if (foreign === null) {
+    return fault('ledger.unwritable', `${path} cannot be used: ${messageOf(error)}.`, {
+      ...details,
+      suggestion:
+        'Check that the folder exists and may be written, that the files in it are yours, and that the disk is neither full nor read-only.',
+    });
+  }
+  const { place, owner, user } = foreign;
+  return fault(
+    'ledger.unwritable',
+    `${path} cannot be used: ${place} belongs to user ${owner}, and this process runs as user ${user} (${messageOf(error)}).`,
+    {
+      ...details,
+      suggestion: `Run every dpp-sync command as user ${owner}, or name a ledger in a folder that is yours. To take the files over, stop all that use them and run \`chown ${user}\` on the folder ${dirname(path)} and the ledger's files in it.`,
+    },
+  );
+}
+
+/** The owner of a path, or of the nearest folder above it that exists; null where that is this process's own user. */
+function foreignOwnerOf(path: string): { place: string; owner: number; user: number } | null {
+  const user = process.getuid?.();
+  if (user === undefined) return null;
+  for (let place = path; ; place = dirname(place)) {
+    try {
+      const owner = statSync(place).uid;
+      return owner === user ? null : { place, owner, user };
+    } catch {
+      // It is missing, or in a folder that this user may not look into: the folder's owner is the one to name.
+      if (place === dirname(place)) return null;
+    }
+  }
+}
+
+function notAFileFault(path: string): Fault {
+  return fault('ledger.unwritable', `${path} is no regular file.`, {
+    path: 'ledger',
+    suggestion:
+      'dpp-sync makes this file itself and does not follow a link in its place. See who has put it there, and remove it while nothing uses the ledger.',
+  });
+}

@@ -1,0 +1,174 @@
+import { fault } from '../../domain/faults.ts';
+import { Fault } from '../../lib/errors.ts';
+import type { Sqlite } from './database.ts';
+import type { HighWater } from './high-water.ts';
+import { ledgerFaultOf } from './ledger-fault.ts';
+import type { LogSync } from './log-sync.ts';
+
+/**
+ * Runs writes in transactions that several of them share, so that one fsync serves many. While one group is on its way to the
+ * disk the next one gathers.
+ */
+export interface GroupCommit {
+  /**
+   * Runs `write` in the next transaction. The promise resolves once it is durable. A write that throws is undone by
+   * itself; those beside it go on, and may be run once more for that: a write leaves no trace but in the database.
+   */
+  run<T>(write: () => T): Promise<T>;
+  /** Why nothing can be written any more, or null: the disk has failed what was committed. */
+  failed(): Fault | null;
+  /** Resolves once all that waits is committed. Nothing may be run afterwards. */
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  write: () => unknown;
+  resolve: (value: unknown) => void;
+  reject: (reason: unknown) => void;
+}
+
+type Result = { ok: true; value: unknown } | { ok: false; error: unknown };
+
+/** Bounds how long a transaction keeps the event loop. */
+const GROUP_MAX = 256;
+
+interface GroupCommitOptions {
+  highWater: Pick<HighWater, 'raise' | 'mirror'>;
+  log: Pick<LogSync, 'sync'>;
+  /** Why nothing may be written any more, or null; asked before each transaction. */
+  lost: () => Fault | null;
+}
+
+export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCommitOptions): GroupCommit {
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+  const rollback = db.prepare('ROLLBACK');
+  const savepoint = db.prepare('SAVEPOINT one_write');
+  const release = db.prepare('RELEASE one_write');
+  const undo = db.prepare('ROLLBACK TO one_write');
+  let waiting: Waiting[] = [];
+  let scheduled: NodeJS.Immediate | null = null;
+  let underWay: Promise<void> | null = null;
+  let failed: Fault | null = null;
+  let closed = false;
+
+  function schedule(): void {
+    if (underWay !== null) return;
+    scheduled ??= setImmediate(() => {
+      scheduled = null;
+      storeNext();
+    });
+  }
+
+  function storeNext(): void {
+    const group = waiting.slice(0, GROUP_MAX);
+    waiting = waiting.slice(GROUP_MAX);
+    underWay = store(group).finally(() => {
+      underWay = null;
+      // Whoever closes stores the rest itself: a group beside that would be on its way when the files are closed.
+      if (waiting.length > 0 && !closed) schedule();
+    });
+  }
+
+  /** Tells whoever waits for a group what came of it. */
+  async function store(group: readonly Waiting[]): Promise<void> {
+    try {
+      const { results, generation } = commitGroup(group);
+      await toDisk();
+      highWater.mirror(generation);
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const result = results[index];
+        if (result?.ok) resolve(result.value);
+        else reject(ledgerFaultOf(result?.error) ?? result?.error);
+      }
+    } catch (error) {
+      // Nobody may hear of a write that is not on the disk.
+      const reason = ledgerFaultOf(error) ?? error;
+      for (const one of group) one.reject(reason);
+    }
+  }
+
+  /** @throws where it is not committed, and undone as a whole */
+  function commitGroup(group: readonly Waiting[]): { results: Result[]; generation: number } {
+    try {
+      const reason = failed ?? lost();
+      if (reason) throw reason;
+      rollBack();
+      begin.run();
+      const results = writeAll(group) ?? group.map(writeApart);
+      const generation = highWater.raise();
+      commit.run();
+      return { results, generation };
+    } catch (error) {
+      try {
+        rollBack();
+      } catch {
+        // The disk fails that as well, and whoever waits hears of it: the next group begins with it.
+      }
+      throw error;
+    }
+  }
+
+  async function toDisk(): Promise<void> {
+    try {
+      await log.sync();
+    } catch (error) {
+      // I8: what is committed and not on the disk cannot be undone here, and nothing may be built on it.
+      if (error instanceof Fault) failed = error;
+      throw error;
+    }
+  }
+
+  /** Runs the writes of a group one after the other. Where one throws all of them are undone, and the result is null. */
+  function writeAll(group: readonly Waiting[]): Result[] | null {
+    try {
+      return group.map(({ write }) => ({ ok: true, value: write() }));
+    } catch (error) {
+      if (!db.inTransaction) throw error;
+      rollback.run();
+      begin.run();
+      return null;
+    }
+  }
+
+  /** Runs a write that may throw: it is undone by itself then. Slower, since SQLite keeps what it would need for that. */
+  function writeApart({ write }: Waiting): Result {
+    savepoint.run();
+    try {
+      const value = write();
+      release.run();
+      return { ok: true, value };
+    } catch (error) {
+      if (!db.inTransaction) throw error;
+      undo.run();
+      release.run();
+      return { ok: false, error };
+    }
+  }
+
+  /** Ends what an earlier group has left open. */
+  function rollBack(): void {
+    if (db.inTransaction) rollback.run();
+  }
+
+  return {
+    run<T>(write: () => T): Promise<T> {
+      if (closed) return Promise.reject(fault('internal', 'The ledger is closed.'));
+      return new Promise<T>((resolve, reject) => {
+        waiting.push({ write, resolve: resolve as (value: unknown) => void, reject });
+        schedule();
+      });
+    },
+    failed: () => failed,
+    async close() {
+      closed = true;
+      if (scheduled) clearImmediate(scheduled);
+      scheduled = null;
+      for (;;) {
+        if (underWay !== null) await underWay;
+        else if (waiting.length > 0) storeNext();
+        else return;
+      }
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { fault } from '../../domain/faults.ts';
+import type { Sqlite } from './database.ts';
+import type { LedgerHolder } from './holder.ts';
+import { createMeta } from './meta.ts';
+
+/** What identifies a ledger. */
+export interface Identity {
+  /** Random, fixed for the file's life. */
+  id: string;
+  /** Random, renewed by a restore; goes into every idempotency key. */
+  epoch: string;
+}
+
+/**
+ * The identity of a ledger, which is made where there is none, and a note of who holds the ledger now. One transaction.
+ *
+ * @throws Fault `ledger.target`
+ */
+export function takeIdentity(
+  db: Sqlite,
+  { file, target, holder }: { file: string; target: string; holder: LedgerHolder },
+): Identity {
+  const meta = createMeta(db);
+  return db
+    .transaction(() => {
+      bindTarget(
+        meta.getOrCreate('target', () => target),
+        target,
+        file,
+      );
+      meta.set('holder', JSON.stringify(holder));
+      return { id: meta.getOrCreate('id', randomUUID), epoch: meta.getOrCreate('epoch', randomUUID) };
+    })
+    .immediate();
+}
+
+/** @throws Fault `ledger.target` */
+export function bindTarget(bound: string, asked: string, file: string): void {
+  if (bound === asked) return;
+  throw fault('ledger.target', `The ledger ${file} belongs to ${bound}, and the config names ${asked}.`, {
+    path: 'target.baseUrl',
+    suggestion:
+      'Remote ids and idempotency keys of one API mean nothing at another: name a ledger file of its own for it.',
+  });
+}

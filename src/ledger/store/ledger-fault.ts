@@ -1,0 +1,48 @@
+import { fault } from '../../domain/faults.ts';
+import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
+
+/**
+ * What an error of SQLite means for whoever runs the ledger. Null for anything else, a mistake in a statement included:
+ * that is a defect here, and no cure of the environment's would mend it.
+ */
+export function ledgerFaultOf(error: unknown): Fault | null {
+  // Extended codes begin with the code that they belong to: SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX.
+  const [, kind = ''] = /^SQLITE_([A-Z]+)(?:_|$)/.exec(systemCodeOf(error) ?? '') ?? [];
+  const details = { path: 'ledger', cause: error };
+  switch (kind) {
+    case 'CORRUPT':
+    case 'NOTADB':
+      return fault('ledger.unreadable', `The ledger is damaged: ${messageOf(error)}.`, {
+        ...details,
+        suggestion:
+          'Stop every process that uses it, and put a backup in its place: `dpp-sync ledger restore FILE`. `dpp-sync ledger verify` says what is wrong.',
+      });
+    case 'FULL':
+      return fault('ledger.unwritable', `The ledger cannot be written: ${messageOf(error)}.`, {
+        ...details,
+        suggestion: 'The disk is full: make room on it, and run the command again.',
+      });
+    case 'READONLY':
+    case 'CANTOPEN':
+    case 'PERM':
+      return fault('ledger.unwritable', `The ledger cannot be written: ${messageOf(error)}.`, {
+        ...details,
+        suggestion:
+          'Check that the file, the files beside it and their folder may be written, and that the disk is not read-only.',
+      });
+    case 'IOERR':
+      return fault('ledger.unwritable', `The disk fails the ledger: ${messageOf(error)}.`, {
+        ...details,
+        suggestion: 'Check the disk: is it full, read-only, failing, or a network share that has gone away?',
+      });
+    case 'BUSY':
+    case 'LOCKED':
+      return fault('ledger.held', `Another program has the ledger's file locked: ${messageOf(error)}.`, {
+        ...details,
+        suggestion:
+          'Close what else has the file open, such as a database browser or a backup, and run the command again.',
+      });
+    default:
+      return null;
+  }
+}

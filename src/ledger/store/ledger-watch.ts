@@ -1,0 +1,61 @@
+import { fault } from '../../domain/faults.ts';
+import { type Fault, messageOf } from '../../lib/errors.ts';
+import { watchFile } from './file-watch.ts';
+import type { HighWater } from './high-water.ts';
+import { ledgerPlace } from './ledger-place.ts';
+import type { LedgerLock } from './lock.ts';
+
+/**
+ * Watches the ledger, its log and its lock while the ledger is open for writing: whatever is committed after one of them was
+ * removed or replaced is lost with this process. A link that leads elsewhere and a second name are changes as well, since
+ * another process would find no lock there.
+ *
+ * @param file the path by which other processes find the ledger
+ * @returns why this process may write no more, or null while it may; that never changes back. Each call costs a `stat` of three paths.
+ */
+export function watchLedger(
+  file: string,
+  { lock, highWater }: { lock: Pick<LedgerLock, 'lost'>; highWater: Pick<HighWater, 'putBack'> },
+): () => Fault | null {
+  const log = `${ledgerPlace(file)}-wal`;
+  const fileChange = watchFile(file, { alone: true });
+  const logChange = watchFile(log, { alone: false });
+  let lost: Fault | null = null;
+
+  function look(): Fault | null {
+    const ofFile = fileChange();
+    if (ofFile !== null) return lostFault(file, ofFile);
+    const ofLog = logChange();
+    return ofLog === null ? lock.lost() : lostFault(log, ofLog);
+  }
+
+  return () => {
+    if (lost !== null) return lost;
+    lost = look();
+    if (lost === null) return null;
+    try {
+      // The next process, which a supervisor may start at once, has to see that a ledger was here.
+      highWater.putBack();
+    } catch (error) {
+      lost = withoutMark(lost, error);
+    }
+    return lost;
+  };
+}
+
+function lostFault(path: string, what: string): Fault {
+  return fault('ledger.lost', `${path} ${what} while this process worked on it.`, {
+    path: 'ledger',
+    suggestion:
+      'What this process writes from then on would be lost, so it sends and writes no more. Stop all that use the ledger. Put the file back if it still exists, else run `dpp-sync ledger restore BACKUP`; remove a second name. Then start again.',
+  });
+}
+
+function withoutMark({ message, suggestion }: Fault, error: unknown): Fault {
+  const more = `The mark beside it could not be put back (${messageOf(error)}): the next process would take the ledger for a new one.`;
+  return fault('ledger.lost', `${message} ${more}`, {
+    path: 'ledger',
+    ...(suggestion === undefined ? {} : { suggestion }),
+    cause: error,
+  });
+}

@@ -1,0 +1,77 @@
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { fault } from '../../domain/faults.ts';
+import { type Fault, systemCodeOf } from '../../lib/errors.ts';
+import { makeDurableFolder } from './durable-folder.ts';
+import { accessFault, makePrivateFile } from './file-access.ts';
+import { watchFile } from './file-watch.ts';
+import { describeHolder, type LedgerHolder } from './holder.ts';
+import { ledgerFaultOf } from './ledger-fault.ts';
+import { ledgerPlace } from './ledger-place.ts';
+
+export interface LedgerLock {
+  /** Why this process may write no more, or null while it may. One look at the file's entry. */
+  lost(): Fault | null;
+  release(): void;
+}
+
+/**
+ * Takes the lock that makes this process the ledger's only writer: an exclusive transaction on `<ledger>.lock`, which is
+ * never committed. The kernel releases it with the process, however that ends, so a lock is never stale. Only the file's owner
+ * can open it, because any user who can read the file can keep all others from locking it.
+ *
+ * @param readHolder asked only when the lock is taken, to name the holder
+ * @throws Fault `ledger.held` or `ledger.unwritable`
+ */
+export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
+  const place = preparePlace(ledgerFile);
+  const db = new Database(place, { timeout: 0 });
+  try {
+    db.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    db.close();
+    if (systemCodeOf(error)?.startsWith('SQLITE_BUSY') !== true) throw ledgerFaultOf(error) ?? error;
+    throw heldFault(ledgerFile, { place, holder: readHolder() });
+  }
+  const change = watchFile(place, { alone: false });
+  let lost: Fault | null = null;
+  return {
+    lost() {
+      const what = change();
+      if (what !== null) lost ??= lostFault(place, what);
+      return lost;
+    },
+    release: () => void db.close(),
+  };
+}
+
+function preparePlace(ledgerFile: string): string {
+  try {
+    makeDurableFolder(dirname(ledgerFile));
+    const place = `${ledgerPlace(ledgerFile)}.lock`;
+    makePrivateFile(place);
+    return place;
+  } catch (error) {
+    throw accessFault(ledgerFile, error);
+  }
+}
+
+function lostFault(place: string, what: string): Fault {
+  return fault('ledger.lock_lost', `${place} ${what} while this process held it.`, {
+    path: 'ledger',
+    suggestion:
+      'Another process may write to the ledger now, so this one writes no more. Stop all that use it, and start one again. Never remove the lock file: it is released with its process.',
+  });
+}
+
+function heldFault(ledgerFile: string, { place, holder }: { place: string; holder: LedgerHolder | null }): Error {
+  const { who, find } = describeHolder(holder, place);
+  const cure =
+    holder?.command === 'start'
+      ? 'A daemon takes commands once it has started, and none while it stops: run the command again in a moment. For what a daemon does not take, stop it, and start it again afterwards.'
+      : 'Wait until it is done, or stop it.';
+  return fault('ledger.held', `The ledger ${ledgerFile} is in use by ${who}.`, {
+    path: 'ledger',
+    suggestion: `${cure} Only one process may write to a ledger. ${find}`.trimEnd(),
+  });
+}

@@ -1,0 +1,95 @@
+// Recognises a ledger that is not the latest one of its place, so that nothing is written to the API a second time. The mark
+// beside the ledger shows it. The mark is written only after the ledger's identity is in its main file, and the mark is never
+// ahead of the ledger's commits. So no crash leaves a mark of a ledger that did not exist.
+
+import { existsSync, statSync } from 'node:fs';
+import { fault } from '../../domain/faults.ts';
+import type { Fault } from '../../lib/errors.ts';
+import { assertOneName, openDatabaseReadOnly, type Sqlite } from './database.ts';
+import { type Mark, markOf, readMark } from './mark.ts';
+import { createMeta } from './meta.ts';
+
+/**
+ * Refuses a ledger that is an older copy of what was there, has lost its log, or is another one.
+ *
+ * @throws Fault `ledger.restored`
+ */
+export function assertNotRestored(db: Sqlite, file: string): void {
+  const meta = createMeta(db);
+  const backupAt = meta.get('backup_at');
+  if (backupAt !== null) throw restoredFault(`The ledger ${file} is a backup of ${backupAt}`);
+  const mark = readMark(file);
+  if (mark === null) return;
+  if (meta.get('id') === null) {
+    throw restoredFault(
+      `The ledger ${file} is empty, and the mark beside it says that it was not: it has lost its -wal file, or was created again`,
+    );
+  }
+  assertIsMarked(db, file, mark);
+}
+
+/** Refuses a ledger that is not the one that its mark names, or that has fewer commits. */
+function assertIsMarked(db: Sqlite, file: string, mark: Mark): void {
+  const meta = createMeta(db);
+  if (meta.get('id') !== mark.ledgerId) throw foreignFault(file);
+  const generation = Number(meta.get('generation') ?? '0');
+  if (generation >= mark.generation) return;
+  throw restoredFault(`The ledger ${file} is an older copy of the one that was here, or has lost its -wal file`);
+}
+
+/**
+ * Refuses to create a ledger where one has been: the new one would not know what was written to the API.
+ *
+ * @throws Fault `ledger.restored`
+ */
+export function assertNotGone(file: string): void {
+  const isThere = existsSync(file) && statSync(file).size > 0;
+  if (!isThere && readMark(file) !== null) throw goneFault(file);
+}
+
+/**
+ * Opens a ledger for reading only, beside a process that writes. Null where there is none yet.
+ *
+ * @throws Fault `ledger.restored` where there was one, or a later one, and those of `openDatabaseReadOnly`
+ */
+export function openToRead(file: string): Sqlite | null {
+  // The mark is read first: a process that creates a ledger writes its mark last, and a mark is never ahead of its ledger.
+  const mark = readMark(file);
+  assertOneName(file);
+  const db = openDatabaseReadOnly(file);
+  if (mark === null) return db;
+  try {
+    if (db === null || createMeta(db).get('id') === null) throw goneFault(file);
+    assertIsMarked(db, file, mark);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw error;
+  }
+}
+
+function goneFault(file: string): Fault {
+  return fault(
+    'ledger.restored',
+    `The ledger ${file} is gone or empty, and the mark beside it says that there was one.`,
+    {
+      path: 'ledger',
+      suggestion: `Put it back, or run \`dpp-sync ledger restore BACKUP\`. To start with a new ledger, remove ${markOf(file)}: the next sync lists the platform first and adopts what is there.`,
+    },
+  );
+}
+
+function foreignFault(file: string): Fault {
+  return fault('ledger.restored', `The ledger ${file} is not the one that the mark beside it names.`, {
+    path: 'ledger',
+    suggestion: `What the former ledger wrote to the API is unknown to this one: put the former ledger back, or run \`dpp-sync ledger restore\`, which has everything looked up at the API before it is written again. If this ledger belongs here and is the latest one, remove ${markOf(file)}.`,
+  });
+}
+
+function restoredFault(what: string): Fault {
+  return fault('ledger.restored', `${what}: what was written to the API since is unknown to it.`, {
+    path: 'ledger',
+    suggestion:
+      'If the later ledger still exists, put it back. Else run `dpp-sync ledger restore`, which has everything looked up at the API before it is written again.',
+  });
+}

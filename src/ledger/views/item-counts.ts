@@ -1,0 +1,40 @@
+import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
+import type { ItemCounts, ItemState, LedgerViews } from '../../domain/ports/ledger-views.ts';
+import { isOpen } from '../deliveries/delivery-states.ts';
+import type { Sqlite } from '../store/database.ts';
+import { createItemTotals } from './item-totals.ts';
+
+/**
+ * Counts items by kind and state; passports are told by where they stand instead. Nearly all items of a ledger are
+ * delivered most of the time: those are what is left of the total without the ones that have an open delivery,
+ * or whose last write a person has ended.
+ */
+export function createItemCounts(db: Sqlite): LedgerViews['itemCounts'] {
+  const totals = createItemTotals(db);
+  const open = db.prepare<[{ sources: string }], { kind: ItemKind; state: ItemState; n: number }>(
+    `SELECT i.kind, d.state, count(*) AS n FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
+     WHERE ${isOpen('d')} AND i.kind <> 'passport'
+       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
+     GROUP BY 1, 2`,
+  );
+  const ended = db.prepare<[{ sources: string }], { kind: ItemKind; n: number }>(
+    `SELECT i.kind, count(*) AS n FROM items i WHERE i.ignored_hash IS NOT NULL
+       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY i.kind`,
+  );
+  // One transaction, so that both speak of the same moment.
+  return db.transaction((sources: readonly string[] = []) => {
+    const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
+    const delivered = totals(sources);
+    const listed = { sources: JSON.stringify(sources) };
+    const superseded = ended.all(listed).map((row) => ({ ...row, state: 'superseded' as const }));
+    for (const { kind, state, n } of [...open.all(listed), ...superseded]) {
+      counts[kind][state] = n;
+      delivered[kind] = (delivered[kind] ?? 0) - n;
+    }
+    for (const kind of ITEM_KINDS) {
+      const n = delivered[kind] ?? 0;
+      if (n > 0) counts[kind].delivered = n;
+    }
+    return counts;
+  });
+}

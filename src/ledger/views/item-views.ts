@@ -1,0 +1,185 @@
+import type { Operation, Reason } from '../../domain/delivery.ts';
+import type { Issue } from '../../domain/issue.ts';
+import type { ItemKind, RefRole, SubjectKind } from '../../domain/item.ts';
+import type { PassportRules } from '../../domain/passport.ts';
+import type {
+  ItemState,
+  ItemSummary,
+  ItemView,
+  LedgerViews,
+  RefStanding,
+  TimelineEntry,
+} from '../../domain/ports/ledger-views.ts';
+import type { Place } from '../../domain/record.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { isOpen, itemState } from '../deliveries/delivery-states.ts';
+import { IS_MISSING } from '../items/missing-items.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
+
+interface SummaryRow {
+  id: number;
+  kind: SubjectKind;
+  key: string;
+  naturalKey: string | null;
+  name: string | null;
+  source: string | null;
+  state: ItemState;
+  remoteId: string | null;
+  missing: number;
+  missingAccepted: number;
+  reason: string | null;
+  dueAt: number | null;
+}
+
+interface DetailRow extends SummaryRow {
+  desired: string;
+  baseline: string | null;
+  revision: number;
+  attempts: number | null;
+  recordId: number | null;
+}
+
+const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, json_extract(i.desired, '$.name') AS name, i.source,
+  ${itemState('i', 'd')} AS state, i.remote_id AS remoteId, i.missing_since IS NOT NULL AS missing,
+  i.missing_since IS NOT NULL AND i.missing_accepted IS i.missing_since AS missingAccepted,
+  CASE WHEN i.ignored_hash IS NULL THEN d.reason ELSE (SELECT e.reason FROM deliveries e WHERE e.item_id = i.id
+    ORDER BY e.revision DESC LIMIT 1) END AS reason, nullif(d.due_at, 0) AS dueAt`;
+const FROM = `FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')}`;
+
+/** Lists and single items. */
+export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerViews, 'items' | 'item'> {
+  const withdrawing = JSON.stringify(rules.withdrawMissingOf);
+  const sql = {
+    items: db.prepare<
+      [
+        {
+          state: string | null;
+          withdrawing: string;
+          kind: string | null;
+          source: string | null;
+          search: string | null;
+          afterId: number;
+          limit: number;
+        },
+      ],
+      SummaryRow
+    >(
+      `SELECT ${SUMMARY} ${FROM}
+       WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
+         AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING}) OR ${itemState('i', 'd')} = @state)
+         AND (@search IS NULL OR instr(lower(i.key), @search) OR instr(lower(coalesce(i.natural_key, '')), @search)
+              OR instr(lower(coalesce(json_extract(i.desired, '$.name'), '')), @search))
+       ORDER BY i.id LIMIT @limit`,
+    ),
+    item: db.prepare<[{ kind: string; key: string }], DetailRow>(
+      `SELECT ${SUMMARY}, i.desired, i.baseline, i.revision, d.attempts, i.record_id AS recordId ${FROM}
+       WHERE i.kind = @kind AND (i.key = @key OR i.natural_key = @key) ORDER BY i.key = @key DESC LIMIT 1`,
+    ),
+    refs: db.prepare<[number], { role: RefRole; kind: ItemKind; key: string; state: ItemState | null }>(
+      `SELECT refs.role, refs.kind, refs.key, CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i', 'd')} END AS state
+       FROM refs LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
+       LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')} WHERE refs.item_id = ?`,
+    ),
+    record: db.prepare<
+      [number],
+      { source: string; stream: string; place: string; raw: string; state: string; issues: string | null }
+    >(
+      `SELECT s.source, s.name AS stream, r.place, r.raw, r.state, r.issues FROM records r JOIN streams s ON s.id = r.stream_id
+       WHERE r.id = ?`,
+    ),
+    deliveries: db.prepare<[number], DeliveryTimes>(
+      `SELECT operation, revision, state, staged_at AS stagedAt, sent_at AS sentAt, settled_at AS settledAt FROM deliveries
+       WHERE item_id = ? ORDER BY revision`,
+    ),
+    events: db.prepare<
+      [number],
+      { at: number; type: string; detail: string | null; operation: Operation | null; revision: number | null }
+    >(
+      `SELECT e.at, e.type, e.detail, d.operation, d.revision FROM events e LEFT JOIN deliveries d ON d.id = e.delivery_id
+       WHERE e.item_id = ? ORDER BY e.id`,
+    ),
+  };
+
+  function timeline(itemId: number): TimelineEntry[] {
+    const entries: TimelineEntry[] = [];
+    for (const { operation, revision, state, stagedAt, sentAt, settledAt } of sql.deliveries.all(itemId)) {
+      const of = { operation, revision, detail: null };
+      entries.push({ at: stagedAt, what: 'staged', ...of });
+      if (sentAt !== null) entries.push({ at: sentAt, what: 'sent', ...of });
+      if (settledAt !== null && (state === 'delivered' || state === 'superseded')) {
+        entries.push({ at: settledAt, what: state, ...of });
+      }
+    }
+    for (const { at, type, detail, operation, revision } of sql.events.all(itemId)) {
+      const message = parseJsonOrNull<{ message?: string }>(detail)?.message ?? null;
+      entries.push({ at, what: type, operation, revision, detail: message });
+    }
+    // Within one millisecond the order in which the entries were made is the order in which things happened.
+    return entries.sort((a, b) => a.at - b.at);
+  }
+
+  return {
+    items({ state, kind, source, search, afterId, limit }) {
+      const rows = sql.items.all({
+        state: state ?? null,
+        withdrawing,
+        kind: kind ?? null,
+        source: source ?? null,
+        search: search?.toLowerCase() ?? null,
+        afterId,
+        limit,
+      });
+      return { items: rows.map(summary), lastId: rows.at(-1)?.id ?? afterId };
+    },
+
+    item(kind, key): ItemView | null {
+      const row = sql.item.get({ kind, key });
+      if (!row) return null;
+      const record = row.recordId === null ? undefined : sql.record.get(row.recordId);
+      return {
+        ...summary(row),
+        missingAccepted: row.missingAccepted === 1,
+        desired: parseJson<JsonObject>(row.desired),
+        baseline: parseJsonOrNull<JsonObject>(row.baseline),
+        refs: sql.refs.all(row.id) satisfies RefStanding[],
+        record: record
+          ? {
+              source: record.source,
+              stream: record.stream,
+              place: parseJson<Place>(record.place),
+              fields: parseJson<JsonObject>(record.raw),
+              quarantined: record.state === 'quarantined' ? parseJsonOrNull<Issue[]>(record.issues) : null,
+            }
+          : null,
+        revision: row.revision,
+        attempts: row.attempts ?? 0,
+        timeline: timeline(row.id),
+      };
+    },
+  };
+}
+
+interface DeliveryTimes {
+  operation: Operation;
+  revision: number;
+  state: string;
+  stagedAt: number;
+  sentAt: number | null;
+  settledAt: number | null;
+}
+
+function summary(row: SummaryRow): ItemSummary {
+  return {
+    kind: row.kind,
+    key: row.key,
+    naturalKey: row.naturalKey,
+    name: row.name,
+    source: row.source,
+    state: row.state,
+    remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
+    missing: row.missing === 1,
+    reason: parseJsonOrNull<Reason>(row.reason),
+    dueAt: row.dueAt,
+  };
+}

@@ -1,0 +1,83 @@
+import type { Reason } from '../../domain/delivery.ts';
+import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
+import type { LedgerViews, PassportCounts, PassportState } from '../../domain/ports/ledger-views.ts';
+import { isOpen } from '../deliveries/delivery-states.ts';
+import { createCompleteness, type JudgedProduct } from '../passports/completeness.ts';
+import { parseJsonOrNull } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
+import { createItemTotals } from './item-totals.ts';
+
+const HOLDS_MAX = 10;
+
+// What has not come as far as it is wanted, and has no delivery on its way, is not complete: it would have been judged
+// otherwise.
+const STATE = `CASE
+  WHEN d.state IN ('blocked', 'rejected', 'parked') OR (d.state = 'in_doubt' AND d.due_at = 0) THEN 'blocked'
+  WHEN d.id IS NULL AND p.missing_since IS NULL AND p.record_id IS NOT NULL
+    AND coalesce(json_extract(q.baseline, '$.status'), 'none') <> 'published'
+    AND CASE json_extract(q.desired, '$.because') WHEN 'person' THEN json_extract(q.desired, '$.status') = 'published'
+        ELSE @wanted = 'published' END THEN 'incomplete'
+  WHEN json_extract(q.baseline, '$.status') IS NOT NULL THEN json_extract(q.baseline, '$.status')
+  WHEN q.id IS NULL AND @wanted IS NOT NULL AND p.missing_since IS NULL AND p.record_id IS NOT NULL THEN 'incomplete'
+  ELSE 'none' END`;
+const DELIVERY = `LEFT JOIN deliveries d ON d.item_id = q.id AND ${isOpen('d')}`;
+const FROM = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key ${DELIVERY}`;
+const FROM_PASSPORTS = `FROM items q CROSS JOIN items p ON q.kind = 'passport' AND p.key = q.key ${DELIVERY}`;
+const IS_PRODUCT = `p.kind = 'product' AND (@sources = '[]' OR p.source IN (SELECT value FROM json_each(@sources)))`;
+
+interface PassportRow extends JudgedProduct {
+  state: PassportState;
+  desired: string | null;
+  acknowledged: PassportStatus | null;
+  reason: string | null;
+}
+
+/** Where passports stand, one by one and together. */
+export function createPassportViews(
+  db: Sqlite,
+  rules: PassportRules,
+): Pick<LedgerViews, 'passport' | 'passportCounts'> {
+  const completeness = createCompleteness(db, rules);
+  const totals = createItemTotals(db);
+  const wanted = wantedByPolicy(rules);
+  const sql = {
+    passport: db.prepare<[{ name: string; wanted: PassportStatus | null }], PassportRow>(
+      `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${STATE} AS state, q.desired,
+         json_extract(q.baseline, '$.status') AS acknowledged, d.reason ${FROM}
+       WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name) ORDER BY p.key = @name DESC LIMIT 1`,
+    ),
+    counts: db.prepare<[{ sources: string; wanted: PassportStatus | null }], { state: PassportState; n: number }>(
+      `SELECT ${STATE} AS state, count(*) AS n ${wanted === null ? FROM_PASSPORTS : FROM} WHERE ${IS_PRODUCT} GROUP BY 1`,
+    ),
+  };
+
+  return {
+    passport(product) {
+      const row = sql.passport.get({ name: product, wanted });
+      if (!row) return null;
+      const holds = [...completeness.commonHolds(HOLDS_MAX), ...completeness.holds(row, HOLDS_MAX)];
+      return {
+        state: row.state,
+        acknowledged: row.acknowledged,
+        desired: parseJsonOrNull<PassportDesire>(row.desired),
+        reason: parseJsonOrNull<Reason>(row.reason),
+        holds: holds.slice(0, HOLDS_MAX),
+      };
+    },
+
+    // One transaction, so that all of it speaks of the same moment.
+    passportCounts: db.transaction((sources: readonly string[] = []) => {
+      const counts: PassportCounts = {};
+      const rows = sql.counts.all({ sources: JSON.stringify(sources), wanted });
+      for (const { state, n } of rows) counts[state] = n;
+      // Where none is wanted by itself, products without one were not looked at: that is where nearly all of them stand.
+      const others = wanted === null ? (totals(sources).product ?? 0) - sum(rows) : 0;
+      if (others > 0) counts.none = (counts.none ?? 0) + others;
+      return counts;
+    }),
+  };
+}
+
+function sum(rows: readonly { n: number }[]): number {
+  return rows.reduce((total, { n }) => total + n, 0);
+}

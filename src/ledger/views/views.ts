@@ -1,0 +1,176 @@
+import type { DeliveryState, Operation, Reason } from '../../domain/delivery.ts';
+import type { Issue } from '../../domain/issue.ts';
+import type { SubjectKind } from '../../domain/item.ts';
+import type { PassportRules } from '../../domain/passport.ts';
+import type {
+  GuardedRead,
+  LedgerViews,
+  QuarantinedRecord,
+  RunView,
+  StreamAccount,
+  StuckDelivery,
+  WaitingGroup,
+} from '../../domain/ports/ledger-views.ts';
+import type { Place } from '../../domain/record.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { readApiWait } from '../deliveries/api-wait.ts';
+import { isOpen, isStuck, itemState } from '../deliveries/delivery-states.ts';
+import { createMissingCounts } from '../items/missing-items.ts';
+import { OPEN_GUARDED_READS } from '../records/guarded-reads.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
+import { createMeta } from '../store/meta.ts';
+import { findCycles } from './bom-cycles.ts';
+import { createContactViews } from './contact-views.ts';
+import { createItemCounts } from './item-counts.ts';
+import { createItemViews } from './item-views.ts';
+import { createPassportViews } from './passport-views.ts';
+
+const NEEDS_PERSON = "(d.state IN ('blocked', 'rejected', 'parked') OR (d.state = 'in_doubt' AND d.due_at = 0))";
+
+interface StuckRow {
+  id: number;
+  kind: SubjectKind;
+  key: string;
+  revision: number;
+  naturalKey: string | null;
+  operation: Operation;
+  source: string | null;
+  state: DeliveryState;
+  reason: string | null;
+  needsPerson: number;
+}
+
+/** Source ids as a JSON list; an empty one stands for all. */
+interface Listed {
+  sources: string;
+}
+
+type RunRow = Omit<RunView, 'streams'>;
+
+/** The read side over one connection; read-only beside a writer, or the writer's own. */
+export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
+  const stuckColumns = `SELECT d.id, i.kind, i.key, d.revision, i.natural_key AS naturalKey, d.operation, i.source, d.state, d.reason,
+    ${NEEDS_PERSON} AS needsPerson
+    FROM deliveries d JOIN items i ON i.id = d.item_id`;
+  const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
+  const sql = {
+    runs: db.prepare<[{ source: string | null; limit: number }], RunRow>(
+      `${runColumns} WHERE @source IS NULL OR source = @source ORDER BY id DESC LIMIT @limit`,
+    ),
+    run: db.prepare<[number], RunRow>(`${runColumns} WHERE id = ?`),
+    accounts: db.prepare<[number], StreamAccount>(
+      `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded
+       FROM run_streams a JOIN streams s ON s.id = a.stream_id WHERE a.run_id = ? ORDER BY s.id`,
+    ),
+    guardedReads: db.prepare<[Listed], GuardedRead>(OPEN_GUARDED_READS),
+    pendingSources: db
+      .prepare<[], string>(
+        `SELECT DISTINCT source FROM streams s
+         WHERE EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')`,
+      )
+      .pluck(),
+    quarantinedCount: db.prepare<[Listed], { n: number }>(
+      `SELECT count(*) AS n FROM records r WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND
+       (@sources = '[]' OR r.stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources))))`,
+    ),
+    quarantined: db.prepare<[{ source: string | null; afterId: number; limit: number }], QuarantineRow>(
+      `SELECT r.id, s.source, s.name AS stream, r.key, r.place, r.raw, r.issues FROM records r JOIN streams s ON s.id = r.stream_id
+       WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND (@source IS NULL OR s.source = @source) AND r.id > @afterId
+       ORDER BY r.id LIMIT @limit`,
+    ),
+    stuck: db.prepare<[Listed & { limit: number }], StuckRow>(`${stuckColumns} WHERE ${isStuck('d')} AND ${NEEDS_PERSON}
+       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) ORDER BY d.id DESC LIMIT @limit`),
+    // Written like the index of what is scheduled.
+    doubtsUnderWay: db
+      .prepare<[Listed], number>(
+        `SELECT count(*) FROM deliveries d JOIN items i ON i.id = d.item_id
+         WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt' AND i.kind <> 'passport'
+           AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
+      )
+      .pluck(),
+    // SQLite takes the other columns from the row that has the minimum.
+    deferred: db.prepare<[], { count: number; since: number | null; message: string }>(
+      `SELECT count(*) AS count, min(d.reason ->> '$.since') AS since, d.reason ->> '$.message' AS message FROM deliveries d
+       WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'due'
+         AND d.reason ->> '$.code' = 'unavailable'`,
+    ),
+    delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE d.id = ?`),
+    // What waits is little beside all the refs, so it comes first.
+    waitingFor: db.prepare<[Listed & { limit: number }], WaitingGroup>(
+      `SELECT refs.kind, refs.key,
+         CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i', 'o')} END AS state, count(*) AS count
+       FROM deliveries d CROSS JOIN refs ON refs.item_id = d.item_id
+       LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
+       LEFT JOIN deliveries o ON o.item_id = i.id AND ${isOpen('o')}
+       WHERE ${isOpen('d')} AND d.state = 'waiting' AND i.remote_id IS NULL
+         AND (@sources = '[]' OR EXISTS (SELECT 1 FROM items w WHERE w.id = d.item_id
+           AND w.source IN (SELECT value FROM json_each(@sources))))
+       GROUP BY 1, 2 ORDER BY count DESC, refs.key LIMIT @limit`,
+    ),
+    bomEdges: db.prepare<[], { parent: string; component: string }>(
+      `SELECT p.key AS parent, c.key AS component FROM refs p JOIN refs c ON c.item_id = p.item_id AND c.role = 'component'
+       WHERE p.role = 'product'`,
+    ),
+  };
+
+  const listed = (sources?: readonly string[]): Listed => ({ sources: JSON.stringify(sources ?? []) });
+  const withStreams = (row: RunRow): RunView => ({ ...row, streams: sql.accounts.all(row.id) });
+
+  const meta = createMeta(db);
+  return {
+    ...createItemViews(db, rules),
+    ...createPassportViews(db, rules),
+    ...createContactViews(db),
+    apiWait: () => readApiWait(meta),
+    itemCounts: createItemCounts(db),
+    missingCounts: createMissingCounts(db, rules),
+    runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),
+    run(id) {
+      const row = sql.run.get(id);
+      return row ? withStreams(row) : null;
+    },
+    guardedReads: (sources) => sql.guardedReads.all(listed(sources)),
+    pendingSources: () => sql.pendingSources.all(),
+    quarantinedCount: (sources) => sql.quarantinedCount.get(listed(sources))?.n ?? 0,
+    quarantined: ({ source, afterId, limit }) =>
+      sql.quarantined.all({ source: source ?? null, afterId, limit }).map(quarantinedRecord),
+    stuck: (limit, sources) => sql.stuck.all({ limit, ...listed(sources) }).map(stuckDelivery),
+    doubtsUnderWay: (sources) => sql.doubtsUnderWay.get(listed(sources)) ?? 0,
+    deferred() {
+      const { count, since, message } = sql.deferred.get() ?? { count: 0, since: null, message: '' };
+      return since === null ? null : { count, since, message };
+    },
+    delivery(id) {
+      const row = sql.delivery.get(id);
+      return row ? { ...stuckDelivery(row), needsPerson: row.needsPerson === 1 } : null;
+    },
+    waitingFor: (limit, sources) => sql.waitingFor.all({ limit, ...listed(sources) }),
+    bomCycles: (limit) => findCycles(sql.bomEdges.iterate(), limit),
+  };
+}
+
+interface QuarantineRow {
+  id: number;
+  source: string;
+  stream: string;
+  key: string;
+  place: string;
+  raw: string;
+  issues: string | null;
+}
+
+function quarantinedRecord({ place, raw, issues, ...row }: QuarantineRow): QuarantinedRecord {
+  return {
+    ...row,
+    place: parseJson<Place>(place),
+    fields: parseJson<JsonObject>(raw),
+    issues: parseJsonOrNull<Issue[]>(issues) ?? [],
+  };
+}
+
+function stuckDelivery(row: StuckRow): StuckDelivery {
+  const { id, kind, key, revision, naturalKey, operation, source, state } = row;
+  const reason = parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: 'No reason was kept.' };
+  return { id, kind, key, revision, naturalKey, operation, source, state, reason };
+}
