@@ -4,8 +4,8 @@ import { outcomeFault } from '../daemon/outcome-fault.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { NamedDelivery } from '../domain/ports/doubt.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
+import type { NamedDelivery } from '../domain/ports/unconfirmed.ts';
 import { kindWord } from '../domain/words.ts';
 import type { JsonValue } from '../lib/json.ts';
 

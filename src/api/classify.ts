@@ -3,7 +3,7 @@
 // The API document fixes 401, 402, 403, 409 and 429 ("Errors"); RFC 9110 the others. The one question behind every line:
 // could the write have taken effect? Where nobody can say, the outcome is `ambiguous`, never a guess (I6).
 
-import type { Doubt, MemberOutcome, Outcome, OutcomeDetail } from '../domain/outcome.ts';
+import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../domain/outcome.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { localTroubleOf } from '../lib/local-trouble.ts';
 import { sentence } from '../lib/sentence.ts';
@@ -40,7 +40,17 @@ export interface Judge {
 }
 
 /** What a status means by itself. For `away` the body has to prove that the request was not processed. */
-type Meaning = 'done' | 'redirect' | 'key' | 'plan' | 'scope' | 'gate' | 'throttle' | 'away' | 'refusal' | Doubt;
+type Meaning =
+  | 'done'
+  | 'redirect'
+  | 'key'
+  | 'plan'
+  | 'scope'
+  | 'gate'
+  | 'throttle'
+  | 'away'
+  | 'refusal'
+  | UnconfirmedCause;
 
 const MEANINGS: Readonly<Record<number, Meaning>> = {
   401: 'key',
@@ -78,7 +88,7 @@ export function unreadableAnswer(status: number | null, message: string): Outcom
 
 /** The outcome of an answer that the API cannot have given: the page of something that stands before it or in its place. */
 export function foreignAnswer(status: number | null, message: string): Outcome & { kind: 'ambiguous' } {
-  return { kind: 'ambiguous', doubt: 'unreadable_answer', detail: { status, message } };
+  return { kind: 'ambiguous', cause: 'unreadable_answer', detail: { status, message } };
 }
 
 /** Whether an answer is one to a question for a list, as far as it was read: a page of HTML with a 200 is none. */
@@ -117,7 +127,7 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
       const message = `${clean(`The API began to answer with ${status}`)}, but ${describeLoss(cut, clean)}`;
       return {
         kind: 'ambiguous',
-        doubt: doubtOf(cut),
+        cause: doubtOf(cut),
         ...(status < 500 && { atWork: true }),
         detail: { status, message },
       };
@@ -136,7 +146,7 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
         const waitMs = retryAfterMs(headers, now());
         if (isUnprocessed(body)) return { kind: 'unavailable', sent: true, retryAfterMs: waitMs, detail };
         // As after a 504: the server behind the gateway may still be processing the request.
-        return { kind: 'ambiguous', doubt: 'timeout', retryAfterMs: waitMs, detail };
+        return { kind: 'ambiguous', cause: 'timeout', retryAfterMs: waitMs, detail };
       }
       case 'gate':
         if (saysExists(status, error, expectation)) return { kind: 'exists', detail };
@@ -159,7 +169,7 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
       case 'reset':
       case 'crossed':
       case 'crash':
-        return { kind: 'ambiguous', doubt: meaning, detail };
+        return { kind: 'ambiguous', cause: meaning, detail };
     }
   }
 
@@ -184,16 +194,16 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
     const message = clean(
       `The answer is about another request: it has the ${name} ${JSON.stringify(shown)}, and ${JSON.stringify(sent)} was sent.`,
     );
-    return { kind: 'ambiguous', doubt: 'crossed', atWork: true, detail: { status, message } };
+    return { kind: 'ambiguous', cause: 'crossed', atWork: true, detail: { status, message } };
   }
 
   function withMembers(
     value: JsonValue | undefined,
     { members }: Expectation,
-    verdict: 'accepted' | 'refused',
+    decision: 'accepted' | 'refused',
   ): { members?: MemberOutcome[] } {
     if (members === undefined) return {};
-    const decoded = decodeImport(value ?? null, verdict, members, clean);
+    const decoded = decodeImport(value ?? null, decision, members, clean);
     return decoded === null ? {} : { members: decoded };
   }
 
@@ -218,7 +228,7 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
     if (loss.by === 'key') return { kind: 'denied', by: 'key', detail: { status: null, message: loss.message } };
     const text = describeLoss(loss, clean);
     const detail = { status: null, message: `${text.charAt(0).toUpperCase()}${text.slice(1)}` };
-    if (sent) return { kind: 'ambiguous', doubt: doubtOf(loss), detail };
+    if (sent) return { kind: 'ambiguous', cause: doubtOf(loss), detail };
     // A request that the HTTP library will not take can never be sent: a person has to look at it.
     if (isDefect(loss)) return { kind: 'refused', detail, endpoint: true };
     const local = loss.by === 'error' ? localTroubleOf(loss.error) : null;

@@ -39,18 +39,18 @@ const ECHOES = ['product', 'data', 'item', 'input', 'record'];
 /**
  * Reads the answer to an import.
  *
- * @param verdict whether the import as a whole was accepted or refused: in one that was refused, members of which nothing
+ * @param decision whether the import as a whole was accepted or refused: in one that was refused, members of which nothing
  *   is said were not stored
  * @returns an outcome for each member in their order; null where a refusal says nothing of any of them
  */
 export function decodeImport(
   value: JsonValue,
-  verdict: 'accepted' | 'refused',
+  decision: 'accepted' | 'refused',
   expectation: ImportExpectation,
   clean: CleanText,
 ): MemberOutcome[] | null {
   const count = expectation.keys.length;
-  const statements = statementsIn(value, { verdict, expectation, clean });
+  const statements = statementsIn(value, { decision, expectation, clean });
   const members = Array.from({ length: count }, (): MemberOutcome => ({ kind: 'unknown' }));
   const told = new Set<number>();
   for (const { place, outcome } of statements) {
@@ -60,7 +60,7 @@ export function decodeImport(
     members[place] = agrees ? outcome : { kind: 'unknown' };
     told.add(place);
   }
-  if (verdict === 'refused') return refusedMembers(members);
+  if (decision === 'refused') return refusedMembers(members);
   const counted = told.size === 0 ? holders(value).map((holder) => countedOutcome(holder, count)) : [];
   const outcome = counted.find((one) => one !== null);
   return outcome ? members.map(() => outcome) : members;
@@ -74,7 +74,7 @@ function refusedMembers(members: MemberOutcome[]): MemberOutcome[] | null {
 }
 
 interface Reading {
-  verdict: 'accepted' | 'refused';
+  decision: 'accepted' | 'refused';
   expectation: ImportExpectation;
   clean: CleanText;
 }
@@ -106,16 +106,16 @@ function fromMember(member: JsonValue | undefined, said: Said | null, reading: R
 
 /** A list of results, one for each member, or for some of them. */
 function fromResults(entries: JsonValue[], reading: Reading): Statement[] {
-  const { expectation, verdict, clean } = reading;
+  const { expectation, decision, clean } = reading;
   const inOrder = entries.length === expectation.keys.length;
   const places = placesOf(entries, expectation);
   return entries.map((entry, index): Statement => {
     const place = places[index] ?? null;
     // A list of errors may hold a text under the natural key's name: `{"sku": "This field is required."}`.
-    const named = place !== null || (verdict === 'accepted' && isNamed(entry, expectation));
+    const named = place !== null || (decision === 'accepted' && isNamed(entry, expectation));
     return {
       place: named ? place : inOrder ? index : null,
-      outcome: outcomeOf(entry, verdict === 'refused' ? problemsSaid(entry) : saidOf(entry), { expectation, clean }),
+      outcome: outcomeOf(entry, decision === 'refused' ? problemsSaid(entry) : saidOf(entry), { expectation, clean }),
     };
   });
 }
@@ -137,13 +137,13 @@ function fromGroup(entries: JsonValue[], said: Said, { expectation, clean }: Rea
 }
 
 /** Errors by the place or the natural key of the member: `{"1": {"name": […]}, "SKU-7": "…"}`. */
-function fromMap(map: JsonObject, said: Said | null, { expectation, clean, verdict }: Reading): Statement[] {
+function fromMap(map: JsonObject, said: Said | null, { expectation, clean, decision }: Reading): Statement[] {
   const names = Object.entries(map);
   return names.map(([name, entry]): Statement => {
     const byKey = expectation.keys.indexOf(name);
     // Digits may be a place or a SKU of another product; where they are no SKU of ours they are a place counted from 0.
     const byPlace = /^\d{1,6}$/.test(name) && Number(name) < expectation.keys.length ? Number(name) : null;
-    const outcome = outcomeOf(entry, said ?? (verdict === 'refused' ? 'refused' : saidOf(entry)), {
+    const outcome = outcomeOf(entry, said ?? (decision === 'refused' ? 'refused' : saidOf(entry)), {
       expectation,
       clean,
     });

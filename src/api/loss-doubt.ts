@@ -1,6 +1,6 @@
 // What it means that a request was lost on the way, or that its answer was.
 
-import type { Doubt } from '../domain/outcome.ts';
+import type { UnconfirmedCause } from '../domain/outcome.ts';
 import { systemCodeOf } from '../lib/errors.ts';
 import type { Loss } from './transport.ts';
 
@@ -33,7 +33,7 @@ const DEFECT_CODES = new Set([
  * Why it is unknown whether a sent request took effect. After the caller's own abort the server may go on working, as after a
  * timeout.
  */
-export function doubtOf(loss: Loss): Doubt {
+export function doubtOf(loss: Loss): UnconfirmedCause {
   if (loss.by === 'deadline' || loss.by === 'abort') return 'timeout';
   if (loss.by !== 'error') return 'unreadable_answer';
   const code = systemCodeOf(loss.error) ?? '';

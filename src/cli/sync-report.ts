@@ -98,12 +98,12 @@ export function reportLines(report: Synced, paint: Paint): string[] {
     passportLines(report.passports, paint),
     notes,
     attentionLines(report, report.attention, paint),
-    [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${verdict(report, paint)}`],
+    [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${decision(report, paint)}`],
   ];
   return sections.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }
 
-function verdict(report: Report, paint: Paint): string {
+function decision(report: Report, paint: Paint): string {
   const exitCode = exitCodeOf(report);
   if (exitCode === 0) return paint('green', 'All is delivered.');
   if (exitCode === 4) return paint('yellow', 'Finished, with something left to look at (exit code 4).');

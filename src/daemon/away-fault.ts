@@ -1,4 +1,4 @@
-import { heldBy } from '../delivery/admission/held.ts';
+import { suspendedBy } from '../delivery/admission/suspended-work.ts';
 import type { Readable } from '../delivery/unconfirmed/read-budget.ts';
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
@@ -92,7 +92,7 @@ export async function leftAwayFault(
 ): Promise<Fault | null> {
   // Deliveries that wait for an unreadable list are left out.
   const isUnreadable = unreadable() !== null;
-  const held = heldBy([...gate.refused().keys(), ...(isUnreadable ? (['read'] as const) : [])], config.profile);
+  const held = suspendedBy([...gate.refused().keys(), ...(isUnreadable ? (['read'] as const) : [])], config.profile);
   const left = await ledger.leftAway({ before, held, of });
   if (left === null) return null;
   const { kind, key, reason, dueAt } = left.first;
@@ -111,9 +111,9 @@ async function unreadableFault(
   const { ledger, config, passports } = runtime;
   const unreadable = runtime.unreadable();
   if (unreadable === null || outstanding > 0 || now - Math.max(unreadable.since, since) < waitMs) return null;
-  const lookedUp = heldBy(['read'], config.profile);
+  const lookedUp = suspendedBy(['read'], config.profile);
   if ((await ledger.nextDueAt({ held: lookedUp, of })) !== null || (await passports.judge()) > 0) return null;
-  const { inDoubt } = await ledger.countHeld(lookedUp);
+  const { inDoubt } = await ledger.countSuspended(lookedUp);
   const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);
   const wait = waitWords(inDoubt, suspended);
   if (unreadable.local) return fault('machine.limit', `Nothing can be read: ${unreadable.reason} ${wait}`);

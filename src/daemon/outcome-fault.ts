@@ -40,7 +40,7 @@ export function outcomeFault(outcome: Outcome, { failure, cure, doubtCure }: Att
       if (doubtCure !== undefined) {
         return fault('api.doubt', `Nobody knows whether it took effect: ${said}`, { suggestion: doubtCure });
       }
-      if (outcome.doubt === 'unreadable_answer') {
+      if (outcome.cause === 'unreadable_answer') {
         return fault('api.answer', message, {
           suggestion: 'Compare the platform with the profile: `dpp-sync check --openapi FILE`, docs/configuration.md.',
         });

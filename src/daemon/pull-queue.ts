@@ -1,5 +1,5 @@
 import type { RunTrigger } from '../domain/ports/intake.ts';
-import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
+import type { Consumer, JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -49,7 +49,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
   let watching: Promise<void> = Promise.resolve();
   let consumer: Consumer | null = null;
 
-  async function hear(bell: HeardDoorbell): Promise<Hearing> {
+  async function hear(bell: ReceivedJob): Promise<JobResult> {
     const { source } = bell.data;
     if (typeof source !== 'string' || !sources.includes(source)) {
       return { status: 'done', note: 'The config has no such source any more.' };
@@ -65,7 +65,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     }
   }
 
-  async function pull(source: string, trigger: RunTrigger): Promise<Hearing> {
+  async function pull(source: string, trigger: RunTrigger): Promise<JobResult> {
     try {
       const { runId, result } = await options.pull(source, trigger, abort.signal);
       if (result === 'complete') return { status: 'done', note: `Run ${runId} is complete.` };
@@ -78,7 +78,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
   }
 
   const ringFor = (source: string, trigger: RunTrigger): Promise<void> =>
-    queues.ring('pull', [{ name: `pull ${source}`, data: { source, trigger } }]);
+    queues.enqueue('pull', [{ name: `pull ${source}`, data: { source, trigger } }]);
 
   async function ring(source: string, trigger: RunTrigger): Promise<void> {
     // Its job waits, perhaps in a queue that is paused for hours; where it was lost, the watch makes up for it.
@@ -126,7 +126,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
   };
 }
 
-function triggerOf({ data }: HeardDoorbell): RunTrigger {
+function triggerOf({ data }: ReceivedJob): RunTrigger {
   const { trigger } = data;
   return trigger === 'cli' || trigger === 'retry' ? trigger : 'schedule';
 }

@@ -1,4 +1,4 @@
-import { heldBy } from '../delivery/admission/held.ts';
+import { suspendedBy } from '../delivery/admission/suspended-work.ts';
 import { fault } from '../domain/faults.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Fault } from '../lib/errors.ts';
@@ -14,7 +14,7 @@ export async function refusedScopeFault({
   const lacking: Scope[] = [];
   const messages: string[] = [];
   for (const [scope, { message }] of gate.refused()) {
-    const left = leftWords(await ledger.countHeld(heldBy([scope], profile)));
+    const left = leftWords(await ledger.countSuspended(suspendedBy([scope], profile)));
     if (left === '') continue;
     lacking.push(scope);
     messages.push(`The API refuses the scope ${scope} to the key: ${message.replace(/\.?$/, '.')} ${left}.`);
@@ -28,7 +28,7 @@ export async function refusedScopeFault({
   });
 }
 
-function leftWords({ due, inDoubt }: Awaited<ReturnType<Runtime['ledger']['countHeld']>>): string {
+function leftWords({ due, inDoubt }: Awaited<ReturnType<Runtime['ledger']['countSuspended']>>): string {
   const sent = due === 0 ? [] : [`${due} ${due === 1 ? 'delivery is' : 'deliveries are'} left to be sent`];
   const lookedUp = inDoubt === 0 ? [] : [`${inDoubt} in doubt ${inDoubt === 1 ? 'is' : 'are'} left to be looked up`];
   return [...sent, ...lookedUp].join(', and ');

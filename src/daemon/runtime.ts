@@ -1,10 +1,10 @@
 import { createApiClient } from '../api/api-client.ts';
 import { createBreaker } from '../delivery/admission/breaker.ts';
 import { createCreatePause } from '../delivery/admission/create-pause.ts';
-import { heldBy } from '../delivery/admission/held.ts';
 import { createPacer } from '../delivery/admission/pacer.ts';
 import { createPing } from '../delivery/admission/ping.ts';
 import { createRetryBudget } from '../delivery/admission/retry-budget.ts';
+import { suspendedBy } from '../delivery/admission/suspended-work.ts';
 import { createTargetGate, type TargetGate } from '../delivery/admission/target-gate.ts';
 import { createDeliverer } from '../delivery/deliverer.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
@@ -176,7 +176,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const ping = createPing({ target, gate, emit });
     const pacer = createPacer({ controller, breaker, ping, concurrency: placesFor(connections), clock });
     const pause = createCreatePause(clock);
-    const held = () => heldBy(gate.refused().keys(), profile, pause.operations());
+    const held = () => suspendedBy(gate.refused().keys(), profile, pause.operations());
     const feeder = createFeeder({ ledger, queues, held, breaker, random });
     const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
     const deliverer = createDeliverer(delivering);
@@ -301,7 +301,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         const onChanged = async (changed: string) => {
           if (!views.pendingSources().includes(changed)) return;
           await startWorkers();
-          await mapQueue.ring(changed);
+          await mapQueue.enqueue(changed);
         };
         const working = { ledger, emit, onChanged, patience };
         return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, working, abort);

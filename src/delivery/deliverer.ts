@@ -2,11 +2,11 @@ import type { DeliveryState, Operation } from '../domain/delivery.ts';
 import { fault, isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedDelivery, ClaimedImport } from '../domain/ports/claim.ts';
+import type { Decision } from '../domain/ports/decision.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Target } from '../domain/ports/target.ts';
-import type { Verdict } from '../domain/ports/verdict.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type Scope, scopeOfWrite } from '../domain/scope.ts';
 import { type Clock, ticksAt } from '../lib/clock.ts';
@@ -18,8 +18,8 @@ import type { Pacer } from './admission/pacer.ts';
 import type { RetryBudget } from './admission/retry-budget.ts';
 import { type Signal, signalOf } from './admission/signal.ts';
 import type { TargetGate } from './admission/target-gate.ts';
-import { judge, VERDICT_STATES } from './outcome/judge.ts';
-import { judgeImport } from './outcome/judge-import.ts';
+import { DECISION_STATES, judge } from './outcome/decide.ts';
+import { decideImport } from './outcome/decide-import.ts';
 
 export interface DelivererOptions {
   ledger: Ledger;
@@ -51,7 +51,7 @@ export interface Deliverer {
 
 /** So many in a row are refused a scope that was taken before, until it counts as refused. */
 const QUESTIONS_MAX = 3;
-/** How soon a verdict is offered to the ledger again. */
+/** How soon a decision is offered to the ledger again. */
 const SETTLE_AGAIN_MS = 1000;
 /** A delivery that waits for its turn is looked at again after this long: a newer one may have taken its place. */
 const LOOK_AGAIN_MS = 250;
@@ -128,7 +128,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   /**
-   * Keeps a verdict, or those of an import, until the ledger takes it. What the API has said is known to this process alone
+   * Keeps a decision, or those of an import, until the ledger takes it. What the API has said is known to this process alone
    * until then, so it is not let go of while the disk is full; only the end of the process turns it into a doubt.
    */
   async function surely<T>(settle: () => Promise<T>, abort: AbortSignal): Promise<T> {
@@ -147,12 +147,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   function tell(
     { kind, key, operation }: Told,
-    verdict: Verdict,
+    decision: Decision,
     { outcome, latencyMs }: Pick<Sent, 'outcome'> & { latencyMs: number | null },
   ): Attempt {
-    const state = VERDICT_STATES[verdict.kind];
+    const state = DECISION_STATES[decision.kind];
     const status = 'detail' in outcome ? outcome.detail.status : null;
-    const reason = 'reason' in verdict ? verdict.reason : null;
+    const reason = 'reason' in decision ? decision.reason : null;
     emit({ type: 'settled', kind, key, operation, state, status, latencyMs, reason });
     return { result: 'settled', state };
   }
@@ -163,9 +163,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const now = clock.now();
     const known = { busySince, awaySince, takesOthers: takesOthers(awaySince), forbidden: sent.forbidden };
     const context = { operation, attempts, uncertain, ...known, profile, now, random: random() };
-    const verdict = inTurn(judge(outcome, context), outcome);
-    const { instead } = await surely(() => ledger.settle({ deliveryId, verdict, judgedAt: now }), abort);
-    return tell(delivery, instead ?? verdict, sent);
+    const decision = inTurn(judge(outcome, context), outcome);
+    const { instead } = await surely(() => ledger.settle({ deliveryId, decision, decidedAt: now }), abort);
+    return tell(delivery, instead ?? decision, sent);
   }
 
   /** When a retry after this outcome may go out at the earliest. Waiting for a limit or a key is not the budget's matter. */
@@ -175,8 +175,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     return isRetry ? now + retries.reserve(clock.ticks()) : now;
   }
 
-  const inTurn = (verdict: Verdict, outcome: Outcome): Verdict =>
-    verdict.kind === 'retry' ? notBefore(turnOf(outcome), verdict) : verdict;
+  const inTurn = (decision: Decision, outcome: Outcome): Decision =>
+    decision.kind === 'retry' ? notBefore(turnOf(outcome), decision) : decision;
 
   async function settleImport(sent: Sent, batch: ClaimedImport, abort: AbortSignal): Promise<Attempt> {
     const { delivery, outcome } = sent;
@@ -189,24 +189,24 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       takesOthers: takesOthers(since),
       forbidden: sent.forbidden,
     };
-    const { verdicts, ...company } = judgeImport(outcome, { ...batch, again: delivery.again }, context);
+    const { decisions, ...company } = decideImport(outcome, { ...batch, again: delivery.again }, context);
     const judged = batch.members.flatMap((member, index) => {
-      const verdict = verdicts[index];
-      return verdict === undefined ? [] : [{ member, verdict }];
+      const decision = decisions[index];
+      return decision === undefined ? [] : [{ member, decision }];
     });
     // They go out again together, so that they take one place.
     const turnAt = turnOf(outcome);
-    const settlements = judged.map(({ member, verdict }) => ({
+    const settlements = judged.map(({ member, decision }) => ({
       deliveryId: member.id,
-      verdict: notBefore(turnAt, verdict),
-      judgedAt: context.now,
+      decision: notBefore(turnAt, decision),
+      decidedAt: context.now,
     }));
     const settled = await surely(() => ledger.settleImport({ settlements, ...company }), abort);
     let own: Attempt = { result: 'gone' };
-    for (const [index, { member, verdict }] of judged.entries()) {
+    for (const [index, { member, decision }] of judged.entries()) {
       const isOwn = member.id === delivery.id;
       const latencyMs = isOwn ? sent.latencyMs : null;
-      const told = tell({ ...member, operation: delivery.operation }, settled[index]?.instead ?? verdict, {
+      const told = tell({ ...member, operation: delivery.operation }, settled[index]?.instead ?? decision, {
         outcome,
         latencyMs,
       });
@@ -254,6 +254,6 @@ function isScopeDenied(outcome: Outcome): boolean {
   return outcome.kind === 'denied' && outcome.by === 'scope';
 }
 
-function notBefore(turnAt: number, verdict: Verdict): Verdict {
-  return verdict.kind === 'retry' ? { ...verdict, dueAt: Math.max(verdict.dueAt, turnAt) } : verdict;
+function notBefore(turnAt: number, decision: Decision): Decision {
+  return decision.kind === 'retry' ? { ...decision, dueAt: Math.max(decision.dueAt, turnAt) } : decision;
 }

@@ -1,6 +1,6 @@
 import type { DueDelivery } from '../domain/ports/due.ts';
 import type { StuckDelivery } from '../domain/ports/ledger-views.ts';
-import type { Doorbell } from '../domain/ports/queues.ts';
+import type { WakeUpJob } from '../domain/ports/queues.ts';
 import { isJsonObject } from '../lib/json.ts';
 
 /**
@@ -10,7 +10,7 @@ import { isJsonObject } from '../lib/json.ts';
 type NamedDelivery = Pick<DueDelivery, 'id' | 'kind' | 'key' | 'revision'>;
 
 /** A job that asks for deliveries to be attempted. */
-export function dueJob(due: readonly DueDelivery[]): Doorbell {
+export function dueJob(due: readonly DueDelivery[]): WakeUpJob {
   const [first] = due;
   return {
     name: due.length === 1 && first ? `${first.operation} ${first.key}` : `${due.length} deliveries`,
@@ -26,7 +26,7 @@ export function dueJob(due: readonly DueDelivery[]): Doorbell {
 }
 
 /** The ids of the deliveries that a job asks for. What it says about them is for people: the ledger knows them better. */
-export function dueIdsOf({ data }: Pick<Doorbell, 'data'>): number[] {
+export function dueIdsOf({ data }: Pick<WakeUpJob, 'data'>): number[] {
   const { type, deliveries } = data;
   if (type !== 'deliver' || !Array.isArray(deliveries)) return [];
   return deliveries.flatMap((entry) =>
@@ -35,7 +35,7 @@ export function dueIdsOf({ data }: Pick<Doorbell, 'data'>): number[] {
 }
 
 /** A job that ends as failed, to show a delivery that needs a person. */
-export function stuckJob(stuck: StuckDelivery): Doorbell {
+export function stuckJob(stuck: StuckDelivery): WakeUpJob {
   const { key, naturalKey, operation, source, state, reason } = stuck;
   return {
     name: `${operation} ${naturalKey ?? key}: ${state}`,
@@ -43,17 +43,17 @@ export function stuckJob(stuck: StuckDelivery): Doorbell {
   };
 }
 
-export function isStuckJob({ data }: Pick<Doorbell, 'data'>): boolean {
+export function isStuckJob({ data }: Pick<WakeUpJob, 'data'>): boolean {
   return data['type'] === 'failed';
 }
 
 /** The delivery that such a job shows. Null where the job does not name it fully. */
-export function stuckDeliveryOf({ data }: Pick<Doorbell, 'data'>): number | null {
+export function stuckDeliveryOf({ data }: Pick<WakeUpJob, 'data'>): number | null {
   return typeof data['deliveryId'] === 'number' ? data['deliveryId'] : null;
 }
 
 /** True when a job shows this delivery, and not one that had its id before. */
-export function shows({ data }: Pick<Doorbell, 'data'>, { id, kind, key, revision }: NamedDelivery): boolean {
+export function shows({ data }: Pick<WakeUpJob, 'data'>, { id, kind, key, revision }: NamedDelivery): boolean {
   const { item } = data;
   const isOfItem = isJsonObject(item) && item['kind'] === kind && item['key'] === key;
   return isOfItem && data['deliveryId'] === id && data['revision'] === revision;

@@ -1,7 +1,7 @@
 import { isLedgerFault } from '../domain/faults.ts';
-import type { Held, WorkOf } from '../domain/ports/due.ts';
+import type { SuspendedWork, WorkOf } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
-import type { Consumer, HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
+import type { Consumer, JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -24,7 +24,7 @@ export interface EngineOptions {
   contact: FirstContact;
   gate: TargetGate;
   /** What cannot go on while the API refuses a scope. */
-  held: () => Held;
+  held: () => SuspendedWork;
   /** Null where nobody looks at the queue's failed jobs. */
   failedJobs: FailedJobs | null;
   clock: Clock;
@@ -92,7 +92,7 @@ export function createEngine(options: EngineOptions): Engine {
   /** When a doorbell was last rung or heard. */
   let movedAt = Number.NEGATIVE_INFINITY;
 
-  async function hear(bell: HeardDoorbell): Promise<Hearing> {
+  async function hear(bell: ReceivedJob): Promise<JobResult> {
     if (isStuckJob(bell) && failedJobs) {
       const heard = await failedJobs.hear(bell);
       wake();

@@ -1,5 +1,5 @@
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
-import type { HeardDoorbell, Hearing, Queues } from '../domain/ports/queues.ts';
+import type { JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import { isStuckJob, shows, stuckDeliveryOf, stuckJob } from './delivery-jobs.ts';
 
 /** At most this many failed jobs are shown; the ledger knows the rest. */
@@ -24,7 +24,7 @@ export interface FailedJobs {
   /** Forgets what was rung, since the queue has lost it. */
   lost(): void;
   /** Hears a job of this kind: the first time it ends as failed, with the reason; on Retry it replays. */
-  hear(bell: HeardDoorbell): Promise<Hearing>;
+  hear(bell: ReceivedJob): Promise<JobResult>;
 }
 
 export function createFailedJobs({ queues, views, replay }: FailedJobsOptions): FailedJobs {
@@ -47,7 +47,7 @@ export function createFailedJobs({ queues, views, replay }: FailedJobsOptions): 
       const missing = stuck.filter(({ id }) => !shown.has(id) && !underWay.has(id));
       for (const { id } of missing) underWay.add(id);
       try {
-        if (missing.length > 0) await queues.ring('deliver', missing.map(stuckJob));
+        if (missing.length > 0) await queues.enqueue('deliver', missing.map(stuckJob));
       } catch (error) {
         for (const { id } of missing) underWay.delete(id);
         throw error;

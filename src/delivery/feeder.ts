@@ -1,7 +1,7 @@
 import type { Operation } from '../domain/delivery.ts';
-import type { DueDelivery, Held } from '../domain/ports/due.ts';
+import type { DueDelivery, SuspendedWork } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
-import type { Doorbell, Queues } from '../domain/ports/queues.ts';
+import type { Queues, WakeUpJob } from '../domain/ports/queues.ts';
 import type { Breaker } from './admission/breaker.ts';
 import { dueJob } from './delivery-jobs.ts';
 
@@ -61,7 +61,7 @@ export function createFeeder(options: {
   ledger: Ledger;
   queues: Queues;
   /** What is not rung for: it would be heard, held and rung in circles. */
-  held: () => Held;
+  held: () => SuspendedWork;
   breaker: Pick<Breaker, 'needsSample' | 'isSuspect'>;
   /** Numbers in [0, 1). */
   random: () => number;
@@ -81,11 +81,11 @@ export function createFeeder(options: {
   }
 
   async function ringFor(due: readonly DueDelivery[]): Promise<void> {
-    const bells: Doorbell[] = [];
+    const bells: WakeUpJob[] = [];
     for (let at = 0; at < due.length; at += BELL_SIZE) bells.push(dueJob(due.slice(at, at + BELL_SIZE)));
     for (const { id, operation } of due) rung.set(id, operation);
     try {
-      await queues.ring('deliver', bells);
+      await queues.enqueue('deliver', bells);
     } catch (error) {
       for (const { id } of due) rung.delete(id);
       throw error;

@@ -20,11 +20,11 @@ const PAGE = 250;
 /** Where the work never comes to rest, passports are judged this often all the same. */
 const RESTLESS_MS = 60_000;
 
-export function createPassports(options: { ledger: Pick<Ledger, 'judgePassports'>; now: () => number }): Passports {
+export function createPassports(options: { ledger: Pick<Ledger, 'evaluatePassports'>; now: () => number }): Passports {
   const { ledger, now } = options;
   // An earlier process may have ended before it judged.
   let stirred = true;
-  let judgedAt = now();
+  let decidedAt = now();
   let pauses = 0;
   let running: Promise<number> | null = null;
 
@@ -34,7 +34,7 @@ export function createPassports(options: { ledger: Pick<Ledger, 'judgePassports'
     let afterKey: string | null = null;
     try {
       do {
-        const page = await ledger.judgePassports({ afterKey, limit: PAGE });
+        const page = await ledger.evaluatePassports({ afterKey, limit: PAGE });
         staged += page.staged;
         afterKey = page.lastKey;
       } while (afterKey !== null);
@@ -42,7 +42,7 @@ export function createPassports(options: { ledger: Pick<Ledger, 'judgePassports'
       stirred = true;
       throw error;
     }
-    judgedAt = now();
+    decidedAt = now();
     return staged;
   }
 
@@ -61,7 +61,7 @@ export function createPassports(options: { ledger: Pick<Ledger, 'judgePassports'
       stirred = true;
     },
     async look(atRest) {
-      if (pauses > 0 || !(atRest || now() - judgedAt >= RESTLESS_MS)) return 0;
+      if (pauses > 0 || !(atRest || now() - decidedAt >= RESTLESS_MS)) return 0;
       return judge();
     },
     pause() {

@@ -46,7 +46,7 @@ export const DELIVERY_EVENTS = [
   /** No effect is possible and the same revision goes out again later. */
   'retry',
   /** Nobody knows whether the write took effect. */
-  'doubt',
+  'unconfirmed',
   /** The ledger was restored, and may have forgotten that it sent this; or a refused create is looked for again. */
   'suspect',
   /** A doubt is settled: sending the same revision again is safe. */
@@ -77,7 +77,7 @@ const END: Row = {
   claim: null,
   accept: null,
   retry: null,
-  doubt: null,
+  unconfirmed: null,
   suspect: null,
   resend: null,
   block: null,
@@ -102,7 +102,7 @@ export const TRANSITIONS: Record<DeliveryState, Row> = {
     ...END,
     accept: 'delivered',
     retry: 'due',
-    doubt: 'in_doubt',
+    unconfirmed: 'in_doubt',
     suspect: 'in_doubt',
     block: 'blocked',
     reject: 'rejected',
@@ -111,7 +111,7 @@ export const TRANSITIONS: Record<DeliveryState, Row> = {
   in_doubt: {
     ...END,
     accept: 'delivered',
-    doubt: 'in_doubt',
+    unconfirmed: 'in_doubt',
     suspect: 'in_doubt',
     resend: 'due',
     block: 'blocked',

@@ -4,7 +4,7 @@ import type { JsonValue } from '../lib/json.ts';
  * Why nobody can say whether a request took effect; `crossed` where the answer was about another request. The settling delay before a
  * read-back depends on it.
  */
-export type Doubt = 'reset' | 'timeout' | 'server_error' | 'unreadable_answer' | 'crossed' | 'crash';
+export type UnconfirmedCause = 'reset' | 'timeout' | 'server_error' | 'unreadable_answer' | 'crossed' | 'crash';
 
 /** What an answer of the API, or the lack of one, means for a delivery. HTTP statuses get this meaning in `api/` only. */
 export type Outcome =
@@ -27,7 +27,7 @@ export type Outcome =
    * Bytes went out and no usable answer came back. With `atWork` the API itself has spoken, though not of what was needed:
    * no sign that it is away, as a page in its place would be. `retryAfterMs` is the wait that the answer asks for.
    */
-  | { kind: 'ambiguous'; doubt: Doubt; atWork?: true; retryAfterMs?: number | null; detail: OutcomeDetail }
+  | { kind: 'ambiguous'; cause: UnconfirmedCause; atWork?: true; retryAfterMs?: number | null; detail: OutcomeDetail }
   /** 409: a business rule blocks the write for now. `mayExist` as of what is refused. */
   | { kind: 'gated'; detail: OutcomeDetail; mayExist?: true }
   /** The same idempotency key is still being worked on: ask again later. */

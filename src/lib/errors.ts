@@ -9,7 +9,7 @@ export interface FaultDetails {
 
 /**
  * An error that a person can act on: the environment or a broken assumption, never bad data (that is a `Result`) and
- * never the API's verdict (that is an `Outcome`). `code` is registered where the words of the domain are known.
+ * never the API's decision (that is an `Outcome`). `code` is registered where the words of the domain are known.
  */
 export class Fault extends Error {
   readonly code: string;

@@ -33,7 +33,7 @@ export async function replay(
   const { selection, force, dryRun } = request;
   const { ledger, mapperOf } = options;
   // First of all: what is sent again by force is not held any more.
-  const forced = force ? await ledger.forceDoubts({ selection, dryRun }) : 0;
+  const forced = force ? await ledger.forceUnconfirmed({ selection, dryRun }) : 0;
   const told = await ledger.replayPassports({ selection, dryRun });
   const report: ReplayReport = {
     records: 0,

@@ -42,7 +42,7 @@ export function createBullmqQueues(options: { backend: QueueBackend; log: Logger
   return {
     bullQueues: QUEUE_NAMES.map((name) => queueOf(backend, name)),
 
-    async ring(name, doorbells) {
+    async enqueue(name, doorbells) {
       for (let start = 0; start < doorbells.length; start += RING_CHUNK) {
         const jobs = doorbells.slice(start, start + RING_CHUNK).map((bell) => ({
           name: toStorableText(bell.name),

@@ -1,23 +1,23 @@
-import type { Consumer, HeardDoorbell, Hearing, QueueName } from '../domain/ports/queues.ts';
+import type { Consumer, JobResult, QueueName, ReceivedJob } from '../domain/ports/queues.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { QueueBackend } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
-import { createHearingProcessor } from './hearing-processor.ts';
+import { createJobProcessor } from './job-processor.ts';
 
 interface ConsumerOptions {
   backend: QueueBackend;
   name: QueueName;
   concurrency: number;
-  hear: (bell: HeardDoorbell) => Promise<Hearing>;
+  hear: (bell: ReceivedJob) => Promise<JobResult>;
   log: Logger;
   onError: ErrorSink;
 }
 
 export function startConsumer({ backend, name, concurrency, hear, log, onError }: ConsumerOptions): Consumer {
-  const running = new Set<Promise<Hearing>>();
+  const running = new Set<Promise<JobResult>>();
   let closing: Promise<void> | undefined;
 
-  const processor = createHearingProcessor({
+  const processor = createJobProcessor({
     hear(bell) {
       const hearing = hear(bell).finally(() => running.delete(hearing));
       running.add(hearing);

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
 import { createPrivateFile } from '../lib/private-file.ts';
 
-/** Held as long as a sandbox serves from its file. */
+/** SuspendedWork as long as a sandbox serves from its file. */
 export interface StorageLock {
   release(): void;
 }

@@ -147,7 +147,7 @@ REDIS?.describe('a failed job whose processing stalled', () => {
     if (stuck === undefined || deliver === undefined) throw new Error('Nothing failed.');
     // From here on a replay would go through.
     for (const [path, content] of Object.entries(PRODUCTS.mended)) world.write(path, content);
-    await runtime.queues.ring('deliver', [stuckJob(stuck)]);
+    await runtime.queues.enqueue('deliver', [stuckJob(stuck)]);
     const taken = Promise.withResolvers<void>();
     const dies = Promise.withResolvers<void>();
     const dying = place.foreignWorker(

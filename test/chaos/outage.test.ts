@@ -9,13 +9,13 @@ const detail = (status: number | null) => ({ detail: { status, message: 'Away.' 
 const REFUSED: Outcome = { kind: 'unavailable', sent: false, retryAfterMs: null, ...detail(null) };
 const UNAVAILABLE: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
 /** A 503 that does not say that nothing worked on the request. */
-const DOUBTED_503: Outcome = { kind: 'ambiguous', doubt: 'timeout', retryAfterMs: 1000, ...detail(503) };
-const BAD_GATEWAY: Outcome = { kind: 'ambiguous', doubt: 'server_error', ...detail(502) };
-const GATEWAY_TIMEOUT: Outcome = { kind: 'ambiguous', doubt: 'timeout', ...detail(504) };
-const REQUEST_TIMEOUT: Outcome = { kind: 'ambiguous', doubt: 'timeout', ...detail(408) };
-const PAGE: Outcome = { kind: 'ambiguous', doubt: 'unreadable_answer', ...detail(200) };
-const RESET: Outcome = { kind: 'ambiguous', doubt: 'reset', ...detail(null) };
-const SERVER_ERROR: Outcome = { kind: 'ambiguous', doubt: 'server_error', ...detail(500) };
+const DOUBTED_503: Outcome = { kind: 'ambiguous', cause: 'timeout', retryAfterMs: 1000, ...detail(503) };
+const BAD_GATEWAY: Outcome = { kind: 'ambiguous', cause: 'server_error', ...detail(502) };
+const GATEWAY_TIMEOUT: Outcome = { kind: 'ambiguous', cause: 'timeout', ...detail(504) };
+const REQUEST_TIMEOUT: Outcome = { kind: 'ambiguous', cause: 'timeout', ...detail(408) };
+const PAGE: Outcome = { kind: 'ambiguous', cause: 'unreadable_answer', ...detail(200) };
+const RESET: Outcome = { kind: 'ambiguous', cause: 'reset', ...detail(null) };
+const SERVER_ERROR: Outcome = { kind: 'ambiguous', cause: 'server_error', ...detail(500) };
 const HOUR_MS = 3_600_000;
 /** What a delivery takes by itself. */
 const OWN_MS = 100;

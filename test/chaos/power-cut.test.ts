@@ -20,7 +20,7 @@ const SUBSETS = scaled(1, 4);
 /** How many syncs are cut off and finished. */
 const KILLED = scaled(1, 60);
 
-/** A verdict of the API that the ledger has said to be stored. */
+/** A decision of the API that the ledger has said to be stored. */
 interface Told {
   kind: string;
   key: string;
@@ -38,7 +38,7 @@ function toldIn(event: DiskEvent): Told[] {
 }
 
 /**
- * Which of the verdicts a ledger does not know, and what SQLite says of the file. Of each item the last one counts, and what was
+ * Which of the decisions a ledger does not know, and what SQLite says of the file. Of each item the last one counts, and what was
  * to be sent again may be on its way.
  */
 function lookInto(file: string, told: readonly Told[]): { integrity: unknown; lost: Told[] } {
@@ -110,7 +110,7 @@ async function cutAt(
  * Fails a sync all its fsyncs from one on, so that what it wrote last is in the memory of the system alone. The next sync is
  * killed before one of its own, and then the power is cut.
  *
- * @returns how many verdicts that one had told of by then
+ * @returns how many decisions that one had told of by then
  */
 async function cutAfterFailedSync(failing: number, killing: number): Promise<number> {
   const world = await createCutWorld({ honoured: false, queue: 'embedded' });
@@ -154,7 +154,7 @@ async function cutAfterFailedSync(failing: number, killing: number): Promise<num
 }
 
 describeStrace('a power cut', () => {
-  it('takes no verdict of the API back that was acknowledged, wherever it comes and whatever else has reached the disk', {
+  it('takes no decision of the API back that was acknowledged, wherever it comes and whatever else has reached the disk', {
     ...covers('power-cut', 'I8'),
     timeout: scaled(90_000, 1_800_000),
   }, async () => {

@@ -3,11 +3,11 @@ import type { Queue } from 'bullmq';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import {
   type Consumer,
-  type Doorbell,
-  type HeardDoorbell,
-  type Hearing,
+  type JobResult,
   QUEUE_NAMES,
   type QueueName,
+  type ReceivedJob,
+  type WakeUpJob,
 } from '../../src/domain/ports/queues.ts';
 import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
@@ -93,8 +93,8 @@ for (const backend of QUEUE_BACKENDS) {
     }
 
     test('hear doorbells in the order in which they were rung', async () => {
-      await queues.ring('map', bells(0, 1_100));
-      await queues.ring('map', bells(1_100, 1_150));
+      await queues.enqueue('map', bells(0, 1_100));
+      await queues.enqueue('map', bells(1_100, 1_150));
       const listener = createListener();
       await consume('map', listener);
       await listener.until(1_150);
@@ -104,7 +104,7 @@ for (const backend of QUEUE_BACKENDS) {
     test('hear each of 5,000 doorbells exactly once', { timeout: 240_000 }, async () => {
       const listener = createListener();
       await consume('deliver', listener, 20);
-      for (let start = 0; start < 5_000; start += 250) await queues.ring('deliver', bells(start, start + 250));
+      for (let start = 0; start < 5_000; start += 250) await queues.enqueue('deliver', bells(start, start + 250));
       await listener.until(5_000);
       await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
       expect(listener.heard).toHaveLength(5_000);
@@ -113,8 +113,8 @@ for (const backend of QUEUE_BACKENDS) {
     });
 
     test('keep the three queues apart', async () => {
-      await queues.ring('pull', bells(0, 1));
-      await queues.ring('map', bells(1, 3));
+      await queues.enqueue('pull', bells(0, 1));
+      await queues.enqueue('map', bells(1, 3));
       const listener = createListener();
       await consume('map', listener);
       await listener.until(2);
@@ -124,7 +124,7 @@ for (const backend of QUEUE_BACKENDS) {
     });
 
     test('hear at most as many at a time as they were told', async () => {
-      const gate = Promise.withResolvers<Hearing>();
+      const gate = Promise.withResolvers<JobResult>();
       let running = 0;
       let most = 0;
       const listener = createListener(async () => {
@@ -135,7 +135,7 @@ for (const backend of QUEUE_BACKENDS) {
         return hearing;
       });
       await consume('deliver', listener, 3);
-      await queues.ring('deliver', bells(0, 9));
+      await queues.enqueue('deliver', bells(0, 9));
       await listener.until(3);
       await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 6, active: 3, failed: 0 });
       gate.resolve({ status: 'done' });
@@ -152,7 +152,7 @@ for (const backend of QUEUE_BACKENDS) {
       };
       const listener = createListener();
       await consume('pull', listener);
-      await queues.ring('pull', [
+      await queues.enqueue('pull', [
         { name: 'Stückliste ziehen 🧵', data },
         { name: 'a\0b\ud800c', data: {} },
       ]);
@@ -164,9 +164,9 @@ for (const backend of QUEUE_BACKENDS) {
     test('give every doorbell an id that BullMQ takes as it is, also when the same one is rung twice', async () => {
       const listener = createListener();
       await consume('pull', listener);
-      const [bell] = bells(0, 1) as [Doorbell];
-      await queues.ring('pull', [bell, bell]);
-      await queues.ring('pull', [bell]);
+      const [bell] = bells(0, 1) as [WakeUpJob];
+      await queues.enqueue('pull', [bell, bell]);
+      await queues.enqueue('pull', [bell]);
       await listener.until(3);
       expect(new Set(listener.heard.map(({ id }) => id)).size).toBe(3);
       for (const { id } of listener.heard) expect(id).toMatch(/^(?!\d+$)[^:]+$/);
@@ -175,9 +175,9 @@ for (const backend of QUEUE_BACKENDS) {
     test('keep the note of a doorbell that was heard to its end', async () => {
       const listener = createListener(() => ({ status: 'done', note: '10 delivered' }));
       await consume('pull', listener);
-      await queues.ring('pull', bells(0, 1));
+      await queues.enqueue('pull', bells(0, 1));
       await listener.until(1);
-      const { id } = listener.heard[0] as HeardDoorbell;
+      const { id } = listener.heard[0] as ReceivedJob;
       const queue = bullQueue('pull');
       await expect.poll(async () => (await queue.getJob(id))?.returnvalue as unknown).toBe('10 delivered');
     });
@@ -185,7 +185,7 @@ for (const backend of QUEUE_BACKENDS) {
     test('show a failed doorbell with its reason and nothing of this host', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'Größe: 42\0 is no size ✗' }));
       await consume('deliver', listener);
-      await queues.ring('deliver', [{ name: 'push product A', data: { key: 'A\0', ids: [1, 2] } }]);
+      await queues.enqueue('deliver', [{ name: 'push product A', data: { key: 'A\0', ids: [1, 2] } }]);
       await expect.poll(() => failedCount('deliver')).toBe(1);
       const [failed] = await queues.failed('deliver');
       expect(failed).toEqual({
@@ -204,7 +204,7 @@ for (const backend of QUEUE_BACKENDS) {
         throw new TypeError('product is undefined');
       });
       await consume('deliver', listener);
-      await queues.ring('deliver', bells(0, 1));
+      await queues.enqueue('deliver', bells(0, 1));
       await expect.poll(() => failedCount('deliver')).toBe(1);
       const [failed] = await queues.failed('deliver');
       expect(failed?.reason).toBe('product is undefined');
@@ -220,7 +220,7 @@ for (const backend of QUEUE_BACKENDS) {
       const listener = createListener((bell) => ({ status: 'failed', reason: `no ${bell.name}` }));
       await consume('deliver', listener);
       for (let number = 0; number < 3; number += 1) {
-        await queues.ring('deliver', bells(number, number + 1));
+        await queues.enqueue('deliver', bells(number, number + 1));
         await expect.poll(() => failedCount('deliver')).toBe(number + 1);
       }
       expect((await queues.failed('deliver')).map((bell) => bell.reason)).toEqual([
@@ -235,15 +235,15 @@ for (const backend of QUEUE_BACKENDS) {
         bell.retried ? { status: 'done' } : { status: 'failed', reason: 'a person decides' },
       );
       await consume('deliver', listener);
-      await queues.ring('deliver', bells(0, 1));
+      await queues.enqueue('deliver', bells(0, 1));
       await expect.poll(() => failedCount('deliver')).toBe(1);
-      const first = listener.heard[0] as HeardDoorbell;
+      const first = listener.heard[0] as ReceivedJob;
       expect(first.retried).toBe(false);
 
       await pressRetry('deliver', first.id);
       await listener.until(2);
       await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
-      await queues.ring('deliver', bells(1, 2));
+      await queues.enqueue('deliver', bells(1, 2));
       await listener.until(3);
       expect(listener.heard.map(({ id, retried }) => ({ id, retried }))).toEqual([
         { id: first.id, retried: false },
@@ -255,7 +255,7 @@ for (const backend of QUEUE_BACKENDS) {
     test('hear a doorbell as retried each time that it fails and is retried', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'still wrong' }));
       await consume('deliver', listener);
-      await queues.ring('deliver', bells(0, 1));
+      await queues.enqueue('deliver', bells(0, 1));
       for (let failures = 1; failures <= 3; failures += 1) {
         await listener.until(failures);
         await expect.poll(() => failedCount('deliver')).toBe(1);
@@ -270,9 +270,9 @@ for (const backend of QUEUE_BACKENDS) {
         listener.heard.length === 1 ? { status: 'failed', reason: `no ${bell.name}` } : { status: 'done' },
       );
       await consume('deliver', listener);
-      await queues.ring('deliver', bells(0, 1));
+      await queues.enqueue('deliver', bells(0, 1));
       await expect.poll(() => failedCount('deliver')).toBe(1);
-      const { id } = listener.heard[0] as HeardDoorbell;
+      const { id } = listener.heard[0] as ReceivedJob;
       await pressRetry('deliver', id);
       await listener.until(2);
       const queue = bullQueue('deliver');
@@ -283,7 +283,7 @@ for (const backend of QUEUE_BACKENDS) {
     });
 
     test('hear a doorbell again when its worker died, and not as retried', async () => {
-      await queues.ring('deliver', bells(0, 1));
+      await queues.enqueue('deliver', bells(0, 1));
       await takeAndDie('deliver');
       expect(await queues.counts('deliver')).toEqual({ waiting: 0, active: 1, failed: 0 });
       const listener = createListener();
@@ -296,7 +296,7 @@ for (const backend of QUEUE_BACKENDS) {
     test('hear a retried doorbell as retried also when the first worker that took it died', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'wrong' }));
       const consumer = await consume('deliver', listener);
-      await queues.ring('deliver', bells(0, 1));
+      await queues.enqueue('deliver', bells(0, 1));
       await expect.poll(() => failedCount('deliver')).toBe(1);
       await consumer.close();
       await pressRetry('deliver', listener.heard[0]?.id ?? '');
@@ -308,7 +308,7 @@ for (const backend of QUEUE_BACKENDS) {
     });
 
     test('never fail a doorbell for having stalled often', async () => {
-      await queues.ring('deliver', bells(0, 1));
+      await queues.enqueue('deliver', bells(0, 1));
       const queue = bullQueue('deliver');
       for (let round = 0; round < 3; round += 1) {
         await takeAndDie('deliver');
@@ -333,7 +333,7 @@ for (const backend of QUEUE_BACKENDS) {
       await consume('deliver', listener);
       // Whoever is free looks for doorbells whose worker died, and would hear this one again.
       await consume('deliver', listener);
-      await queues.ring('deliver', bells(0, 1));
+      await queues.enqueue('deliver', bells(0, 1));
       await listener.until(1);
       await expect.poll(() => queues.counts('deliver'), WHILE_LOCKED).toEqual({ waiting: 0, active: 0, failed: 0 });
       expect(listener.heard).toHaveLength(1);
@@ -345,7 +345,7 @@ for (const backend of QUEUE_BACKENDS) {
       );
       await consume('deliver', listener, 10);
       const failing = bells(0, 1_030).map((bell) => ({ ...bell, data: { fails: true } }));
-      await queues.ring('deliver', [...failing, ...bells(1_030, 1_300)]);
+      await queues.enqueue('deliver', [...failing, ...bells(1_030, 1_300)]);
       await listener.until(1_300);
       await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 1_000 });
       expect(await bullQueue('deliver').getJobCountByTypes('completed')).toBe(200);
@@ -358,9 +358,9 @@ for (const backend of QUEUE_BACKENDS) {
     test('forget failed doorbells, and ids that are gone', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'wrong' }));
       await consume('deliver', listener);
-      await queues.ring('deliver', bells(0, 3));
+      await queues.enqueue('deliver', bells(0, 3));
       await expect.poll(() => failedCount('deliver')).toBe(3);
-      const [first, second] = listener.heard as [HeardDoorbell, HeardDoorbell];
+      const [first, second] = listener.heard as [ReceivedJob, ReceivedJob];
       await queues.forget('deliver', [first.id, 'b1946ac9-gone', second.id, first.id]);
       await queues.forget('deliver', [first.id]);
       await queues.forget('deliver', []);
@@ -368,12 +368,12 @@ for (const backend of QUEUE_BACKENDS) {
     });
 
     test('drop every waiting doorbell, and neither a running nor a failed one', async () => {
-      const gate = Promise.withResolvers<Hearing>();
+      const gate = Promise.withResolvers<JobResult>();
       const listener = createListener((bell) =>
         bell.name === 'bell 0' ? { status: 'failed', reason: 'wrong' } : gate.promise,
       );
       const consumer = await consume('deliver', listener);
-      await queues.ring('deliver', bells(0, 30));
+      await queues.enqueue('deliver', bells(0, 30));
       await listener.until(2);
       expect(await queues.counts('deliver')).toEqual({ waiting: 28, active: 1, failed: 1 });
       await queues.clearWaiting('deliver');
@@ -388,7 +388,7 @@ for (const backend of QUEUE_BACKENDS) {
       const listener = createListener();
       await consume('map', listener);
       await queue.pause();
-      await queues.ring('map', bells(0, 4));
+      await queues.enqueue('map', bells(0, 4));
       expect(await queues.counts('map')).toEqual({ waiting: 4, active: 0, failed: 0 });
       expect(await queues.paused()).toEqual(['map']);
       await queue.resume();
@@ -408,16 +408,16 @@ for (const backend of QUEUE_BACKENDS) {
     });
 
     test('wait, when a consumer is closed, for the hearing that runs, and hear nothing new', async () => {
-      const gate = Promise.withResolvers<Hearing>();
+      const gate = Promise.withResolvers<JobResult>();
       const listener = createListener(() => gate.promise);
       const consumer = await consume('deliver', listener, 2);
-      await queues.ring('deliver', bells(0, 6));
+      await queues.enqueue('deliver', bells(0, 6));
       await listener.until(2);
       let closed = false;
       const closing = consumer.close().then(() => {
         closed = true;
       });
-      await queues.ring('deliver', bells(6, 8));
+      await queues.enqueue('deliver', bells(6, 8));
       expect(await queues.counts('deliver')).toEqual({ waiting: 6, active: 2, failed: 0 });
       expect(closed).toBe(false);
       gate.resolve({ status: 'done' });
@@ -430,7 +430,7 @@ for (const backend of QUEUE_BACKENDS) {
       const listener = createListener();
       for (let round = 0; round < 30; round += 1) {
         const consumer = await queues.consume('deliver', { concurrency: 5 }, listener.hear);
-        await queues.ring('deliver', bells(round * 3, round * 3 + 3));
+        await queues.enqueue('deliver', bells(round * 3, round * 3 + 3));
         // The worker may be fetching just now.
         const closing = consumer.close();
         const heardBefore = listener.heard.length;
@@ -451,8 +451,8 @@ for (const backend of QUEUE_BACKENDS) {
         const theirs = createListener(() => ({ status: 'failed', reason: 'wrong' }));
         await consume('deliver', ours);
         await others.consume('deliver', { concurrency: 1 }, theirs.hear);
-        await queues.ring('deliver', bells(0, 2));
-        await others.ring('deliver', bells(2, 4));
+        await queues.enqueue('deliver', bells(0, 2));
+        await others.enqueue('deliver', bells(2, 4));
         await Promise.all([ours.until(2), theirs.until(2)]);
         await expect.poll(() => others.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 2 });
         expect(ours.heard.map((bell) => bell.name)).toEqual(['bell 0', 'bell 1']);
@@ -465,9 +465,9 @@ for (const backend of QUEUE_BACKENDS) {
 
     test('refuse to ring and to hear once they are closed', async () => {
       const others = await open('ledger-c');
-      await others.ring('map', bells(0, 1));
+      await others.enqueue('map', bells(0, 1));
       await Promise.all([others.close(), others.close()]);
-      await expect(others.ring('map', bells(1, 2))).rejects.toMatchObject({ code: 'queue.unreachable' });
+      await expect(others.enqueue('map', bells(1, 2))).rejects.toMatchObject({ code: 'queue.unreachable' });
       await expect(others.consume('map', { concurrency: 1 }, createListener().hear)).rejects.toMatchObject({
         code: 'queue.unreachable',
       });
@@ -475,7 +475,7 @@ for (const backend of QUEUE_BACKENDS) {
   });
 }
 
-function bells(from: number, to: number): Doorbell[] {
+function bells(from: number, to: number): WakeUpJob[] {
   return Array.from({ length: to - from }, (_, index) => ({
     name: `bell ${from + index}`,
     data: { kind: 'product', ids: [from + index] },

@@ -232,7 +232,7 @@ test('the caller can give up: before it was sent nothing happened, afterwards no
   expect(server.requests).toHaveLength(0);
   const controller = new AbortController();
   server.script(() => controller.abort());
-  expect((await target.send(CREATE, controller.signal)).outcome).toMatchObject({ kind: 'ambiguous', doubt: 'timeout' });
+  expect((await target.send(CREATE, controller.signal)).outcome).toMatchObject({ kind: 'ambiguous', cause: 'timeout' });
 });
 
 test('keeps connections and finds a new one when the server has closed it', async () => {
@@ -300,12 +300,12 @@ test('without a usable key everything is denied and nothing is sent', async () =
 
 /** Answers by path what a platform of Django REST Framework would to a key with these scopes. */
 function platform(scopes: string[], overrides: Record<string, Reply> = {}): Reply {
-  const verdict = (scope: string, allowed: Reply) =>
+  const decision = (scope: string, allowed: Reply) =>
     scopes.includes(scope) ? allowed : answerWith(403, { detail: 'You do not have permission.' });
   const missing = answerWith(404, { detail: 'Not found.' });
   return (socket, request) => {
     const scope = request.method === 'GET' ? 'read' : request.path.endsWith('/publish/') ? 'publish' : 'write';
-    const reply = overrides[scope] ?? verdict(scope, scope === 'read' ? answerWith(200, []) : missing);
+    const reply = overrides[scope] ?? decision(scope, scope === 'read' ? answerWith(200, []) : missing);
     reply(socket, request);
   };
 }

@@ -82,7 +82,7 @@ test.each<[string, Reply, string]>([
   const { sink, bytes } = collector();
   expect(await client.reader.passportPdf(7, sink)).toMatchObject({
     ok: false,
-    outcome: { kind: 'ambiguous', doubt: 'unreadable_answer', detail: { message: expect.stringContaining(words) } },
+    outcome: { kind: 'ambiguous', cause: 'unreadable_answer', detail: { message: expect.stringContaining(words) } },
   });
   if (!words.includes('end')) expect(bytes()).toHaveLength(0);
   expect(server.requests).toHaveLength(1);
@@ -127,7 +127,7 @@ test('a PDF is asked for again as long as nothing of it has come', async () => {
   const before = server.requests.length;
   expect(await client.reader.passportPdf(7, collector().sink)).toMatchObject({
     ok: false,
-    outcome: { kind: 'ambiguous', doubt: 'reset' },
+    outcome: { kind: 'ambiguous', cause: 'reset' },
   });
   expect(server.requests.length - before).toBe(1);
 });
@@ -228,7 +228,7 @@ test('reports are listed and created', async () => {
   expect(server.requests[1]?.headers).toMatchObject({ 'idempotency-key': 'r-1', 'content-type': 'application/json' });
   server.script((socket) => void socket.resetAndDestroy());
   const lost = await client.reader.createReport({ body: {}, idempotencyKey: 'r-2' });
-  expect(lost.outcome).toMatchObject({ kind: 'ambiguous', doubt: 'reset' });
+  expect(lost.outcome).toMatchObject({ kind: 'ambiguous', cause: 'reset' });
 });
 
 const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoib3duZXIifQ.c2lnbmF0dXJlLXRoYXQtaXMtc2VjcmV0';

@@ -78,7 +78,7 @@ async function startInDoubt(): Promise<{ productId: unknown }> {
     const reason = { code: 'reset', message: 'The connection was reset.' };
     for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
       await ledger.claim(id);
-      await ledger.settle({ deliveryId: id, verdict: { kind: 'doubt', nextLookAt: null, spend: true, reason } });
+      await ledger.settle({ deliveryId: id, decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason } });
     }
   });
   const productId = await create('products', {

@@ -254,7 +254,7 @@ it('status counts the items that are still sent, and asks nobody about doubts th
       const inDoubt = async (deliveryId = 0, nextLookAt: number | null = null) => {
         await ledger.claim(deliveryId);
         const reason = { code: 'reset', message: 'The connection was lost.' };
-        await ledger.settle({ deliveryId, verdict: { kind: 'doubt', nextLookAt, spend: true, reason } });
+        await ledger.settle({ deliveryId, decision: { kind: 'unconfirmed', nextLookAt, spend: true, reason } });
       };
       await inDoubt(lost?.id, Date.now());
       await inDoubt(unknown?.id);

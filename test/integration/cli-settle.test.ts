@@ -26,8 +26,8 @@ const LOST = { code: 'reset', message: 'The connection was reset.' };
 async function loseAnswers(ledger: SqliteLedger): Promise<void> {
   for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
     await ledger.claim(id);
-    const verdict = { kind: 'doubt', nextLookAt: null, spend: true, reason: LOST } as const;
-    await ledger.settle({ deliveryId: id, verdict });
+    const decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: LOST } as const;
+    await ledger.settle({ deliveryId: id, decision });
   }
 }
 

@@ -6,7 +6,7 @@ import { createPacer } from '../../src/delivery/admission/pacer.ts';
 import type { Signal } from '../../src/delivery/admission/signal.ts';
 import { createRateController } from '../../src/delivery/rate/rate-controller.ts';
 import { fault } from '../../src/domain/faults.ts';
-import type { Verdict } from '../../src/domain/ports/verdict.ts';
+import type { Decision } from '../../src/domain/ports/decision.ts';
 import { createFollowClock } from '../../src/ledger/store/follow-clock.ts';
 import { readMark } from '../../src/ledger/store/mark.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
@@ -32,8 +32,8 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
   let fixture: LedgerFixture;
   afterEach(() => fixture.remove());
 
-  /** One delivery that was attempted, with a verdict that has it wait for half a minute. */
-  async function waiting(kind: 'retry' | 'doubt' | 'blocked'): Promise<void> {
+  /** One delivery that was attempted, with a decision that has it wait for half a minute. */
+  async function waiting(kind: 'retry' | 'unconfirmed' | 'blocked'): Promise<void> {
     fixture = createLedgerFixture();
     const { ledger, clock } = fixture;
     await pullRows(ledger, { rows: [row('A')] });
@@ -43,16 +43,16 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     await ledger.claim(deliveryId);
     const at = clock.now() + MINUTE / 2;
     const reason = { code: 'timeout', message: 'No answer came.' };
-    const verdicts: Record<typeof kind, Verdict> = {
+    const decisions: Record<typeof kind, Decision> = {
       retry: { kind: 'retry', dueAt: at, spend: true, reason },
-      doubt: { kind: 'doubt', nextLookAt: at, spend: true, reason },
+      unconfirmed: { kind: 'unconfirmed', nextLookAt: at, spend: true, reason },
       blocked: { kind: 'blocked', recheckAt: at, reason: { code: 'gate', message: 'No.' } },
     };
-    const verdict = verdicts[kind];
-    await ledger.settle({ deliveryId, verdict });
+    const decision = decisions[kind];
+    await ledger.settle({ deliveryId, decision });
   }
   const due = async () => (await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 })).length;
-  const doubtful = async () => (await fixture.ledger.doubtfulDeliveries({ limit: 10 })).length;
+  const doubtful = async () => (await fixture.ledger.unconfirmedDeliveries({ limit: 10 })).length;
   const waitMs = async () => ((await fixture.ledger.nextDueAt()) ?? Number.NaN) - fixture.clock.now();
 
   it('lets a retry wait as long as it was to', covers('clock-jump', 'I5'), async () => {
@@ -68,7 +68,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     'looks at a doubt neither before its delay is over nor a day later',
     covers('clock-jump', 'I5', 'I6'),
     async () => {
-      await waiting('doubt');
+      await waiting('unconfirmed');
       fixture.clock.jump(ms);
       expect(await doubtful()).toBe(0);
       fixture.clock.advance(MINUTE / 2 - 1);
@@ -90,7 +90,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
   });
 
   it('counts the commit in which it follows', covers('clock-jump', 'I8'), async () => {
-    await waiting('doubt');
+    await waiting('unconfirmed');
     const before = readMark(fixture.file)?.generation ?? 0;
     expect(await doubtful()).toBe(0);
     expect(readMark(fixture.file)?.generation).toBe(before);
@@ -105,7 +105,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     'follows it later where the disk was full when it was noticed',
     covers(['clock-jump', 'disk-full'], 'I5'),
     async () => {
-      await waiting('doubt');
+      await waiting('unconfirmed');
       const db = new Database(fixture.file);
       const full = fault('ledger.unwritable', 'The ledger cannot be written.');
       const answers = [() => Promise.reject(full)];
@@ -121,7 +121,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
   );
 
   it('has forgotten it once the clock is set right again', covers('clock-jump', 'I5', 'I6'), async () => {
-    await waiting('doubt');
+    await waiting('unconfirmed');
     for (const jump of [ms, -ms]) {
       fixture.clock.jump(jump);
       expect(await doubtful()).toBe(0);
@@ -130,7 +130,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
   });
 
   it('notices it as well when no process was there', covers('clock-jump', 'I5'), async () => {
-    await waiting('doubt');
+    await waiting('unconfirmed');
     // The present clock is a new one to whoever opens the file.
     fixture.clock.jump(ms);
     const ledger = await fixture.reopen();

@@ -235,8 +235,8 @@ describeRedis('the daemon over Redis', () => {
         name: 'ghost',
         data: { type: 'deliver', deliveries },
       }));
-      await daemon.runtime.queues.ring('deliver', bells);
-      await daemon.runtime.queues.ring('deliver', [{ name: 'ghost', data: { type: 'failed', deliveryId: 1 } }]);
+      await daemon.runtime.queues.enqueue('deliver', bells);
+      await daemon.runtime.queues.enqueue('deliver', [{ name: 'ghost', data: { type: 'failed', deliveryId: 1 } }]);
       await daemon.ring('erp', 'schedule');
       await expect.poll(() => world.contents().products.length, SOON).toBe(3);
       await expect

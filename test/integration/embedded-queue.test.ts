@@ -46,13 +46,13 @@ describe('the embedded queue', () => {
     const listener = createListener();
     for (const name of ['pull', 'map', 'deliver'] as const)
       await queues.consume(name, { concurrency: 4 }, listener.hear);
-    await queues.ring('map', [{ name: 'warm up', data: {} }]);
+    await queues.enqueue('map', [{ name: 'warm up', data: {} }]);
     await listener.until(1);
     // By then the worker has ended the job and waits.
     for (let turn = 0; turn < 20; turn += 1) await setImmediate();
 
     const begun = performance.now();
-    await queues.ring('map', [{ name: 'job', data: {} }]);
+    await queues.enqueue('map', [{ name: 'job', data: {} }]);
     await listener.until(2);
     expect(performance.now() - begun).toBeLessThan(1_000);
   });
@@ -99,7 +99,7 @@ describe('the embedded queue', () => {
         turns += 1;
       }
     })();
-    await queues.ring(
+    await queues.enqueue(
       'deliver',
       Array.from({ length: 3_000 }, (_, number) => ({ name: `job ${number}`, data: {} })),
     );
@@ -117,7 +117,7 @@ describe('the embedded queue', () => {
     const data = { kind: 'product', source: 'erp', ids: Array.from({ length: 10 }, (_, index) => index) };
     const used: number[] = [];
     for (let round = 1; round <= 40; round += 1) {
-      await queues.ring(
+      await queues.enqueue(
         'deliver',
         Array.from({ length: 500 }, (_, number) => ({ name: `job ${number}`, data })),
       );

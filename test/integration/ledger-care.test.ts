@@ -296,11 +296,11 @@ describe('a ledger that was put back', () => {
         await pullRows(fixture.ledger, { rows: [row('1')] });
         await mapRows(fixture.ledger, () => items(product('1')));
         fixture.clock.advance(1);
-        const [doubt] = await fixture.ledger.doubtfulDeliveries({ limit: 1 });
+        const [doubt] = await fixture.ledger.unconfirmedDeliveries({ limit: 1 });
         const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
         const reason = { code: 'restored', message: 'absent' };
         const absent = { kind: 'resend', dueAt: 0, absent: true, reason } as const;
-        if (doubt) await fixture.ledger.settle({ deliveryId: doubt.id, verdict: absent });
+        if (doubt) await fixture.ledger.settle({ deliveryId: doubt.id, decision: absent });
         const claim = await fixture.ledger.claim(doubt?.id ?? due?.id ?? 0);
         if (claim.status !== 'claimed') throw new Error('nothing is due');
         return { revision: claim.delivery.revision, key: claim.delivery.idempotencyKey };

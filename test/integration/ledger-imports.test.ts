@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { ClaimedDelivery } from '../../src/domain/ports/claim.ts';
-import type { Verdict } from '../../src/domain/ports/verdict.ts';
+import type { Decision } from '../../src/domain/ports/decision.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import { deliverAll, items, mapRows, product, pullRows, row, text, useLedger } from '../support/ledger.ts';
 
@@ -26,19 +26,19 @@ async function claimFirst(): Promise<ClaimedDelivery & Required<Pick<ClaimedDeli
 }
 
 const reason = { code: 'x', message: 'why' };
-const DOUBT: Verdict = { kind: 'doubt', nextLookAt: 1, spend: false, reason };
-const RESEND: Verdict = { kind: 'resend', dueAt: 0, absent: false, reason };
-const RETRY: Verdict = { kind: 'retry', dueAt: 0, spend: false, reason };
-const DELIVERED: Verdict = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
+const DOUBT: Decision = { kind: 'unconfirmed', nextLookAt: 1, spend: false, reason };
+const RESEND: Decision = { kind: 'resend', dueAt: 0, absent: false, reason };
+const RETRY: Decision = { kind: 'retry', dueAt: 0, spend: false, reason };
+const DELIVERED: Decision = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
 
 function settle(
   delivery: Awaited<ReturnType<typeof claimFirst>>,
-  verdict: Verdict | Verdict[],
+  decision: Decision | Decision[],
   company: { keep?: boolean; groupMax?: number } = {},
 ) {
   const settlements = delivery.import.members.map(({ id }, index) => ({
     deliveryId: id,
-    verdict: Array.isArray(verdict) ? (verdict[index] ?? DELIVERED) : verdict,
+    decision: Array.isArray(decision) ? (decision[index] ?? DELIVERED) : decision,
   }));
   return fixture.ledger.settleImport({ settlements, keep: false, groupMax: null, ...company });
 }
@@ -110,7 +110,7 @@ it('keeps an import over the end of the process', async () => {
   await fixture.reopen();
   expect(await fixture.ledger.recover(10)).toEqual({ voided: 3 });
   fixture.clock.advance(10);
-  const doubts = await fixture.ledger.doubtfulDeliveries({ limit: 9 });
+  const doubts = await fixture.ledger.unconfirmedDeliveries({ limit: 9 });
   expect(new Set(doubts.map(({ importId }) => importId)).size).toBe(1);
   await settle(first, RESEND, { keep: true });
   expect(await claimFirst()).toMatchObject({ body: first.body, idempotencyKey: first.idempotencyKey, again: true });
@@ -122,12 +122,12 @@ it('sends nothing of a member again that has moved on by itself', async () => {
   await settle(first, DOUBT, { keep: true });
   await fixture.ledger.settle({
     deliveryId: first.import.members[1]?.id ?? 0,
-    verdict: { ...DELIVERED, by: 'person' },
+    decision: { ...DELIVERED, by: 'person' },
   });
   await stage('B', { 2: 'newer' });
   expect(stored()).toEqual([]);
   for (const place of [0, 2]) {
-    await fixture.ledger.settle({ deliveryId: first.import.members[place]?.id ?? 0, verdict: RESEND });
+    await fixture.ledger.settle({ deliveryId: first.import.members[place]?.id ?? 0, decision: RESEND });
   }
   const next = await claimFirst();
   expect(JSON.parse(next.body ?? '')).toContainEqual({ name: 'newer', sku: 'SKU-2' });
@@ -139,9 +139,9 @@ it('takes a person at their word for one member alone', async () => {
   const first = await claimFirst();
   await settle(first, DOUBT, { keep: true });
   const selection = { states: ['in_doubt' as const], sources: [], keys: ['2'], deliveryIds: [] };
-  expect(await fixture.ledger.forceDoubts({ selection, dryRun: true })).toBe(1);
+  expect(await fixture.ledger.forceUnconfirmed({ selection, dryRun: true })).toBe(1);
   expect(stored()).toHaveLength(1);
-  expect(await fixture.ledger.forceDoubts({ selection, dryRun: false })).toBe(1);
+  expect(await fixture.ledger.forceUnconfirmed({ selection, dryRun: false })).toBe(1);
   expect([stateOf('1'), stateOf('2'), stateOf('3')]).toEqual(['in_doubt', 'due', 'in_doubt']);
   expect(stored()).toEqual([]);
   expect(keysOf(await claimFirst())).toEqual(['2']);

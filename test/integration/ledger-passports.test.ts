@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { ClaimedDelivery } from '../../src/domain/ports/claim.ts';
-import type { Verdict } from '../../src/domain/ports/verdict.ts';
+import type { Decision } from '../../src/domain/ports/decision.ts';
 import { bomItem, deliverAll, items, material, product, stageRows, useLedger } from '../support/ledger.ts';
 
 const fixture = useLedger({ rules: { init: 'when-complete', publish: 'auto' } });
@@ -18,7 +18,7 @@ async function judge(limit = 1000): Promise<number> {
   let staged = 0;
   let afterKey: string | null = null;
   do {
-    const page = await fixture.ledger.judgePassports({ afterKey, limit });
+    const page = await fixture.ledger.evaluatePassports({ afterKey, limit });
     staged += page.staged;
     afterKey = page.lastKey;
   } while (afterKey !== null);
@@ -43,9 +43,9 @@ async function claimNext(): Promise<ClaimedDelivery> {
   return claim.delivery;
 }
 
-const settle = (deliveryId: number, verdict: Verdict) => fixture.ledger.settle({ deliveryId, verdict });
-const GATE: Verdict = { kind: 'blocked', reason: { code: 'gate', message: 'review is missing', status: 409 } };
-const DONE: Verdict = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
+const settle = (deliveryId: number, decision: Decision) => fixture.ledger.settle({ deliveryId, decision });
+const GATE: Decision = { kind: 'blocked', reason: { code: 'gate', message: 'review is missing', status: 409 } };
+const DONE: Decision = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
 
 const stateOf = (key: string) => fixture.ledger.views.passport(key)?.state;
 
@@ -54,7 +54,7 @@ async function withBlockedP1(): Promise<void> {
   await stageRows(fixture.ledger, ROWS);
   await deliverAll(fixture.ledger);
   await judge();
-  for (const verdict of [DONE, DONE, GATE, DONE]) await settle((await claimNext()).id, verdict);
+  for (const decision of [DONE, DONE, GATE, DONE]) await settle((await claimNext()).id, decision);
   expect([stateOf('P1'), stateOf('P2')]).toEqual(['blocked', 'published']);
 }
 
@@ -163,7 +163,7 @@ describe('a blocked passport', () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await judge();
-    for (const verdict of [DONE, DONE]) await settle((await claimNext()).id, verdict);
+    for (const decision of [DONE, DONE]) await settle((await claimNext()).id, decision);
     const first = await claimNext();
     await stageRows(fixture.ledger, { ...ROWS, M1: items(material('M1', 'Other')) });
     await deliverAll(fixture.ledger);
@@ -179,12 +179,12 @@ describe('a blocked passport', () => {
     await settle((await claimNext()).id, DONE);
     const { id } = await claimNext();
     await settle(id, {
-      kind: 'doubt',
+      kind: 'unconfirmed',
       nextLookAt: fixture.clock.now(),
       spend: true,
       reason: { code: 'reset', message: 'lost' },
     });
-    expect(await fixture.ledger.doubtfulDeliveries({ limit: 10 })).toMatchObject([
+    expect(await fixture.ledger.unconfirmedDeliveries({ limit: 10 })).toMatchObject([
       { naturalKey: 'SKU-P2', productId: 101 },
     ]);
     await settle(id, GATE);
@@ -270,7 +270,7 @@ describe('what was staged for a passport', () => {
     await judge();
     const { id, idempotencyKey } = await claimNext();
     const reason = { code: 'reset', message: 'lost' };
-    await settle(id, { kind: 'doubt', nextLookAt: fixture.clock.now(), spend: true, reason });
+    await settle(id, { kind: 'unconfirmed', nextLookAt: fixture.clock.now(), spend: true, reason });
     await stageRows(fixture.ledger, BROKEN);
     await settle(id, { kind: 'resend', dueAt: 0, absent: false, reason });
     expect(await claimNext()).toMatchObject({ id, idempotencyKey, again: true });
@@ -411,7 +411,7 @@ describe('what a person has asked for', () => {
     const { id, key } = await claimNext();
     expect(key).toBe('P1');
     const reason = { code: 'reset', message: 'lost' };
-    await settle(id, { kind: 'doubt', nextLookAt: fixture.clock.now(), spend: true, reason });
+    await settle(id, { kind: 'unconfirmed', nextLookAt: fixture.clock.now(), spend: true, reason });
     await ask('unpublished');
     await settle(id, { kind: 'resend', reason, dueAt: 0, absent: false });
     expect(await byHand()).toEqual(['passport.init P1', 'passport.init P2']);

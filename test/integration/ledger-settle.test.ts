@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { judge } from '../../src/delivery/outcome/judge.ts';
-import { judgeImport } from '../../src/delivery/outcome/judge-import.ts';
-import { type PersonsWord, personsVerdict } from '../../src/delivery/outcome/persons-word.ts';
+import { judge } from '../../src/delivery/outcome/decide.ts';
+import { decideImport } from '../../src/delivery/outcome/decide-import.ts';
+import { type ManualResolution, manualDecision } from '../../src/delivery/outcome/manual-decision.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import type { Verdict } from '../../src/domain/ports/verdict.ts';
+import type { Decision } from '../../src/domain/ports/decision.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { restoreLedger } from '../../src/ledger/backup/restore.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
@@ -27,22 +27,22 @@ const fixture = useLedger({ rules: NO_PARTS });
 afterEach(() => expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]));
 
 const LOST = { code: 'reset', message: 'The connection was reset.' };
-const DOUBT: Verdict = { kind: 'doubt', nextLookAt: null, spend: true, reason: LOST };
+const DOUBT: Decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: LOST };
 
 /** Claims everything that is due and leaves each in doubt. */
-async function loseAnswers(verdict = DOUBT): Promise<void> {
+async function loseAnswers(decision = DOUBT): Promise<void> {
   for (const { id } of await fixture.ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
     if ((await fixture.ledger.claim(id)).status !== 'claimed') continue;
-    await fixture.ledger.settle({ deliveryId: id, verdict });
+    await fixture.ledger.settle({ deliveryId: id, decision });
   }
 }
 
-async function say(name: string, word: PersonsWord) {
+async function say(name: string, word: ManualResolution) {
   const doubts = await fixture.ledger.deliveriesNamed(name);
   expect(doubts).toHaveLength(1);
   const [doubt] = doubts;
   if (doubt === undefined) throw new Error('nothing is in doubt');
-  return fixture.ledger.settle({ deliveryId: doubt.id, verdict: personsVerdict(doubt, word), seen: doubt });
+  return fixture.ledger.settle({ deliveryId: doubt.id, decision: manualDecision(doubt, word), seen: doubt });
 }
 
 const stateOf = (kind: 'product' | 'material' | 'bom_item' | 'passport', key: string) =>
@@ -77,12 +77,12 @@ it(
       return claim.delivery;
     };
     const lost = await claimNext();
-    await fixture.ledger.settle({ deliveryId: lost.id, verdict: DOUBT });
+    await fixture.ledger.settle({ deliveryId: lost.id, decision: DOUBT });
     await replayAll(true);
     const forced = await claimNext();
     expect(forced).toMatchObject({ key: '1', body: lost.body, revision: lost.revision + 1, again: false });
     expect(forced.idempotencyKey).not.toBe(lost.idempotencyKey);
-    await fixture.ledger.settle({ deliveryId: forced.id, verdict: DOUBT });
+    await fixture.ledger.settle({ deliveryId: forced.id, decision: DOUBT });
   },
 );
 
@@ -150,7 +150,12 @@ describe('a manual resolution that a write arrived', () => {
 
   it('takes only the presence for known where the item was there before', covers('answer-lost', 'I4'), async () => {
     await stageRows(fixture.ledger, { M1: items(material('M1')) });
-    await loseAnswers({ kind: 'doubt', nextLookAt: 1, spend: false, reason: { code: 'exists', message: 'taken' } });
+    await loseAnswers({
+      kind: 'unconfirmed',
+      nextLookAt: 1,
+      spend: false,
+      reason: { code: 'exists', message: 'taken' },
+    });
     await say('M1', { said: 'delivered', remoteId: 7 });
     expect(await deliverAll(fixture.ledger)).toMatchObject([{ operation: 'material.update', key: 'M1' }]);
   });
@@ -164,7 +169,7 @@ describe('a manual resolution that a write did not arrive', () => {
       await stageRows(fixture.ledger, { P1: items(product('P1')) });
       const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
       const claim = await fixture.ledger.claim(first?.id ?? 0);
-      await fixture.ledger.settle({ deliveryId: first?.id ?? 0, verdict: DOUBT });
+      await fixture.ledger.settle({ deliveryId: first?.id ?? 0, decision: DOUBT });
       await say('P1', { said: 'rejected' });
       expect(fixture.ledger.views.item('product', 'P1')).toMatchObject({
         state: 'rejected',
@@ -178,7 +183,7 @@ describe('a manual resolution that a write did not arrive', () => {
       if (claim.status !== 'claimed' || again.status !== 'claimed') throw new Error('nothing is due');
       expect(again.delivery.revision).toBe(claim.delivery.revision + 1);
       expect(again.delivery.idempotencyKey).not.toBe(claim.delivery.idempotencyKey);
-      await fixture.ledger.settle({ deliveryId: second?.id ?? 0, verdict: DONE });
+      await fixture.ledger.settle({ deliveryId: second?.id ?? 0, decision: DONE });
     },
   );
 
@@ -242,10 +247,10 @@ describe('a definitive refusal', () => {
         return claim.delivery;
       };
       const first = await claimNext();
-      if (kind === 'parked') await fixture.ledger.settle({ deliveryId: first.id, verdict: DOUBT });
+      if (kind === 'parked') await fixture.ledger.settle({ deliveryId: first.id, decision: DOUBT });
       await fixture.ledger.settle({
         deliveryId: first.id,
-        verdict: { kind, reason: { code: 'refused', message: 'no' } },
+        decision: { kind, reason: { code: 'refused', message: 'no' } },
       });
       expect(stateOf('product', 'P1')).toBe(kind);
       expect(await replayAll(false)).toMatchObject({ staged: 1 });
@@ -253,7 +258,7 @@ describe('a definitive refusal', () => {
       expect(second.body).toBe(first.body);
       expect(second.revision).toBe(first.revision + 1);
       expect(second.idempotencyKey).not.toBe(first.idempotencyKey);
-      await fixture.ledger.settle({ deliveryId: second.id, verdict: DONE });
+      await fixture.ledger.settle({ deliveryId: second.id, decision: DONE });
     },
   );
 });
@@ -266,7 +271,7 @@ describe('replay --force', () => {
       await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')) });
       const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
       await fixture.ledger.claim(first?.id ?? 0);
-      await fixture.ledger.settle({ deliveryId: first?.id ?? 0, verdict: DONE });
+      await fixture.ledger.settle({ deliveryId: first?.id ?? 0, decision: DONE });
       await loseAnswers();
       await fixture.ledger.askForPassports({ products: ['P1'], status: 'published' });
       await loseAnswers();
@@ -281,13 +286,13 @@ describe('replay --force', () => {
   );
 });
 
-const DONE: Verdict = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'answer' };
+const DONE: Decision = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'answer' };
 
 /** Delivers product and material, and leaves the BOM item due. */
 async function settleFirstTwo(): Promise<void> {
   for (const { id } of await fixture.ledger.dueDeliveries({ afterId: 0, limit: 2 })) {
     await fixture.ledger.claim(id);
-    await fixture.ledger.settle({ deliveryId: id, verdict: DONE });
+    await fixture.ledger.settle({ deliveryId: id, decision: DONE });
   }
 }
 
@@ -310,11 +315,11 @@ describe('since when the API could not take a delivery', () => {
     if (claim.status !== 'claimed') throw new Error('Nothing could be claimed.');
     const { id: deliveryId, import: batch, ...delivery } = claim.delivery;
     const judging = { profile: Profile.parse({}), now: clock.now(), random: 0.5, takesOthers: false, forbidden: false };
-    const verdict = batch
-      ? judgeImport(outcome, { ...batch, again: delivery.again }, judging).verdicts[0]
+    const decision = batch
+      ? decideImport(outcome, { ...batch, again: delivery.again }, judging).decisions[0]
       : judge(outcome, { ...delivery, ...judging });
-    if (verdict === undefined) throw new Error('Nothing was judged.');
-    await ledger.settleImport({ settlements: [{ deliveryId, verdict }], keep: false, groupMax: null });
+    if (decision === undefined) throw new Error('Nothing was judged.');
+    await ledger.settleImport({ settlements: [{ deliveryId, decision }], keep: false, groupMax: null });
     return batch?.members[0]?.awaySince ?? delivery.awaySince;
   }
 
@@ -410,7 +415,7 @@ describe('a person settles what is stuck', () => {
     for (const word of [{ said: 'ignored' }, { said: 'delivered', remoteId: null }] as const) {
       await stageRows(fixture.ledger, BOM(word.said === 'ignored' ? '4' : '5'));
       await fixture.reopen(undefined, rules);
-      const judge = () => fixture.ledger.judgePassports({ afterKey: null, limit: 9 });
+      const judge = () => fixture.ledger.evaluatePassports({ afterKey: null, limit: 9 });
       await judge();
       expect(fixture.ledger.views.passport('P')?.holds).toMatchObject([
         expect.stringContaining('BOM item B is blocked'),
@@ -418,7 +423,7 @@ describe('a person settles what is stuck', () => {
       await say('B', word);
       expect(fixture.ledger.views.passport('P')?.holds).toEqual([]);
     }
-    await fixture.ledger.judgePassports({ afterKey: null, limit: 9 });
+    await fixture.ledger.evaluatePassports({ afterKey: null, limit: 9 });
     const sent = await deliverAll(fixture.ledger, 900);
     expect(sent.map(({ operation }) => operation)).toEqual(['passport.init', 'passport.publish']);
   });
@@ -453,7 +458,7 @@ it('names the creates that were sent after a doubt and acknowledged', async () =
   const [lost] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
   if (lost === undefined) throw new Error('nothing is due');
   await fixture.ledger.claim(lost.id);
-  await fixture.ledger.settle({ deliveryId: lost.id, verdict: DOUBT });
+  await fixture.ledger.settle({ deliveryId: lost.id, decision: DOUBT });
   await deliverAll(fixture.ledger);
   const sentAfter = (at: number) =>
     fixture.ledger.acknowledgedCreates({ kind: 'product', sentAfter: at, besideId: lost.id });
@@ -463,29 +468,29 @@ it('names the creates that were sent after a doubt and acknowledged', async () =
 
 describe('a manual resolution of a delivery that has changed since it was looked up', () => {
   /** Looks up a product that is unconfirmed, lets the daemon's own work happen, and settles by what was seen before. */
-  async function settleAfter(happens: (deliveryId: number) => Promise<unknown>, word: PersonsWord) {
+  async function settleAfter(happens: (deliveryId: number) => Promise<unknown>, word: ManualResolution) {
     await stageRows(fixture.ledger, { N: items(product('N')) });
     await loseAnswers();
     const [looked] = await fixture.ledger.deliveriesNamed('N');
     if (looked === undefined) throw new Error('nothing is in doubt');
     await happens(looked.id);
     const before = fixture.ledger.views.item('product', 'N');
-    const verdict = personsVerdict(looked, word);
-    expect(await fixture.ledger.settle({ deliveryId: looked.id, verdict, seen: looked })).toMatchObject({
+    const decision = manualDecision(looked, word);
+    expect(await fixture.ledger.settle({ deliveryId: looked.id, decision, seen: looked })).toMatchObject({
       applied: false,
       released: 0,
     });
     expect(fixture.ledger.views.item('product', 'N')).toEqual(before);
   }
-  const resend: Verdict = { kind: 'resend', dueAt: 0, absent: true, reason: LOST };
-  const REJECTED: PersonsWord = { said: 'rejected' };
+  const resend: Decision = { kind: 'resend', dueAt: 0, absent: true, reason: LOST };
+  const REJECTED: ManualResolution = { said: 'rejected' };
 
   it('changes nothing where it was found at the platform meanwhile', covers('answer-lost', 'I4'), () =>
     settleAfter(
       (deliveryId) =>
         fixture.ledger.settle({
           deliveryId,
-          verdict: { kind: 'delivered', remoteId: 7, contentKnown: true, by: 'read_back' },
+          decision: { kind: 'delivered', remoteId: 7, contentKnown: true, by: 'read_back' },
         }),
       { said: 'delivered', remoteId: 8 },
     ),
@@ -493,14 +498,14 @@ describe('a manual resolution of a delivery that has changed since it was looked
 
   it('changes nothing while it goes out again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
-      await fixture.ledger.settle({ deliveryId, verdict: resend });
+      await fixture.ledger.settle({ deliveryId, decision: resend });
       expect(await fixture.ledger.claim(deliveryId)).toMatchObject({ status: 'claimed' });
     }, REJECTED),
   );
 
   it('changes nothing where it went out once more, to be unconfirmed again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
-      await fixture.ledger.settle({ deliveryId, verdict: resend });
+      await fixture.ledger.settle({ deliveryId, decision: resend });
       fixture.clock.advance(1);
       await loseAnswers();
       expect(stateOf('product', 'N')).toBe('in_doubt');
@@ -512,7 +517,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
       (deliveryId) =>
         fixture.ledger.settle({
           deliveryId,
-          verdict: { ...DOUBT, reason: { code: 'exists', message: 'It is there.' } },
+          decision: { ...DOUBT, reason: { code: 'exists', message: 'It is there.' } },
         }),
       { said: 'delivered', remoteId: 7 },
     ),
@@ -520,7 +525,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
 
   it('changes nothing where it is blocked by now', covers('answer-lost', 'I6'), () =>
     settleAfter(
-      (deliveryId) => fixture.ledger.settle({ deliveryId, verdict: { kind: 'blocked', reason: LOST } }),
+      (deliveryId) => fixture.ledger.settle({ deliveryId, decision: { kind: 'blocked', reason: LOST } }),
       REJECTED,
     ),
   );

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { statSync, symlinkSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
-import type { Held } from '../../src/domain/ports/due.ts';
+import type { SuspendedWork } from '../../src/domain/ports/due.ts';
 import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import { acquireLock } from '../../src/ledger/store/lock.ts';
@@ -272,8 +272,8 @@ describe('intake', () => {
     const failUpTo = async (last: number, from: number) => {
       for (let at = from; at <= last; at += 1) {
         const reason = { code: 'reset', message: String(at) };
-        const verdict = { kind: 'retry', dueAt: clock.now(), spend: true, reason } as const;
-        await ledger.settle({ deliveryId: await claimFirst(), verdict });
+        const decision = { kind: 'retry', dueAt: clock.now(), spend: true, reason } as const;
+        await ledger.settle({ deliveryId: await claimFirst(), decision });
       }
       await ledger.prune();
     };
@@ -446,7 +446,7 @@ describe('deliveries', () => {
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
     await fixture.ledger.settle({
       deliveryId: due!.id,
-      verdict: { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' },
+      decision: { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' },
     });
     const sent = await deliverAll(fixture.ledger);
     expect(sent).toEqual([{ operation: 'material.update', key: '1', body: '{"name":"A"}' }]);
@@ -479,7 +479,7 @@ describe('deliveries', () => {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const claim = await ledger.claim(due!.id);
       expect(claim).toMatchObject({ status: 'claimed', delivery: { path: '/1', body: '{"call":1}' } });
-      await ledger.settle({ deliveryId: due!.id, verdict: { kind: 'retry', dueAt: 0, spend: false, reason } });
+      await ledger.settle({ deliveryId: due!.id, decision: { kind: 'retry', dueAt: 0, spend: false, reason } });
     }
   });
 
@@ -503,14 +503,14 @@ describe('deliveries', () => {
     const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     const first = await fixture.ledger.claim(due!.id);
     const reason = { code: 'throttled', message: 'slow down' };
-    await fixture.ledger.settle({ deliveryId: due!.id, verdict: { kind: 'retry', dueAt: 0, spend: false, reason } });
+    await fixture.ledger.settle({ deliveryId: due!.id, decision: { kind: 'retry', dueAt: 0, spend: false, reason } });
     const second = await fixture.ledger.claim(due!.id);
     if (first.status !== 'claimed' || second.status !== 'claimed') throw new Error('not claimed');
     expect(second.delivery).toEqual({ ...first.delivery, again: true });
     expect(first.delivery.idempotencyKey).toMatch(/^[A-Za-z0-9_-]{43}$/);
     await fixture.ledger.settle({
       deliveryId: due!.id,
-      verdict: { kind: 'rejected', reason: { code: 'refused', message: 'no' } },
+      decision: { kind: 'rejected', reason: { code: 'refused', message: 'no' } },
     });
     const [candidate] = await fixture.ledger.replayCandidates({
       selection: { states: ['rejected'], sources: [], keys: [], deliveryIds: [] },
@@ -543,7 +543,7 @@ describe('deliveries', () => {
     await mapRows(fixture.ledger, map);
     const id = await claimFirst();
     const arrived = { kind: 'delivered' as const, remoteId: 101, contentKnown: true, by: 'answer' as const };
-    expect(await fixture.ledger.settle({ deliveryId: id, verdict: arrived })).toMatchObject({ released: 0 });
+    expect(await fixture.ledger.settle({ deliveryId: id, decision: arrived })).toMatchObject({ released: 0 });
     await pullRows(fixture.ledger, { rows: [row('p')], snapshot: false });
     await mapRows(fixture.ledger, map);
     const sent = await deliverAll(fixture.ledger, 200);
@@ -561,9 +561,9 @@ describe('deliveries', () => {
       const ledger = await fixture.reopen();
       expect(await ledger.recover(2000)).toEqual({ voided: 1 });
       expect(ledger.views.itemCounts().product).toEqual({ in_doubt: 1, due: 1 });
-      expect(await ledger.doubtfulDeliveries({ limit: 9 })).toEqual([]);
+      expect(await ledger.unconfirmedDeliveries({ limit: 9 })).toEqual([]);
       fixture.clock.advance(2000);
-      expect(await ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([{ key: '1', naturalKey: 'SKU-1' }]);
+      expect(await ledger.unconfirmedDeliveries({ limit: 9 })).toMatchObject([{ key: '1', naturalKey: 'SKU-1' }]);
     },
   );
 
@@ -573,7 +573,7 @@ describe('deliveries', () => {
     await mapRows(ledger, ({ id }) => items(...(Number(id) % 2 === 1 ? [product(text(id))] : [material(text(id))])));
     const nothing = { operations: [], reasons: [] };
     const products = { operations: ['product.create' as const], doubts: nothing };
-    const listed = async (held?: Held) => {
+    const listed = async (held?: SuspendedWork) => {
       const due = await ledger.dueDeliveries({ afterId: 0, limit: 3, ...(held && { held }) });
       return due.map(({ key }) => key);
     };
@@ -581,15 +581,15 @@ describe('deliveries', () => {
       ['1', '2', '3'],
       ['2', '4'],
     ]);
-    expect(await ledger.countHeld(products)).toEqual({ due: 2, inDoubt: 0 });
+    expect(await ledger.countSuspended(products)).toEqual({ due: 2, inDoubt: 0 });
     const first = await claimFirst();
     const reason = { code: 'reset', message: 'lost' };
     const lookAt = fixture.clock.now() + 50;
-    const doubt = { kind: 'doubt' as const, nextLookAt: lookAt, spend: true, reason };
-    await ledger.settle({ deliveryId: first, verdict: doubt });
+    const doubt = { kind: 'unconfirmed' as const, nextLookAt: lookAt, spend: true, reason };
+    await ledger.settle({ deliveryId: first, decision: doubt });
     for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 9, held: products })) {
       await ledger.claim(id);
-      await ledger.settle({ deliveryId: id, verdict: { kind: 'rejected', reason } });
+      await ledger.settle({ deliveryId: id, decision: { kind: 'rejected', reason } });
     }
     const byOperation = { operations: [], doubts: { ...nothing, operations: ['product.create' as const] } };
     const byReason = { ...products, doubts: { ...nothing, reasons: ['reset'] } };
@@ -597,11 +597,11 @@ describe('deliveries', () => {
     expect(await ledger.nextDueAt({ held: products })).toBe(lookAt);
     expect(await ledger.nextDueAt({ held: products, after: lookAt })).toBeNull();
     expect(await ledger.nextDueAt({ held: byReason })).toBeNull();
-    expect(await ledger.countHeld(byReason)).toEqual({ due: 1, inDoubt: 1 });
+    expect(await ledger.countSuspended(byReason)).toEqual({ due: 1, inDoubt: 1 });
     fixture.clock.advance(50);
-    expect(await ledger.doubtfulDeliveries({ limit: 9, held: products })).toHaveLength(1);
-    expect(await ledger.doubtfulDeliveries({ limit: 9, held: byOperation })).toEqual([]);
-    expect(await ledger.doubtfulDeliveries({ limit: 9, held: byReason })).toEqual([]);
+    expect(await ledger.unconfirmedDeliveries({ limit: 9, held: products })).toHaveLength(1);
+    expect(await ledger.unconfirmedDeliveries({ limit: 9, held: byOperation })).toEqual([]);
+    expect(await ledger.unconfirmedDeliveries({ limit: 9, held: byReason })).toEqual([]);
   });
 
   it('writes an item that was there before as an update after binding it', async () => {
@@ -610,7 +610,7 @@ describe('deliveries', () => {
     const id = await claimFirst();
     await fixture.ledger.settle({
       deliveryId: id,
-      verdict: { kind: 'delivered', remoteId: 'abc', contentKnown: false, by: 'read_back' },
+      decision: { kind: 'delivered', remoteId: 'abc', contentKnown: false, by: 'read_back' },
     });
     const sent = await deliverAll(fixture.ledger);
     expect(sent).toEqual([{ operation: 'material.update', key: '1', body: '{"code":"M-1","name":"A"}' }]);
@@ -624,7 +624,7 @@ describe('deliveries', () => {
     const reason = { code: 'reset', message: 'lost' };
     await fixture.ledger.settle({
       deliveryId: id,
-      verdict: { kind: 'doubt', nextLookAt: null, spend: true, reason },
+      decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason },
     });
     const selection = { states: ['in_doubt' as const], sources: [], keys: [], deliveryIds: [] };
     const [candidate] = await fixture.ledger.replayCandidates({ selection, afterId: 0, limit: 9 });
@@ -635,21 +635,21 @@ describe('deliveries', () => {
       heldInDoubt: 1,
     });
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
-    expect(await fixture.ledger.forceDoubts({ selection, dryRun: true })).toBe(1);
+    expect(await fixture.ledger.forceUnconfirmed({ selection, dryRun: true })).toBe(1);
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
-    expect(await fixture.ledger.forceDoubts({ selection, dryRun: false })).toBe(1);
+    expect(await fixture.ledger.forceUnconfirmed({ selection, dryRun: false })).toBe(1);
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toHaveLength(1);
   });
 
   /** Claims what is due and leaves it as after a lost answer that may be asked for again. */
-  async function doubtAndResend(verdict: { absent: boolean }): Promise<number> {
+  async function doubtAndResend(decision: { absent: boolean }): Promise<number> {
     const id = await claimFirst();
     const reason = { code: 'reset', message: 'lost' };
     await fixture.ledger.settle({
       deliveryId: id,
-      verdict: { kind: 'doubt', nextLookAt: 1, spend: true, reason },
+      decision: { kind: 'unconfirmed', nextLookAt: 1, spend: true, reason },
     });
-    await fixture.ledger.settle({ deliveryId: id, verdict: { kind: 'resend', dueAt: 0, ...verdict, reason } });
+    await fixture.ledger.settle({ deliveryId: id, decision: { kind: 'resend', dueAt: 0, ...decision, reason } });
     return id;
   }
 
@@ -678,7 +678,7 @@ describe('deliveries', () => {
     await fixture.ledger.claim(id);
     await fixture.ledger.settle({
       deliveryId: id,
-      verdict: { kind: 'rejected', reason: { code: 'refused', message: 'no' } },
+      decision: { kind: 'rejected', reason: { code: 'refused', message: 'no' } },
     });
     const { sent } = await sync([row('1', { name: 'A' })], asMaterial);
     expect(sent.map(({ body }) => body)).toEqual(['{"code":"M-1","name":"A"}']);
@@ -691,11 +691,11 @@ describe('deliveries', () => {
     const reason = { code: 'reset', message: 'lost' };
     await fixture.ledger.settle({
       deliveryId: id,
-      verdict: { kind: 'doubt', nextLookAt: 1, spend: true, reason },
+      decision: { kind: 'unconfirmed', nextLookAt: 1, spend: true, reason },
     });
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'renamed' })] });
     await mapRows(fixture.ledger, () => items({ ...product('1'), payload: { sku: 'OTHER', name: 'renamed' } }));
-    expect(await fixture.ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([{ sentKey: { value: 'SKU-1' } }]);
+    expect(await fixture.ledger.unconfirmedDeliveries({ limit: 9 })).toMatchObject([{ sentKey: { value: 'SKU-1' } }]);
   });
 
   it('shows a doubt whose row is excluded by now, and sends it again when a person says so', async () => {
@@ -705,13 +705,13 @@ describe('deliveries', () => {
     const reason = { code: 'reset', message: 'lost' };
     await fixture.ledger.settle({
       deliveryId: id,
-      verdict: { kind: 'doubt', nextLookAt: null, spend: true, reason },
+      decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason },
     });
     await pullRows(fixture.ledger, { rows: [row('1', { off: true })] });
     await mapRows(fixture.ledger, () => ({ status: 'excluded' }));
     expect(fixture.ledger.views.itemCounts(['erp']).product).toEqual({ in_doubt: 1 });
     const selection = { states: ['in_doubt' as const], sources: [], keys: ['SKU-1'], deliveryIds: [] };
-    expect(await fixture.ledger.forceDoubts({ selection, dryRun: false })).toBe(1);
+    expect(await fixture.ledger.forceUnconfirmed({ selection, dryRun: false })).toBe(1);
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toHaveLength(1);
   });
 
@@ -721,7 +721,7 @@ describe('deliveries', () => {
     const reason = { code: 'reset', message: 'lost' };
     for (const nextLookAt of [fixture.clock.now(), null]) {
       const deliveryId = await claimFirst();
-      await fixture.ledger.settle({ deliveryId, verdict: { kind: 'doubt', nextLookAt, spend: true, reason } });
+      await fixture.ledger.settle({ deliveryId, decision: { kind: 'unconfirmed', nextLookAt, spend: true, reason } });
     }
     const { views } = fixture.ledger;
     expect(views.itemCounts().product).toEqual({ in_doubt: 2 });

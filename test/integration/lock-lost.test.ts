@@ -39,10 +39,10 @@ describe('a ledger whose lock file is removed under its writer', () => {
     rmSync(`${file}.lock`);
     const second = openLedger(file, { clock, command: 'second' });
     expect(await second.recover(0)).toEqual({ voided: 1 });
-    const verdict = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'answer' } as const;
-    await expect(ledger.settle({ deliveryId, verdict })).rejects.toMatchObject(LOST);
+    const decision = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'answer' } as const;
+    await expect(ledger.settle({ deliveryId, decision })).rejects.toMatchObject(LOST);
     expect(ledger.lost()).toMatchObject(LOST);
-    await second.settle({ deliveryId, verdict });
+    await second.settle({ deliveryId, decision });
     await deliverAll(second);
     await second.close();
     expect(ledger.views.item('product', 'A')?.state).toBe('delivered');

@@ -116,8 +116,8 @@ describe('changed products', () => {
     const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     await world.ledger.claim(due?.id ?? 0);
     await world.stage(products(1, (id) => ({ ...old(id), sku: 'NEW' })));
-    const verdict = { kind: 'delivered', remoteId: 7, contentKnown: false, by: 'read_back' } as const;
-    await world.ledger.settle({ deliveryId: due?.id ?? 0, verdict });
+    const decision = { kind: 'delivered', remoteId: 7, contentKnown: false, by: 'read_back' } as const;
+    await world.ledger.settle({ deliveryId: due?.id ?? 0, decision });
     expect(itemOf('1')?.reason).toMatchObject({ code: 'renamed' });
   });
 

@@ -123,7 +123,7 @@ describe('the pull queue', () => {
 
   it('has nothing to do for a source that the config no longer has', async () => {
     await start();
-    await queues.ring('pull', [{ name: 'pull crm', data: { source: 'crm' } }]);
+    await queues.enqueue('pull', [{ name: 'pull crm', data: { source: 'crm' } }]);
     await expect.poll(completed, SOON).toEqual(['pull crm: The config has no such source any more.']);
     expect(begun).toEqual([]);
   });

@@ -18,8 +18,8 @@ describe('what a gate has blocked', () => {
     const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 });
     const claim = await fixture.ledger.claim(due?.id ?? 0);
     if (claim.status !== 'claimed') throw new Error('Nothing is due.');
-    const verdict = { kind: 'blocked' as const, reason, ...(recheckAt === undefined ? {} : { recheckAt }) };
-    await fixture.ledger.settle({ deliveryId: claim.delivery.id, verdict });
+    const decision = { kind: 'blocked' as const, reason, ...(recheckAt === undefined ? {} : { recheckAt }) };
+    await fixture.ledger.settle({ deliveryId: claim.delivery.id, decision });
     return claim.delivery;
   }
   const recheck = () => fixture.ledger.recheckBlocked({ limit: 100 });

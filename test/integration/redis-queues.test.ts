@@ -77,7 +77,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     await server.kill();
     const opening = open(server.url);
     await server.restart();
-    await (await opening).ring('map', [BELL]);
+    await (await opening).enqueue('map', [BELL]);
   });
 
   test('are refused for what is no queue', async () => {
@@ -109,14 +109,14 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     const server = await start({ appendonly: true });
     const queues = await open(server.url);
     const listener = createListener();
-    await queues.ring('map', [BELL]);
+    await queues.enqueue('map', [BELL]);
     await server.kill();
-    const { error, ms } = await failure(() => queues.ring('map', [BELL]));
+    const { error, ms } = await failure(() => queues.enqueue('map', [BELL]));
     expect(error).toMatchObject({ code: 'queue.unreachable' });
     expect(ms).toBeLessThan(5_000);
     await expect(queues.counts('map')).rejects.toMatchObject({ code: 'queue.unreachable' });
     await server.restart();
-    await expect.poll(() => queues.ring('map', [BELL]), { timeout: 60_000 }).toBeUndefined();
+    await expect.poll(() => queues.enqueue('map', [BELL]), { timeout: 60_000 }).toBeUndefined();
     await queues.consume('map', { concurrency: 1 }, listener.hear);
     await listener.until(2);
   });
@@ -127,7 +127,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     const queues = await open(server.url);
     await suspend(server);
     try {
-      const { error, ms } = await failure(() => queues.ring('map', [BELL]));
+      const { error, ms } = await failure(() => queues.enqueue('map', [BELL]));
       expect(error).toMatchObject({
         code: 'queue.unreachable',
         message: expect.stringMatching(/no answer|timed out/i) as string,
@@ -144,13 +144,13 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     const queues = await open(server.url, log);
     const listener = createListener();
     await queues.consume('map', { concurrency: 2 }, listener.hear);
-    await queues.ring('map', [BELL]);
+    await queues.enqueue('map', [BELL]);
     await listener.until(1);
     await server.kill();
-    await expect(queues.ring('map', [BELL])).rejects.toMatchObject({ code: 'queue.unreachable' });
+    await expect(queues.enqueue('map', [BELL])).rejects.toMatchObject({ code: 'queue.unreachable' });
     await expect.poll(() => log.lines.length).toBeGreaterThan(0);
     await server.restart();
-    await expect.poll(() => queues.ring('map', [BELL]), { timeout: 60_000 }).toBeUndefined();
+    await expect.poll(() => queues.enqueue('map', [BELL]), { timeout: 60_000 }).toBeUndefined();
     await listener.until(2);
     expect(log.lines.every((line) => line.level === 'warn')).toBe(true);
     expect(log.lines.length).toBeLessThan(10);

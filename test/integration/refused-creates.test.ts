@@ -11,7 +11,7 @@ const detail = { status: 400, message: 'Nope.' };
 /** In words that say neither that it exists nor what is wrong. */
 const REFUSED: Outcome = { kind: 'refused', mayExist: true, detail };
 const EXISTS: Outcome = { kind: 'exists', detail };
-const LOST: Outcome = { kind: 'ambiguous', doubt: 'reset', detail: { status: null, message: 'Lost.' } };
+const LOST: Outcome = { kind: 'ambiguous', cause: 'reset', detail: { status: null, message: 'Lost.' } };
 const MINUTE_MS = 60_000;
 
 const count = (what: 'write' | 'list', from = 0) =>

@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import type { Verdict } from '../../src/domain/ports/verdict.ts';
+import type { Decision } from '../../src/domain/ports/decision.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { MIGRATIONS } from '../../src/ledger/store/schema.ts';
 import {
@@ -31,22 +31,22 @@ async function stage(ids: readonly string[], sku?: (id: string) => string): Prom
   });
 }
 
-const answered = (remoteId: number, by: 'answer' | 'read_back' = 'answer'): Verdict => ({
+const answered = (remoteId: number, by: 'answer' | 'read_back' = 'answer'): Decision => ({
   kind: 'delivered',
   remoteId,
   contentKnown: true,
   by,
 });
 
-/** Claims what is due, and settles each with the verdict of its key. */
-async function deliver(verdicts: Record<string, Verdict>): Promise<Record<string, string>> {
+/** Claims what is due, and settles each with the decision of its key. */
+async function deliver(decisions: Record<string, Decision>): Promise<Record<string, string>> {
   const { ledger } = fixture;
   const states: Record<string, string> = {};
   for (const { id, key } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
-    const verdict = verdicts[key];
-    if (verdict === undefined || (await ledger.claim(id)).status !== 'claimed') continue;
-    const { instead } = await ledger.settle({ deliveryId: id, verdict });
-    states[key] = (instead ?? verdict).kind;
+    const decision = decisions[key];
+    if (decision === undefined || (await ledger.claim(id)).status !== 'claimed') continue;
+    const { instead } = await ledger.settle({ deliveryId: id, decision });
+    states[key] = (instead ?? decision).kind;
   }
   return states;
 }
@@ -61,7 +61,7 @@ describe('a remote id', () => {
     async () => {
       await stage(['A', 'X', 'C', 'M1']);
       const states = await deliver({ A: answered(1), X: answered(1), C: answered(3), M1: answered(1) });
-      expect(states).toEqual({ A: 'delivered', X: 'doubt', C: 'delivered', M1: 'delivered' });
+      expect(states).toEqual({ A: 'delivered', X: 'unconfirmed', C: 'delivered', M1: 'delivered' });
       expect(stateOf('product', 'X')).toMatchObject({
         state: 'in_doubt',
         remoteId: null,
@@ -69,7 +69,7 @@ describe('a remote id', () => {
       });
       expect(stateOf('product', 'X')?.reason?.message).toMatch(/product X, and the product A has it already/);
       // It is looked up in the list by itself.
-      expect(await fixture.ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([{ key: 'X' }]);
+      expect(await fixture.ledger.unconfirmedDeliveries({ limit: 9 })).toMatchObject([{ key: 'X' }]);
       expect(soundness()).toEqual([]);
     },
   );
@@ -83,7 +83,10 @@ describe('a remote id', () => {
       expect(stateOf('product', 'X')).toMatchObject({ state: 'in_doubt', reason: { code: 'shared_id' } });
       expect(await fixture.ledger.nextDueAt()).toBeNull();
       const [doubt] = await fixture.ledger.deliveriesNamed('X');
-      await fixture.ledger.settle({ deliveryId: doubt?.id ?? 0, verdict: { ...answered(2), by: 'person' } as Verdict });
+      await fixture.ledger.settle({
+        deliveryId: doubt?.id ?? 0,
+        decision: { ...answered(2), by: 'person' } as Decision,
+      });
       expect(stateOf('product', 'X')).toMatchObject({ state: 'delivered', remoteId: 2 });
     },
   );
@@ -91,9 +94,9 @@ describe('a remote id', () => {
   it('of BOM items is held to the same, and unknown ids are exempt', covers('answer-lost', 'I6'), async () => {
     await stage(['A', 'M1', 'B1', 'B2', 'B3', 'B4']);
     await deliver({ A: answered(1), M1: answered(2) });
-    const unknown = { ...answered(0), remoteId: null } as Verdict;
+    const unknown = { ...answered(0), remoteId: null } as Decision;
     const states = await deliver({ B1: answered(7), B2: answered(7), B3: unknown, B4: unknown });
-    expect(states).toEqual({ B1: 'delivered', B2: 'doubt', B3: 'delivered', B4: 'delivered' });
+    expect(states).toEqual({ B1: 'delivered', B2: 'unconfirmed', B3: 'delivered', B4: 'delivered' });
     expect(await fixture.ledger.nextDueAt()).toBeNull();
   });
 
@@ -111,7 +114,7 @@ describe('a remote id', () => {
 
   it('shows in the timeline where the platform writes the key in another form', async () => {
     await stage(['A']);
-    await deliver({ A: { ...answered(1), shownAs: 'The platform shows the sku as "sku-a".' } as Verdict });
+    await deliver({ A: { ...answered(1), shownAs: 'The platform shows the sku as "sku-a".' } as Decision });
     expect(stateOf('product', 'A')?.timeline).toContainEqual(
       expect.objectContaining({ what: 'shown_as', detail: 'The platform shows the sku as "sku-a".' }),
     );
@@ -198,7 +201,7 @@ describe('a ledger of before, in which items share a remote id', () => {
 });
 
 describe('a create that was refused because its item exists', () => {
-  const refused = (more: object): Verdict => ({
+  const refused = (more: object): Decision => ({
     kind: 'rejected',
     reason: { code: 'exists', message: 'It exists.', ...more },
   });
@@ -211,7 +214,7 @@ describe('a create that was refused because its item exists', () => {
       await deliver({ A: refused({ lookAgain: true, since: 1 }), X: refused({}) });
       expect(stateOf('product', 'A')?.state).toBe('rejected');
       await stage(['A', 'X']);
-      expect(await fixture.ledger.doubtfulDeliveries({ limit: 9 })).toMatchObject([
+      expect(await fixture.ledger.unconfirmedDeliveries({ limit: 9 })).toMatchObject([
         { key: 'A', reason: { code: 'exists', lookAgain: true, since: 1 } },
       ]);
       expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);

@@ -32,20 +32,20 @@ const structures = fc.constantFrom<unknown>(null, true, [], {}, [[[]]], [null], 
 const anything = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.string({ unit: 'binary' }));
 const value = fc.oneof(texts, numbers, structures, anything);
 
-async function expectVerdict(call: Call, method: string, path: string, body: unknown): Promise<void> {
+async function expectDecision(call: Call, method: string, path: string, body: unknown): Promise<void> {
   const { status, body: answer } = await call(method, path, { body });
-  const verdict = status === 201 || status === 200 || (status >= 400 && status < 500);
-  expect(verdict, `${status} for ${JSON.stringify(body)}`).toBe(true);
+  const decision = status === 201 || status === 200 || (status >= 400 && status < 500);
+  expect(decision, `${status} for ${JSON.stringify(body)}`).toBe(true);
   expect(typeof answer).toBe('object');
 }
 
-test.each(ROUTES)('%s %s answers any members with a verdict, and never with 5xx', async (method, path, fields) => {
+test.each(ROUTES)('%s %s answers any members with a decision, and never with 5xx', async (method, path, fields) => {
   const { call, sandbox } = await startSandbox({ idempotency: 'honoured' });
   await call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
   await call('POST', '/api/materials/', { body: { name: 'Steel' } });
   const members = fc.dictionary(fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...fields) }, fc.string()), value);
   await fc.assert(
-    fc.asyncProperty(members, (body) => expectVerdict(call, method, path, body)),
+    fc.asyncProperty(members, (body) => expectDecision(call, method, path, body)),
     { numRuns: 400 },
   );
   expect(sandbox.inspect().events.filter((event) => event.error !== undefined)).toEqual([]);
@@ -71,7 +71,7 @@ test.each(STRICT_ROUTES)('%s %s answers any bytes with 4xx', async (method, path
   );
 });
 
-test('lists answer any query with a verdict', async () => {
+test('lists answer any query with a decision', async () => {
   const { call } = await startSandbox();
   const query = fc.dictionary(fc.constantFrom('page', 'page_size', 'x'), fc.string({ unit: 'grapheme' }));
   await fc.assert(
@@ -212,7 +212,7 @@ const nastyHeaders = fc.oneof(
   fc.string({ unit: 'binary-ascii', maxLength: 60 }).map((text) => `X-Any: ${text}`),
 );
 
-test.each(OPERATION_NAMES)('%s answers nasty headers with a verdict, and never with 5xx', async (operation) => {
+test.each(OPERATION_NAMES)('%s answers nasty headers with a decision, and never with 5xx', async (operation) => {
   const running = await startWithToken();
   const { method } = ENDPOINTS[operation];
   const { path } = CASES[operation].succeeds;
@@ -220,8 +220,8 @@ test.each(OPERATION_NAMES)('%s answers nasty headers with a verdict, and never w
     fc.asyncProperty(nastyHeaders, async (header) => {
       const head = headOf(running, method, path, [header, 'Content-Length: 3']);
       const status = await sendRaw(running.baseUrl, head, '{ [');
-      const verdict = (status >= 400 && status < 500) || (method === 'GET' && status === 200);
-      expect(verdict, `${status} for ${JSON.stringify(header)}`).toBe(true);
+      const decision = (status >= 400 && status < 500) || (method === 'GET' && status === 200);
+      expect(decision, `${status} for ${JSON.stringify(header)}`).toBe(true);
     }),
     { numRuns: 60 },
   );

@@ -23,7 +23,10 @@ beforeEach(async () => {
     await mapRows(ledger, ({ id }) => items(kinds[text(id) as keyof typeof kinds]));
     for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
       await ledger.claim(id);
-      await ledger.settle({ deliveryId: id, verdict: { kind: 'doubt', nextLookAt: null, spend: true, reason: LOST } });
+      await ledger.settle({
+        deliveryId: id,
+        decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: LOST },
+      });
     }
   });
   await create('products', { sku: 'SKU-P1', name: 'Product P1', status: 'DRAFT', country_of_origin: 'DE' });
@@ -72,7 +75,7 @@ describe('settling while workers go on', () => {
     async () => {
       const { id } = await deliveryOf('M1');
       const found = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'read_back' } as const;
-      const settling = settleWhile(() => runtime.ledger.settle({ deliveryId: id, verdict: found }), ['M1']);
+      const settling = settleWhile(() => runtime.ledger.settle({ deliveryId: id, decision: found }), ['M1']);
       await expect(settling).rejects.toMatchObject({
         code: 'item.changed',
         exitCode: 1,
@@ -85,8 +88,8 @@ describe('settling while workers go on', () => {
   it('settles the others where one of them goes out again meanwhile', covers('answer-lost', 'I6'), async () => {
     const { id } = await deliveryOf('P1');
     const sendAgain = async () => {
-      const verdict = { kind: 'resend', dueAt: 0, absent: true, reason: LOST } as const;
-      await runtime.ledger.settle({ deliveryId: id, verdict });
+      const decision = { kind: 'resend', dueAt: 0, absent: true, reason: LOST } as const;
+      await runtime.ledger.settle({ deliveryId: id, decision });
       expect(await runtime.ledger.claim(id)).toMatchObject({ status: 'claimed' });
     };
     await expect(settleWhile(sendAgain, ['P1', 'M1'])).rejects.toMatchObject({
@@ -106,7 +109,7 @@ describe('settling while workers go on', () => {
     const nothing = { settled: 0, left: 0, released: 0 };
     expect(await admin().run(settleSelected, { ...selection, dryRun: true })).toEqual({ selected: 2, ...nothing });
     const { id } = await deliveryOf('P1');
-    await runtime.ledger.settle({ deliveryId: id, verdict: { kind: 'blocked', reason: LOST } });
+    await runtime.ledger.settle({ deliveryId: id, decision: { kind: 'blocked', reason: LOST } });
     expect(await admin().run(settleSelected, { ...selection, dryRun: false })).toEqual({
       ...nothing,
       selected: 1,

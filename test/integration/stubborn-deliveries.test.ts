@@ -23,7 +23,7 @@ async function pass({ time }: VirtualWorld, ms: number): Promise<void> {
 }
 const names = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
-const HANGS: Outcome = { kind: 'ambiguous', doubt: 'timeout', detail: { status: null, message: 'No answer came.' } };
+const HANGS: Outcome = { kind: 'ambiguous', cause: 'timeout', detail: { status: null, message: 'No answer came.' } };
 
 describe('requests that hang', () => {
   afterEach(() => world.remove());

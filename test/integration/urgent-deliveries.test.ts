@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { createBreaker } from '../../src/delivery/admission/breaker.ts';
 import { createFeeder, type Feeder } from '../../src/delivery/feeder.ts';
 import { createInHand } from '../../src/delivery/in-hand.ts';
-import type { Doorbell, Queues } from '../../src/domain/ports/queues.ts';
+import type { Queues, WakeUpJob } from '../../src/domain/ports/queues.ts';
 import { deliverAll, items, mapRows, product, pullRows, row, text, useLedger } from '../support/ledger.ts';
 
 const DELIVERED = 70;
@@ -10,14 +10,14 @@ const DELIVERED = 70;
 const BULK = 2500;
 
 const fixture = useLedger();
-let rung: Doorbell[];
+let rung: WakeUpJob[];
 let feeder: Feeder;
 
 const keys = (from: number, count: number) => Array.from({ length: count }, (_, at) => `P${from + at}`);
 
 beforeEach(async () => {
   rung = [];
-  const ring = async (_queue: string, bells: readonly Doorbell[]) => void rung.push(...bells);
+  const ring = async (_queue: string, bells: readonly WakeUpJob[]) => void rung.push(...bells);
   const held = () => ({ operations: [], doubts: { operations: [], reasons: [] } });
   feeder = createFeeder({
     ledger: fixture.ledger,

@@ -69,7 +69,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
       'src/api/import-words.ts',
       'src/api/import-counts.ts',
       'src/ledger/deliveries/imports.ts',
-      'src/delivery/outcome/judge-import.ts',
+      'src/delivery/outcome/decide-import.ts',
     ],
     tests: [
       imports('the answer to an import tells what became of each member'),

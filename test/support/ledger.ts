@@ -7,8 +7,8 @@ import type { Item } from '../../src/domain/item.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { PassportRules } from '../../src/domain/passport.ts';
 import type { Encode, EncodeImport } from '../../src/domain/ports/claim.ts';
+import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { ContactRules } from '../../src/domain/ports/first-contact.ts';
-import type { Verdict } from '../../src/domain/ports/verdict.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { type IncomingRecord, serializeFields } from '../../src/domain/record.ts';
 import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../../src/ledger/sqlite-ledger.ts';
@@ -223,9 +223,9 @@ export async function deliverAll(
       sent.push({ operation, key, body });
       remoteId += 1;
       const created = operation.endsWith('.create') ? remoteId : null;
-      const verdict: Verdict = { kind: 'delivered', remoteId: created, contentKnown: true, by: 'answer' };
+      const decision: Decision = { kind: 'delivered', remoteId: created, contentKnown: true, by: 'answer' };
       const ids = claim.delivery.import?.members.map((member) => member.id) ?? [id];
-      const settlements = ids.map((deliveryId) => ({ deliveryId, verdict }));
+      const settlements = ids.map((deliveryId) => ({ deliveryId, decision }));
       await ledger.settleImport({ settlements, keep: false, groupMax: null });
     }
   }

@@ -1,18 +1,18 @@
-import type { HeardDoorbell, Hearing } from '../../src/domain/ports/queues.ts';
+import type { JobResult, ReceivedJob } from '../../src/domain/ports/queues.ts';
 
 /** A hearing function that keeps what it heard and lets a test wait for it. */
 export interface Listener {
-  heard: HeardDoorbell[];
-  hear: (bell: HeardDoorbell) => Promise<Hearing>;
+  heard: ReceivedJob[];
+  hear: (bell: ReceivedJob) => Promise<JobResult>;
   /** Resolves as soon as so many doorbells were heard, repeated ones counted. */
   until(count: number): Promise<void>;
 }
 
 /** @param answer how each hearing ends; done, where nothing is given */
 export function createListener(
-  answer: (bell: HeardDoorbell) => Hearing | Promise<Hearing> = () => ({ status: 'done' }),
+  answer: (bell: ReceivedJob) => JobResult | Promise<JobResult> = () => ({ status: 'done' }),
 ): Listener {
-  const heard: HeardDoorbell[] = [];
+  const heard: ReceivedJob[] = [];
   const waiting = new Set<{ count: number; resolve: () => void }>();
   return {
     heard,

@@ -1,10 +1,10 @@
-import type { Doorbell, HeardDoorbell, Hearing, Queues } from '../../src/domain/ports/queues.ts';
+import type { JobResult, Queues, ReceivedJob, WakeUpJob } from '../../src/domain/ports/queues.ts';
 
 /** Queues in memory, for worlds in virtual time: what they do takes none. They keep no failed jobs. */
 export function createPlainQueues(): Queues {
-  const waiting: Doorbell[] = [];
+  const waiting: WakeUpJob[] = [];
   let active = 0;
-  let heardBy: ((bell: HeardDoorbell) => Promise<Hearing>) | null = null;
+  let heardBy: ((bell: ReceivedJob) => Promise<JobResult>) | null = null;
   let concurrency = 0;
   let jobs = 0;
 
@@ -22,7 +22,7 @@ export function createPlainQueues(): Queues {
   }
 
   return {
-    async ring(_queue, bells) {
+    async enqueue(_queue, bells) {
       waiting.push(...bells);
       next();
     },

@@ -28,4 +28,4 @@ await queues.consume('map', { concurrency: 2 }, async () => {
   lines.close();
   return { status: 'done' };
 });
-await queues.ring('map', [{ name: 'map', data: {} }]);
+await queues.enqueue('map', [{ name: 'map', data: {} }]);

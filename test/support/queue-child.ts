@@ -8,7 +8,7 @@ const queues = await createQueues({ url, prefix: `child-${process.pid}`, log: cr
 const listener = createListener();
 await queues.consume('pull', { concurrency: 1 }, listener.hear);
 const consumer = await queues.consume('map', { concurrency: 2 }, listener.hear);
-await queues.ring('map', [{ name: 'map', data: {} }]);
+await queues.enqueue('map', [{ name: 'map', data: {} }]);
 await listener.until(1);
 await consumer.close();
 await queues.close();

@@ -10,7 +10,7 @@ await queues.consume('map', { concurrency: 1 }, () => {
   taken.resolve();
   return Promise.resolve({ status: 'done' });
 });
-await queues.ring('map', [{ name: 'map', data: {} }]);
+await queues.enqueue('map', [{ name: 'map', data: {} }]);
 await taken.promise;
 process.stdout.write(`${systemClock.ticks() - begun}`);
 await queues.close();

@@ -7,7 +7,7 @@ import { createLogger } from '../../src/lib/logging.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 
 /**
- * `node settled-sync-child.ts CONFIG LOG` syncs as `dpp-sync sync` does, and writes a line into LOG for each verdict of the
+ * `node settled-sync-child.ts CONFIG LOG` syncs as `dpp-sync sync` does, and writes a line into LOG for each decision of the
  * API once the ledger has said that it is stored.
  */
 const [configFile = '', logFile = ''] = process.argv.slice(2);

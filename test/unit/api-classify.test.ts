@@ -29,7 +29,7 @@ function judged(status: number, body = '', expectation = CREATE): Outcome {
 /** The outcome in one word, for tables. */
 function wordOf(outcome: Outcome): string {
   if (outcome.kind === 'denied') return `denied:${outcome.by}`;
-  if (outcome.kind === 'ambiguous') return `ambiguous:${outcome.doubt}`;
+  if (outcome.kind === 'ambiguous') return `ambiguous:${outcome.cause}`;
   if (outcome.kind === 'unavailable') return `unavailable:${outcome.sent ? 'sent' : 'unsent'}`;
   return outcome.kind;
 }
@@ -148,7 +148,7 @@ describe('an answer that repeats what was sent', () => {
     [publishUuid, null, { id: 3, product_id: other }],
   ])('in %j is not believed where it has another: %j, %j', (write, sent, shown) => {
     const outcome = answered(write, sent, shown);
-    expect(outcome).toMatchObject({ kind: 'ambiguous', doubt: 'crossed', atWork: true });
+    expect(outcome).toMatchObject({ kind: 'ambiguous', cause: 'crossed', atWork: true });
     expect('detail' in outcome && outcome.detail.message).toMatch(/^The answer is about another request: it has the /);
   });
 
@@ -282,7 +282,7 @@ describe('Retry-After', () => {
   it('counts for 503 as well, and proves nothing there', () => {
     expect(judge.outcomeOf(answer(503, '', { 'retry-after': '3' }), CREATE)).toMatchObject({
       kind: 'ambiguous',
-      doubt: 'timeout',
+      cause: 'timeout',
       retryAfterMs: 3_000,
     });
     expect(judge.outcomeOf(answer(503, 'no healthy upstream', { 'retry-after': '3' }), CREATE)).toMatchObject({

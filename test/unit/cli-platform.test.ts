@@ -78,9 +78,9 @@ describe('what an outcome ends a command with', () => {
     [{ kind: 'in_flight', detail }, 'api.unreachable', 'api.unreachable'],
     [{ kind: 'throttled', retryAfterMs: 1, detail }, 'api.unreachable', 'api.unreachable'],
     [{ kind: 'unavailable', sent: false, retryAfterMs: null, detail }, 'api.unreachable', 'api.unreachable'],
-    [{ kind: 'ambiguous', doubt: 'reset', detail }, 'api.unreachable', 'api.doubt'],
-    [{ kind: 'ambiguous', doubt: 'server_error', detail }, 'api.unreachable', 'api.doubt'],
-    [{ kind: 'ambiguous', doubt: 'unreadable_answer', detail }, 'api.answer', 'api.doubt'],
+    [{ kind: 'ambiguous', cause: 'reset', detail }, 'api.unreachable', 'api.doubt'],
+    [{ kind: 'ambiguous', cause: 'server_error', detail }, 'api.unreachable', 'api.doubt'],
+    [{ kind: 'ambiguous', cause: 'unreadable_answer', detail }, 'api.answer', 'api.doubt'],
   ])('%j is %s for what reads and %s for what writes', (outcome, reading, writing) => {
     expect([outcomeFault(outcome, read).code, outcomeFault(outcome, write).code]).toEqual([reading, writing]);
     expect(outcomeFault(outcome, read).message).toContain('Oh. (HTTP 500)');

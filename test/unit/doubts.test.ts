@@ -4,9 +4,9 @@ import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts'
 import { createTargetGate } from '../../src/delivery/admission/target-gate.ts';
 import { createDoubts } from '../../src/delivery/unconfirmed/doubts.ts';
 import type { Reason } from '../../src/domain/delivery.ts';
-import type { DoubtfulDelivery } from '../../src/domain/ports/doubt.ts';
+import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { Listing, RemoteItem } from '../../src/domain/ports/target.ts';
-import type { Verdict } from '../../src/domain/ports/verdict.ts';
+import type { UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { covers } from '../support/reliability.ts';
@@ -33,10 +33,10 @@ function given(
   } = {},
 ) {
   const clock = createManualClock();
-  const verdicts: Verdict[] = [];
+  const decisions: Decision[] = [];
   const retries = createRetryBudget();
   const pause = createCreatePause(clock);
-  const doubts = Array.from({ length: count }, (_, id): DoubtfulDelivery => {
+  const doubts = Array.from({ length: count }, (_, id): UnconfirmedDelivery => {
     const key = `P${id}`;
     const reason = { code, message: 'No answer.' };
     const sentKey = { field: 'sku', value: key };
@@ -51,13 +51,13 @@ function given(
   });
   const settling = createDoubts({
     ledger: {
-      doubtfulDeliveries: async () => doubts,
+      unconfirmedDeliveries: async () => doubts,
       acknowledgedCreates: async ({ sentAfter }) => acknowledged.filter(({ sentAt }) => sentAt > sentAfter),
       unprovenKinds: async () => [],
       hasUnbound: async () => false,
       endProof: async () => undefined,
-      settle: async ({ deliveryId, verdict }) => {
-        verdicts.push(verdict);
+      settle: async ({ deliveryId, decision }) => {
+        decisions.push(decision);
         return { deliveryId, released: 0, applied: true };
       },
       settleImport: async () => [],
@@ -80,21 +80,21 @@ function given(
     emit: () => undefined,
   });
   const resolve = () => settling.resolve(new AbortController().signal);
-  return { clock, verdicts, retries, resolve, pause };
+  return { clock, decisions, retries, resolve, pause };
 }
 
-/** The verdicts, and how long the next retry has to wait after them. */
-async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ verdicts: Verdict[]; nextMs: number }> {
-  const { clock, verdicts, retries, resolve } = given(code, listed);
+/** The decisions, and how long the next retry has to wait after them. */
+async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ decisions: Decision[]; nextMs: number }> {
+  const { clock, decisions, retries, resolve } = given(code, listed);
   await resolve();
-  return { verdicts, nextMs: retries.reserve(clock.ticks()) };
+  return { decisions, nextMs: retries.reserve(clock.ticks()) };
 }
 
-const kinds = (verdicts: Verdict[]) => [...new Set(verdicts.map(({ kind }) => kind))];
+const kinds = (decisions: Decision[]) => [...new Set(decisions.map(({ kind }) => kind))];
 
 it('takes a place in the retry budget for each that is sent again', covers('server-error', 'I5'), async () => {
-  const { verdicts, nextMs } = await settled('reset', []);
-  expect(kinds(verdicts)).toEqual(['resend']);
+  const { decisions, nextMs } = await settled('reset', []);
+  expect(kinds(decisions)).toEqual(['resend']);
   expect(nextMs).toBeGreaterThan(90_000);
 });
 
@@ -104,17 +104,17 @@ it.each(['reset', 'unclear'])('takes none for what is found at the API, %s', asy
     naturalKey: `P${id}`,
     fields: { sku: `P${id}`, name: 'New' },
   }));
-  const { verdicts, nextMs } = await settled(code, listed);
-  expect([kinds(verdicts), nextMs]).toEqual([['delivered'], 0]);
+  const { decisions, nextMs } = await settled(code, listed);
+  expect([kinds(decisions), nextMs]).toEqual([['delivered'], 0]);
 });
 
 it(
   'takes none for what a ledger that was put back sends first, and delays none of it',
   covers('ledger-restored', 'I5'),
   async () => {
-    const { verdicts, nextMs } = await settled('restored', []);
-    expect([kinds(verdicts), nextMs]).toEqual([['resend'], 0]);
-    expect(new Set(verdicts.map((verdict) => 'dueAt' in verdict && verdict.dueAt))).toEqual(new Set([0]));
+    const { decisions, nextMs } = await settled('restored', []);
+    expect([kinds(decisions), nextMs]).toEqual([['resend'], 0]);
+    expect(new Set(decisions.map((decision) => 'dueAt' in decision && decision.dueAt))).toEqual(new Set([0]));
   },
 );
 
@@ -125,14 +125,14 @@ it.each([
   'lets a %s stand for what is not at the API, and for nothing else',
   covers('answer-lost', 'I6'),
   async (code, state) => {
-    const { verdicts } = await settled(code, []);
-    expect(kinds(verdicts)).toEqual([state]);
+    const { decisions } = await settled(code, []);
+    expect(kinds(decisions)).toEqual([state]);
     const listed = Array.from({ length: COUNT }, (_, id) => ({
       remoteId: id,
       naturalKey: `P${id}`,
       fields: { sku: `P${id}` },
     }));
-    expect(kinds((await settled(code, listed)).verdicts)).toEqual(['delivered']);
+    expect(kinds((await settled(code, listed)).decisions)).toEqual(['delivered']);
   },
 );
 
@@ -140,9 +140,9 @@ it(
   'leaves to a person what a listing that hides keys can neither show nor rule out',
   covers('answer-lost', 'I6'),
   async () => {
-    const { verdicts } = await settled('reset', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
-    expect(kinds(verdicts)).toEqual(['doubt']);
-    expect(verdicts[0]).toMatchObject({
+    const { decisions } = await settled('reset', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
+    expect(kinds(decisions)).toEqual(['unconfirmed']);
+    expect(decisions[0]).toMatchObject({
       nextLookAt: null,
       reason: { message: expect.stringContaining('dpp-sync settle') },
     });
@@ -150,38 +150,38 @@ it(
 );
 
 it('sends an import again where such a listing cannot tell, since it may be written twice', async () => {
-  const { verdicts } = await settled('unclear', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
-  expect(new Set(verdicts.map((verdict) => 'absent' in verdict && verdict.absent))).toEqual(new Set([false]));
-  expect(kinds(verdicts)).toEqual(['resend']);
+  const { decisions } = await settled('unclear', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
+  expect(new Set(decisions.map((decision) => 'absent' in decision && decision.absent))).toEqual(new Set([false]));
+  expect(kinds(decisions)).toEqual(['resend']);
 });
 
 it('sends one again in half a minute while the API fails at every write', covers('server-error', 'I5'), async () => {
-  const { clock, verdicts, resolve } = given('server_error', [], { failsAtWrites: true });
+  const { clock, decisions, resolve } = given('server_error', [], { failsAtWrites: true });
   const looks: number[] = [];
   for (let tenths = 0; tenths < 9; tenths += 1) {
     await resolve();
-    looks.push(verdicts.length);
+    looks.push(decisions.length);
     clock.advance(10_000);
   }
   expect(looks).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3]);
 });
 
 it('goes on looking up what only has to be looked up meanwhile', async () => {
-  const { verdicts, resolve } = given('exists', [], { failsAtWrites: true });
+  const { decisions, resolve } = given('exists', [], { failsAtWrites: true });
   await resolve();
-  expect(verdicts).toHaveLength(COUNT);
+  expect(decisions).toHaveLength(COUNT);
 });
 
 const LATER = { remoteId: 9999, naturalKey: 'LATER', fields: { sku: 'LATER' } };
 
 it('believes at once what a list does not show that shows an item which was sent later', async () => {
-  const { clock, verdicts, resolve } = given('reset', [LATER], {
+  const { clock, decisions, resolve } = given('reset', [LATER], {
     lagMs: 30_000,
     acknowledged: [{ remoteId: 9999, sentAt: Number.MAX_SAFE_INTEGER }],
   });
   clock.advance(2_000);
   await resolve();
-  expect(kinds(verdicts)).toEqual(['resend']);
+  expect(kinds(decisions)).toEqual(['resend']);
 });
 
 it.each([
@@ -192,31 +192,31 @@ it.each([
   'believes two lists that are far enough apart where they show %s',
   covers('answer-lost', 'I6'),
   async (_what, listed, acknowledged) => {
-    const { clock, verdicts, resolve } = given('reset', listed, { lagMs: 30_000, acknowledged, count: 1 });
+    const { clock, decisions, resolve } = given('reset', listed, { lagMs: 30_000, acknowledged, count: 1 });
     clock.advance(2_000);
     const seen: (string | undefined)[] = [];
     for (const waitMs of [29_000, 1_000, 0]) {
       await resolve();
-      seen.push(verdicts.at(-1)?.kind);
+      seen.push(decisions.at(-1)?.kind);
       clock.advance(waitMs);
     }
-    expect(seen).toEqual(['doubt', 'doubt', 'resend']);
-    expect(verdicts[0]).toMatchObject({ nextLookAt: expect.any(Number), spend: false });
+    expect(seen).toEqual(['unconfirmed', 'unconfirmed', 'resend']);
+    expect(decisions[0]).toMatchObject({ nextLookAt: expect.any(Number), spend: false });
   },
 );
 
 it('does not believe that what exists is absent before such a list says so', async () => {
-  const { clock, verdicts, resolve } = given('exists', [], { lagMs: 30_000, count: 1 });
+  const { clock, decisions, resolve } = given('exists', [], { lagMs: 30_000, count: 1 });
   await resolve();
-  expect(kinds(verdicts)).toEqual(['doubt']);
+  expect(kinds(decisions)).toEqual(['unconfirmed']);
   clock.advance(30_000);
   await resolve();
-  expect(kinds(verdicts)).toEqual(['doubt', 'rejected']);
+  expect(kinds(decisions)).toEqual(['unconfirmed', 'rejected']);
 });
 
 it('lets creates rest after a reading that moved, until the next one is over', async () => {
-  const outcome = { kind: 'ambiguous', doubt: 'unreadable_answer', detail: { status: null, message: '' } } as const;
-  const { clock, verdicts, resolve, pause } = given('reset', [], {
+  const outcome = { kind: 'ambiguous', cause: 'unreadable_answer', detail: { status: null, message: '' } } as const;
+  const { clock, decisions, resolve, pause } = given('reset', [], {
     listing: { complete: false, outcome, moved: true },
     count: 1,
   });
@@ -228,5 +228,5 @@ it('lets creates rest after a reading that moved, until the next one is over', a
   }
   // Where it moves although creates rest, others move it.
   expect(rests).toEqual([['product.create'], [], []]);
-  expect(kinds(verdicts)).toEqual(['doubt']);
+  expect(kinds(decisions)).toEqual(['unconfirmed']);
 });

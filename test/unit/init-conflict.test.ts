@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { judge } from '../../src/delivery/outcome/decide.ts';
 import { readInitConflict } from '../../src/delivery/outcome/init-conflict.ts';
-import { judge } from '../../src/delivery/outcome/judge.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { nextState, PASSPORT_STATES } from '../../src/sandbox/passport-states.ts';
 import { covers } from '../support/reliability.ts';

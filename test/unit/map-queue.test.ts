@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { fault } from '../../src/domain/faults.ts';
-import type { HeardDoorbell, Hearing, Queues } from '../../src/domain/ports/queues.ts';
+import type { JobResult, Queues, ReceivedJob } from '../../src/domain/ports/queues.ts';
 import { createMapQueue } from '../../src/pipeline/map-queue.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
 
 /** Only what the map queue asks of the queues, heard by hand: what counts here is what it makes of a worker that fails. */
 function given(drain: () => Promise<void>) {
-  let hear: (bell: HeardDoorbell) => Promise<Hearing> = () => Promise.reject(new Error('Nobody listens.'));
-  const queues: Pick<Queues, 'clearWaiting' | 'consume' | 'ring'> = {
+  let hear: (bell: ReceivedJob) => Promise<JobResult> = () => Promise.reject(new Error('Nobody listens.'));
+  const queues: Pick<Queues, 'clearWaiting' | 'consume' | 'enqueue'> = {
     clearWaiting: () => Promise.resolve(),
-    ring: () => Promise.resolve(),
+    enqueue: () => Promise.resolve(),
     consume: (_queue, _options, handler) => {
       hear = handler;
       return Promise.resolve({ close: () => Promise.resolve() });
@@ -44,7 +44,7 @@ describe('the map queue', () => {
   it('is not busy for ever after a doorbell was lost with nothing left to map', async () => {
     const { mapQueue } = given(() => Promise.resolve());
     await mapQueue.start();
-    await mapQueue.ring('erp');
+    await mapQueue.enqueue('erp');
     expect(mapQueue.busy()).toBe(true);
     for (let watch = 0; watch < 3; watch += 1) await mapQueue.watch([]);
     expect(mapQueue.busy()).toBe(false);
@@ -56,7 +56,7 @@ describe('the map queue', () => {
     await bullQueue?.pause();
     const mapQueue = createMapQueue({ queues, worker: { drain: () => Promise.resolve() } });
     await mapQueue.start();
-    await mapQueue.ring('erp');
+    await mapQueue.enqueue('erp');
     for (let watch = 0; watch < 10; watch += 1) await mapQueue.watch(['erp']);
     expect(await queues.counts('map')).toMatchObject({ waiting: 1 });
     await queues.clearWaiting('map');

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createCanary } from '../../src/delivery/admission/canary.ts';
-import { heldBy } from '../../src/delivery/admission/held.ts';
+import { suspendedBy } from '../../src/delivery/admission/suspended-work.ts';
 import { createTargetGate, type TargetGate } from '../../src/delivery/admission/target-gate.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { Profile } from '../../src/domain/profile.ts';
@@ -90,7 +90,7 @@ describe('the target gate', () => {
   it('takes a list that is answered and not complete for an answer', () => {
     gate.observe(AWAY, 'write');
     const detail = { status: null, message: 'The listing cannot be relied on.' };
-    gate.observe({ kind: 'ambiguous', doubt: 'unreadable_answer', atWork: true, detail }, 'read');
+    gate.observe({ kind: 'ambiguous', cause: 'unreadable_answer', atWork: true, detail }, 'read');
     expect(gate.unreachableSince()).toBeNull();
   });
 
@@ -257,18 +257,18 @@ describe('what is held', () => {
 
   it('is what takes the scope', () => {
     const publishing = ['passport.publish', 'passport.unpublish'];
-    expect(heldBy([], profile)).toEqual({ operations: [], doubts: { operations: [], reasons: [] } });
-    expect(heldBy(['publish'], profile).operations).toEqual(publishing);
-    const { operations } = heldBy(['write'], profile);
+    expect(suspendedBy([], profile)).toEqual({ operations: [], doubts: { operations: [], reasons: [] } });
+    expect(suspendedBy(['publish'], profile).operations).toEqual(publishing);
+    const { operations } = suspendedBy(['write'], profile);
     expect(operations).toContain('passport.init');
     expect(operations).not.toEqual(expect.arrayContaining(publishing));
   });
 
   it('is with the scope read what only reading can settle, and no write', () => {
-    const held = heldBy(['read'], profile);
+    const held = suspendedBy(['read'], profile);
     expect(held.operations).toEqual([]);
     expect(held.doubts.operations).toEqual(['product.create', 'material.create', 'passport.unpublish']);
     expect(held.doubts.reasons).toContain('exists');
-    expect(heldBy(['read'], Profile.parse({ idempotency: 'honoured' })).doubts.operations).toEqual([]);
+    expect(suspendedBy(['read'], Profile.parse({ idempotency: 'honoured' })).doubts.operations).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { kindToBind, personsVerdict } from '../../delivery/outcome/persons-word.ts';
+import { kindToBind, manualDecision } from '../../delivery/outcome/manual-decision.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS } from '../../domain/item.ts';
 import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../../domain/manual.ts';
-import type { NamedDelivery, NamedSelection } from '../../domain/ports/doubt.ts';
+import type { NamedDelivery, NamedSelection } from '../../domain/ports/unconfirmed.ts';
 import { goOn } from '../go-on.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
 
@@ -71,7 +71,7 @@ async function settleAll(
     const word = resolution === 'delivered' ? { said: resolution, remoteId: null } : { said: resolution };
     const settled = await Promise.all(
       able.map((delivery) =>
-        ledger.settle({ deliveryId: delivery.id, verdict: personsVerdict(delivery, word), seen: delivery }),
+        ledger.settle({ deliveryId: delivery.id, decision: manualDecision(delivery, word), seen: delivery }),
       ),
     );
     goOn(runtime);

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { createCleanText } from '../../api/clean-text.ts';
 import type { Runtime } from '../../daemon/runtime.ts';
-import { kindToBind, type PersonsWord, personsVerdict } from '../../delivery/outcome/persons-word.ts';
+import { kindToBind, type ManualResolution, manualDecision } from '../../delivery/outcome/manual-decision.ts';
 import type { Operation } from '../../domain/delivery.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { mayBeSettled, RESOLUTIONS, type Resolution } from '../../domain/manual.ts';
-import type { NamedDelivery } from '../../domain/ports/doubt.ts';
 import type { ItemState, ItemView } from '../../domain/ports/ledger-views.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
+import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { shellWord } from '../../lib/shell-word.ts';
@@ -51,7 +51,7 @@ export type SettleResult =
     };
 
 /** What a name means: a delivery to be settled, or an item that is gone from its source. */
-type Meant = { delivery: NamedDelivery; word: PersonsWord } | { missing: Pick<ItemView, 'kind' | 'key'> };
+type Meant = { delivery: NamedDelivery; word: ManualResolution } | { missing: Pick<ItemView, 'kind' | 'key'> };
 
 /**
  * Settles what is named. All of it is looked up before the first is settled, so that a mistyped name settles nothing.
@@ -132,7 +132,7 @@ async function delivered(
   delivery: NamedDelivery,
   given: string | null,
   { runtime, abort }: Pick<HandlerContext, 'runtime' | 'abort'>,
-): Promise<PersonsWord> {
+): Promise<ManualResolution> {
   const kind = kindToBind(delivery.operation);
   const said = 'delivered' as const;
   if (kind !== null) return { said, remoteId: await remoteIdOf(delivery, { kind, given }, runtime, abort) };
@@ -173,7 +173,7 @@ async function carryOut(
     return { applied: (await ledger.acceptMissing({ name: key, kind, source: null })) > 0, released: 0 };
   }
   const { delivery, word } = meant;
-  return ledger.settle({ deliveryId: delivery.id, verdict: personsVerdict(delivery, word), seen: delivery });
+  return ledger.settle({ deliveryId: delivery.id, decision: manualDecision(delivery, word), seen: delivery });
 }
 
 function subjectOf(meant: Meant): Pick<ItemView, 'kind' | 'key'> {

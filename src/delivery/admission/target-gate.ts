@@ -127,5 +127,5 @@ function isFailure(outcome: Outcome): boolean {
 function isSilent(outcome: Outcome): boolean {
   if (outcome.kind === 'unavailable') return true;
   if (outcome.kind !== 'ambiguous' || outcome.atWork) return false;
-  return outcome.detail.status === null || outcome.doubt === 'unreadable_answer';
+  return outcome.detail.status === null || outcome.cause === 'unreadable_answer';
 }

@@ -1,6 +1,6 @@
-import type { DoubtfulDelivery } from '../../domain/ports/doubt.ts';
 import type { Ledger } from '../../domain/ports/ledger.ts';
 import type { ListableKind, RemoteItem } from '../../domain/ports/target.ts';
+import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
 
@@ -12,7 +12,7 @@ import type { JsonValue } from '../../lib/json.ts';
  */
 export interface Absence {
   /** Before a list of items is read for these doubts. */
-  watch(kind: ListableKind, doubts: readonly DoubtfulDelivery[]): Promise<AbsenceWatch>;
+  watch(kind: ListableKind, doubts: readonly UnconfirmedDelivery[]): Promise<AbsenceWatch>;
   /** Before the publications are read, which nothing that was sent later is looked for in. */
   watchPublications(): Pick<AbsenceWatch, 'waitMs'>;
   /** Whether a list that is read now shows what was written before this process began. */
@@ -25,7 +25,7 @@ export interface AbsenceWatch {
   /** Takes in an entry of the list. */
   see(item: RemoteItem): void;
   /** After a complete reading that does not show it: milliseconds until another has to confirm that; 0 to believe it. */
-  waitMs(delivery: DoubtfulDelivery): number;
+  waitMs(delivery: UnconfirmedDelivery): number;
 }
 
 interface Remembered {
@@ -47,7 +47,7 @@ export function createAbsence(options: {
   const born = { at: clock.now(), ticks: clock.ticks() };
   const remembered = new Map<number, Remembered>();
 
-  function remember({ id, since, reason }: DoubtfulDelivery): Remembered {
+  function remember({ id, since, reason }: UnconfirmedDelivery): Remembered {
     const known = remembered.get(id);
     if (known) return known;
     // Writes that a restored ledger looks for were sent before this process began.
@@ -61,7 +61,7 @@ export function createAbsence(options: {
     return fresh;
   }
 
-  function confirmedIn(delivery: DoubtfulDelivery, begunAt: number): number {
+  function confirmedIn(delivery: UnconfirmedDelivery, begunAt: number): number {
     const known = remember(delivery);
     known.missedAt ??= clock.ticks();
     return Math.max(0, known.missedAt + lagMs - begunAt);

@@ -1,31 +1,31 @@
-import type { DoubtfulDelivery } from '../../domain/ports/doubt.ts';
+import type { Decision } from '../../domain/ports/decision.ts';
 import type { Ledger } from '../../domain/ports/ledger.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { ListableKind, Target } from '../../domain/ports/target.ts';
-import type { Verdict } from '../../domain/ports/verdict.ts';
+import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
 import type { Breaker } from '../admission/breaker.ts';
 import type { CreatePause } from '../admission/create-pause.ts';
-import { heldBy, READ_REASONS } from '../admission/held.ts';
 import type { Pacer } from '../admission/pacer.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
+import { READ_REASONS, suspendedBy } from '../admission/suspended-work.ts';
 import type { TargetGate } from '../admission/target-gate.ts';
-import { MAY_EXIST, VERDICT_STATES } from '../outcome/judge.ts';
+import { DECISION_STATES, MAY_EXIST } from '../outcome/decide.ts';
 import { createAbsence } from './absence.ts';
 import { doubtPolicy, showsInListing } from './doubt-policy.ts';
 import { unreadableReason } from './doubt-reasons.ts';
-import { createDoubtVerdicts } from './doubt-verdicts.ts';
 import { hasTakenEffect, readPublications, showsInPublications } from './passport-doubts.ts';
 import type { Readable } from './read-budget.ts';
 import { createReadings, type Readings } from './readings.ts';
 import { createSightings, type Sighting } from './sightings.ts';
+import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
 
 export interface DoubtsOptions {
   ledger: Pick<
     Ledger,
-    | 'doubtfulDeliveries'
+    | 'unconfirmedDeliveries'
     | 'unprovenKinds'
     | 'hasUnbound'
     | 'endProof'
@@ -61,7 +61,7 @@ const NOT_SOUGHT: Sighting = { found: [], unclear: null };
 const TRY_AGAIN_MS = 30_000;
 
 /** True of a create that was refused: nothing waits to be sent again, so that others may join it before the list is read. */
-function isRefused({ reason }: DoubtfulDelivery): boolean {
+function isRefused({ reason }: UnconfirmedDelivery): boolean {
   return reason.code === 'exists' || reason.code === MAY_EXIST;
 }
 
@@ -69,22 +69,22 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   const { ledger, target, reader, pacer, breaker, retries, gate, pause, profile, clock, random, emit } = options;
 
   const readings = createReadings({ gate, pacer, clock, emit });
-  const verdicts = createDoubtVerdicts({ readings, breaker, retries, profile, clock, random });
+  const decisions = createUnconfirmedDecisions({ readings, breaker, retries, profile, clock, random });
   const absence = createAbsence({ ledger, lagMs: profile.list.lagMs, clock });
   let triedAt = Number.NEGATIVE_INFINITY;
 
-  async function settle(delivery: DoubtfulDelivery, verdict: Verdict): Promise<void> {
+  async function settle(delivery: UnconfirmedDelivery, decision: Decision): Promise<void> {
     const { id, kind, key, operation } = delivery;
-    const { instead } = await ledger.settle({ deliveryId: id, verdict, judgedAt: clock.now() });
-    const settled = instead ?? verdict;
-    if (settled.kind !== 'doubt') absence.forget(id);
+    const { instead } = await ledger.settle({ deliveryId: id, decision, decidedAt: clock.now() });
+    const settled = instead ?? decision;
+    if (settled.kind !== 'unconfirmed') absence.forget(id);
     const reason = 'reason' in settled ? settled.reason : null;
     emit({
       type: 'settled',
       kind,
       key,
       operation,
-      state: VERDICT_STATES[settled.kind],
+      state: DECISION_STATES[settled.kind],
       status: null,
       latencyMs: null,
       reason,
@@ -95,7 +95,11 @@ export function createDoubts(options: DoubtsOptions): Doubts {
    * Absence is proven only by complete listings that began after the settling delay, which is why a doubt comes here no
    * earlier. One listing serves all doubts of its kind. Where the API refuses it, they are looked at once it no longer does.
    */
-  async function readBack(kind: ListableKind, doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
+  async function readBack(
+    kind: ListableKind,
+    doubts: readonly UnconfirmedDelivery[],
+    abort: AbortSignal,
+  ): Promise<void> {
     const fields = profile.naturalKeys[kind];
     const sightings = createSightings(kind, { fields, keys: doubts.flatMap(({ sentKey }) => sentKey ?? []) });
     const unproven = (await ledger.unprovenKinds()).includes(kind);
@@ -122,7 +126,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       doubts.map((delivery) => {
         const sighting = delivery.sentKey === null ? NOT_SOUGHT : sightings.of(delivery.sentKey);
         const list = { what: kind, complete: listing.complete, waitMs: () => watch.waitMs(delivery) };
-        return settle(delivery, verdicts.listed(delivery, sighting, list));
+        return settle(delivery, decisions.listed(delivery, sighting, list));
       }),
     );
   }
@@ -133,33 +137,33 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   }
 
   /** One listing serves all passports: what is public has been published, and what is not has been withdrawn. */
-  async function lookForPublications(doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<void> {
+  async function lookForPublications(doubts: readonly UnconfirmedDelivery[], abort: AbortSignal): Promise<void> {
     const watch = absence.watchPublications();
     const begunAt = clock.ticks();
     const read = await readPublications(reader, abort);
     if (readings.heard('publications', read, begunAt).kind === 'denied') return;
     await Promise.all(
       doubts.map((delivery) => {
-        if (!read.complete) return settle(delivery, verdicts.lookedAtAgain(delivery, 'publications'));
+        if (!read.complete) return settle(delivery, decisions.lookedAtAgain(delivery, 'publications'));
         const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
         // A second publication is a double; a second withdrawal changes nothing.
         const isAbsent = done === false && delivery.operation === 'passport.publish';
         const waitMs = isAbsent ? watch.waitMs(delivery) : 0;
-        if (waitMs > 0) return settle(delivery, verdicts.lookedAtAgain(delivery, 'publications', waitMs));
-        return settle(delivery, verdicts.published(delivery, done));
+        if (waitMs > 0) return settle(delivery, decisions.lookedAtAgain(delivery, 'publications', waitMs));
+        return settle(delivery, decisions.published(delivery, done));
       }),
     );
   }
 
   /** Where the attempts are spent, a listing may still tell whether one of them took effect. */
-  function isLastResort({ operation, attempts }: DoubtfulDelivery): boolean {
+  function isLastResort({ operation, attempts }: UnconfirmedDelivery): boolean {
     return showsInListing(operation) && attempts >= profile.retry.attemptsMax;
   }
 
   /** An import that may have arrived goes out again as it is: the doubts of all its members are settled at once. */
-  async function resendImport(members: readonly DoubtfulDelivery[]): Promise<void> {
-    const settlements = verdicts.sentTogether(members);
-    const keep = settlements.every(({ verdict }) => verdict.kind === 'resend');
+  async function resendImport(members: readonly UnconfirmedDelivery[]): Promise<void> {
+    const settlements = decisions.sentTogether(members);
+    const keep = settlements.every(({ decision }) => decision.kind === 'resend');
     await ledger.settleImport({ settlements, keep, groupMax: null });
   }
 
@@ -167,15 +171,15 @@ export function createDoubts(options: DoubtsOptions): Doubts {
    * Sends again what is safe to send again, once the API has answered something since: that it is away is no news of a
    * delivery, and to send it into an outage would only spend its attempts.
    */
-  async function resend(doubts: readonly DoubtfulDelivery[], abort: AbortSignal): Promise<number> {
+  async function resend(doubts: readonly UnconfirmedDelivery[], abort: AbortSignal): Promise<number> {
     if (doubts.length === 0) return 0;
     const since = doubts.reduce((latest, delivery) => Math.max(latest, delivery.since), 0);
     if (!(await pacer.answers(ticksAt(clock, since), abort))) return 0;
-    const imports = new Map<number, DoubtfulDelivery[]>();
+    const imports = new Map<number, UnconfirmedDelivery[]>();
     const settled: Promise<void>[] = [];
     for (const delivery of doubts) {
       if (delivery.importId === null) {
-        settled.push(settle(delivery, verdicts.sentAgain(delivery)));
+        settled.push(settle(delivery, decisions.sentAgain(delivery)));
         continue;
       }
       const members = imports.get(delivery.importId) ?? [];
@@ -190,7 +194,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   /** Reads what `read` reads for these doubts, where the API may be read now and it is there. */
   async function look(
     what: Readable,
-    doubts: readonly DoubtfulDelivery[],
+    doubts: readonly UnconfirmedDelivery[],
     read: () => Promise<void>,
     abort: AbortSignal,
   ): Promise<number> {
@@ -201,28 +205,31 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   }
 
   /** Which of what would be sent again is looked at now. */
-  function inTheirTurn(doubts: DoubtfulDelivery[]): DoubtfulDelivery[] {
+  function inTheirTurn(doubts: UnconfirmedDelivery[]): UnconfirmedDelivery[] {
     if (!breaker.failsAtWrites()) return doubts;
     const first = clock.ticks() < triedAt + TRY_AGAIN_MS ? undefined : doubts.find(isSentAgain);
-    const together = (delivery: DoubtfulDelivery): boolean =>
+    const together = (delivery: UnconfirmedDelivery): boolean =>
       delivery === first || (delivery.importId !== null && delivery.importId === first?.importId);
     return doubts.filter((delivery) => !isSentAgain(delivery) || together(delivery));
   }
 
   /** False of what only has to be looked up, and of what nothing but a person can settle. */
-  const isSentAgain = ({ reason, operation }: DoubtfulDelivery): boolean =>
+  const isSentAgain = ({ reason, operation }: UnconfirmedDelivery): boolean =>
     !READ_REASONS.has(reason.code) && doubtPolicy(operation, profile) !== 'person';
 
   return {
     unreadable: () => readings.unreadable(),
 
     async resolve(abort) {
-      const all = await ledger.doubtfulDeliveries({ limit: BATCH, held: heldBy(gate.refused().keys(), profile) });
+      const all = await ledger.unconfirmedDeliveries({
+        limit: BATCH,
+        held: suspendedBy(gate.refused().keys(), profile),
+      });
       const doubts = inTheirTurn(all);
-      const toList: Record<ListableKind, DoubtfulDelivery[]> = { product: [], material: [] };
-      const toLookFor: DoubtfulDelivery[] = [];
-      const toSend: DoubtfulDelivery[] = [];
-      const toShow: DoubtfulDelivery[] = [];
+      const toList: Record<ListableKind, UnconfirmedDelivery[]> = { product: [], material: [] };
+      const toLookFor: UnconfirmedDelivery[] = [];
+      const toSend: UnconfirmedDelivery[] = [];
+      const toShow: UnconfirmedDelivery[] = [];
       for (const delivery of doubts) {
         const { kind, operation, reason } = delivery;
         const policy =
@@ -235,7 +242,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       await Promise.all(
         toShow.map((delivery) =>
           settle(delivery, {
-            kind: 'doubt',
+            kind: 'unconfirmed',
             nextLookAt: null,
             spend: false,
             reason: unreadableReason(delivery.reason),

@@ -1,7 +1,7 @@
 import type { Operation, Reason } from '../../domain/delivery.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { DoubtfulDelivery } from '../../domain/ports/doubt.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
+import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 
 /** What the list of publications says of a passport; `unclear` where it does not tell whose publications it lists. */
 export type Publicity = 'public' | 'not_public' | 'unclear';
@@ -10,7 +10,7 @@ export type PublicationsRead =
   | {
       complete: true;
       count: number | null;
-      publicityOf(passport: Pick<DoubtfulDelivery, 'productId' | 'naturalKey'>): Publicity;
+      publicityOf(passport: Pick<UnconfirmedDelivery, 'productId' | 'naturalKey'>): Publicity;
     }
   | { complete: false; outcome: Outcome };
 

@@ -14,7 +14,7 @@ export interface DueDelivery {
 }
 
 /** What stays as it is, however long it is due, while the API refuses what it takes. */
-export interface Held {
+export interface SuspendedWork {
   /** Deliveries of these operations. */
   operations: readonly Operation[];
   /** Doubts that only reading could settle: those of these operations, and those with these reasons. */

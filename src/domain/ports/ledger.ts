@@ -6,8 +6,8 @@ import type { ApiWait } from '../api-wait.ts';
 import type { Reason } from '../delivery.ts';
 import type { PassportAnswer, UnpublishedPage } from '../passport.ts';
 import type { Claim } from './claim.ts';
-import type { DoubtfulDelivery, MissingSelection, NamedDelivery, NamedSelection } from './doubt.ts';
-import type { Denials, DueDelivery, Held, LeftAway, WorkOf } from './due.ts';
+import type { ImportSettlement, Settled, Settlement } from './decision.ts';
+import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from './due.ts';
 import type { ContactLedger } from './first-contact.ts';
 import type {
   Accepted,
@@ -23,7 +23,7 @@ import type {
 } from './intake.ts';
 import type { PassportReplay, ReplayCandidate, ReplayOutcome, ReplaySelection } from './replay.ts';
 import type { ListableKind } from './target.ts';
-import type { ImportSettlement, Settled, Settlement } from './verdict.ts';
+import type { MissingSelection, NamedDelivery, NamedSelection, UnconfirmedDelivery } from './unconfirmed.ts';
 
 export interface Ledger extends ContactLedger {
   /**
@@ -51,23 +51,23 @@ export interface Ledger extends ContactLedger {
   stage(records: readonly MappedRecord[]): Promise<StageSummary>;
 
   /** Due deliveries in the order of their ids after `afterId`; those whose time has not come, or that are held, are left out. */
-  dueDeliveries(request: { afterId: number; limit: number; held?: Held }): Promise<DueDelivery[]>;
+  dueDeliveries(request: { afterId: number; limit: number; held?: SuspendedWork }): Promise<DueDelivery[]>;
   /**
    * One of them from anywhere: `place` in [0, 1) says how far on, by the order of their ids. Null where none is found there.
    */
-  someDueDelivery(request: { place: number; held?: Held }): Promise<DueDelivery | null>;
+  someDueDelivery(request: { place: number; held?: SuspendedWork }): Promise<DueDelivery | null>;
   /** Those of them that a person has asked for and may be waiting for. */
-  dueByHand(request: { limit: number; held?: Held }): Promise<DueDelivery[]>;
+  dueByHand(request: { limit: number; held?: SuspendedWork }): Promise<DueDelivery[]>;
   /**
    * When the next delivery becomes due, or the next doubt may be looked at, but for what is held: 0 for something that has
    * been due all along, null when nothing is scheduled. With `after`, what was due at that time is left out.
    */
-  nextDueAt(request?: { after?: number; held?: Held; of?: WorkOf | undefined }): Promise<number | null>;
+  nextDueAt(request?: { after?: number; held?: SuspendedWork; of?: WorkOf | undefined }): Promise<number | null>;
   /**
    * What is left to be sent of which the API has not been able to take anything since before a time; null where anything
    * else is scheduled that is not held.
    */
-  leftAway(request: { before: number; held?: Held; of?: WorkOf | undefined }): Promise<LeftAway | null>;
+  leftAway(request: { before: number; held?: SuspendedWork; of?: WorkOf | undefined }): Promise<LeftAway | null>;
   /** How many of these deliveries are claimed and have not ended. */
   countSending(of: WorkOf): Promise<number>;
   /** Whether one of these creates is suspended until a list of the platform was read. */
@@ -77,7 +77,7 @@ export interface Ledger extends ContactLedger {
   /** What the API has said of a delivery's scope before. */
   denialsOf(deliveryId: number): Promise<Denials>;
   /** How much is held. */
-  countHeld(held: Held): Promise<{ due: number; inDoubt: number }>;
+  countSuspended(held: SuspendedWork): Promise<{ due: number; inDoubt: number }>;
   /**
    * Marks a delivery as sending, and with a `product.import` the others that go out in the same request. Call it before any
    * network I/O; grouped with other claims and settles into one fsync.
@@ -90,7 +90,7 @@ export interface Ledger extends ContactLedger {
   /** Takes out of the way what cannot be attempted, for a person: what may have been sent is in doubt, the rest rejected. */
   putAside(request: { deliveryId: number; reason: Reason }): Promise<void>;
   /** Doubts whose next look is due, but for those that are held. */
-  doubtfulDeliveries(request: { limit: number; held?: Held }): Promise<DoubtfulDelivery[]>;
+  unconfirmedDeliveries(request: { limit: number; held?: SuspendedWork }): Promise<UnconfirmedDelivery[]>;
   /** What a person may settle of the items with this key, or with this natural key where none has the key. */
   deliveriesNamed(name: string): Promise<NamedDelivery[]>;
   /** How many deliveries a selection holds, and those after an id. */
@@ -116,14 +116,14 @@ export interface Ledger extends ContactLedger {
    * Sends deliveries in doubt again on a person's word, also those whose record is gone. Gives how many there are; with
    * `dryRun` nothing else.
    */
-  forceDoubts(request: { selection: ReplaySelection; dryRun: boolean }): Promise<number>;
+  forceUnconfirmed(request: { selection: ReplaySelection; dryRun: boolean }): Promise<number>;
 
   /**
    * Judges the passports of a page of products, in the order of their keys: stages what the policy wants of those that are
    * complete, asks again for those that got stuck and of which something was delivered since, and withdraws those of
    * missing products. Gives how many deliveries that staged, and the last key, null at the end.
    */
-  judgePassports(request: {
+  evaluatePassports(request: {
     afterKey: string | null;
     limit: number;
   }): Promise<{ staged: number; lastKey: string | null }>;

@@ -4,14 +4,14 @@ export const QUEUE_NAMES = ['pull', 'map', 'deliver'] as const;
 export type QueueName = (typeof QUEUE_NAMES)[number];
 
 /** A message that says "look here". It carries ids and words for people, never a payload and never a secret (I7). */
-export interface Doorbell {
+export interface WakeUpJob {
   /** What a dashboard shows as the job's name. */
   name: string;
   data: JsonObject;
 }
 
 /** A doorbell as a worker hears it. */
-export interface HeardDoorbell extends Doorbell {
+export interface ReceivedJob extends WakeUpJob {
   id: string;
   /**
    * True when the job had failed and somebody pressed Retry. A rerun after a stall is no retry: it has not failed
@@ -21,7 +21,7 @@ export interface HeardDoorbell extends Doorbell {
 }
 
 /** How hearing a doorbell ended. A failed one stays visible as a failed job with the reason, until a person retries it. */
-export type Hearing = { status: 'done'; note?: string } | { status: 'failed'; reason: string };
+export type JobResult = { status: 'done'; note?: string } | { status: 'failed'; reason: string };
 
 export interface QueueCounts {
   waiting: number;
@@ -30,7 +30,7 @@ export interface QueueCounts {
 }
 
 /** A job that ended as failed and is still shown. */
-export interface FailedDoorbell extends Doorbell {
+export interface FailedJob extends WakeUpJob {
   id: string;
   reason: string;
 }
@@ -46,12 +46,12 @@ export interface Consumer {
  */
 export interface Queues {
   /** Adds doorbells, in order. Each gets a job id that was never used before. */
-  ring(queue: QueueName, doorbells: readonly Doorbell[]): Promise<void>;
+  enqueue(queue: QueueName, doorbells: readonly WakeUpJob[]): Promise<void>;
   /** Hears doorbells, at most `concurrency` at a time. What the handler throws ends as a failed job with its message. */
   consume(
     queue: QueueName,
     options: { concurrency: number },
-    hear: (bell: HeardDoorbell) => Promise<Hearing>,
+    hear: (bell: ReceivedJob) => Promise<JobResult>,
   ): Promise<Consumer>;
   counts(queue: QueueName): Promise<QueueCounts>;
   /** The queues that a person has paused in a dashboard: their jobs wait. */
@@ -59,7 +59,7 @@ export interface Queues {
   /** Proves that doorbells can be added and heard: a Redis that is out of memory still answers every question. */
   touch(): Promise<void>;
   /** The failed jobs, newest first. At most 1,000 are kept. */
-  failed(queue: QueueName): Promise<FailedDoorbell[]>;
+  failed(queue: QueueName): Promise<FailedJob[]>;
   /** Drops failed jobs that no longer say the truth. Ids that are gone are ignored. */
   forget(queue: QueueName, ids: readonly string[]): Promise<void>;
   /** Drops every waiting doorbell of a queue: on start, when they are rung anew from the ledger. */

@@ -1,8 +1,8 @@
 import { type Reason, transition } from '../../domain/delivery.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
-import type { DoubtfulDelivery } from '../../domain/ports/doubt.ts';
-import type { Held } from '../../domain/ports/due.ts';
+import type { SuspendedWork } from '../../domain/ports/due.ts';
 import type { Ledger } from '../../domain/ports/ledger.ts';
+import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Items } from '../items/items.ts';
 import { sentProduct } from '../items/known-content.ts';
@@ -19,7 +19,7 @@ export interface Doubtful {
    */
   voidLeases(settlingDelayMs: number): number;
   /** Those that may be looked at by now. One read. */
-  list(request: { limit: number; held?: Held }): DoubtfulDelivery[];
+  list(request: { limit: number; held?: SuspendedWork }): UnconfirmedDelivery[];
   /** Creates that were sent after a time and acknowledged, among the deliveries around one. One read. */
   acknowledgedCreates(request: Parameters<Ledger['acknowledgedCreates']>[0]): { remoteId: JsonValue; sentAt: number }[];
 }
@@ -71,8 +71,8 @@ export function createDoubtful({ db, clock, profile }: LedgerContext, items: Ite
       };
       const rows = sql.sending.all();
       for (const { id, itemId } of rows) {
-        sql.doubt.run(transition('sending', 'doubt'), now + settlingDelayMs, JSON.stringify(reason), now, id);
-        items.note(itemId, id, 'doubt', reason);
+        sql.doubt.run(transition('sending', 'unconfirmed'), now + settlingDelayMs, JSON.stringify(reason), now, id);
+        items.note(itemId, id, 'unconfirmed', reason);
       }
       return rows.length;
     },

@@ -1,5 +1,5 @@
 import { OPERATIONS, type Operation, type Reason } from '../../domain/delivery.ts';
-import type { Denials, DueDelivery, Held, LeftAway, WorkOf } from '../../domain/ports/due.ts';
+import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../../domain/ports/due.ts';
 import type { Ledger } from '../../domain/ports/ledger.ts';
 import type { Contact } from '../contact/contact.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
@@ -15,10 +15,10 @@ export interface Due {
   hasSuspended(of: WorkOf): boolean;
   isDue(deliveryId: number): boolean;
   denialsOf(deliveryId: number): Denials;
-  countHeld(held: Held): { due: number; inDoubt: number };
+  countSuspended(held: SuspendedWork): { due: number; inDoubt: number };
 }
 
-const NOTHING_HELD: Held = { operations: [], doubts: { operations: [], reasons: [] } };
+const NOTHING_HELD: SuspendedWork = { operations: [], doubts: { operations: [], reasons: [] } };
 
 /** True of a doubt `d` that is held; takes the parameters of `heldDoubts`. */
 export const IS_HELD_DOUBT = `(d.operation IN (SELECT value FROM json_each(@doubtOperations))
@@ -30,7 +30,7 @@ interface HeldDoubts {
 }
 
 /** The parameters of `IS_HELD_DOUBT`. */
-export function heldDoubts({ doubts }: Held = NOTHING_HELD): HeldDoubts {
+export function heldDoubts({ doubts }: SuspendedWork = NOTHING_HELD): HeldDoubts {
   return { doubtOperations: JSON.stringify(doubts.operations), doubtReasons: JSON.stringify(doubts.reasons) };
 }
 
@@ -118,19 +118,19 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
   };
 
   /** Operations that are not sent now: those of refused scopes, and creates that wait for a list. */
-  const staying = ({ operations }: Held): Operation[] => [...operations, ...contact.suspendedCreates()];
-  const free = (held: Held): Operation[] => {
+  const staying = ({ operations }: SuspendedWork): Operation[] => [...operations, ...contact.suspendedCreates()];
+  const free = (held: SuspendedWork): Operation[] => {
     const stays = staying(held);
     return OPERATIONS.filter((operation) => !stays.includes(operation));
   };
 
-  const scheduled = (held: Held, of: WorkOf | undefined): Scheduled => ({
+  const scheduled = (held: SuspendedWork, of: WorkOf | undefined): Scheduled => ({
     ...heldDoubts(held),
     ...ofWork(of),
     operations: JSON.stringify(staying(held)),
   });
 
-  const isDueNow = (held: Held, of: WorkOf | undefined): boolean =>
+  const isDueNow = (held: SuspendedWork, of: WorkOf | undefined): boolean =>
     free(held).some((operation) => sql.dueNow.get({ operation, ...ofWork(of) }));
 
   function list({ afterId, limit, held = NOTHING_HELD }: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[] {
@@ -181,7 +181,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
       return { at, isAskedAgain: isAskedAgain === 1 };
     },
 
-    countHeld(held) {
+    countSuspended(held) {
       const due = held.operations.reduce((sum, operation) => sum + (sql.countDue.get(operation)?.count ?? 0), 0);
       return { due, inDoubt: sql.countDoubts.get(heldDoubts(held))?.count ?? 0 };
     },

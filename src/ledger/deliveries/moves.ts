@@ -1,17 +1,17 @@
 import type { DeliveryEvent } from '../../domain/delivery.ts';
-import type { Verdict } from '../../domain/ports/verdict.ts';
+import type { Decision } from '../../domain/ports/decision.ts';
 
 interface Move {
   event: DeliveryEvent;
   dueAt: number;
   spent: -1 | 0 | 1;
-  /** Left out where the verdict leaves open what was open before. */
+  /** Left out where the decision leaves open what was open before. */
   uncertain?: 0 | 1;
 }
 
-/** What each verdict does to a delivery but those that make an end of it. */
+/** What each decision does to a delivery but those that make an end of it. */
 export const MOVES: {
-  [K in Exclude<Verdict['kind'], 'delivered' | 'ignored'>]: (verdict: Extract<Verdict, { kind: K }>) => Move;
+  [K in Exclude<Decision['kind'], 'delivered' | 'ignored'>]: (decision: Extract<Decision, { kind: K }>) => Move;
 } = {
   retry: ({ dueAt, spend, uncertain }) => ({
     event: 'retry',
@@ -19,8 +19,8 @@ export const MOVES: {
     spent: spend ? 1 : 0,
     ...(uncertain ? { uncertain: 1 } : {}),
   }),
-  doubt: ({ nextLookAt, spend }) => ({
-    event: 'doubt',
+  unconfirmed: ({ nextLookAt, spend }) => ({
+    event: 'unconfirmed',
     dueAt: nextLookAt ?? 0,
     spent: spend ? 1 : 0,
     uncertain: 1,

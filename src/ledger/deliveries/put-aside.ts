@@ -45,7 +45,10 @@ export function createPutAside(
       if (one.state === 'due') putAsideDue(one, reason);
       else if (one.state === 'sending') {
         // I6: bytes may have gone out.
-        settles.settle({ deliveryId: one.id, verdict: { kind: 'doubt', nextLookAt: null, spend: true, reason } });
+        settles.settle({
+          deliveryId: one.id,
+          decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason },
+        });
       }
     }
   };

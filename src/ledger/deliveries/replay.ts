@@ -17,7 +17,7 @@ import { parametersOf, type SelectionParameters } from './selection.ts';
 export interface Replay {
   candidates(request: { selection: ReplaySelection; afterId: number; limit: number }): ReplayCandidate[];
   replay(request: { records: readonly MappedRecord[]; dryRun: boolean }): ReplayOutcome;
-  forceDoubts(request: { selection: ReplaySelection; dryRun: boolean }): number;
+  forceUnconfirmed(request: { selection: ReplaySelection; dryRun: boolean }): number;
 }
 
 export function createReplay(
@@ -101,7 +101,7 @@ export function createReplay(
       return sql.candidates.all({ ...parametersOf(selection), afterId, limit }).map(pendingRecord);
     },
 
-    forceDoubts({ selection, dryRun }) {
+    forceUnconfirmed({ selection, dryRun }) {
       const doubts = sql.doubts.all(parametersOf(selection));
       if (dryRun) return doubts.length;
       for (const { id, itemId, importId } of doubts) {

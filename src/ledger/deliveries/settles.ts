@@ -1,9 +1,9 @@
 import { type Reason, transition } from '../../domain/delivery.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { isSettleState, mayBeSettled } from '../../domain/manual.ts';
+import type { Decision, ImportSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { ContactEntry } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import type { ImportSettlement, Settled, Settlement, Verdict } from '../../domain/ports/verdict.ts';
 import type { Restored } from '../backup/restored.ts';
 import type { Adoption } from '../contact/adoption.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
@@ -68,17 +68,17 @@ export function createSettles(
     return isCompared ? 0 : adoption.resolve(row.itemId, kind);
   }
 
-  function deliver(row: DeliveryRow, verdict: Extract<Verdict, { kind: 'delivered' }>): number {
-    const attempts = verdict.by === 'answer' ? 1 : 0;
+  function deliver(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): number {
+    const attempts = decision.by === 'answer' ? 1 : 0;
     sql.deliver.run(transition(row.state, 'accept'), clock.now(), attempts, row.id);
     const isNew = row.remoteId === null;
-    const remoteId = verdict.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(verdict.remoteId);
+    const remoteId = decision.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(decision.remoteId);
     // I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is.
-    const { baseline, hash } = verdict.contentKnown
+    const { baseline, hash } = decision.contentKnown
       ? { baseline: row.desired ?? '{}', hash: row.desiredHash }
       : presenceOf(profile, row.kind, { desired: row.desired, before: null });
     sql.baseline.run(baseline, hash, remoteId, row.itemId);
-    if (verdict.by === 'answer' && row.uncertain === 0) restored.wasAbsent(row.id);
+    if (decision.by === 'answer' && row.uncertain === 0) restored.wasAbsent(row.id);
     passports.stirBy({ id: row.itemId, kind: row.kind, key: row.key, isNew });
     const follower = hasFollower(row, hash) ? 1 : 0;
     return follower + (isNew ? release(row.kind, row.key) : 0);
@@ -99,13 +99,13 @@ export function createSettles(
     if (row.remoteId !== null) sql.baseline.run(baseline, hash, row.remoteId, row.itemId);
   }
 
-  function settle({ deliveryId, verdict, judgedAt, seen }: Settlement): Settled {
+  function settle({ deliveryId, decision, decidedAt, seen }: Settlement): Settled {
     const row = sql.byId.get(deliveryId);
     const gone = { deliveryId, released: 0, applied: false };
-    if (!row || !(seen ? maySay(row, verdict) && isAsSeen(row, seen) : isUnsettled(row))) return gone;
+    if (!row || !(seen ? maySay(row, decision) && isAsSeen(row, seen) : isUnsettled(row))) return gone;
     // A member that moves on by itself leaves bytes behind that may not go out again.
     if (row.importId !== null) imports.dissolve(row.importId);
-    return settleRow(row, verdict, { judgedAt, now: clock.now() });
+    return settleRow(row, decision, { decidedAt, now: clock.now() });
   }
 
   function settleImport({ settlements, keep, groupMax }: ImportSettlement): Settled[] {
@@ -113,63 +113,66 @@ export function createSettles(
     const importId = told.find(({ row }) => row?.importId)?.row?.importId ?? null;
     if (importId !== null) {
       if (groupMax !== null) imports.limitGroup(importId, groupMax);
-      const staying = told.filter(({ row, verdict }) => row?.importId === importId && STAYS_OPEN.has(verdict.kind));
+      const staying = told.filter(({ row, decision }) => row?.importId === importId && STAYS_OPEN.has(decision.kind));
       // It is kept as a whole or not at all.
       if (!keep || staying.length < imports.members(importId).length) imports.dissolve(importId);
     }
     // Members that are judged alike are looked at together, so their times must not differ.
     const now = clock.now();
-    return told.map(({ deliveryId, verdict, judgedAt, row }) =>
+    return told.map(({ deliveryId, decision, decidedAt, row }) =>
       row && isUnsettled(row)
-        ? settleRow(row, verdict, { judgedAt, now })
+        ? settleRow(row, decision, { decidedAt, now })
         : { deliveryId, released: 0, applied: false },
     );
   }
 
   function settleRow(
     row: DeliveryRow,
-    verdict: Verdict,
-    { judgedAt, now }: { judgedAt: number | undefined; now: number },
+    decision: Decision,
+    { decidedAt, now }: { decidedAt: number | undefined; now: number },
   ): Settled {
     const deliveryId = row.id;
-    if (verdict.kind === 'delivered') {
+    if (decision.kind === 'delivered') {
       // Found before anything is written, so that it costs this item alone.
-      const instead = remoteIds.conflict(row, verdict);
-      if (instead !== null) return { ...settleRow(row, instead, { judgedAt, now }), instead };
-      if (verdict.shownAs !== undefined) items.note(row.itemId, row.id, 'shown_as', { message: verdict.shownAs });
-      if (verdict.by !== 'answer') items.note(row.itemId, row.id, verdict.by, verdict.by === 'person' ? ARRIVED : null);
+      const instead = remoteIds.conflict(row, decision);
+      if (instead !== null) return { ...settleRow(row, instead, { decidedAt, now }), instead };
+      if (decision.shownAs !== undefined) items.note(row.itemId, row.id, 'shown_as', { message: decision.shownAs });
+      if (decision.by !== 'answer')
+        items.note(row.itemId, row.id, decision.by, decision.by === 'person' ? ARRIVED : null);
       const kind = kindCreatedBy(row.operation);
       const released =
-        verdict.shown === undefined || kind === undefined
-          ? deliver(row, verdict)
-          : adoptFound(row, kind, verdict.shown);
+        decision.shown === undefined || kind === undefined
+          ? deliver(row, decision)
+          : adoptFound(row, kind, decision.shown);
       return { deliveryId, released, applied: true };
     }
-    if (verdict.kind === 'ignored') {
-      items.ignore(row, verdict.reason);
+    if (decision.kind === 'ignored') {
+      items.ignore(row, decision.reason);
       // Nothing of it holds a passport any more.
       passports.stirBy({ id: row.itemId, kind: row.kind, key: row.key, isNew: false });
       return { deliveryId, released: items.reconcile(row.itemId) === 'due' ? 1 : 0, applied: true };
     }
-    const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[verdict.kind](verdict as never);
-    const reason = JSON.stringify(verdict.reason);
-    const sinceMs = dueAt === 0 || judgedAt === undefined ? 0 : now - judgedAt;
+    const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[decision.kind](decision as never);
+    const reason = JSON.stringify(decision.reason);
+    const sinceMs = dueAt === 0 || decidedAt === undefined ? 0 : now - decidedAt;
     sql.move.run(transition(row.state, event), dueAt + sinceMs, spent, uncertain, reason, now, row.id);
     // Waiting out a limit is no event, and neither is a doubt that goes on: they would bury the others. The delivery's
     // reason tells of it while it lasts.
-    const goesOn = verdict.kind === 'doubt' && row.state === 'in_doubt' && reason === row.reason;
-    if (!goesOn && (verdict.kind !== 'retry' || verdict.spend))
-      items.note(row.itemId, row.id, verdict.kind, verdict.reason);
-    // A verdict that ends the revision may leave a newer desire behind, which is staged now.
-    const ended = verdict.kind === 'blocked' || verdict.kind === 'rejected' || verdict.kind === 'parked';
+    const goesOn = decision.kind === 'unconfirmed' && row.state === 'in_doubt' && reason === row.reason;
+    if (!goesOn && (decision.kind !== 'retry' || decision.spend))
+      items.note(row.itemId, row.id, decision.kind, decision.reason);
+    // A decision that ends the revision may leave a newer desire behind, which is staged now.
+    const ended = decision.kind === 'blocked' || decision.kind === 'rejected' || decision.kind === 'parked';
     // What became of a passport is looked up before it ends so, and its next step depends on where it is.
     const absent =
-      (verdict.kind === 'parked' && verdict.open !== true) || (verdict.kind === 'rejected' && verdict.absent === true);
+      (decision.kind === 'parked' && decision.open !== true) ||
+      (decision.kind === 'rejected' && decision.absent === true);
     const open = row.uncertain === 1 && !absent && row.kind !== 'passport';
     if (ended && open) forgetBaseline(row);
-    if (verdict.kind === 'rejected' && absent) restored.wasAbsent(row.id);
+    if (decision.kind === 'rejected' && absent) restored.wasAbsent(row.id);
     // So may one after which the same would go out again, although it is known to have had no effect.
-    const isUntouched = verdict.kind === 'retry' && uncertain === 0 && row.importId === null && row.kind !== 'passport';
+    const isUntouched =
+      decision.kind === 'retry' && uncertain === 0 && row.importId === null && row.kind !== 'passport';
     const follower = (ended || isUntouched) && items.reconcile(row.itemId) === 'due' ? 1 : 0;
     return { deliveryId, released: follower, applied: true };
   }
@@ -182,8 +185,8 @@ function isUnsettled({ state }: DeliveryRow): boolean {
 }
 
 /** Whether a manual resolution is allowed for a delivery. */
-function maySay({ kind, state, uncertain }: DeliveryRow, verdict: Verdict): boolean {
-  const said = verdict.kind;
+function maySay({ kind, state, uncertain }: DeliveryRow, decision: Decision): boolean {
+  const said = decision.kind;
   if (said !== 'delivered' && said !== 'rejected' && said !== 'ignored') return false;
   return isSettleState(state) && mayBeSettled({ kind, state, uncertain: uncertain === 1 }, said);
 }
@@ -194,5 +197,5 @@ function isAsSeen({ state, sentAt, reason }: DeliveryRow, seen: NonNullable<Sett
   return state === seen.state && sentAt === seen.sentAt && code === seen.reason.code;
 }
 
-/** Verdicts after which a member may still be tied to its import. */
-const STAYS_OPEN: ReadonlySet<Verdict['kind']> = new Set(['doubt', 'resend', 'retry']);
+/** Decisions after which a member may still be tied to its import. */
+const STAYS_OPEN: ReadonlySet<Decision['kind']> = new Set(['unconfirmed', 'resend', 'retry']);

@@ -1,7 +1,7 @@
 import type { Operation } from '../../domain/delivery.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
-import type { SentProduct } from '../../domain/ports/doubt.ts';
+import type { SentProduct } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { changedFields, wholePayload } from '../../domain/reconcile.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';

@@ -1,5 +1,5 @@
 import { type Reason, SHARED_ID } from '../../domain/delivery.ts';
-import type { Verdict } from '../../domain/ports/verdict.ts';
+import type { Decision } from '../../domain/ports/decision.ts';
 import { kindWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import type { DeliveryRow } from '../deliveries/delivery-row.ts';
@@ -12,7 +12,7 @@ export interface RemoteIds {
    * What becomes of a delivery whose item would be bound to an id that another item has; null where it may have the id. An
    * item that is gone from its source leaves its id to the one that took its place.
    */
-  conflict(row: DeliveryRow, verdict: Extract<Verdict, { kind: 'delivered' }>): Verdict | null;
+  conflict(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): Decision | null;
 }
 
 /** What is known of another item with the same id. */
@@ -33,20 +33,20 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
   };
 
   return {
-    conflict(row, verdict) {
-      if (verdict.remoteId === null) return null;
-      const holder = sql.holder.get(row.kind, JSON.stringify(verdict.remoteId), row.itemId);
+    conflict(row, decision) {
+      if (decision.remoteId === null) return null;
+      const holder = sql.holder.get(row.kind, JSON.stringify(decision.remoteId), row.itemId);
       if (holder === undefined) return null;
       if (holder.isGone === 1) {
         sql.release.run(holder.id);
         items.note(holder.id, null, 'id_left', { message: `Its id at the platform belongs to ${row.key} now.` });
         return null;
       }
-      const reason = sharedReason(row, holder.key, verdict.remoteId);
+      const reason = sharedReason(row, holder.key, decision.remoteId);
       // An answer may have been that of another request, so the list is asked. What a list or a person gave cannot be looked
       // up any better.
-      const isListed = verdict.by === 'answer' && row.kind !== 'bom_item';
-      return { kind: 'doubt', nextLookAt: isListed ? clock.now() : null, spend: isListed, reason };
+      const isListed = decision.by === 'answer' && row.kind !== 'bom_item';
+      return { kind: 'unconfirmed', nextLookAt: isListed ? clock.now() : null, spend: isListed, reason };
     },
   };
 }

@@ -11,7 +11,7 @@ import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 
 /** A product as far as its completeness depends on it. */
-export interface JudgedProduct {
+export interface EvaluatedProduct {
   id: number;
   key: string;
   appearedAt: number;
@@ -21,7 +21,7 @@ export interface Completeness {
   /** What holds the passports of all products, at most `limit` sentences. */
   commonHolds(limit: number): string[];
   /** What holds the passport of this product besides, at most about `limit` sentences. */
-  holds(product: JudgedProduct, limit: number): string[];
+  holds(product: EvaluatedProduct, limit: number): string[];
 }
 
 interface PartRow {

@@ -13,7 +13,7 @@ import { isStuck } from '../deliveries/delivery-states.ts';
 import { parametersOf, type SelectionParameters } from '../deliveries/selection.ts';
 import type { Items } from '../items/items.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
-import { createCompleteness, type JudgedProduct } from './completeness.ts';
+import { createCompleteness, type EvaluatedProduct } from './completeness.ts';
 import { desireText, type PassportItems, type PassportOwner, statusText } from './passport-items.ts';
 
 /** From complete products to deliveries of their passports. Each function is the body of one transaction, or a part of one. */
@@ -34,7 +34,7 @@ export interface Passports {
   replay(request: { selection: ReplaySelection; dryRun: boolean }): PassportReplay;
 }
 
-interface CandidateRow extends JudgedProduct, PassportOwner {
+interface CandidateRow extends EvaluatedProduct, PassportOwner {
   /** 1 where the source no longer has the product, or no record makes it any more. */
   gone: number;
   passportId: number | null;
@@ -112,7 +112,7 @@ export function createPassports(
     ),
   };
 
-  function isComplete(product: JudgedProduct): boolean {
+  function isComplete(product: EvaluatedProduct): boolean {
     return completeness.commonHolds(1).length === 0 && completeness.holds(product, 1).length === 0;
   }
 

@@ -2,7 +2,7 @@ import type { Reason } from '../../domain/delivery.ts';
 import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { LedgerViews, PassportCounts, PassportState } from '../../domain/ports/ledger-views.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
-import { createCompleteness, type JudgedProduct } from '../passports/completeness.ts';
+import { createCompleteness, type EvaluatedProduct } from '../passports/completeness.ts';
 import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createItemTotals } from './item-totals.ts';
@@ -25,7 +25,7 @@ const FROM = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = 
 const FROM_PASSPORTS = `FROM items q CROSS JOIN items p ON q.kind = 'passport' AND p.key = q.key ${DELIVERY}`;
 const IS_PRODUCT = `p.kind = 'product' AND (@sources = '[]' OR p.source IN (SELECT value FROM json_each(@sources)))`;
 
-interface PassportRow extends JudgedProduct {
+interface PassportRow extends EvaluatedProduct {
   state: PassportState;
   desired: string | null;
   acknowledged: PassportStatus | null;

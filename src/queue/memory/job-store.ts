@@ -83,7 +83,7 @@ export function createJobStore(clock: Clock): JobStore {
   const isLocked = ({ lock }: HeldJob): boolean => lock !== null && clock.ticks() < lock.until;
 
   /** The job of a worker that has reserved it and still holds it. */
-  function heldBy(id: string, token: string, command: string): HeldJob {
+  function suspendedBy(id: string, token: string, command: string): HeldJob {
     const job = jobs.get(id);
     if (job === undefined) throw missingJob(id, command);
     if (token !== NO_LOCK) {
@@ -159,7 +159,7 @@ export function createJobStore(clock: Clock): JobStore {
     },
 
     finish(id, { state, token, at, fields, keep }) {
-      const job = heldBy(id, token, 'moveToFinished');
+      const job = suspendedBy(id, token, 'moveToFinished');
       leave(job);
       const { deferredFailure: _, ...before } = job.fields;
       job.state = state;
@@ -169,7 +169,7 @@ export function createJobStore(clock: Clock): JobStore {
     },
 
     giveBack(id, token) {
-      wait(heldBy(id, token, 'moveJobFromActiveToWait'), 'addOldest');
+      wait(suspendedBy(id, token, 'moveJobFromActiveToWait'), 'addOldest');
     },
 
     retry(job) {

@@ -1,6 +1,6 @@
-import { kindToBind, type PersonsWord, personsVerdict } from '../../../src/delivery/outcome/persons-word.ts';
+import { kindToBind, type ManualResolution, manualDecision } from '../../../src/delivery/outcome/manual-decision.ts';
 import { mayBeSettled } from '../../../src/domain/manual.ts';
-import type { NamedDelivery } from '../../../src/domain/ports/doubt.ts';
+import type { NamedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
 import { type ItemState, readItems, remoteOf, showsPayload } from './check.ts';
 import type { Milestones } from './milestones.ts';
 import type { ModelApi } from './model-api.ts';
@@ -44,8 +44,8 @@ async function ignoreStuck(
   for (const { key } of items) {
     const ignoring = process.ledger.deliveriesNamed(key).then(async (deliveries) => {
       for (const delivery of deliveries.filter((one) => mayBeSettled(one, 'ignored'))) {
-        const verdict = personsVerdict(delivery, { said: 'ignored' });
-        const { applied } = await process.ledger.settle({ deliveryId: delivery.id, verdict, seen: delivery });
+        const decision = manualDecision(delivery, { said: 'ignored' });
+        const { applied } = await process.ledger.settle({ deliveryId: delivery.id, decision, seen: delivery });
         if (applied) reach('a person ended a write');
       }
     });
@@ -73,8 +73,10 @@ async function say(
   }
   const doubt = (await process.ledger.deliveriesNamed(item.key)).find(({ id }) => id === deliveryId);
   if (doubt === undefined) return;
-  const word: PersonsWord = hasArrived ? { said: 'delivered', remoteId: idFor(doubt, remote) } : { said: 'rejected' };
-  const { applied } = await process.ledger.settle({ deliveryId, verdict: personsVerdict(doubt, word), seen: doubt });
+  const word: ManualResolution = hasArrived
+    ? { said: 'delivered', remoteId: idFor(doubt, remote) }
+    : { said: 'rejected' };
+  const { applied } = await process.ledger.settle({ deliveryId, decision: manualDecision(doubt, word), seen: doubt });
   if (!applied) return;
   reach(hasArrived ? 'a person said that it had arrived' : 'a person said that it had not arrived');
 }
@@ -90,7 +92,7 @@ function idFor({ operation }: NamedDelivery, remote: NonNullable<ReturnType<type
   const isNew = kindToBind(operation) !== null || operation === 'bom_item.create';
   return isNew ? (remote['id'] ?? null) : null;
 }
-type PersonsIdOrNull = Extract<PersonsWord, { said: 'delivered' }>['remoteId'];
+type PersonsIdOrNull = Extract<ManualResolution, { said: 'delivered' }>['remoteId'];
 
 function showsWrite(
   { kind, open }: ItemState,

@@ -1,10 +1,10 @@
-import type { Doorbell, HeardDoorbell, Hearing, QueueName, Queues } from '../../../src/domain/ports/queues.ts';
+import type { JobResult, QueueName, Queues, ReceivedJob, WakeUpJob } from '../../../src/domain/ports/queues.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** What becomes of a doorbell that is rung. */
 export type BellFault = 'lost' | 'twice' | 'late';
 
-interface Job extends HeardDoorbell {
+interface Job extends ReceivedJob {
   queue: QueueName;
   state: 'waiting' | 'active' | 'failed';
   reason: string;
@@ -13,7 +13,7 @@ interface Job extends HeardDoorbell {
 interface Listener {
   concurrency: number;
   active: number;
-  hear: (bell: HeardDoorbell) => Promise<Hearing>;
+  hear: (bell: ReceivedJob) => Promise<JobResult>;
   closed: boolean;
 }
 
@@ -62,7 +62,7 @@ export function createLossyQueues({
 
   async function hear(job: Job, listener: Listener): Promise<void> {
     const { id, name, data, retried } = job;
-    let hearing: Hearing;
+    let hearing: JobResult;
     try {
       hearing = await listener.hear({ id, name, data, retried });
     } catch (error) {
@@ -77,13 +77,13 @@ export function createLossyQueues({
     hand(job.queue);
   }
 
-  function put(queue: QueueName, { name, data }: Doorbell): void {
+  function put(queue: QueueName, { name, data }: WakeUpJob): void {
     ids += 1;
     texts.push(JSON.stringify({ name, data }));
     jobs.push({ id: String(ids), queue, name, data, retried: false, state: 'waiting', reason: '' });
   }
 
-  function ring(queue: QueueName, bell: Doorbell): void {
+  function enqueue(queue: QueueName, bell: WakeUpJob): void {
     const fault = plan.shift();
     if (fault === 'lost') return;
     if (fault === 'late') {
@@ -102,8 +102,8 @@ export function createLossyQueues({
 
   return {
     queues: () => ({
-      async ring(queue, bells) {
-        for (const bell of bells) ring(queue, bell);
+      async enqueue(queue, bells) {
+        for (const bell of bells) enqueue(queue, bell);
         hand(queue);
       },
       async consume(queue, { concurrency }, hearBell) {

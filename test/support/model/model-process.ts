@@ -3,10 +3,10 @@ import type { Transport } from '../../../src/api/transport.ts';
 import { createGateWatch } from '../../../src/daemon/gate-watch.ts';
 import { type Breaker, createBreaker } from '../../../src/delivery/admission/breaker.ts';
 import { createCreatePause } from '../../../src/delivery/admission/create-pause.ts';
-import { heldBy } from '../../../src/delivery/admission/held.ts';
 import { createPacer } from '../../../src/delivery/admission/pacer.ts';
 import { createPing } from '../../../src/delivery/admission/ping.ts';
 import { createRetryBudget } from '../../../src/delivery/admission/retry-budget.ts';
+import { suspendedBy } from '../../../src/delivery/admission/suspended-work.ts';
 import { createTargetGate } from '../../../src/delivery/admission/target-gate.ts';
 import { createDeliverer } from '../../../src/delivery/deliverer.ts';
 import { createEngine } from '../../../src/delivery/engine.ts';
@@ -109,7 +109,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   const ping = createPing({ target, gate, emit });
   const pacer = createPacer({ controller, breaker, ping, concurrency: 32, clock });
   const pause = createCreatePause(clock);
-  const held = () => heldBy(gate.refused().keys(), profile, pause.operations());
+  const held = () => suspendedBy(gate.refused().keys(), profile, pause.operations());
   const feeder = createFeeder({ ledger, queues, held, breaker, random });
   const retries = createRetryBudget();
   const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
@@ -178,7 +178,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
         const guard = { maxMissing: 1, maxDrop: 1 };
         const request = { source: SOURCE, trigger: 'cli' as const, reader: source.reader(), omit: [], guard };
         const onChanged = async (changed: string): Promise<void> => {
-          if (views.pendingSources().includes(changed)) await mapQueue.ring(changed);
+          if (views.pendingSources().includes(changed)) await mapQueue.enqueue(changed);
         };
         const { revision: mappingRevision } = mapper;
         const patience = { clock, waitMs: 0, onPause: () => undefined };

@@ -1,5 +1,5 @@
 /** A server's word on one request. */
-export interface Verdict {
+export interface Decision {
   allowed: boolean;
   /** How long until another request would be let in; 0 for one that was. */
   waitMs: number;
@@ -7,14 +7,14 @@ export interface Verdict {
 
 /** A limit that requests are held to. `now` is in milliseconds and does not go backwards. */
 export interface Limiter {
-  admit(now: number): Verdict;
+  admit(now: number): Decision;
   /** The limit is multiplied from now on; what was used up of it stays so. */
   scale(factor: number): void;
   /** As RateLimit fields state it. */
   quota(): { requests: number; windowMs: number };
 }
 
-const ALLOWED: Verdict = { allowed: true, waitMs: 0 };
+const ALLOWED: Decision = { allowed: true, waitMs: 0 };
 
 /** Counts anew with every whole multiple of the window, at an offset that no client knows. */
 export function fixedWindow(ratePerSecond: number, windowMs: number, offsetMs: number): Limiter {
@@ -92,8 +92,8 @@ export function stacked(limiters: readonly Limiter[]): Limiter {
   return {
     admit(now) {
       for (const limiter of limiters) {
-        const verdict = limiter.admit(now);
-        if (!verdict.allowed) return verdict;
+        const decision = limiter.admit(now);
+        if (!decision.allowed) return decision;
       }
       return ALLOWED;
     },

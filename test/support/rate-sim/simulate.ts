@@ -22,7 +22,7 @@ export interface Simulation {
   /** When each of them begins. */
   startsAt?: readonly number[];
   /** The fields of an answer, from the limiter's point of view. */
-  headers: (verdict: { allowed: boolean; waitMs: number }, limiter: Limiter, now: number) => Record<string, string>;
+  headers: (decision: { allowed: boolean; waitMs: number }, limiter: Limiter, now: number) => Record<string, string>;
   untilMs: number;
   changes?: readonly { atMs: number; factor: number }[];
   /** While it lasts every request ends without an answer. */
@@ -90,11 +90,11 @@ export function simulate(options: Simulation): Trace {
     const isAway = outage !== undefined && now >= outage.fromMs && now < outage.toMs;
     let answer: SimAnswer = { status: null, headers: {} };
     if (!isAway) {
-      const verdict = limiter.admit(now);
-      const counts = (verdict.allowed ? accepted : refused)[index];
+      const decision = limiter.admit(now);
+      const counts = (decision.allowed ? accepted : refused)[index];
       const second = Math.floor(now / 1000);
       if (counts !== undefined && second < seconds) counts[second] = (counts[second] ?? 0) + 1;
-      answer = { status: verdict.allowed ? 200 : 429, headers: headers(verdict, limiter, now) };
+      answer = { status: decision.allowed ? 200 : 429, headers: headers(decision, limiter, now) };
     }
     const backAt = now + delayMs(random);
     line.add(backAt, () => {

@@ -1,4 +1,4 @@
-import type { Limiter, Verdict } from './limiters.ts';
+import type { Decision, Limiter } from './limiters.ts';
 
 /** How a server tells of its limit. */
 export const TOLD = ['none', 'seconds', 'date', 'ratelimit', 'wrong'] as const;
@@ -12,7 +12,7 @@ const EPOCH_MS = Date.UTC(2027, 0, 15);
 export function headersOf(
   told: Told,
   draw: number,
-): (verdict: Verdict, limiter: Limiter, now: number) => Record<string, string> {
+): (decision: Decision, limiter: Limiter, now: number) => Record<string, string> {
   switch (told) {
     case 'none':
       return () => NOTHING;
@@ -37,8 +37,8 @@ const WRONG: Headers[] = [
   ({ allowed }) => (allowed ? NOTHING : { 'retry-after': 'soon' }),
   ({ allowed }, _limiter, now) =>
     allowed ? NOTHING : { ...dates(0, now), 'retry-after': new Date(EPOCH_MS).toUTCString() },
-  (_verdict, limiter) => policyOf(limiter, 10),
-  (_verdict, limiter) => policyOf(limiter, 0.1),
+  (_decision, limiter) => policyOf(limiter, 10),
+  (_decision, limiter) => policyOf(limiter, 0.1),
   () => ({ 'ratelimit-policy': '"default";q=0;w=0', ratelimit: '"default";r=-1;t=1e99' }),
 ];
 

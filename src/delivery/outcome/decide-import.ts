@@ -1,6 +1,6 @@
 // What an answer to a bulk import means for each of its members.
 //
-// A bad row costs only itself. Where the answer tells the members apart, each gets its own verdict. Where an import is
+// A bad row costs only itself. Where the answer tells the members apart, each gets its own decision. Where an import is
 // refused as a whole its members go out again in ever smaller company, until the one at fault is alone; so they do after a
 // 500, or the second time that nobody knows what became of the same import. A delivery uses up attempts only while it is alone, since
 // in company nobody knows whose fault it was; the halving bounds how often it goes out before that.
@@ -8,16 +8,16 @@
 import type { Reason } from '../../domain/delivery.ts';
 import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/outcome.ts';
 import type { ClaimedImport, ImportMember } from '../../domain/ports/claim.ts';
-import type { DoubtfulDelivery, SentProduct } from '../../domain/ports/doubt.ts';
+import type { Decision } from '../../domain/ports/decision.ts';
 import type { RemoteItem } from '../../domain/ports/target.ts';
-import type { Verdict } from '../../domain/ports/verdict.ts';
+import type { SentProduct, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { unprovenReason, withWords } from '../unconfirmed/doubt-reasons.ts';
 import type { Sighting } from '../unconfirmed/sightings.ts';
-import { boundedWaitMs, judge, judgeResend, type ResendContext, reasonOf } from './judge.ts';
-import { backoffMs, resendDelayMs } from './judge-waits.ts';
+import { boundedWaitMs, decideResend, judge, type ResendContext, reasonOf } from './decide.ts';
+import { backoffMs, resendDelayMs } from './waits.ts';
 
 /** The code of a doubt that the list of products has to settle: the answer did not say what became of the product. */
 export const UNCLEAR = 'unclear';
@@ -36,9 +36,9 @@ export interface ImportContext {
   random: number;
 }
 
-/** What becomes of an import: a verdict for each member in their order, and the company they may keep. */
-export interface ImportVerdict {
-  verdicts: Verdict[];
+/** What becomes of an import: a decision for each member in their order, and the company they may keep. */
+export interface ImportDecision {
+  decisions: Decision[];
   /** Whether the import goes out again as it is. */
   keep: boolean;
   /** How many may go together from now on; null for as many as before. */
@@ -46,18 +46,18 @@ export interface ImportVerdict {
 }
 
 /** What becomes of the members of an import after an attempt. Pure. */
-export function judgeImport(
+export function decideImport(
   outcome: Outcome,
   { members, sends, again }: ClaimedImport & { again: boolean },
   context: ImportContext,
-): ImportVerdict {
+): ImportDecision {
   const alone = members.length === 1;
   const half = Math.ceil(members.length / 2);
   const each = (
-    verdictOf: (member: ImportMember, index: number) => Verdict,
-    company: Partial<Omit<ImportVerdict, 'verdicts'>> = {},
-  ): ImportVerdict => ({ verdicts: members.map(verdictOf), keep: false, groupMax: null, ...company });
-  const single = (member: ImportMember): Verdict =>
+    decisionOf: (member: ImportMember, index: number) => Decision,
+    company: Partial<Omit<ImportDecision, 'decisions'>> = {},
+  ): ImportDecision => ({ decisions: members.map(decisionOf), keep: false, groupMax: null, ...company });
+  const single = (member: ImportMember): Decision =>
     judge(outcome, {
       operation: 'product.import',
       attempts: member.attempts,
@@ -67,8 +67,8 @@ export function judgeImport(
       ...context,
       takesOthers: alone && context.takesOthers,
     });
-  const told = (outcomes: readonly MemberOutcome[] = []): ImportVerdict =>
-    each((member, index) => judgeMember(outcomes[index] ?? { kind: 'unknown' }, member, context));
+  const told = (outcomes: readonly MemberOutcome[] = []): ImportDecision =>
+    each((member, index) => decideMember(outcomes[index] ?? { kind: 'unknown' }, member, context));
 
   switch (outcome.kind) {
     case 'accepted':
@@ -97,14 +97,17 @@ export function judgeImport(
       const nextLookAt = context.now + Math.max(backoffMs({ attempts: sends, ...context }), 1);
       const reason = reasonOf('in_flight', outcome.detail);
       const spend = sends > context.profile.retry.attemptsMax;
-      return each(() => ({ kind: 'doubt', nextLookAt, spend, reason }), { keep: true });
+      return each(() => ({ kind: 'unconfirmed', nextLookAt, spend, reason }), { keep: true });
     }
     case 'ambiguous': {
       const keep = alone || (sends < SENDS_MAX && !isFaultOfARow(outcome.detail, context));
-      const waitMs = resendDelayMs(outcome.doubt, { ...context, attempts: attemptsOf(members) });
+      const waitMs = resendDelayMs(outcome.cause, { ...context, attempts: attemptsOf(members) });
       const nextLookAt = context.now + Math.max(waitMs, boundedWaitMs(outcome));
-      const reason = reasonOf(outcome.doubt, outcome.detail);
-      return each(() => ({ kind: 'doubt', nextLookAt, spend: alone, reason }), { keep, groupMax: keep ? null : half });
+      const reason = reasonOf(outcome.cause, outcome.detail);
+      return each(() => ({ kind: 'unconfirmed', nextLookAt, spend: alone, reason }), {
+        keep,
+        groupMax: keep ? null : half,
+      });
     }
   }
 }
@@ -115,14 +118,14 @@ function isFaultOfARow({ status }: OutcomeDetail, { profile }: ImportContext): b
 }
 
 /** An import that may have arrived with an earlier attempt is looked at anew before it is taken apart. */
-function awayInDoubt(detail: OutcomeDetail, { awaySince }: ImportMember, context: ImportContext): Verdict {
+function awayInDoubt(detail: OutcomeDetail, { awaySince }: ImportMember, context: ImportContext): Decision {
   const nextLookAt = context.now + resendDelayMs('reset', { ...context, attempts: 0 });
   const reason: Reason = { ...reasonOf('unavailable', detail), since: awaySince ?? context.now };
-  return { kind: 'doubt', nextLookAt, spend: false, reason };
+  return { kind: 'unconfirmed', nextLookAt, spend: false, reason };
 }
 
 /** What the answer's word on one member means for it. */
-function judgeMember(outcome: MemberOutcome, member: ImportMember, context: ImportContext): Verdict {
+function decideMember(outcome: MemberOutcome, member: ImportMember, context: ImportContext): Decision {
   const { now } = context;
   switch (outcome.kind) {
     case 'accepted': {
@@ -151,13 +154,13 @@ const UNTOLD = 'The answer to the import does not say what became of this produc
 const STRANGE = 'The answer to the import does not say whether this product was updated or made a second time.';
 
 /** The platform may work on what it has accepted for a while yet: each look that finds nothing makes the next one later. */
-function unclear(message: string, { attempts }: ImportMember, { profile, now }: ImportContext): Verdict {
+function unclear(message: string, { attempts }: ImportMember, { profile, now }: ImportContext): Decision {
   const lookMs = Math.max(profile.settlingDelayMs.reset, 1) * 2 ** Math.min(attempts, 16);
   const nextLookAt = now + Math.min(lookMs, Math.max(profile.retry.backoff.capMs, profile.settlingDelayMs.reset));
-  return { kind: 'doubt', nextLookAt, spend: true, reason: { code: UNCLEAR, message } };
+  return { kind: 'unconfirmed', nextLookAt, spend: true, reason: { code: UNCLEAR, message } };
 }
 
-function together(detail: OutcomeDetail, count: number, { now }: ImportContext): Verdict {
+function together(detail: OutcomeDetail, count: number, { now }: ImportContext): Decision {
   const message = `An import of ${count} products was refused as a whole: ${detail.message} They go out again in smaller imports, to find what is at fault.`;
   return { kind: 'retry', dueAt: now, spend: false, reason: { ...reasonOf('refused', detail), message } };
 }
@@ -167,7 +170,7 @@ function attemptsOf(members: readonly ImportMember[]): number {
 }
 
 /** For good, until a person or a change of the item asks again: no time mends it. */
-function blocked(reason: Reason): Verdict {
+function blocked(reason: Reason): Decision {
   return { kind: 'blocked', reason };
 }
 
@@ -191,15 +194,15 @@ function notUpserted(known: JsonValue, other: JsonValue): Reason {
  *
  * @param sighting what is listed under its natural key
  */
-export function judgeReadBack(
-  delivery: DoubtfulDelivery & { sent: SentProduct },
+export function decideReadBack(
+  delivery: UnconfirmedDelivery & { sent: SentProduct },
   { found, unclear }: Sighting,
   context: ResendContext,
-): Verdict {
+): Decision {
   const { sent, reason } = delivery;
   if (unclear !== null && found.length === 0) {
-    if (context.profile.productUpdate === 'import') return judgeResend(context, withWords(reason, unclear), false);
-    return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
+    if (context.profile.productUpdate === 'import') return decideResend(context, withWords(reason, unclear), false);
+    return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
   }
   const own = found.find(({ remoteId }) => sent.remoteId === null || sameId(remoteId, sent.remoteId));
   const standing = own === undefined ? 'differs' : compare(sent, own);
@@ -207,14 +210,14 @@ export function judgeReadBack(
     return { kind: 'delivered', remoteId: sent.remoteId ?? own?.remoteId ?? null, contentKnown: true, by: 'read_back' };
   }
   if (standing === 'hidden') {
-    return { kind: 'doubt', nextLookAt: null, spend: false, reason: withWords(reason, HIDDEN) };
+    return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: withWords(reason, HIDDEN) };
   }
   const double = found.find((one) => one !== own && compare(sent, one) === 'equal');
   if (double) return blocked(notUpserted(sent.remoteId, double.remoteId));
   const words = withWords(reason, own === undefined ? ABSENT : DIFFERS);
   // It is known to have had no effect. Settling it stages what is desired by now, by whatever way the profile leaves open.
   if (context.profile.productUpdate === 'none') return { kind: 'parked', reason: words };
-  return judgeResend(context, words, true);
+  return decideResend(context, words, true);
 }
 
 const ABSENT = 'The list of products does not show it.';

@@ -1,16 +1,16 @@
 import type { DeliveryState, Operation, Reason } from '../../domain/delivery.ts';
 import { askedWaitMs, type Outcome, type OutcomeDetail } from '../../domain/outcome.ts';
-import type { Verdict } from '../../domain/ports/verdict.ts';
+import type { Decision } from '../../domain/ports/decision.ts';
 import { doubtPolicy, isRepeatable, showsInListing } from '../unconfirmed/doubt-policy.ts';
 import { showsInPublications } from '../unconfirmed/passport-doubts.ts';
 import { readInitConflict } from './init-conflict.ts';
-import { type Attempted, readBackDelayMs, resendDelayMs, settlingDelayMs } from './judge-waits.ts';
+import { type Attempted, readBackDelayMs, resendDelayMs, settlingDelayMs } from './waits.ts';
 
-/** The state that a delivery is in after each verdict. */
-export const VERDICT_STATES: Record<Verdict['kind'], DeliveryState> = {
+/** The state that a delivery is in after each decision. */
+export const DECISION_STATES: Record<Decision['kind'], DeliveryState> = {
   delivered: 'delivered',
   retry: 'due',
-  doubt: 'in_doubt',
+  unconfirmed: 'in_doubt',
   resend: 'due',
   blocked: 'blocked',
   rejected: 'rejected',
@@ -18,13 +18,13 @@ export const VERDICT_STATES: Record<Verdict['kind'], DeliveryState> = {
   ignored: 'superseded',
 };
 
-export interface JudgeContext extends Attempted {
+export interface DecideContext extends Attempted {
   operation: Operation;
   now: number;
 }
 
 /** A doubt that was looked at. */
-export interface ResendContext extends JudgeContext {
+export interface ResendContext extends DecideContext {
   /** When it may go out again; 0 for now. */
   dueAt: number;
   /** Whether the API was away for all when the attempt failed. */
@@ -32,7 +32,7 @@ export interface ResendContext extends JudgeContext {
 }
 
 /** An attempt, after which there is something to judge. */
-export interface AttemptContext extends JudgeContext {
+export interface AttemptContext extends DecideContext {
   /** Whether an earlier attempt may have taken effect. */
   uncertain: boolean;
   /** Since when the API has said that it is at work on it; null where that was not its last answer. */
@@ -46,7 +46,7 @@ export interface AttemptContext extends JudgeContext {
 }
 
 /** What becomes of a delivery after an attempt. Pure. */
-export function judge(outcome: Outcome, context: AttemptContext): Verdict {
+export function judge(outcome: Outcome, context: AttemptContext): Decision {
   const { operation, profile, now } = context;
   switch (outcome.kind) {
     case 'accepted':
@@ -61,16 +61,16 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       return soughtAtPlatform(afterDoubt({ ...reasonOf('exists', outcome.detail), lookAgain: true }, context), context);
     // None of these says anything about the delivery itself, so none of them uses an attempt.
     case 'throttled':
-      return judgeHeldUp('throttled', outcome.detail, context);
+      return decideHeldUp('throttled', outcome.detail, context);
     case 'denied':
-      if (context.forbidden) return judgeForbidden(outcome.detail, context);
+      if (context.forbidden) return decideForbidden(outcome.detail, context);
       return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(`denied_${outcome.by}`, outcome.detail) };
     case 'unavailable':
-      return outcome.local ? judgeHeldUp('local', outcome.detail, context) : judgeAway(outcome, context);
+      return outcome.local ? decideHeldUp('local', outcome.detail, context) : decideAway(outcome, context);
     case 'in_flight':
-      return judgeBusy(outcome.detail, context);
+      return decideBusy(outcome.detail, context);
     case 'gated':
-      return judgeGate(outcome, context);
+      return decideGate(outcome, context);
     case 'refused': {
       const reason = reasonOf('refused', outcome.detail);
       if (isUnknowable(context)) return leftToPerson(reason);
@@ -78,11 +78,11 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
       return outcome.mayExist ? mayExist(outcome.detail, context) : { kind: 'rejected', reason };
     }
     case 'ambiguous': {
-      const reason = reasonOf(outcome.doubt, outcome.detail);
+      const reason = reasonOf(outcome.cause, outcome.detail);
       const isReadBack = doubtPolicy(operation, profile) === 'read_back';
-      const waitMs = isReadBack ? readBackDelayMs(outcome.doubt, context) : resendDelayMs(outcome.doubt, context);
+      const waitMs = isReadBack ? readBackDelayMs(outcome.cause, context) : resendDelayMs(outcome.cause, context);
       const askedMs = boundedWaitMs(outcome);
-      return { kind: 'doubt', nextLookAt: now + Math.max(waitMs, askedMs), spend: true, reason };
+      return { kind: 'unconfirmed', nextLookAt: now + Math.max(waitMs, askedMs), spend: true, reason };
     }
   }
 }
@@ -91,7 +91,11 @@ export function judge(outcome: Outcome, context: AttemptContext): Verdict {
  * The API did not look at the delivery. The delivery keeps the time since which the API could not take it, so that a delivery
  * that always fails still reaches its limit.
  */
-function judgeHeldUp(code: 'throttled' | 'local', detail: OutcomeDetail, { now, awaySince }: AttemptContext): Verdict {
+function decideHeldUp(
+  code: 'throttled' | 'local',
+  detail: OutcomeDetail,
+  { now, awaySince }: AttemptContext,
+): Decision {
   const since = awaySince === null ? {} : { since: awaySince };
   return { kind: 'retry', dueAt: now, spend: false, reason: { ...reasonOf(code, detail), ...since } };
 }
@@ -112,7 +116,7 @@ export function boundedWaitMs(outcome: Outcome): number {
  * The API is away, or says so of this delivery. The longer it does, the less often it is asked. It costs no attempt, whatever
  * the time, unless others are taken: then it is the delivery that is at fault, and its own limit parks it.
  */
-function judgeAway(outcome: Outcome & { kind: 'unavailable' }, context: AttemptContext): Verdict {
+function decideAway(outcome: Outcome & { kind: 'unavailable' }, context: AttemptContext): Decision {
   const { now, profile, random, attempts } = context;
   const since = Math.min(context.awaySince ?? now, now);
   const reason: Reason = { ...reasonOf('unavailable', outcome.detail), since };
@@ -126,8 +130,8 @@ function judgeAway(outcome: Outcome & { kind: 'unavailable' }, context: AttemptC
 }
 
 /** What was never taken had no effect, unless an earlier attempt of it had one. */
-function exhausted(reason: Reason, context: AttemptContext): Verdict {
-  if (context.uncertain) return { kind: 'doubt', nextLookAt: context.now, spend: true, reason };
+function exhausted(reason: Reason, context: AttemptContext): Decision {
+  if (context.uncertain) return { kind: 'unconfirmed', nextLookAt: context.now, spend: true, reason };
   const message = `The API has not been able to take it for more than a day, while it took others. The last answer: ${reason.message}`;
   return { kind: 'parked', reason: { ...reason, code: 'exhausted', message } };
 }
@@ -139,7 +143,7 @@ const BUSY_MAX_MS = 600_000;
  * The platform is at work on an earlier send of this very revision: asked again under the same key, it answers with what
  * came of that. The longer it takes, the less often it is asked. It costs no attempt for as long as it may be true.
  */
-function judgeBusy(detail: OutcomeDetail, context: AttemptContext): Verdict {
+function decideBusy(detail: OutcomeDetail, context: AttemptContext): Decision {
   const { now, profile, random, operation } = context;
   const since = Math.min(context.busySince ?? now, now);
   const reason: Reason = { ...reasonOf('in_flight', detail), since };
@@ -156,34 +160,34 @@ function judgeBusy(detail: OutcomeDetail, context: AttemptContext): Verdict {
   }
   const isReadBack = doubtPolicy(operation, profile) === 'read_back';
   const waitMs = isReadBack ? readBackDelayMs('timeout', context) : resendDelayMs('timeout', context);
-  return { kind: 'doubt', nextLookAt: now + waitMs, spend: true, reason };
+  return { kind: 'unconfirmed', nextLookAt: now + waitMs, spend: true, reason };
 }
 
 /**
  * The scope was taken from others since it was refused to this delivery, so that is about its item. It may be granted by what
  * happens at the platform alone, so it is asked again like a gate.
  */
-function judgeForbidden(detail: OutcomeDetail, context: AttemptContext): Verdict {
+function decideForbidden(detail: OutcomeDetail, context: AttemptContext): Decision {
   const reason = reasonOf('forbidden', detail);
   if (isUnknowable(context)) return leftToPerson(reason);
   if (!context.uncertain || isRepeatable(context)) return blockedByGate(reason, context);
   // I6: an earlier attempt may have arrived, and that is looked up first.
-  return { kind: 'doubt', nextLookAt: context.now + resendDelayMs('reset', context), spend: true, reason };
+  return { kind: 'unconfirmed', nextLookAt: context.now + resendDelayMs('reset', context), spend: true, reason };
 }
 
 /** How a 409 may say that there is nothing left to do. It only ever leads to a look. */
 const ALREADY = /\balready\b/i;
 
 /** A passport that is where it was to go, by an earlier attempt or by hand, answers with the status of a gate. */
-function judgeGate({ detail, ...outcome }: Outcome & { kind: 'gated' }, context: AttemptContext): Verdict {
+function decideGate({ detail, ...outcome }: Outcome & { kind: 'gated' }, context: AttemptContext): Decision {
   const { operation, now } = context;
   const reason = reasonOf('gate', detail);
   if (isUnknowable(context)) return leftToPerson(reason);
-  if (operation === 'passport.init') return judgeInitConflict(detail, context);
+  if (operation === 'passport.init') return decideInitConflict(detail, context);
   if (isToBeLookedUp(context)) return lookedUp(reason, context);
   if (outcome.mayExist) return mayExist(detail, context);
   const isDone = ALREADY.test(detail.message) && showsInPublications(operation);
-  return isDone ? { kind: 'doubt', nextLookAt: now, spend: false, reason } : blockedByGate(reason, context);
+  return isDone ? { kind: 'unconfirmed', nextLookAt: now, spend: false, reason } : blockedByGate(reason, context);
 }
 
 /**
@@ -195,10 +199,10 @@ function isToBeLookedUp({ operation, uncertain }: AttemptContext): boolean {
 }
 
 /** The earlier attempt may be on its way yet. */
-function lookedUp(reason: Reason, { operation, profile, now }: AttemptContext): Verdict {
+function lookedUp(reason: Reason, { operation, profile, now }: AttemptContext): Decision {
   const nextLookAt = now + settlingDelayMs('timeout', profile);
   const again = showsInPublications(operation) ? {} : { lookAgain: true as const };
-  return { kind: 'doubt', nextLookAt, spend: false, reason: { ...reason, ...again } };
+  return { kind: 'unconfirmed', nextLookAt, spend: false, reason: { ...reason, ...again } };
 }
 
 /** The code of a refused create that may have met an item which is there. */
@@ -208,7 +212,7 @@ export const MAY_EXIST = 'may_exist';
  * A create whose refusal does not show whether the item exists. If an earlier attempt was lost, the item may be its result, and
  * a list that lags may have hidden it.
  */
-function mayExist(detail: OutcomeDetail, context: AttemptContext): Verdict {
+function mayExist(detail: OutcomeDetail, context: AttemptContext): Decision {
   const again = context.attempts > 0 ? { lookAgain: true as const } : {};
   return soughtAtPlatform({ ...reasonOf(MAY_EXIST, detail), ...again }, context);
 }
@@ -219,8 +223,8 @@ function afterDoubt(reason: Reason, { uncertain }: AttemptContext): Reason {
 }
 
 /** The platform is asked for the item before a person is asked to correct the row. */
-function soughtAtPlatform(reason: Reason, { now }: AttemptContext): Verdict {
-  return { kind: 'doubt', nextLookAt: now, spend: false, reason };
+function soughtAtPlatform(reason: Reason, { now }: AttemptContext): Decision {
+  return { kind: 'unconfirmed', nextLookAt: now, spend: false, reason };
 }
 
 /**
@@ -228,7 +232,7 @@ function soughtAtPlatform(reason: Reason, { now }: AttemptContext): Verdict {
  * may have done it, unless it plainly speaks of something else. To ask again is safe, to believe wrongly is not: it would be
  * shown as initialised for ever.
  */
-function judgeInitConflict(detail: OutcomeDetail, context: AttemptContext): Verdict {
+function decideInitConflict(detail: OutcomeDetail, context: AttemptContext): Decision {
   const said = readInitConflict(detail.message);
   const isDone = said === 'exists' || (said === 'unclear' && context.uncertain);
   if (!isDone) return blockedByGate(reasonOf('gate', detail), context);
@@ -236,7 +240,7 @@ function judgeInitConflict(detail: OutcomeDetail, context: AttemptContext): Verd
 }
 
 /** A gate may open by what happens at the platform alone, so it is asked again now and then. */
-export function blockedByGate(reason: Reason, { profile, now, random }: JudgeContext): Verdict {
+export function blockedByGate(reason: Reason, { profile, now, random }: DecideContext): Decision {
   const { recheckBlockedMs } = profile;
   if (recheckBlockedMs === 0) return { kind: 'blocked', reason };
   return { kind: 'blocked', recheckAt: now + Math.ceil(recheckBlockedMs * (0.8 + 0.4 * random)), reason };
@@ -250,9 +254,9 @@ function isUnknowable({ operation, uncertain }: AttemptContext): boolean {
   return uncertain && operation === 'bom_item.create';
 }
 
-function leftToPerson(reason: Reason): Verdict {
+function leftToPerson(reason: Reason): Decision {
   const message = `${reason.message} An earlier attempt may have taken effect all the same, and the API cannot be asked.`;
-  return { kind: 'doubt', nextLookAt: null, spend: false, reason: { ...reason, message } };
+  return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: { ...reason, message } };
 }
 
 /**
@@ -260,7 +264,7 @@ function leftToPerson(reason: Reason): Verdict {
  * proven `absent`, or when writing it twice is writing it once, so that a replay or a change of its row may follow; otherwise
  * it stays in doubt for a person. With `refund` its last attempt does not count.
  */
-export function judgeResend(context: ResendContext, reason: Reason, absent: boolean): Verdict {
+export function decideResend(context: ResendContext, reason: Reason, absent: boolean): Decision {
   const { dueAt, refund } = context;
   const attempts = context.attempts - (refund ? 1 : 0);
   if (attempts < context.profile.retry.attemptsMax) return { kind: 'resend', dueAt, absent, refund, reason };
@@ -269,7 +273,7 @@ export function judgeResend(context: ResendContext, reason: Reason, absent: bool
   if (absent) return { kind: 'parked', reason: spent };
   // I3: by the time that it is looked at, what was lost can no longer land behind what follows.
   if (isRepeatable(context)) return { kind: 'parked', reason: spent, open: true };
-  return { kind: 'doubt', nextLookAt: null, spend: false, reason: spent };
+  return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: spent };
 }
 
 /** An answer as the reason for where a delivery is. */

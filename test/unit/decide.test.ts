@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type AttemptContext, judge, judgeResend } from '../../src/delivery/outcome/judge.ts';
+import { type AttemptContext, decideResend, judge } from '../../src/delivery/outcome/decide.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import type { Verdict } from '../../src/domain/ports/verdict.ts';
+import type { Decision } from '../../src/domain/ports/decision.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { covers } from '../support/reliability.ts';
 
@@ -22,7 +22,7 @@ const context: AttemptContext = {
 };
 const detail = (status: number | null) => ({ detail: { status, message: 'No.' } });
 
-describe('the verdict on an attempt', () => {
+describe('the decision on an attempt', () => {
   it.each<[string, Outcome]>([
     ['429', { kind: 'throttled', retryAfterMs: null, ...detail(429) }],
     ['503', { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) }],
@@ -36,33 +36,36 @@ describe('the verdict on an attempt', () => {
   it('waits with full jitter for an API that is away', () => {
     const away: Outcome = { kind: 'unavailable', sent: false, retryAfterMs: null, ...detail(null) };
     const due = [0, 0.5, 0.99].map((random) => judge(away, { ...context, random }));
-    expect(due.map((verdict) => (verdict.kind === 'retry' ? verdict.dueAt - NOW : null))).toEqual([0, 250, 495]);
+    expect(due.map((decision) => (decision.kind === 'retry' ? decision.dueAt - NOW : null))).toEqual([0, 250, 495]);
   });
 
   it('asks an API that is away less and less often, and spends no attempt on it', covers('api-down', 'I5'), () => {
     const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
-    const after = (ms: number, more: Partial<AttemptContext> = {}): Verdict =>
+    const after = (ms: number, more: Partial<AttemptContext> = {}): Decision =>
       judge(away, { ...context, awaySince: NOW - ms, random: 1, attempts: 7, ...more });
     const waits = [0, 10_000, 60_000, 600_000, 3_600_000, DAY_MS * 9].map((ms) => {
-      const verdict = after(ms);
-      return verdict.kind === 'retry' && !verdict.spend ? verdict.dueAt - NOW : null;
+      const decision = after(ms);
+      return decision.kind === 'retry' && !decision.spend ? decision.dueAt - NOW : null;
     });
     expect(waits).toEqual([500, 10_000, 60_000, 60_000, 300_000, 300_000]);
     expect(after(10_000)).toMatchObject({ reason: { code: 'unavailable', since: NOW - 10_000 } });
     // What it asks for itself counts, up to an hour.
-    const asked = (retryAfterMs: number): Verdict => judge({ ...away, retryAfterMs }, { ...context, random: 0 });
+    const asked = (retryAfterMs: number): Decision => judge({ ...away, retryAfterMs }, { ...context, random: 0 });
     expect([asked(5000), asked(DAY_MS)]).toMatchObject([{ dueAt: NOW + 5000 }, { dueAt: NOW + 3_600_000 }]);
   });
 
   it('parks by its limit what the API cannot take for longer than any outage, while it takes others', () => {
     const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
-    const at = (ms: number, more: Partial<AttemptContext> = {}): Verdict =>
+    const at = (ms: number, more: Partial<AttemptContext> = {}): Decision =>
       judge(away, { ...context, awaySince: NOW - ms, takesOthers: true, ...more });
     expect(at(DAY_MS)).toMatchObject({ kind: 'retry', spend: false });
     expect(at(DAY_MS + 3_600_000)).toMatchObject({ kind: 'retry', spend: true });
     expect(at(DAY_MS + 3_600_000, { attempts: 7 })).toMatchObject({ kind: 'parked', reason: { code: 'exhausted' } });
     // I6: an earlier attempt may have arrived, and that is looked up first.
-    expect(at(DAY_MS + 3_600_000, { attempts: 7, uncertain: true })).toMatchObject({ kind: 'doubt', spend: true });
+    expect(at(DAY_MS + 3_600_000, { attempts: 7, uncertain: true })).toMatchObject({
+      kind: 'unconfirmed',
+      spend: true,
+    });
   });
 
   it(
@@ -70,23 +73,26 @@ describe('the verdict on an attempt', () => {
     covers('key-refused', 'I6'),
     () => {
       const denied: Outcome = { kind: 'denied', by: 'scope', ...detail(403) };
-      const of = (more: Partial<AttemptContext>): Verdict => judge(denied, { ...context, forbidden: true, ...more });
+      const of = (more: Partial<AttemptContext>): Decision => judge(denied, { ...context, forbidden: true, ...more });
       expect(of({})).toMatchObject({ kind: 'blocked', recheckAt: NOW + 21_600_000, reason: { code: 'forbidden' } });
-      expect(of({ uncertain: true })).toMatchObject({ kind: 'doubt', spend: true });
+      expect(of({ uncertain: true })).toMatchObject({ kind: 'unconfirmed', spend: true });
       expect(of({ uncertain: true, operation: 'material.update' }).kind).toBe('blocked');
-      expect(of({ uncertain: true, operation: 'bom_item.create' })).toMatchObject({ kind: 'doubt', nextLookAt: null });
+      expect(of({ uncertain: true, operation: 'bom_item.create' })).toMatchObject({
+        kind: 'unconfirmed',
+        nextLookAt: null,
+      });
       expect(of({ forbidden: false })).toMatchObject({ kind: 'retry', spend: false, reason: { code: 'denied_scope' } });
     },
   );
 
   it('asks a platform that is at work on the same key ever less often, and no longer than ten minutes', () => {
     const busy: Outcome = { kind: 'in_flight', ...detail(409) };
-    const after = (ms: number): Verdict => judge(busy, { ...context, busySince: ms === 0 ? null : NOW - ms });
+    const after = (ms: number): Decision => judge(busy, { ...context, busySince: ms === 0 ? null : NOW - ms });
     // What was sent before has arrived, so that nothing may take its place.
     expect(after(0)).toMatchObject({ kind: 'retry', dueAt: NOW + 250, uncertain: true, reason: { since: NOW } });
     expect(after(10_000)).toMatchObject({ kind: 'retry', dueAt: NOW + 5000, reason: { since: NOW - 10_000 } });
     expect(after(599_999)).toMatchObject({ kind: 'retry', dueAt: NOW + 30_000 });
-    expect(after(600_000)).toMatchObject({ kind: 'doubt', spend: true, reason: { code: 'in_flight' } });
+    expect(after(600_000)).toMatchObject({ kind: 'unconfirmed', spend: true, reason: { code: 'in_flight' } });
   });
 
   it(
@@ -95,8 +101,8 @@ describe('the verdict on an attempt', () => {
     () => {
       const gated: Outcome = { kind: 'gated', ...detail(409) };
       const at = [0, 0.5, 0.999].map((random) => judge(gated, { ...context, random }));
-      const hours = at.map((verdict) =>
-        verdict.kind === 'blocked' ? ((verdict.recheckAt ?? 0) - NOW) / 3_600_000 : 0,
+      const hours = at.map((decision) =>
+        decision.kind === 'blocked' ? ((decision.recheckAt ?? 0) - NOW) / 3_600_000 : 0,
       );
       expect(hours.map((value) => Math.round(value * 10) / 10)).toEqual([4.8, 6, 7.2]);
       const never = Profile.parse({ recheckBlockedMs: 0 });
@@ -120,8 +126,18 @@ describe('the verdict on an attempt', () => {
       const nextLookAt = NOW + profile.settlingDelayMs.timeout;
       const again = operation.startsWith('passport') ? {} : { lookAgain: true };
       expect(looks).toEqual([
-        { kind: 'doubt', nextLookAt, spend: false, reason: { code: 'refused', message: 'No.', status: 400, ...again } },
-        { kind: 'doubt', nextLookAt, spend: false, reason: { code: 'gate', message: 'No.', status: 409, ...again } },
+        {
+          kind: 'unconfirmed',
+          nextLookAt,
+          spend: false,
+          reason: { code: 'refused', message: 'No.', status: 400, ...again },
+        },
+        {
+          kind: 'unconfirmed',
+          nextLookAt,
+          spend: false,
+          reason: { code: 'gate', message: 'No.', status: 409, ...again },
+        },
       ]);
       const certain = refusals.map((outcome) => judge(outcome, { ...context, operation }).kind);
       expect(certain).toEqual(['rejected', 'blocked']);
@@ -138,7 +154,7 @@ describe('the verdict on an attempt', () => {
         { kind: 'exists', ...detail(422) },
       ];
       const of = (attempts: number) => refusals.map((outcome) => judge(outcome, { ...context, operation, attempts }));
-      const looked = { kind: 'doubt', nextLookAt: NOW, spend: false };
+      const looked = { kind: 'unconfirmed', nextLookAt: NOW, spend: false };
       const reason = (code: string, status: number, more: object = {}) => ({ code, message: 'No.', status, ...more });
       const again = { lookAgain: true };
       expect(of(0)).toEqual([
@@ -155,33 +171,33 @@ describe('the verdict on an attempt', () => {
   );
 
   it('waits after a doubtful answer for as long as that asks, and for an hour at most', () => {
-    const lost: Outcome = { kind: 'ambiguous', doubt: 'timeout', retryAfterMs: 7_200_000, ...detail(503) };
-    expect(judge(lost, context)).toMatchObject({ kind: 'doubt', nextLookAt: NOW + 3_600_000, spend: true });
+    const lost: Outcome = { kind: 'ambiguous', cause: 'timeout', retryAfterMs: 7_200_000, ...detail(503) };
+    expect(judge(lost, context)).toMatchObject({ kind: 'unconfirmed', nextLookAt: NOW + 3_600_000, spend: true });
   });
 
   it('gives back the attempt that an outage has cost, and parks only by the limit of the delivery', () => {
     const reason = { code: 'reset', message: 'Lost.' };
     const spent = { ...context, attempts: 8, dueAt: 0, refund: false };
-    expect(judgeResend(spent, reason, true).kind).toBe('parked');
-    expect(judgeResend({ ...spent, refund: true }, reason, true)).toMatchObject({ kind: 'resend', refund: true });
+    expect(decideResend(spent, reason, true).kind).toBe('parked');
+    expect(decideResend({ ...spent, refund: true }, reason, true)).toMatchObject({ kind: 'resend', refund: true });
   });
 
   it('parks what may be written twice, and leaves to a person what may not', covers('server-error', 'I6'), () => {
     const reason = { code: 'reset', message: 'Lost.' };
     const of = (operation: AttemptContext['operation'], more: Partial<AttemptContext> = {}): string => {
-      const verdict = judgeResend(
+      const decision = decideResend(
         { ...context, operation, attempts: 8, dueAt: 0, refund: false, ...more },
         reason,
         false,
       );
-      return verdict.kind === 'parked' && verdict.open ? 'parked open' : verdict.kind;
+      return decision.kind === 'parked' && decision.open ? 'parked open' : decision.kind;
     };
     expect([of('material.update'), of('product.import')]).toEqual(['parked open', 'parked open']);
     const strict = Profile.parse({ productUpdate: 'none', idempotency: 'honoured' });
     expect([of('product.create'), of('passport.init'), of('product.import', { profile: strict })]).toEqual([
-      'doubt',
-      'doubt',
-      'doubt',
+      'unconfirmed',
+      'unconfirmed',
+      'unconfirmed',
     ]);
   });
 });

@@ -1,9 +1,9 @@
 import { OPERATIONS, type Operation, SHARED_ID } from '../../domain/delivery.ts';
-import type { Held } from '../../domain/ports/due.ts';
+import type { SuspendedWork } from '../../domain/ports/due.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { type Scope, writesThatTake } from '../../domain/scope.ts';
-import { MAY_EXIST } from '../outcome/judge.ts';
-import { UNCLEAR } from '../outcome/judge-import.ts';
+import { MAY_EXIST } from '../outcome/decide.ts';
+import { UNCLEAR } from '../outcome/decide-import.ts';
 import { doubtPolicy } from '../unconfirmed/doubt-policy.ts';
 
 /** Answers that say that there is something already, or nothing of what became of it: what there is has to be read. */
@@ -22,7 +22,11 @@ export const READ_REASONS: ReadonlySet<string> = new Set([
  *
  * @param paused operations that are not sent for another reason
  */
-export function heldBy(refused: Iterable<Scope>, profile: Profile, paused: readonly Operation[] = []): Held {
+export function suspendedBy(
+  refused: Iterable<Scope>,
+  profile: Profile,
+  paused: readonly Operation[] = [],
+): SuspendedWork {
   const scopes = [...refused];
   const readBack = OPERATIONS.filter((operation) => doubtPolicy(operation, profile) === 'read_back');
   return {

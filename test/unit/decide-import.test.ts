@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { judgeImport, judgeReadBack, UNCLEAR } from '../../src/delivery/outcome/judge-import.ts';
+import { decideImport, decideReadBack, UNCLEAR } from '../../src/delivery/outcome/decide-import.ts';
 import type { MemberOutcome, Outcome } from '../../src/domain/outcome.ts';
-import type { DoubtfulDelivery, SentProduct } from '../../src/domain/ports/doubt.ts';
 import type { RemoteItem } from '../../src/domain/ports/target.ts';
+import type { SentProduct, UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
 import { covers } from '../support/reliability.ts';
@@ -22,28 +22,28 @@ const members = (count: number) =>
     awaySince: null,
   }));
 const judged = (outcome: Outcome, { count = 4, sends = 1, again = false } = {}) =>
-  judgeImport(outcome, { members: members(count), sends, again }, context);
-const kinds = (outcome: Outcome, options = {}) => judged(outcome, options).verdicts.map(({ kind }) => kind);
+  decideImport(outcome, { members: members(count), sends, again }, context);
+const kinds = (outcome: Outcome, options = {}) => judged(outcome, options).decisions.map(({ kind }) => kind);
 const accepted = (...outcomes: MemberOutcome[]): Outcome => ({ kind: 'accepted', remoteId: null, members: outcomes });
-const single = (outcome: MemberOutcome) => judged(accepted(outcome), { count: 1 }).verdicts[0];
+const single = (outcome: MemberOutcome) => judged(accepted(outcome), { count: 1 }).decisions[0];
 
 it('is sent in halves at once after a 500, where to repeat it is safe', () => {
   const failed = (status: number): Outcome => ({
     kind: 'ambiguous',
-    doubt: 'server_error',
+    cause: 'server_error',
     detail: { status, message: '' },
   });
   expect(judged(failed(500))).toMatchObject({ keep: false, groupMax: 2 });
   expect(judged(failed(502))).toMatchObject({ keep: true, groupMax: null });
   const members4 = { members: members(4), sends: 1, again: false };
   const strict = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
-  expect(judgeImport(failed(500), members4, strict)).toMatchObject({ keep: true });
+  expect(decideImport(failed(500), members4, strict)).toMatchObject({ keep: true });
 });
 
 describe('an import that the API cannot take', () => {
   const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, detail };
   const judgedWhile = (takesOthers: boolean, { count = 4, again = false } = {}) =>
-    judgeImport(away, { members: members(count), sends: 1, again }, { ...context, takesOthers });
+    decideImport(away, { members: members(count), sends: 1, again }, { ...context, takesOthers });
 
   it('stays in whatever company it finds as long as no other is taken', () => {
     expect(judgedWhile(false)).toMatchObject({ keep: false, groupMax: null });
@@ -51,25 +51,29 @@ describe('an import that the API cannot take', () => {
   });
 
   it('is sent in halves while others are taken, as one of it may be at fault', covers('bad-row', 'I5'), () => {
-    expect(judgedWhile(true)).toMatchObject({ keep: false, groupMax: 2, verdicts: { 0: { kind: 'retry' } } });
+    expect(judgedWhile(true)).toMatchObject({ keep: false, groupMax: 2, decisions: { 0: { kind: 'retry' } } });
     expect(judgedWhile(true, { count: 1 })).toMatchObject({ groupMax: null });
     // An earlier attempt of it may have arrived.
     const doubtful = judgedWhile(true, { again: true });
-    expect(doubtful).toMatchObject({ keep: false, groupMax: 2, verdicts: { 0: { kind: 'doubt', spend: false } } });
+    expect(doubtful).toMatchObject({
+      keep: false,
+      groupMax: 2,
+      decisions: { 0: { kind: 'unconfirmed', spend: false } },
+    });
   });
 });
 
 it('that is refused, while others are taken, is sent in halves until the one at fault is blocked', () => {
   const outcome: Outcome = { kind: 'denied', by: 'scope', detail };
   const judgedAs = (count: number, forbidden: boolean) =>
-    judgeImport(outcome, { members: members(count), sends: 1, again: false }, { ...context, forbidden });
-  expect(judgedAs(4, true)).toMatchObject({ keep: false, groupMax: 2, verdicts: { 0: { kind: 'retry' } } });
-  expect(judgedAs(1, true)).toMatchObject({ verdicts: [{ kind: 'blocked', reason: { code: 'forbidden' } }] });
+    decideImport(outcome, { members: members(count), sends: 1, again: false }, { ...context, forbidden });
+  expect(judgedAs(4, true)).toMatchObject({ keep: false, groupMax: 2, decisions: { 0: { kind: 'retry' } } });
+  expect(judgedAs(1, true)).toMatchObject({ decisions: [{ kind: 'blocked', reason: { code: 'forbidden' } }] });
   expect(judgedAs(4, false)).toMatchObject({ groupMax: null });
 });
 
 describe('an answer to an import', () => {
-  it('gives each member the verdict that it tells of it, and takes the import apart', () => {
+  it('gives each member the decision that it tells of it, and takes the import apart', () => {
     const outcome: Outcome = {
       kind: 'refused',
       detail,
@@ -80,19 +84,19 @@ describe('an answer to an import', () => {
         { kind: 'unknown' },
       ],
     };
-    expect(kinds(outcome)).toEqual(['delivered', 'rejected', 'retry', 'doubt']);
+    expect(kinds(outcome)).toEqual(['delivered', 'rejected', 'retry', 'unconfirmed']);
     expect(judged(outcome)).toMatchObject({ keep: false, groupMax: null });
-    expect(judged(outcome).verdicts[3]).toMatchObject({ reason: { code: UNCLEAR }, nextLookAt: 3000, spend: true });
+    expect(judged(outcome).decisions[3]).toMatchObject({ reason: { code: UNCLEAR }, nextLookAt: 3000, spend: true });
   });
 
   it('leaves to the list what it does not speak of at all', () => {
-    expect(kinds({ kind: 'accepted', remoteId: null }, { count: 2 })).toEqual(['doubt', 'doubt']);
+    expect(kinds({ kind: 'accepted', remoteId: null }, { count: 2 })).toEqual(['unconfirmed', 'unconfirmed']);
   });
 
   it('is blocked where a second product was made in place of an update, naming both', () => {
-    const verdict = single({ kind: 'accepted', effect: 'created', remoteId: 77 });
-    expect(verdict).toMatchObject({ kind: 'blocked', reason: { code: 'not_upserted' } });
-    expect(JSON.stringify(verdict)).toMatch(/the product 1: .* as 77\..*productUpdate: none/);
+    const decision = single({ kind: 'accepted', effect: 'created', remoteId: 77 });
+    expect(decision).toMatchObject({ kind: 'blocked', reason: { code: 'not_upserted' } });
+    expect(JSON.stringify(decision)).toMatch(/the product 1: .* as 77\..*productUpdate: none/);
   });
 
   it.each<[string, MemberOutcome, string]>([
@@ -100,14 +104,14 @@ describe('an answer to an import', () => {
     ['an update with the id of something else', { kind: 'accepted', effect: 'updated', remoteId: 900 }, 'delivered'],
     ['an update without an id', { kind: 'accepted', effect: 'updated', remoteId: null }, 'delivered'],
     ['a creation of what is there under that id', { kind: 'accepted', effect: 'created', remoteId: '1' }, 'delivered'],
-    ['a creation without an id', { kind: 'accepted', effect: 'created', remoteId: null }, 'doubt'],
+    ['a creation without an id', { kind: 'accepted', effect: 'created', remoteId: null }, 'unconfirmed'],
     ['something stored', { kind: 'accepted', effect: null, remoteId: null }, 'delivered'],
-    ['something stored under another id', { kind: 'accepted', effect: null, remoteId: 900 }, 'doubt'],
+    ['something stored under another id', { kind: 'accepted', effect: null, remoteId: 900 }, 'unconfirmed'],
   ])('that tells of %s', (_what, outcome, kind) => {
-    const verdict = single(outcome);
-    expect(verdict?.kind).toBe(kind);
+    const decision = single(outcome);
+    expect(decision?.kind).toBe(kind);
     // The id that the ledger knows stays, since an import may number its rows.
-    if (verdict?.kind === 'delivered') expect(verdict.remoteId).toBe(1);
+    if (decision?.kind === 'delivered') expect(decision.remoteId).toBe(1);
   });
 
   it('without a word about the members halves their company until one is alone', () => {
@@ -128,27 +132,27 @@ describe('an answer to an import', () => {
     ['503', { kind: 'unavailable', sent: true, retryAfterMs: null, detail }],
     ['401', { kind: 'denied', by: 'key', detail }],
   ])('of %s takes an import apart, but not one that may have arrived before', (_status, outcome) => {
-    expect(judged(outcome).verdicts).toMatchObject(Array(4).fill({ kind: 'retry', spend: false }));
+    expect(judged(outcome).decisions).toMatchObject(Array(4).fill({ kind: 'retry', spend: false }));
     expect(judged(outcome).keep).toBe(false);
     expect(judged(outcome, { again: true, sends: 2 }).keep).toBe(true);
   });
 
   it('that says that the import is still being worked on keeps it', () => {
     expect(judged({ kind: 'in_flight', detail })).toMatchObject({ keep: true });
-    expect(kinds({ kind: 'in_flight', detail }, { count: 1 })).toEqual(['doubt']);
+    expect(kinds({ kind: 'in_flight', detail }, { count: 1 })).toEqual(['unconfirmed']);
   });
 
   it('that is lost keeps the import once, and takes it apart the next time', () => {
-    const lost: Outcome = { kind: 'ambiguous', doubt: 'reset', detail };
+    const lost: Outcome = { kind: 'ambiguous', cause: 'reset', detail };
     expect(judged(lost)).toMatchObject({ keep: true, groupMax: null });
     expect(judged(lost, { sends: 2, again: true })).toMatchObject({ keep: false, groupMax: 2 });
     expect(judged(lost, { sends: 9, again: true, count: 1 })).toMatchObject({ keep: true });
   });
 
   it('that is lost uses up an attempt of nobody but one that was alone', () => {
-    const lost: Outcome = { kind: 'ambiguous', doubt: 'reset', detail };
-    expect(judged(lost).verdicts[0]).toMatchObject({ kind: 'doubt', spend: false });
-    expect(judged(lost, { count: 1 }).verdicts[0]).toMatchObject({ kind: 'doubt', spend: true });
+    const lost: Outcome = { kind: 'ambiguous', cause: 'reset', detail };
+    expect(judged(lost).decisions[0]).toMatchObject({ kind: 'unconfirmed', spend: false });
+    expect(judged(lost, { count: 1 }).decisions[0]).toMatchObject({ kind: 'unconfirmed', spend: true });
   });
 });
 
@@ -158,7 +162,7 @@ describe('the list of products', () => {
   const HIDES = 'It hides the SKU.';
   const readBack = (
     found: RemoteItem[],
-    change: Partial<DoubtfulDelivery & { sent: SentProduct }> = {},
+    change: Partial<UnconfirmedDelivery & { sent: SentProduct }> = {},
     judging = context,
     unclear: string | null = null,
   ) => {
@@ -182,7 +186,7 @@ describe('the list of products', () => {
       ...change,
     };
     const sighting = { found, unclear };
-    return judgeReadBack(delivery, sighting, {
+    return decideReadBack(delivery, sighting, {
       ...judging,
       operation: 'product.import',
       attempts: delivery.attempts,
@@ -192,10 +196,10 @@ describe('the list of products', () => {
   };
 
   it('proves a change that it shows', () => {
-    const verdict = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'read_back' };
-    expect(readBack([listed(1, { sku: 'A', name: 'New', gtin: null })])).toEqual(verdict);
-    expect(readBack([listed(1, { sku: 'A', name: 'New' })])).toEqual(verdict);
-    expect(readBack([listed('1', { sku: 'A', name: 'New', gtin: '' })])).toEqual(verdict);
+    const decision = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'read_back' };
+    expect(readBack([listed(1, { sku: 'A', name: 'New', gtin: null })])).toEqual(decision);
+    expect(readBack([listed(1, { sku: 'A', name: 'New' })])).toEqual(decision);
+    expect(readBack([listed('1', { sku: 'A', name: 'New', gtin: '' })])).toEqual(decision);
   });
 
   it('disproves it with any field that differs, and with a product that is not there', () => {
@@ -209,7 +213,7 @@ describe('the list of products', () => {
   });
 
   it('leaves to a person what it does not show', () => {
-    const hidden = { kind: 'doubt', nextLookAt: null, reason: { code: UNCLEAR } };
+    const hidden = { kind: 'unconfirmed', nextLookAt: null, reason: { code: UNCLEAR } };
     expect(readBack([listed(1, { sku: 'A' })])).toMatchObject(hidden);
     // Where nothing is known of what was there before, equal fields may have been equal all along.
     const unknown = { sent: { ...sent, changed: null } };
@@ -230,7 +234,7 @@ describe('the list of products', () => {
     const none = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
     expect(readBack([], {}, none)).toMatchObject({ kind: 'parked', reason: { code: UNCLEAR } });
     const person = {
-      kind: 'doubt',
+      kind: 'unconfirmed',
       nextLookAt: null,
       reason: { message: expect.stringMatching(/It hides the SKU\. .*settle/) },
     };

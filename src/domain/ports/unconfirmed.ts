@@ -9,7 +9,7 @@ import type { DueDelivery } from './due.ts';
 import type { EncodedWrite } from './target.ts';
 
 /** A delivery in doubt whose next look is due. */
-export interface DoubtfulDelivery extends DueDelivery, EncodedWrite {
+export interface UnconfirmedDelivery extends DueDelivery, EncodedWrite {
   /** As the item has it now; of a passport its product's. */
   naturalKey: string | null;
   /** What the API can know the item by, as it was sent. */

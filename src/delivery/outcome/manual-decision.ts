@@ -1,18 +1,21 @@
 import { type Operation, SHARED_ID } from '../../domain/delivery.ts';
-import type { NamedDelivery } from '../../domain/ports/doubt.ts';
+import type { Decision } from '../../domain/ports/decision.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import type { Verdict } from '../../domain/ports/verdict.ts';
+import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { MAY_EXIST } from './judge.ts';
+import { MAY_EXIST } from './decide.ts';
 
 /** A manual resolution: what a person found at the platform. */
-export type PersonsWord = { said: 'delivered'; remoteId: JsonValue } | { said: 'rejected' } | { said: 'ignored' };
+export type ManualResolution = { said: 'delivered'; remoteId: JsonValue } | { said: 'rejected' } | { said: 'ignored' };
 
 /**
  * The next state after a manual resolution. A write that did not arrive ends as rejected, so that nothing is sent without the
  * person's knowledge: a change of the row, or a replay, sends it as a new revision.
  */
-export function personsVerdict({ kind, reason }: Pick<NamedDelivery, 'kind' | 'reason'>, word: PersonsWord): Verdict {
+export function manualDecision(
+  { kind, reason }: Pick<NamedDelivery, 'kind' | 'reason'>,
+  word: ManualResolution,
+): Decision {
   if (word.said === 'rejected') return { kind: 'rejected', reason: NOT_ARRIVED, absent: true };
   if (word.said === 'ignored') return { kind: 'ignored', reason: { code: 'ignored', message: ignoredMessage(reason) } };
   // As after a listing match: an item that existed before this write, or that was written since the backup, may have other

@@ -2,11 +2,11 @@
 
 import type { JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery.ts';
-import type { NamedDelivery } from './doubt.ts';
 import type { ContactEntry } from './first-contact.ts';
+import type { NamedDelivery } from './unconfirmed.ts';
 
 /** What becomes of a delivery after an attempt, a read-back or a person's word. */
-export type Verdict =
+export type Decision =
   /**
    * The write took effect. With `contentKnown: false` only the item's presence is known (a create met one that was there
    * before): it is bound, and its content is written as an update. With `shown` it is nobody's that we know of: it is adopted
@@ -27,7 +27,7 @@ export type Verdict =
    */
   | { kind: 'retry'; dueAt: number; spend: boolean; uncertain?: true; reason: Reason }
   /** `nextLookAt` is when a read-back may begin; null when nothing but a person can tell. */
-  | { kind: 'doubt'; nextLookAt: number | null; spend: boolean; reason: Reason }
+  | { kind: 'unconfirmed'; nextLookAt: number | null; spend: boolean; reason: Reason }
   /**
    * `absent` says that the write is proven not to have taken effect; otherwise sending it again is only safe. `refund`
    * gives back the attempt that the doubt has cost: the API was away for all.
@@ -44,14 +44,14 @@ export type Verdict =
 
 export interface Settlement {
   deliveryId: number;
-  verdict: Verdict;
+  decision: Decision;
   /**
    * Given for a manual resolution, which also ends stuck deliveries: the delivery as it was looked up. A delivery that has
-   * changed since stays as it is. Other verdicts end deliveries that are in flight or in doubt.
+   * changed since stays as it is. Other decisions end deliveries that are in flight or in doubt.
    */
   seen?: Pick<NamedDelivery, 'state' | 'sentAt' | 'reason'>;
-  /** What the clock showed when the verdict was reached. It may be set before the verdict is stored, and waits go by this. */
-  judgedAt?: number;
+  /** What the clock showed when the decision was reached. It may be set before the decision is stored, and waits go by this. */
+  decidedAt?: number;
 }
 
 /** What becomes of all members of an import, in one transaction: none of them may move on without the others. */
@@ -70,8 +70,8 @@ export interface Settled {
   deliveryId: number;
   /** Deliveries that became due: the follower, and those that waited for this item. */
   released: number;
-  /** False when the delivery had moved on and the verdict changed nothing. */
+  /** False when the delivery had moved on and the decision changed nothing. */
   applied: boolean;
-  /** The verdict that was stored in place of the given one, because another item has the remote id already. */
-  instead?: Verdict;
+  /** The decision that was stored in place of the given one, because another item has the remote id already. */
+  instead?: Decision;
 }

@@ -1,12 +1,12 @@
 import { SHARED_ID } from '../../domain/delivery.ts';
-import type { DoubtfulDelivery } from '../../domain/ports/doubt.ts';
-import type { Settlement, Verdict } from '../../domain/ports/verdict.ts';
+import type { Decision, Settlement } from '../../domain/ports/decision.ts';
+import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
 import type { Breaker } from '../admission/breaker.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
-import { blockedByGate, type JudgeContext, judgeResend, MAY_EXIST, type ResendContext } from '../outcome/judge.ts';
-import { judgeReadBack } from '../outcome/judge-import.ts';
+import { blockedByGate, type DecideContext, decideResend, MAY_EXIST, type ResendContext } from '../outcome/decide.ts';
+import { decideReadBack } from '../outcome/decide-import.ts';
 import { absentReason, notFoundReason, notShownReason, unprovenReason, withWords } from './doubt-reasons.ts';
 import { unclearReason } from './passport-doubts.ts';
 import type { Readable } from './read-budget.ts';
@@ -14,21 +14,21 @@ import type { Readings } from './readings.ts';
 import type { Sighting } from './sightings.ts';
 
 /** What becomes of a delivery in doubt. Whatever goes out again has its turn among the retries. */
-export interface DoubtVerdicts {
+export interface UnconfirmedDecisions {
   /**
    * After its list was read.
    *
    * @param list one that could not be read to its end proves what it shows, and no absence
    */
-  listed(delivery: DoubtfulDelivery, sighting: Sighting, list: ListRead): Verdict;
+  listed(delivery: UnconfirmedDelivery, sighting: Sighting, list: ListRead): Decision;
   /** After the publications were read. @param done whether it has taken effect; null where they do not tell */
-  published(delivery: DoubtfulDelivery, done: boolean | null): Verdict;
+  published(delivery: UnconfirmedDelivery, done: boolean | null): Decision;
   /** Where the list has to be read once more, after so long at least. */
-  lookedAtAgain(delivery: DoubtfulDelivery, what: Readable, waitMs?: number): Verdict;
+  lookedAtAgain(delivery: UnconfirmedDelivery, what: Readable, waitMs?: number): Decision;
   /** Where it is safe to send it again. */
-  sentAgain(delivery: DoubtfulDelivery): Verdict;
+  sentAgain(delivery: UnconfirmedDelivery): Decision;
   /** The same of all members of an import, in their order: they go out together, so that they take one turn. */
-  sentTogether(members: readonly DoubtfulDelivery[]): Settlement[];
+  sentTogether(members: readonly UnconfirmedDelivery[]): Settlement[];
 }
 
 /** A list that was read. */
@@ -47,7 +47,7 @@ const FOUND_BEFORE: ReadonlySet<string> = new Set(['exists', MAY_EXIST]);
 const OF_ANOTHER: ReadonlySet<string> = new Set(['crossed', SHARED_ID]);
 const GATE_STATUS = 409;
 
-export interface DoubtVerdictsOptions {
+export interface UnconfirmedDecisionsOptions {
   readings: Pick<Readings, 'waitMs'>;
   breaker: Pick<Breaker, 'wasOut'>;
   retries: RetryBudget;
@@ -57,10 +57,10 @@ export interface DoubtVerdictsOptions {
   random: () => number;
 }
 
-export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdicts {
+export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions): UnconfirmedDecisions {
   const { readings, breaker, retries, profile, clock, random } = options;
 
-  const context = ({ operation, attempts }: DoubtfulDelivery): JudgeContext => ({
+  const context = ({ operation, attempts }: UnconfirmedDelivery): DecideContext => ({
     operation,
     attempts,
     profile,
@@ -68,7 +68,7 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
     random: random(),
   });
 
-  const resendContext = (delivery: DoubtfulDelivery): ResendContext => ({
+  const resendContext = (delivery: UnconfirmedDelivery): ResendContext => ({
     ...context(delivery),
     dueAt: 0,
     refund: breaker.wasOut(ticksAt(clock, delivery.since)),
@@ -81,18 +81,18 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
   }
 
   /** Gives a retry its turn. What has not been sent since the ledger was put back is none. */
-  function inTurn(verdict: Verdict): Verdict {
-    if (verdict.kind !== 'resend' || verdict.reason.code === 'restored') return verdict;
-    return { ...verdict, dueAt: turn() };
+  function inTurn(decision: Decision): Decision {
+    if (decision.kind !== 'resend' || decision.reason.code === 'restored') return decision;
+    return { ...decision, dueAt: turn() };
   }
 
-  function lookedAtAgain({ reason }: DoubtfulDelivery, what: Readable, waitMs = 1): Verdict {
+  function lookedAtAgain({ reason }: UnconfirmedDelivery, what: Readable, waitMs = 1): Decision {
     const nextLookAt = clock.now() + Math.max(1, Math.ceil(waitMs), readings.waitMs(what));
-    return { kind: 'doubt', nextLookAt, spend: false, reason };
+    return { kind: 'unconfirmed', nextLookAt, spend: false, reason };
   }
 
   /** Of a write that is proven to have had no effect. A refusal that came after it stands then. */
-  function absent(delivery: DoubtfulDelivery): Verdict {
+  function absent(delivery: UnconfirmedDelivery): Decision {
     const { reason } = delivery;
     if (reason.code === 'exists') return { kind: 'rejected', reason: notShownReason(reason) };
     const isGate = reason.code === 'gate' || (reason.code === MAY_EXIST && reason.status === GATE_STATUS);
@@ -101,9 +101,9 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
       return { kind: 'rejected', reason: { ...reason, code: 'refused' }, absent: true };
     }
     if (OF_ANOTHER.has(reason.code)) {
-      return { kind: 'doubt', nextLookAt: null, spend: false, reason: notFoundReason(reason) };
+      return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: notFoundReason(reason) };
     }
-    return inTurn(judgeResend(resendContext(delivery), absentReason(reason), true));
+    return inTurn(decideResend(resendContext(delivery), absentReason(reason), true));
   }
 
   return {
@@ -111,16 +111,16 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
       const { reason, sent } = delivery;
       const { found, unclear } = sighting;
       if (sent !== null && complete) {
-        return inTurn(judgeReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
+        return inTurn(decideReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
       }
       // I6: a create that may be there, although it is not shown, would make the item a second time.
       if (unclear !== null && found.length === 0 && complete) {
         // It was refused and is not sent again. The reason names the other entries for the person who corrects the row.
         if (reason.code === MAY_EXIST) return absent({ ...delivery, reason: withWords(reason, unclear) });
-        return { kind: 'doubt', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
+        return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
       }
       const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
-      const verdict: Verdict = {
+      const decision: Decision = {
         kind: 'delivered',
         remoteId,
         contentKnown: !CONTENT_UNKNOWN.has(reason.code),
@@ -128,7 +128,7 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
       };
       // An item that existed before is adopted. An item that an earlier attempt may have made is ours.
       const wasThere = FOUND_BEFORE.has(reason.code) && reason.afterDoubt !== true;
-      if (remoteId !== null) return wasThere ? { ...verdict, shown: found } : verdict;
+      if (remoteId !== null) return wasThere ? { ...decision, shown: found } : decision;
       if (!complete) return lookedAtAgain(delivery, what);
       // A refused create is not sent again, so a list that lags doubles nothing. It is looked for again only if the platform
       // stated that the item exists.
@@ -140,23 +140,23 @@ export function createDoubtVerdicts(options: DoubtVerdictsOptions): DoubtVerdict
     published(delivery, done) {
       const { reason } = delivery;
       if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
-      if (done === null) return { kind: 'doubt', nextLookAt: null, spend: false, reason: unclearReason(reason) };
+      if (done === null) return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unclearReason(reason) };
       return absent(delivery);
     },
 
     lookedAtAgain,
 
-    sentAgain: (delivery) => inTurn(judgeResend(resendContext(delivery), delivery.reason, false)),
+    sentAgain: (delivery) => inTurn(decideResend(resendContext(delivery), delivery.reason, false)),
 
     sentTogether(members) {
       const judged = members.map((delivery) => ({
         deliveryId: delivery.id,
-        verdict: judgeResend(resendContext(delivery), delivery.reason, false),
+        decision: decideResend(resendContext(delivery), delivery.reason, false),
       }));
-      const dueAt = judged.some(({ verdict }) => verdict.kind === 'resend') ? turn() : 0;
-      return judged.map(({ deliveryId, verdict }) => ({
+      const dueAt = judged.some(({ decision }) => decision.kind === 'resend') ? turn() : 0;
+      return judged.map(({ deliveryId, decision }) => ({
         deliveryId,
-        verdict: verdict.kind === 'resend' ? { ...verdict, dueAt } : verdict,
+        decision: decision.kind === 'resend' ? { ...decision, dueAt } : decision,
       }));
     },
   };

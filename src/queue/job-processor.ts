@@ -1,5 +1,5 @@
 import { type Job, type Processor, UnrecoverableError, WaitingError } from 'bullmq';
-import type { HeardDoorbell, Hearing } from '../domain/ports/queues.ts';
+import type { JobResult, ReceivedJob } from '../domain/ports/queues.ts';
 import { messageOf } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -7,15 +7,15 @@ import { ownData, toStorableText } from './job-format.ts';
 
 const FOREIGN = 'Dropped: another version of dpp-sync wrote this job. What is due is enqueued again from the ledger.';
 
-interface HearingProcessorOptions {
-  hear: (bell: HeardDoorbell) => Promise<Hearing>;
+interface JobProcessorOptions {
+  hear: (bell: ReceivedJob) => Promise<JobResult>;
   /** True once the consumer must hear nothing new. */
   closing: () => boolean;
   log: Logger;
 }
 
 /** Turns a hearing function into what a BullMQ worker calls for each job. */
-export function createHearingProcessor({ hear, closing, log }: HearingProcessorOptions): Processor {
+export function createJobProcessor({ hear, closing, log }: JobProcessorOptions): Processor {
   return async (job, token) => {
     if (closing()) {
       // The job was fetched while the worker was being closed: it goes back, for another worker.
@@ -32,9 +32,9 @@ export function createHearingProcessor({ hear, closing, log }: HearingProcessorO
 }
 
 async function hearSafely(
-  hear: HearingProcessorOptions['hear'],
+  hear: JobProcessorOptions['hear'],
   { job, data, log }: { job: Job; data: JsonObject; log: Logger },
-): Promise<Hearing> {
+): Promise<JobResult> {
   try {
     return await hear({ id: job.id ?? '', name: job.name, data, retried: wasRetried(job) });
   } catch (error) {

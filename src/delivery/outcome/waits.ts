@@ -1,4 +1,4 @@
-import type { Doubt } from '../../domain/outcome.ts';
+import type { UnconfirmedCause } from '../../domain/outcome.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { fullJitterMs } from '../../lib/backoff.ts';
 
@@ -18,12 +18,12 @@ export function backoffMs({ attempts, profile, random }: Attempted): number {
 }
 
 /** How long after a request was lost it may still take effect at the API. */
-export function settlingDelayMs(doubt: Doubt, profile: Profile): number {
+export function settlingDelayMs(doubt: UnconfirmedCause, profile: Profile): number {
   return doubt === 'timeout' ? profile.settlingDelayMs.timeout : profile.settlingDelayMs.reset;
 }
 
 /** How long to wait before a listing can prove that a write is absent whose answer was lost. */
-export function readBackDelayMs(doubt: Doubt, attempted: Attempted): number {
+export function readBackDelayMs(doubt: UnconfirmedCause, attempted: Attempted): number {
   return settlingDelayMs(doubt, attempted.profile) + Math.max(backoffMs(attempted), 1);
 }
 
@@ -31,7 +31,7 @@ export function readBackDelayMs(doubt: Doubt, attempted: Attempted): number {
  * How long to wait before a write is repeated whose answer was lost. I3: where keys are not honoured, what follows the
  * repetition may go out as soon as that is answered, so by then the lost request must no longer be able to land.
  */
-export function resendDelayMs(doubt: Doubt, attempted: Attempted): number {
+export function resendDelayMs(doubt: UnconfirmedCause, attempted: Attempted): number {
   const { profile } = attempted;
   const settlingMs = profile.idempotency === 'honoured' ? 0 : settlingDelayMs(doubt, profile);
   return Math.max(backoffMs(attempted), settlingMs, 1);
