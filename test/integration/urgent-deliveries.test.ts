@@ -42,7 +42,7 @@ it('asks for a passport beside thousands that were due before, and again only on
 
   const [id = 0, ...others] = await feeder.byHand();
   expect(others).toEqual([]);
-  expect(feeder.heard(id)).toEqual({ operation: 'passport.init', urgent: true });
+  expect(feeder.heard(id)).toMatchObject({ operation: 'passport.init', urgent: true });
   expect(await feeder.byHand()).toEqual([]);
   feeder.done([id]);
   expect(await feeder.byHand()).toEqual([id]);
