@@ -10,4 +10,11 @@ import type { PassportLedger } from './passport-ledger.ts';
 import type { ReplayLedger } from './replay-ledger.ts';
 import type { UnconfirmedLedger } from './unconfirmed-ledger.ts';
 
-export interface Ledger extends IntakeLedger, DeliveryLedger, ContactLedger, PassportLedger, ReplayLedger, CareLedger {}
+export interface Ledger
+  extends IntakeLedger,
+    DeliveryLedger,
+    UnconfirmedLedger,
+    ContactLedger,
+    PassportLedger,
+    ReplayLedger,
+    CareLedger {}
