@@ -15,7 +15,7 @@
 import { createConcurrency } from './concurrency.ts';
 import { createGoodput } from './goodput.ts';
 import { createRateSearch } from './rate-search.ts';
-import { createStopWait, type LongWait, type StopWait } from './rate-wait.ts';
+import { createStopWait, type LongWait, type StopWait } from './stop-wait.ts';
 
 /** What a finished request shows about the API's capacity. */
 export type RateSignal =

@@ -24,12 +24,12 @@
 // of the rate (Bansal and Balakrishnan, "Binomial Congestion Control Algorithms", 2001); a plateau below the last refusal
 // and growth that accelerates beyond it (CUBIC, RFC 9438).
 
-import { type Block, createResidue } from './rate-block.ts';
-import { createCourse, type Known } from './rate-course.ts';
-import { createCrowd } from './rate-crowd.ts';
-import { createLongWindow } from './rate-long.ts';
-import { isWholeStep, nextStep, STEP } from './rate-trial.ts';
-import { acceptedIn, firstRange, gained, hasDropped, isGain, RATE_MIN, rangeAfterDrop, slipped } from './rate-worth.ts';
+import { type Block, createResidue } from './refusal-streak.ts';
+import { createCourse, type Known } from './schedule.ts';
+import { createCrowd } from './fair-share.ts';
+import { createLongWindow } from './long-window.ts';
+import { isWholeStep, nextStep, STEP } from './trial-length.ts';
+import { acceptedIn, firstRange, gained, hasDropped, isGain, RATE_MIN, rangeAfterDrop, slipped } from './rate-estimates.ts';
 
 /** Pure: times are ticks of a clock, rates are requests per second. */
 export interface RateSearch {

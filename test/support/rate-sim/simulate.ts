@@ -1,4 +1,4 @@
-import { createEventLine } from './event-line.ts';
+import { createEventLine } from './event-queue.ts';
 import type { Limiter } from './limiters.ts';
 
 /** What comes back for a request: its status, or null for none, and the fields that the limit is told by. */

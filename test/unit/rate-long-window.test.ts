@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Block, createResidue } from '../../src/delivery/rate/rate-block.ts';
-import { createCourse, type Known } from '../../src/delivery/rate/rate-course.ts';
-import { createCrowd } from '../../src/delivery/rate/rate-crowd.ts';
-import { createLongWindow } from '../../src/delivery/rate/rate-long.ts';
+import { type Block, createResidue } from '../../src/delivery/rate/refusal-streak.ts';
+import { createCourse, type Known } from '../../src/delivery/rate/schedule.ts';
+import { createCrowd } from '../../src/delivery/rate/fair-share.ts';
+import { createLongWindow } from '../../src/delivery/rate/long-window.ts';
 
 const WINDOW_MS = 60_000;
 

@@ -1,6 +1,6 @@
 // Limits with long windows are measured from the end of one block to the end of the next.
 
-import type { Block } from './rate-block.ts';
+import type { Block } from './refusal-streak.ts';
 
 /** Pure: times are ticks of a clock. */
 export interface RateCycle {

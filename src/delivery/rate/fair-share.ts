@@ -13,8 +13,8 @@
 // Who is alone is seen from the turns: from refusal to refusal the same is accepted, since the limit stands still. Then a rate
 // is held again. Where that was wrong, more turns have to agree the next time.
 
-import type { Block } from './rate-block.ts';
-import { acceptedIn, RATE_MIN } from './rate-worth.ts';
+import type { Block } from './refusal-streak.ts';
+import { acceptedIn, RATE_MIN } from './rate-estimates.ts';
 
 /** Pure: times are ticks of a clock, rates are requests per second. */
 export interface Crowd {

@@ -1,6 +1,6 @@
 // What a rate is worth after it was refused. Rates are requests per second.
 
-import type { Block } from './rate-block.ts';
+import type { Block } from './refusal-streak.ts';
 
 export const RATE_MIN = 0.2;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createCourse, type Known } from '../../src/delivery/rate/rate-course.ts';
-import { createCrowd } from '../../src/delivery/rate/rate-crowd.ts';
+import { createCourse, type Known } from '../../src/delivery/rate/schedule.ts';
+import { createCrowd } from '../../src/delivery/rate/fair-share.ts';
 
 const KNOWN: Known = {
   low: 100,

@@ -1,10 +1,10 @@
 // Where the search for a rate stands, and the moves that it can make from there. What a refusal proves, and so which move is
 // next, is judged in rate-search.ts and rate-long.ts. Pure: times are ticks of a clock, rates are requests per second.
 
-import type { Crowd } from './rate-crowd.ts';
-import { rampRate } from './rate-cycle.ts';
-import { holdMs, isWholeStep, STEP, trialMs } from './rate-trial.ts';
-import { RATE_MIN } from './rate-worth.ts';
+import type { Crowd } from './fair-share.ts';
+import { rampRate } from './window-cycle.ts';
+import { holdMs, isWholeStep, STEP, trialMs } from './trial-length.ts';
+import { RATE_MIN } from './rate-estimates.ts';
 
 export type Phase = 'opening' | 'ramping' | 'searching' | 'holding' | 'probing' | 'crowded';
 

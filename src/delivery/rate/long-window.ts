@@ -4,11 +4,11 @@
 // others have taken what there was, or the limit is another one, and all of them have seen the same block. A window that slides
 // gives back what it took in the shape in which it was taken, so that whoever is refused again at once comes up no faster.
 
-import type { Block, Residue } from './rate-block.ts';
-import type { Course, Known } from './rate-course.ts';
-import { createRateCycle, rampRate } from './rate-cycle.ts';
-import { STEP } from './rate-trial.ts';
-import { acceptedIn, afterLongBlock, atEndOfWindow, isLeap } from './rate-worth.ts';
+import type { Block, Residue } from './refusal-streak.ts';
+import type { Course, Known } from './schedule.ts';
+import { createRateCycle, rampRate } from './window-cycle.ts';
+import { STEP } from './trial-length.ts';
+import { acceptedIn, afterLongBlock, atEndOfWindow, isLeap } from './rate-estimates.ts';
 
 /** Pure: times are ticks of a clock, rates are requests per second. */
 export interface LongWindow {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Block } from '../../src/delivery/rate/rate-block.ts';
-import { createCrowd } from '../../src/delivery/rate/rate-crowd.ts';
+import type { Block } from '../../src/delivery/rate/refusal-streak.ts';
+import { createCrowd } from '../../src/delivery/rate/fair-share.ts';
 
 /** A block after so long, in which so many were accepted in each second. */
 const block = (openMs: number, rate: number): Block => ({
