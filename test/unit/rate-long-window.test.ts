@@ -1,81 +1,90 @@
 import { describe, expect, it } from 'vitest';
-import { type Block, createResidue } from '../../src/delivery/rate/refusal-streak.ts';
-import { createCourse, type Known } from '../../src/delivery/rate/schedule.ts';
-import { createCrowd } from '../../src/delivery/rate/fair-share.ts';
+import type { EndedStop } from '../../src/delivery/rate/ended-stop.ts';
+import { createFairShare } from '../../src/delivery/rate/fair-share.ts';
 import { createLongWindow } from '../../src/delivery/rate/long-window.ts';
+import { createRefusalStreak } from '../../src/delivery/rate/refusal-streak.ts';
+import { createSchedule, type LimitEstimate } from '../../src/delivery/rate/schedule.ts';
 
 const WINDOW_MS = 60_000;
 
-/** Something that holds a rate in a window of a minute that is known, and was held for a whole rest at `sure`. */
-function holding(low: number, sure: number) {
-  const known: Known = { low, high: 20, isHighGuessed: false, proven: sure, sure, costMs: 5000, cycleMs: WINDOW_MS };
-  const course = createCourse(known, createCrowd(), () => 0.5);
-  const long = createLongWindow(known, course, createResidue());
-  course.hold(0);
+/** The rules at the rate `low` in a known window of a minute. `steadyRate` is the rate of the last steady period. */
+function steadyAt(low: number, steadyRate: number) {
+  const limit: LimitEstimate = {
+    low,
+    high: 20,
+    isHighUntested: false,
+    provenLow: steadyRate,
+    steadyRate,
+    refusalCostMs: 5000,
+    windowMs: WINDOW_MS,
+  };
+  const schedule = createSchedule(limit, createFairShare(), () => 0.5);
+  const long = createLongWindow(limit, schedule, createRefusalStreak());
+  schedule.startSteady(0);
   long.paused(0);
-  return { known, course, long };
+  return { limit, schedule, long };
 }
 
-const block = (blockMs: number, openMs = WINDOW_MS - blockMs): Block => ({
+const stopAfter = (stopMs: number, openMs = WINDOW_MS - stopMs): EndedStop => ({
   openMs,
   accepted: 600,
-  blockMs,
-  isLong: blockMs > 3000,
+  stopMs,
+  isLong: stopMs > 3000,
   peak: 10,
   goodput: () => 10,
 });
 
-describe('in a long window', () => {
-  it('holds on after a block that its own step explains', () => {
-    const { course, long } = holding(10, 10);
-    long.afterLong(block(7000), 11, WINDOW_MS);
-    expect(course.phase()).toBe('holding');
+describe('a limit with a long window', () => {
+  it('keeps the rate after a stop that its own raise explains', () => {
+    const { schedule, long } = steadyAt(10, 10);
+    long.afterLongStop(stopAfter(7000), 11, WINDOW_MS);
+    expect(schedule.phase()).toBe('steady');
   });
 
-  it('begins anew, as everyone else does, after a block that it does not explain, and then holds what it has come to', () => {
-    const { course, long } = holding(10, 10);
-    long.afterLong(block(25_000), 10, WINDOW_MS);
-    expect(course.phase()).toBe('ramping');
-    expect(course.rate(WINDOW_MS)).toBeLessThan(3);
-    long.afterLong(block(40_000), 30, 2 * WINDOW_MS);
-    expect(course.phase()).toBe('holding');
-    long.afterLong(block(25_000), 10, 3 * WINDOW_MS);
-    expect(course.phase()).toBe('ramping');
+  it('climbs again after a stop that its own raise does not explain, and then keeps the rate that it reached', () => {
+    const { schedule, long } = steadyAt(10, 10);
+    long.afterLongStop(stopAfter(25_000), 10, WINDOW_MS);
+    expect(schedule.phase()).toBe('ramping');
+    expect(schedule.rate(WINDOW_MS)).toBeLessThan(3);
+    long.afterLongStop(stopAfter(40_000), 30, 2 * WINDOW_MS);
+    expect(schedule.phase()).toBe('steady');
+    long.afterLongStop(stopAfter(25_000), 10, 3 * WINDOW_MS);
+    expect(schedule.phase()).toBe('ramping');
   });
 
-  it('climbs when it begins anew, also where it was coming up as the window refilled', () => {
-    const { course, long } = holding(10, 10);
-    const short = { ...block(1000, 200), accepted: 1 };
-    long.afterShort(short, 10, 10_000);
-    long.afterShort(short, 10, 11_000);
-    expect(course.rate(11_000)).toBe(1);
-    long.afterLong(block(25_000), 10, WINDOW_MS);
-    course.resume(WINDOW_MS);
-    expect(course.phase()).toBe('ramping');
-    for (let at = WINDOW_MS; at < WINDOW_MS + 20_000; at += 10) course.used(at);
-    expect(course.rate(WINDOW_MS + 20_000)).toBeGreaterThan(40);
+  it('climbs again even if it was rising as the window refilled', () => {
+    const { schedule, long } = steadyAt(10, 10);
+    const short = { ...stopAfter(1000, 200), accepted: 1 };
+    long.afterShortStop(short, 10, 10_000);
+    long.afterShortStop(short, 10, 11_000);
+    expect(schedule.rate(11_000)).toBe(1);
+    long.afterLongStop(stopAfter(25_000), 10, WINDOW_MS);
+    schedule.reopened(WINDOW_MS);
+    expect(schedule.phase()).toBe('ramping');
+    for (let at = WINDOW_MS; at < WINDOW_MS + 20_000; at += 10) schedule.countUse(at);
+    expect(schedule.rate(WINDOW_MS + 20_000)).toBeGreaterThan(40);
   });
 
-  it('does not begin anew where its own leap has used the window up', () => {
-    const { course, long } = holding(100, 10);
-    long.afterLong(block(50_000), 100, WINDOW_MS);
-    expect(course.phase()).toBe('holding');
+  it('does not climb again if its own leap has used the window', () => {
+    const { schedule, long } = steadyAt(100, 10);
+    long.afterLongStop(stopAfter(50_000), 100, WINDOW_MS);
+    expect(schedule.phase()).toBe('steady');
   });
 
-  it('does not begin anew where a climb would not come to the limit before the window ends', () => {
-    const { course, long } = holding(400, 400);
+  it('does not climb again if the climb would not reach the limit before the window ends', () => {
+    const { schedule, long } = steadyAt(400, 400);
     for (let request = 0; request < 24_000; request += 1) long.accepted(0);
-    long.afterLong(block(25_000), 400, WINDOW_MS);
-    expect(course.phase()).toBe('holding');
+    long.afterLongStop(stopAfter(25_000), 400, WINDOW_MS);
+    expect(schedule.phase()).toBe('steady');
   });
 
-  it('comes up as the window refills after refusals in a row, however far it has leapt', () => {
-    const { course, long } = holding(100, 10);
+  it('rises as the window refills after refusals in a row, even after a leap', () => {
+    const { schedule, long } = steadyAt(100, 10);
     const now = 11_000;
-    const short = { ...block(1000, 200), accepted: 12, goodput: () => 60 };
-    long.afterShort(short, 100, now - 1000);
-    long.afterShort(short, 60, now);
-    expect(course.rate(now)).toBeCloseTo(10);
-    expect(course.rate(now + 6000)).toBeLessThan(30);
+    const short = { ...stopAfter(1000, 200), accepted: 12, goodput: () => 60 };
+    long.afterShortStop(short, 100, now - 1000);
+    long.afterShortStop(short, 60, now);
+    expect(schedule.rate(now)).toBeCloseTo(10);
+    expect(schedule.rate(now + 6000)).toBeLessThan(30);
   });
 });

@@ -1,96 +1,96 @@
 import { describe, expect, it } from 'vitest';
-import { createCourse, type Known } from '../../src/delivery/rate/schedule.ts';
-import { createCrowd } from '../../src/delivery/rate/fair-share.ts';
+import { createFairShare } from '../../src/delivery/rate/fair-share.ts';
+import { createSchedule, type LimitEstimate } from '../../src/delivery/rate/schedule.ts';
 
-const KNOWN: Known = {
+const LIMIT: LimitEstimate = {
   low: 100,
   high: 110,
-  isHighGuessed: false,
-  proven: 100,
-  sure: 100,
-  costMs: 1000,
-  cycleMs: 0,
+  isHighUntested: false,
+  provenLow: 100,
+  steadyRate: 100,
+  refusalCostMs: 1000,
+  windowMs: 0,
 };
 
-/** When a rate of 100 per second that is held has been held for as long as it has to be, in milliseconds. */
-function restMs(random: () => number): number {
-  const course = createCourse({ ...KNOWN }, createCrowd(), random);
-  course.hold(0);
+/** The length of a steady period at 100 requests per second, in milliseconds. */
+function steadyPeriodMs(random: () => number): number {
+  const schedule = createSchedule({ ...LIMIT }, createFairShare(), random);
+  schedule.startSteady(0);
   for (let now = 10; now < 600_000; now += 10) {
-    course.used(now);
-    if (course.tried(now, false, now)) return now;
+    schedule.countUse(now);
+    if (schedule.countTrial(now, false, now)) return now;
   }
   return Number.NaN;
 }
 
-describe('the course of the search for a rate', () => {
-  it('has each rest in a short window last another time, so that those who were stopped together do not probe together', () => {
-    const [short, middle, long] = [0, 0.5, 1].map((number) => restMs(() => number));
+describe('the schedule of the search for a rate', () => {
+  it('varies the steady periods in a short window, so that clients that were stopped together do not raise together', () => {
+    const [short, middle, long] = [0, 0.5, 1].map((number) => steadyPeriodMs(() => number));
     expect(short).toBeLessThan(0.8 * (middle ?? 0));
     expect(long).toBeGreaterThan(1.2 * (middle ?? 0));
   });
 
-  it('comes back to the rate that is held no faster than a window gives back what was sent as it filled', () => {
-    const course = createCourse({ ...KNOWN, cycleMs: 60_000 }, createCrowd(), () => 0.5);
-    course.refill(10, 0);
-    expect(course.phase()).toBe('holding');
-    expect(course.rate(0)).toBeCloseTo(10);
-    expect(course.rate(6000)).toBeCloseTo(10 * Math.E);
-    const held = course.rate(600_000);
-    expect(held).toBeGreaterThan(95);
-    expect(held).toBeLessThanOrEqual(100);
+  it('rises to the steady rate no faster than a sliding window refills', () => {
+    const schedule = createSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
+    schedule.startRefill(10, 0);
+    expect(schedule.phase()).toBe('steady');
+    expect(schedule.rate(0)).toBeCloseTo(10);
+    expect(schedule.rate(6000)).toBeCloseTo(10 * Math.E);
+    const steady = schedule.rate(600_000);
+    expect(steady).toBeGreaterThan(95);
+    expect(steady).toBeLessThanOrEqual(100);
   });
 
-  it.each(['ramping', 'crowded'] as const)('rises only as long as it is used while %s', (phase) => {
+  it.each(['ramping', 'sharing'] as const)('rises only as long as it is used while %s', (phase) => {
     const after = (perSecond: (rate: number) => number, seconds: number): number => {
-      const course = createCourse({ ...KNOWN, cycleMs: 60_000 }, createCrowd(), () => 0.5);
-      if (phase === 'ramping') course.ramp(0);
-      else course.enterCrowd(100, 0);
+      const schedule = createSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
+      if (phase === 'ramping') schedule.startRamp(0);
+      else schedule.startSharing(100, 0);
       let owed = 0;
       for (let now = 10; now <= seconds * 1000; now += 10) {
-        for (owed += perSecond(course.rate(now)) / 100; owed >= 1; owed -= 1) course.used(now);
+        for (owed += perSecond(schedule.rate(now)) / 100; owed >= 1; owed -= 1) schedule.countUse(now);
       }
-      return course.rate(seconds * 1000);
+      return schedule.rate(seconds * 1000);
     };
     expect(after((rate) => Math.min(rate, 200), 3600)).toBeLessThan(1000);
     expect(after(() => 0.3, 3600)).toBeLessThan(phase === 'ramping' ? 10 : 100);
     expect(after((rate) => rate, 45)).toBeGreaterThan(500);
   });
 
-  it('rises from the smallest rate among others, also where it was not refused for long before', () => {
-    const crowd = createCrowd();
-    const course = createCourse({ ...KNOWN }, crowd, () => 0.5);
-    course.enterCrowd(100, 0);
-    const block = { openMs: 1000, accepted: 1, blockMs: 10, isLong: false, peak: 1, goodput: () => 1 };
+  it('rises from the smallest rate while sharing, even after a long time without a refusal', () => {
+    const share = createFairShare();
+    const schedule = createSchedule({ ...LIMIT }, share, () => 0.5);
+    schedule.startSharing(100, 0);
+    const stop = { openMs: 1000, accepted: 1, stopMs: 10, isLong: false, peak: 1, goodput: () => 1 };
     const begin = 600_000;
-    for (let now = 100_000; now < begin; now += 100_000) crowd.giveUp(100, block, now);
-    crowd.goOn(0.2, begin);
-    course.resume(begin);
+    for (let now = 100_000; now < begin; now += 100_000) share.reduce(100, stop, now);
+    share.continueFrom(0.2, begin);
+    schedule.reopened(begin);
     let sent = 0;
-    for (let now = begin; now < begin + 90_000; now += 1000 / course.rate(now)) {
-      course.used(now);
+    for (let now = begin; now < begin + 90_000; now += 1000 / schedule.rate(now)) {
+      schedule.countUse(now);
       sent += 1;
     }
     expect(sent).toBeGreaterThan(200);
   });
 
-  it('is not set back by a block, in which nothing could be used', () => {
-    const course = createCourse({ ...KNOWN }, createCrowd(), () => 0.5);
-    course.enterCrowd(100, 0);
+  it('does not lower the rate after a stop, during which no rate could be used', () => {
+    const schedule = createSchedule({ ...LIMIT }, createFairShare(), () => 0.5);
+    schedule.startSharing(100, 0);
     const use = (from: number, to: number): void => {
-      for (let now = from; now < to; now += 10) course.used(now);
+      for (let now = from; now < to; now += 10) schedule.countUse(now);
     };
     use(0, 7000);
-    course.resume(11_000);
-    const risen = course.rate(11_000);
+    schedule.reopened(11_000);
+    const risen = schedule.rate(11_000);
     use(11_000, 12_000);
-    expect(course.rate(12_000)).toBeGreaterThan(risen);
+    expect(schedule.rate(12_000)).toBeGreaterThan(risen);
   });
 
-  it('holds a refilling window at what it came to only until it goes on', () => {
-    const course = createCourse({ ...KNOWN, cycleMs: 60_000 }, createCrowd(), () => 0.5);
-    course.refill(10, 0);
-    course.probe(100, 0.1, 1000);
-    expect(course.rate(1000)).toBeCloseTo(110);
+  it('limits the rate to the refill only until the next phase begins', () => {
+    const schedule = createSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
+    schedule.startRefill(10, 0);
+    schedule.startRaise(100, 0.1, 1000);
+    expect(schedule.rate(1000)).toBeCloseTo(110);
   });
 });

@@ -1,96 +1,105 @@
-// What refusals prove where the limit has a window of many seconds: what was accepted in a whole cycle is held. After the
-// first long block everyone that shares the limit climbs in the same way from the same small rate, and as the block has ended
-// for all of them at once they come to equal shares. So they do again after a block that a probe by one step does not explain:
-// others have taken what there was, or the limit is another one, and all of them have seen the same block. A window that slides
-// gives back what it took in the shape in which it was taken, so that whoever is refused again at once comes up no faster.
+// What a refusal proves about a limit whose window lasts many seconds.
+//
+// The schedule keeps the rate that the API accepted over a whole window. After the first long stop every client of the limit
+// climbs in the same way from the same small rate. The stop ended for all of them at once, so their shares become equal. They
+// climb again after a stop that one step of a raise does not explain: other clients have used the window, or the limit has
+// changed, and all of them have seen the same stop. A sliding window gives requests back in the order in which they were sent.
+// A client that is refused again at once therefore rises no faster than the window refills.
 
-import type { Block, Residue } from './refusal-streak.ts';
-import type { Course, Known } from './schedule.ts';
-import { createRateCycle, rampRate } from './window-cycle.ts';
+import type { EndedStop } from './ended-stop.ts';
+import { acceptedPerSecond, isLeap, rampRate, rateAfterLongStop, rateAtEndOfWindow } from './rate-estimates.ts';
+import type { RefusalStreak } from './refusal-streak.ts';
+import type { LimitEstimate, Schedule } from './schedule.ts';
 import { STEP } from './trial-length.ts';
-import { acceptedIn, afterLongBlock, atEndOfWindow, isLeap } from './rate-estimates.ts';
+import { createWindowCycle } from './window-cycle.ts';
 
 /** Pure: times are ticks of a clock, rates are requests per second. */
 export interface LongWindow {
   accepted(sentAt: number): void;
-  /** Nothing was heard for a while, and not because of a block. */
+  /** No answer came for a while, and no stop was the cause. */
   paused(now: number): void;
-  afterLong(block: Block, refusedRate: number, now: number): void;
-  /** A short block: the end of the window was met, or a second limit. @returns false where it has no long window after all */
-  afterShort(block: Block, refusedRate: number, now: number): boolean;
+  afterLongStop(stop: EndedStop, refusedRate: number, now: number): void;
+  /**
+   * Handles a short stop: the window has ended, or there is a second limit.
+   *
+   * @returns false if the limit has no long window after all
+   */
+  afterShortStop(stop: EndedStop, refusedRate: number, now: number): boolean;
 }
 
-/** For how many windows refusals in a row say that there is none. */
-const ROW_OF_CYCLE = 1.5;
-/** A rate below this share of the one that is held was refused while the window refills. */
+/** If refusals go on for so many windows, the limit has no long window. */
+const STREAK_WINDOWS_MAX = 1.5;
+/** A refusal below this share of the kept rate came while the window refilled. */
 const REFILLED = 0.9;
 /**
- * A block for more than this share of the window is not explained by a step, but by a leap of so many times what was held. A
- * climb has to come in this share of the window to what was accepted of late: of a very high limit it would waste too much.
+ * When the clients climb again. The stop lasts longer than the share `ofWindow` of the window, and no leap of `leap` times the
+ * steady rate explains it. The climb must reach the accepted rate within the share `climbed` of the window. Otherwise it would
+ * waste too much of a very high limit.
  */
-const ANEW = { ofCycle: 0.25, leap: 8, climbed: 0.5 };
+const RAMP_AGAIN = { ofWindow: 0.25, leap: 8, climbed: 0.5 };
 
-export function createLongWindow(known: Known, course: Course, residue: Residue): LongWindow {
-  const cycle = createRateCycle();
-  /** Since when every refusal has come while the window refilled; null where the last one did not. */
+export function createLongWindow(limit: LimitEstimate, schedule: Schedule, streak: RefusalStreak): LongWindow {
+  const cycle = createWindowCycle();
+  /** Since when every refusal has come while the window refilled; null if the last refusal did not. */
   let refillingSince: number | null = null;
-  /** The last long block was followed by a climb: the next one says where that has come to. */
-  let hasClimbed = false;
+  /** True if a climb followed the last long stop. The next long stop shows how high the climb came. */
+  let hasRamped = false;
 
-  /** @param rate accepted per second in the cycle that has ended */
-  function beginsAnew(block: Block, rate: number): boolean {
-    if (hasClimbed) return course.phase() === 'ramping' && block.accepted === 0;
-    const { low, sure, cycleMs } = known;
-    const isInTime = rate <= rampRate(ANEW.climbed * cycleMs);
-    return isInTime && block.blockMs > ANEW.ofCycle * cycleMs && low <= ANEW.leap * sure;
+  /** @param rate accepted per second in the window that has ended */
+  function rampsAgain(stop: EndedStop, rate: number): boolean {
+    if (hasRamped) return schedule.phase() === 'ramping' && stop.accepted === 0;
+    const { low, steadyRate, windowMs } = limit;
+    const isInTime = rate <= rampRate(RAMP_AGAIN.climbed * windowMs);
+    return isInTime && stop.stopMs > RAMP_AGAIN.ofWindow * windowMs && low <= RAMP_AGAIN.leap * steadyRate;
   }
 
-  /** A window that is there has refilled after its length: whoever is refused below that for longer has met another limit. */
-  function refillsForEver(isRefilling: boolean, now: number): boolean {
+  /** A real window has refilled after its own length. If refusals at lower rates go on for longer, there is another limit. */
+  function refillsTooLong(isRefilling: boolean, now: number): boolean {
     refillingSince = isRefilling ? (refillingSince ?? now) : null;
-    return refillingSince !== null && now - refillingSince > ROW_OF_CYCLE * known.cycleMs;
+    return refillingSince !== null && now - refillingSince > STREAK_WINDOWS_MAX * limit.windowMs;
   }
 
   return {
     accepted: (sentAt) => cycle.accepted(sentAt),
     paused: (now) => cycle.restart(now),
 
-    afterLong(block, refusedRate, now) {
+    afterLongStop(stop, refusedRate, now) {
       refillingSince = null;
-      const isFirst = known.cycleMs === 0;
-      const phase = course.phase();
-      const seen = cycle.end(block, now);
-      known.cycleMs = seen.cycleMs;
-      hasClimbed = isFirst || beginsAnew(block, seen.rate);
-      if (hasClimbed) {
-        course.ramp(now);
+      const isFirst = limit.windowMs === 0;
+      const phase = schedule.phase();
+      const measured = cycle.end(stop, now);
+      limit.windowMs = measured.windowMs;
+      hasRamped = isFirst || rampsAgain(stop, measured.rate);
+      if (hasRamped) {
+        schedule.startRamp(now);
         return;
       }
-      const held = phase === 'holding' || phase === 'probing' ? Math.min(known.low, refusedRate) : 0;
-      known.low = afterLongBlock(held, seen.rate, phase === 'probing');
-      known.sure = known.low;
-      course.hold(now);
+      const kept = phase === 'steady' || phase === 'raising' ? Math.min(limit.low, refusedRate) : 0;
+      limit.low = rateAfterLongStop(kept, measured.rate, phase === 'raising');
+      limit.steadyRate = limit.low;
+      schedule.startSteady(now);
     },
 
-    afterShort(block, refusedRate, now) {
-      const { low, sure, cycleMs } = known;
-      const present = block.goodput(cycleMs);
-      const phase = course.phase();
+    afterShortStop(stop, refusedRate, now) {
+      const { low, steadyRate, windowMs } = limit;
+      const recent = stop.goodput(windowMs);
+      const phase = schedule.phase();
       const isRefilling = refusedRate < REFILLED * low;
-      const isRow = phase === 'holding' && !isLeap(low, sure) && residue.lastsMs(now) > ROW_OF_CYCLE * cycleMs;
-      if (refillsForEver(isRefilling, now) || isRow) {
+      const streakIsTooLong =
+        phase === 'steady' && !isLeap(low, steadyRate) && streak.lengthMs(now) > STREAK_WINDOWS_MAX * windowMs;
+      if (refillsTooLong(isRefilling, now) || streakIsTooLong) {
         refillingSince = null;
-        known.cycleMs = 0;
+        limit.windowMs = 0;
         return false;
       }
-      const isAgain = residue.count() > 0;
-      const step = course.step();
+      const isAgain = streak.count() > 0;
+      const step = schedule.step();
       const passed = step === STEP.max ? refusedRate / (1 + step) : 0;
-      if (phase === 'probing') known.low = Math.max(low, present, passed);
-      else if (!isRefilling) known.low = atEndOfWindow(low, sure, present, !isAgain);
-      residue.add(now - block.blockMs);
-      if (isAgain || isRefilling) course.refill(Math.max(1, acceptedIn(block)), now);
-      else course.hold(now);
+      if (phase === 'raising') limit.low = Math.max(low, recent, passed);
+      else if (!isRefilling) limit.low = rateAtEndOfWindow(low, steadyRate, recent, !isAgain);
+      streak.add(now - stop.stopMs);
+      if (isAgain || isRefilling) schedule.startRefill(Math.max(1, acceptedPerSecond(stop)), now);
+      else schedule.startSteady(now);
       return true;
     },
   };

@@ -1,190 +1,196 @@
-// Where the search for a rate stands, and the moves that it can make from there. What a refusal proves, and so which move is
-// next, is judged in rate-search.ts and rate-long.ts. Pure: times are ticks of a clock, rates are requests per second.
+// The phase of the search for a rate, the rate in it, and the changes of phase. The files rate-search.ts and long-window.ts
+// decide what a refusal proves and which phase follows. Pure: times are ticks of a clock, rates are requests per second.
 
-import type { Crowd } from './fair-share.ts';
-import { rampRate } from './window-cycle.ts';
-import { holdMs, isWholeStep, STEP, trialMs } from './trial-length.ts';
-import { RATE_MIN } from './rate-estimates.ts';
+import type { FairShare } from './fair-share.ts';
+import { RATE_MIN, rampRate } from './rate-estimates.ts';
+import { isWholeStep, STEP, steadyMs, trialMs } from './trial-length.ts';
 
-export type Phase = 'opening' | 'ramping' | 'searching' | 'holding' | 'probing' | 'crowded';
+export type Phase = 'unpaced' | 'ramping' | 'searching' | 'steady' | 'raising' | 'sharing';
 
-/** What is known of the limit. */
-export interface Known {
-  /** The rate that is held, or the lower end of the search. */
+/** What is known about the limit. */
+export interface LimitEstimate {
+  /** The lower bound of the search. Outside of a search it is the rate that the schedule keeps. */
   low: number;
   high: number;
-  /** Nothing was refused at the upper end as yet. */
-  isHighGuessed: boolean;
-  /** The lower end where it passed a trial; 0 where it was inferred. */
-  proven: number;
-  /** The rate that was held for a whole rest; 0 where none was. */
-  sure: number;
+  /** True while nothing was refused at the upper bound. */
+  isHighUntested: boolean;
+  /** The lower bound if it has passed a trial; 0 if it was inferred. */
+  provenLow: number;
+  /** The rate of the last whole steady period; 0 if there was none. */
+  steadyRate: number;
   /** What a refusal costs, in milliseconds; 0 before there was one. */
-  costMs: number;
-  /** The window, where it is a long one; 0 where it is not. */
-  cycleMs: number;
+  refusalCostMs: number;
+  /** The length of the window if it is a long one; else 0. */
+  windowMs: number;
 }
 
-export interface Course {
+export interface Schedule {
   phase(): Phase;
-  /** The share by which the last probe went up. */
+  /** The share by which the last raise went up. */
   step(): number;
-  /** The rate that is paced at now; infinite while nothing is known. */
+  /** The present rate; infinite while no limit is known. */
   rate(now: number): number;
-  /** A block is over, in which no rate could be used. */
-  resume(now: number): void;
+  /** A stop has ended. No rate could be used during it. */
+  reopened(now: number): void;
   /**
-   * A request was accepted while they go out: a rate that rises with time does so only as long as it is used, and comes to five
-   * times the use at most.
+   * Counts an accepted request while requests are sent. A rate that rises with time rises only as long as it is used, and to at
+   * most five times the use.
    */
-  used(now: number): void;
+  countUse(now: number): void;
   /**
-   * One that was sent then was accepted, and requests go out freely.
+   * Counts an accepted request in the trial of the present rate.
    *
-   * @returns whether the rate on trial was taken for as long as it has to be
+   * @param sentAt when the request was sent
+   * @returns true if the rate has passed its trial
    */
-  tried(sentAt: number, isAdvised: boolean, now: number): boolean;
-  /** Puts the present rate on trial anew. */
-  again(now: number): void;
-  hold(now: number): void;
-  /** Goes up from a rate by a share of it. */
-  probe(from: number, by: number, now: number): void;
-  /** Tries a rate that the server states; a probe from there goes up by this share. */
-  expect(rate: number, by: number, now: number): void;
-  /** Tries a rate between the ends, so far up on a logarithmic scale, and holds the lower end where they are near each other. */
-  seek(part: number, now: number): void;
-  /** Climbs from the small rate that all begin with. */
-  ramp(now: number): void;
-  /** Holds, and comes to the rate that is held from this one: a window that slides gives back what it took as slowly as it took it. */
-  refill(from: number, now: number): void;
-  enterCrowd(refusedRate: number, now: number): void;
+  countTrial(sentAt: number, isAdvised: boolean, now: number): boolean;
+  /** Begins the trial of the present rate again. */
+  restartTrial(now: number): void;
+  /** Keeps a rate a little below the proven one. */
+  startSteady(now: number): void;
+  /** Raises a rate by a share of it. */
+  startRaise(from: number, by: number, now: number): void;
+  /** Tries a rate that the server states. `by` is the share of the raise after that. */
+  startAdvised(rate: number, by: number, now: number): void;
+  /** Tries a rate between the bounds: `part` of the way up, on a logarithmic scale. Keeps the lower bound if the bounds are close. */
+  startSearch(part: number, now: number): void;
+  /** Climbs from the small rate that every client begins with. */
+  startRamp(now: number): void;
+  /**
+   * Rises from `from` to the steady rate while a sliding window refills. Such a window gives requests back as slowly as they were
+   * sent.
+   */
+  startRefill(from: number, now: number): void;
+  /** Shares the limit with other clients. */
+  startSharing(refusedRate: number, now: number): void;
 }
 
-/** Of a long window, where it was measured. */
+/** The lowest rate in a long window that was measured. */
 const RATE_MIN_LONG = 1 / 60;
-/** The interval between proven and refused is narrow enough. */
+/** The search ends when the upper bound is less than this many times the lower one. */
 const FOUND = 1.06;
-/** The share of the proven rate that is held. */
-const HOLD_AT = 0.985;
-/** Rests differ by this share: those who share a limit and were stopped together shall not probe together. */
-const REST_SPREAD = 0.5;
-/** Below this share of it, what was requested was not limited by the rate. */
-const LIMITED = 0.7;
-/** A rate that rises is looked at in such spans, and stands still over those in which less than this share of it was used. */
+/** The share of the proven rate that is kept. */
+const STEADY_AT = 0.985;
+/** Steady periods differ by this share, so that clients of one limit that were stopped together do not raise together. */
+const STEADY_SPREAD = 0.5;
+/** If less than this share of the rate was used, the trial proves nothing. */
+const USED_MIN = 0.7;
+/** A rising rate is checked in such spans. It does not rise for a span in which less than the share `used` was used. */
 const RISE = { spanMs: 5000, used: 0.5 };
-/** While a window refills, what goes out grows e-fold in this time: no faster than the ramp which filled it. */
+/** While a window refills, the rate grows e-fold in this time: no faster than the ramp that filled the window. */
 const REFILL_MS = 6000;
 
 /** @param random numbers in [0, 1) */
-export function createCourse(known: Known, crowd: Crowd, random: () => number): Course {
-  let phase: Phase = 'opening';
+export function createSchedule(limit: LimitEstimate, share: FairShare, random: () => number): Schedule {
+  let phase: Phase = 'unpaced';
   let rate = Number.POSITIVE_INFINITY;
   let step: number = STEP.first;
   let trial = { at: 0, accepted: 0 };
-  let restFactor = 1;
+  let steadyFactor = 1;
   let rampFrom = 0;
-  let refilling: { from: number; at: number } | null = null;
-  /** What was accepted of a rate that rises, in the present span. */
+  let refill: { from: number; at: number } | null = null;
+  /** The present span of a rising rate, and the requests accepted in it. */
   let span = { from: 0, accepted: 0 };
 
-  function begin(next: Phase, at: number, now: number): void {
+  function start(next: Phase, at: number, now: number): void {
     phase = next;
-    refilling = null;
-    rate = Math.max(known.cycleMs > 0 ? RATE_MIN_LONG : RATE_MIN, at);
+    refill = null;
+    rate = Math.max(limit.windowMs > 0 ? RATE_MIN_LONG : RATE_MIN, at);
     trial = { at: now, accepted: 0 };
   }
 
-  function hold(now: number): void {
-    const isLong = known.cycleMs > 0;
+  function startSteady(now: number): void {
+    const isLong = limit.windowMs > 0;
     step = isLong ? STEP.firstLong : STEP.first;
-    restFactor = isLong ? 1 : 1 + REST_SPREAD * (random() - 0.5);
-    begin('holding', known.low * HOLD_AT, now);
+    steadyFactor = isLong ? 1 : 1 + STEADY_SPREAD * (random() - 0.5);
+    start('steady', limit.low * STEADY_AT, now);
   }
 
-  function probe(from: number, by: number, now: number): void {
+  function startRaise(from: number, by: number, now: number): void {
     step = by;
-    begin('probing', from * (1 + by), now);
+    start('raising', from * (1 + by), now);
   }
 
-  /** How long the rate on trial stays so. */
+  /** How long the trial of the present rate lasts. */
   function lengthMs(isAdvised: boolean): number {
-    const { costMs, cycleMs } = known;
-    const tried = { rate, costMs, cycleMs, isAdvised, isWhole: phase === 'probing' && isWholeStep(step) };
-    return phase === 'holding' ? holdMs(tried) * restFactor : trialMs(tried);
+    const { refusalCostMs, windowMs } = limit;
+    const isWhole = phase === 'raising' && isWholeStep(step);
+    const context = { rate, refusalCostMs, windowMs, isAdvised, isWhole };
+    return phase === 'steady' ? steadyMs(context) * steadyFactor : trialMs(context);
   }
 
   const risenAt = (at: number): number =>
-    phase === 'ramping' ? rampRate(at - rampFrom) : Math.max(RATE_MIN, crowd.rate(at));
+    phase === 'ramping' ? rampRate(at - rampFrom) : Math.max(RATE_MIN, share.rate(at));
 
   return {
     phase: () => phase,
     step: () => step,
 
     rate(now) {
-      if (refilling !== null) return Math.min(rate, refilling.from * Math.exp((now - refilling.at) / REFILL_MS));
-      if (phase !== 'ramping' && phase !== 'crowded') return rate;
+      if (refill !== null) return Math.min(rate, refill.from * Math.exp((now - refill.at) / REFILL_MS));
+      if (phase !== 'ramping' && phase !== 'sharing') return rate;
       return risenAt(Math.min(now, span.from + RISE.spanMs));
     },
 
-    resume(now) {
+    reopened(now) {
       span = { from: now, accepted: 0 };
     },
 
-    used(now) {
-      if (phase !== 'ramping' && phase !== 'crowded') return;
+    countUse(now) {
+      if (phase !== 'ramping' && phase !== 'sharing') return;
       span.accepted += 1;
       const ms = now - span.from;
       if (ms < RISE.spanMs) return;
       if (span.accepted < (RISE.used * risenAt(span.from + RISE.spanMs) * ms) / 1000) {
         rampFrom = Math.min(now, rampFrom + ms);
-        crowd.rested(ms, now);
+        share.skipUnused(ms, now);
       }
       span = { from: now, accepted: 0 };
     },
 
-    tried(sentAt, isAdvised, now) {
-      if (sentAt < trial.at || phase === 'opening' || phase === 'ramping' || phase === 'crowded') return false;
+    countTrial(sentAt, isAdvised, now) {
+      if (sentAt < trial.at || phase === 'unpaced' || phase === 'ramping' || phase === 'sharing') return false;
       trial.accepted += 1;
       const ms = now - trial.at;
       if (ms < lengthMs(isAdvised)) return false;
-      if (trial.accepted >= (LIMITED * rate * ms) / 1000) return true;
+      if (trial.accepted >= (USED_MIN * rate * ms) / 1000) return true;
       trial = { at: now, accepted: 0 };
       return false;
     },
 
-    again: (now) => begin(phase, rate, now),
-    hold,
-    probe,
+    restartTrial: (now) => start(phase, rate, now),
+    startSteady,
+    startRaise,
 
-    expect(stated, by, now) {
+    startAdvised(advised, by, now) {
       step = by;
-      begin('probing', stated, now);
+      start('raising', advised, now);
     },
 
-    seek(part, now) {
-      const { low, high } = known;
-      if (high / low >= FOUND) begin('searching', low ** (1 - part) * high ** part, now);
-      else if (known.isHighGuessed) {
-        known.isHighGuessed = false;
-        known.sure = low;
-        probe(low, STEP.advised, now);
-      } else hold(now);
+    startSearch(part, now) {
+      const { low, high } = limit;
+      if (high / low >= FOUND) start('searching', low ** (1 - part) * high ** part, now);
+      else if (limit.isHighUntested) {
+        limit.isHighUntested = false;
+        limit.steadyRate = low;
+        startRaise(low, STEP.advised, now);
+      } else startSteady(now);
     },
 
-    ramp(now) {
+    startRamp(now) {
       phase = 'ramping';
-      refilling = null;
+      refill = null;
       rampFrom = now;
     },
 
-    refill(from, now) {
-      hold(now);
-      refilling = { from, at: now };
+    startRefill(from, now) {
+      startSteady(now);
+      refill = { from, at: now };
     },
 
-    enterCrowd(refusedRate, now) {
-      crowd.enter(refusedRate, now);
-      begin('crowded', refusedRate, now);
+    startSharing(refusedRate, now) {
+      share.start(refusedRate, now);
+      start('sharing', refusedRate, now);
     },
   };
 }

@@ -1,44 +1,49 @@
-// How long a rate is tried before the next one, and how far the next one is.
+// How long a rate is tried before the next one, and how much higher the next one is.
 
-const TRIAL = { ms: 1500, requests: 12, msMax: 3000, ofCycle: 1 / 24 };
-const HOLD = { msMin: 12_000, msMax: 30_000, requests: 250, costs: 28, ofCycle: 0.5 };
-/** Where the API states its limit, and truly, a change of it is told: to look for one costs more than it brings. */
-const ADVISED = 3;
+const TRIAL = { ms: 1500, requests: 12, msMax: 3000, ofWindow: 1 / 24 };
+const STEADY = { msMin: 12_000, msMax: 30_000, requests: 250, refusalCosts: 28, ofWindow: 0.5 };
+/**
+ * A steady period is this many times longer if the API states its limit correctly. The API then also states a change, so that
+ * a raise costs more than it finds.
+ */
+const ADVISED_FACTOR = 3;
 
 /**
- * Steps of a probe, as shares of the rate. In a long window the first one has to exhaust the window before its end, and not
- * long before it. A probe that was refused before it came to `news` has found nothing new.
+ * Steps of a raise, as shares of the rate. In a long window the first step has to use up the window shortly before its end.
+ * `news`: a raise that is refused at this step or an earlier one has found no new limit.
  */
 export const STEP = { first: 0.03, firstLong: 0.12, advised: 0.1, factor: 3, max: 1, news: 0.5 } as const;
 
-/** Whether the step is tried for a whole long window, since less would tell nothing. */
+/** True if the step is tried for a whole long window, because a shorter trial would prove nothing. */
 export const isWholeStep = (step: number): boolean => step === STEP.firstLong;
 
-/** The step after one that was taken. */
+/** The step after an accepted one. */
 export const nextStep = (step: number, inLongWindow: boolean): number =>
   inLongWindow ? STEP.max : Math.min(STEP.max, step * STEP.factor);
 
-/** What is known of the limit: the rate, what a refusal costs, and the window where it is a long one, else 0. */
-export interface Tried {
+/** What the length of a trial depends on. `windowMs` is 0 if the limit has no long window. */
+export interface TrialContext {
   rate: number;
-  costMs: number;
-  cycleMs: number;
+  refusalCostMs: number;
+  windowMs: number;
   isAdvised: boolean;
+  /** As of `isWholeStep`. */
   isWhole: boolean;
 }
 
-/** In milliseconds: a whole window of a second at least, and some requests, or a part of a long window. */
-export function trialMs({ rate, cycleMs, isWhole }: Tried): number {
+/** The length of a trial in milliseconds: at least a whole window of one second and some requests, or a part of a long window. */
+export function trialMs({ rate, windowMs, isWhole }: TrialContext): number {
   const byRequests = (1000 * TRIAL.requests) / rate;
-  return Math.max(TRIAL.ms, Math.min(TRIAL.msMax, byRequests), cycleMs * (isWhole ? 1 : TRIAL.ofCycle));
+  return Math.max(TRIAL.ms, Math.min(TRIAL.msMax, byRequests), windowMs * (isWhole ? 1 : TRIAL.ofWindow));
 }
 
 /**
- * The rest between two probes, in milliseconds: so many requests, and so many times what a refusal costs, that neither
- * refusals nor the stops after them weigh much. The upper bound is what finds a limit that was raised in about half a minute.
+ * The length of a steady period between two raises, in milliseconds. It is a number of requests and a multiple of the cost of
+ * a refusal, so that refusals and the stops after them waste little. Because of its upper bound, a limit that was raised is
+ * found in about half a minute.
  */
-export function holdMs({ rate, costMs, cycleMs, isAdvised }: Tried): number {
-  const factor = isAdvised ? ADVISED : 1;
-  const long = Math.max(factor * HOLD.costs * costMs, (1000 * HOLD.requests) / rate);
-  return Math.max(HOLD.msMin, Math.min(factor * HOLD.msMax, long), cycleMs * HOLD.ofCycle);
+export function steadyMs({ rate, refusalCostMs, windowMs, isAdvised }: TrialContext): number {
+  const factor = isAdvised ? ADVISED_FACTOR : 1;
+  const long = Math.max(factor * STEADY.refusalCosts * refusalCostMs, (1000 * STEADY.requests) / rate);
+  return Math.max(STEADY.msMin, Math.min(factor * STEADY.msMax, long), windowMs * STEADY.ofWindow);
 }

@@ -1,24 +1,23 @@
-// Limits with long windows are measured from the end of one block to the end of the next.
+import type { EndedStop } from './ended-stop.ts';
 
-import type { Block } from './refusal-streak.ts';
-
-/** Pure: times are ticks of a clock. */
-export interface RateCycle {
+/** Measures a limit with a long window, from the end of one long stop to the end of the next. Pure: times are ticks of a clock. */
+export interface WindowCycle {
   accepted(sentAt: number): void;
   restart(now: number): void;
   /**
-   * A long block is over, and with it a cycle.
+   * Ends the cycle when a long stop has ended.
    *
-   * @returns what was accepted per second, and the length of the window as far as it is known
+   * @returns accepted requests per second in the cycle, and the length of the window as far as it is known
    */
-  end(block: Block, now: number): { rate: number; cycleMs: number };
+  end(stop: EndedStop, now: number): { rate: number; windowMs: number };
 }
 
-const SEEN = { msMin: 8000, msMax: 90_000 };
-/** Taken for the window where its beginning was not seen. */
+/** The lengths that a measured window can have. */
+const MEASURED = { msMin: 8000, msMax: 90_000 };
+/** The assumed length of a window whose beginning was not seen. */
 const DEFAULT_MS = 60_000;
 
-export function createRateCycle(): RateCycle {
+export function createWindowCycle(): WindowCycle {
   let from = Number.NaN;
   let count = 0;
   return {
@@ -30,18 +29,12 @@ export function createRateCycle(): RateCycle {
       from = now;
       count = 0;
     },
-    end({ blockMs, goodput }, now) {
-      const wholeMs = now - from;
-      const isSeen = wholeMs >= Math.max(SEEN.msMin, blockMs) && wholeMs <= SEEN.msMax;
-      const rate = isSeen ? (1000 * count) / wholeMs : goodput(1.25 * DEFAULT_MS);
+    end({ stopMs, goodput }, now) {
+      const cycleMs = now - from;
+      const isMeasured = cycleMs >= Math.max(MEASURED.msMin, stopMs) && cycleMs <= MEASURED.msMax;
+      const rate = isMeasured ? (1000 * count) / cycleMs : goodput(1.25 * DEFAULT_MS);
       this.restart(now);
-      return { rate, cycleMs: isSeen ? wholeMs : DEFAULT_MS };
+      return { rate, windowMs: isMeasured ? cycleMs : DEFAULT_MS };
     },
   };
-}
-
-/** The rate, per second, at which everyone begins again after the first long block: the same for all of them. */
-export function rampRate(sinceMs: number): number {
-  const seconds = sinceMs / 1000;
-  return 1 + seconds + Math.exp(seconds / 6);
 }

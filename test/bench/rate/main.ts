@@ -11,8 +11,8 @@ import {
   STORIES,
 } from '../../support/rate-sim/cells.ts';
 import { controlledClient } from '../../support/rate-sim/controlled-client.ts';
-import type { SimClient } from '../../support/rate-sim/simulate.ts';
 import { TOLD } from '../../support/rate-sim/limit-headers.ts';
+import type { SimClient } from '../../support/rate-sim/simulate.ts';
 import { holdAgainstBudget } from '../support/budget.ts';
 import { writeBetween } from '../support/document.ts';
 import { BASELINES } from './baselines.ts';

@@ -1,9 +1,9 @@
 import { retryAfterMs } from '../../../src/api/retry-after.ts';
 import { seededRandom } from '../chaos.ts';
+import { headersOf, type Told } from './limit-headers.ts';
 import { fixedWindow, gcra, type Limiter, slidingWindow, stacked } from './limiters.ts';
 import { jain, refusedShare, settledAfter, use } from './measures.ts';
 import { type SimClient, simulate, type Trace } from './simulate.ts';
-import { headersOf, type Told } from './limit-headers.ts';
 
 /** The limits that servers have, by what they are called in the tables. */
 export const LIMITS = {
