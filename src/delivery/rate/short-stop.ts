@@ -16,7 +16,7 @@ import type { SearchState } from './search-state.ts';
 import { STEP } from './trial-length.ts';
 
 /** The next trial after a refusal: this part of the way from the lower bound to the upper one, on a logarithmic scale. */
-export const AFTER_REFUSAL = 0.25;
+const AFTER_REFUSAL = 0.25;
 /** The lower bound is at least this share of the refused rate, because other clients may have caused the refusal. */
 const LOW_MIN = 0.25;
 /** The weight of a refusal that has another possible cause: a raise had gained something, or no rate was steady yet. */
