@@ -131,7 +131,7 @@ function withKey(step: string, key: string): string {
 
 /** An item with a quarantined row is as it was before that row: what is to be done begins there. */
 function nextStep({ state, missing, record, reason }: ItemView): string {
-  const step = (state === 'blocked' ? REASON_STEPS[reason?.code ?? ''] : undefined) ?? NEXT_STEPS[state];
+  const step = (state === 'blocked' && reason !== null ? REASON_STEPS[reason.code] : undefined) ?? NEXT_STEPS[state];
   if (missing || (record?.quarantined ?? null) === null) return step;
   const cure = 'Its row is quarantined: correct the row in the source, or the mapping; the next sync takes it up.';
   if (state === 'delivered') return `${cure} Until then the platform keeps what it has.`;

@@ -150,6 +150,9 @@ export interface Reason {
   lookAgain?: true;
 }
 
+/** Stands for the reason of a delivery that has none. */
+export const NO_REASON: Reason = { code: 'unknown', message: '' };
+
 export const REASON_CODES = Object.keys(CODES) as readonly ReasonCode[];
 
 const ROWS: Readonly<Record<ReasonCode, CodeRow>> = CODES;

@@ -2,10 +2,11 @@
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { ApiWait } from '../api-wait.ts';
-import type { DeliveryState, Operation, Reason } from '../delivery.ts';
+import type { DeliveryState, Operation } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../item.ts';
 import type { PassportDesire, PassportStatus } from '../passport.ts';
+import type { Reason } from '../reason.ts';
 import type { Place } from '../record.ts';
 import type { AdoptedChanges, Suspended } from './first-contact.ts';
 import type { RunResult, RunTrigger } from './intake.ts';
