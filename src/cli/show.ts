@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander';
 import { unknownItem } from '../admin/unknown-item.ts';
 import type { SubjectKind } from '../domain/item.ts';
+import { formatPlace } from '../domain/place.ts';
 import type { ItemView, PassportView } from '../domain/ports/ledger-views.ts';
-import { formatPlace } from '../domain/record.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/shell-word.ts';

@@ -5,8 +5,8 @@
 import type { DeliveryState } from '../../domain/delivery.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { PassportRules } from '../../domain/passport.ts';
+import { formatPlace, type Place } from '../../domain/place.ts';
 import { storedReason } from '../../domain/reason.ts';
-import { formatPlace, type Place } from '../../domain/record.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';

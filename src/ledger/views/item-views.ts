@@ -2,6 +2,7 @@ import type { Operation } from '../../domain/delivery.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { ItemKind, RefRole, SubjectKind } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
+import type { Place } from '../../domain/place.ts';
 import type {
   ItemState,
   ItemSummary,
@@ -11,7 +12,6 @@ import type {
   TimelineEntry,
 } from '../../domain/ports/ledger-views.ts';
 import { storedReason } from '../../domain/reason.ts';
-import type { Place } from '../../domain/record.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { isOpen, itemState } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';

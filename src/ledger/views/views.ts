@@ -2,8 +2,9 @@ import type { DeliveryState, Operation } from '../../domain/delivery.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
+import type { Place } from '../../domain/place.ts';
+import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type {
-  GuardedRead,
   LedgerViews,
   QuarantinedRecord,
   RunView,
@@ -12,7 +13,6 @@ import type {
   WaitingGroup,
 } from '../../domain/ports/ledger-views.ts';
 import { storedReason } from '../../domain/reason.ts';
-import type { Place } from '../../domain/record.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { readApiWait } from '../deliveries/api-wait.ts';
 import { isOpen, isStuck, itemState } from '../deliveries/delivery-states.ts';
