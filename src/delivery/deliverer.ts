@@ -1,7 +1,7 @@
 import type { DeliveryState, Operation } from '../domain/delivery.ts';
 import { fault, isLedgerFault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { ClaimedDelivery, ClaimedImport } from '../domain/ports/claim.ts';
+import type { ClaimedDelivery, ClaimedRequest } from '../domain/ports/claim.ts';
 import type { Decision } from '../domain/ports/decision.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
@@ -18,7 +18,7 @@ import type { Pacer } from './admission/pacer.ts';
 import type { RetryBudget } from './admission/retry-budget.ts';
 import { type Signal, signalOf } from './admission/signal.ts';
 import type { TargetGate } from './admission/target-gate.ts';
-import { DECISION_STATES, judge } from './outcome/decide.ts';
+import { DECISION_STATES, decide } from './outcome/decide.ts';
 import { decideImport } from './outcome/decide-import.ts';
 
 export interface DelivererOptions {
@@ -44,7 +44,10 @@ export type Attempt = { result: 'settled'; state: DeliveryState } | { result: 'g
 
 export interface Deliverer {
   /** @param delivery an `urgent` one goes before those that wait already */
-  attempt(delivery: Pick<DueDelivery, 'id' | 'operation'> & { urgent?: boolean }, abort: AbortSignal): Promise<Attempt>;
+  attempt(
+    delivery: Pick<DueDelivery, 'id' | 'revision' | 'operation'> & { urgent?: boolean },
+    abort: AbortSignal,
+  ): Promise<Attempt>;
   /** Why outcomes cannot be stored, or requests cannot be sent, at the moment; null where both can. */
   trouble(): Fault | null;
 }
@@ -66,32 +69,33 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   const rests = (operation: Operation): boolean => pause.operations().includes(operation);
 
-  type Sent = { delivery: ClaimedDelivery; outcome: Outcome; latencyMs: number; forbidden: boolean };
+  type Sent = { request: ClaimedRequest; outcome: Outcome; latencyMs: number; forbidden: boolean };
   type Told = Pick<ClaimedDelivery, 'kind' | 'key' | 'operation'>;
 
   async function send(
-    { deliveryId, operation }: { deliveryId: number; operation: Operation },
+    { id: deliveryId, revision, operation }: Pick<DueDelivery, 'id' | 'revision' | 'operation'>,
     scope: Scope,
     out: () => void,
   ): Promise<{ value: Sent | Attempt; signal: Signal }> {
     const wasTried = gate.isTried(scope);
     if (!gate.allows(scope) || rests(operation)) return { value: { result: 'held' }, signal: { kind: 'unused' } };
-    const claim = await ledger.claim(deliveryId);
-    if (claim.status !== 'claimed') return { value: { result: 'gone' }, signal: { kind: 'unused' } };
+    const [request] = await ledger.claim([[{ id: deliveryId, revision }]]);
+    if (request === undefined) return { value: { result: 'gone' }, signal: { kind: 'unused' } };
     // From here on the attempt runs to its end, whatever is stopped meanwhile: an aborted request would be a doubt.
     out();
-    const { import: batch, ...write } = claim.delivery;
+    const { operation: claimed, path, body, idempotencyKey } = request;
     retries.sent(clock.ticks());
-    const members = batch && { members: batch.members.map(({ naturalKey }) => naturalKey) };
-    const { outcome, latencyMs, advisedRate } = await target.send({ ...write, ...members });
+    const members = claimed === 'product.import' && { members: request.members.map(({ naturalKey }) => naturalKey) };
+    const write = { operation: claimed, path, body, idempotencyKey, ...members };
+    const { outcome, latencyMs, advisedRate } = await target.send(write);
     const forbidden = isScopeDenied(outcome) && (await heardDenial(outcome, { deliveryId, scope, wasTried }));
     noteLocal(outcome);
     // That the API cannot take a delivery which is at fault by itself is no news of the API.
     const isOwn = outcome.kind === 'unavailable' && outcome.sent && breaker.isExcused(deliveryId);
     if (!isOwn && !isScopeDenied(outcome)) gate.observe(outcome, scope);
-    emit({ type: 'request', operation: claim.delivery.operation, outcome: outcome.kind, retry: claim.delivery.again });
-    const value = { delivery: claim.delivery, outcome, latencyMs, forbidden };
-    return { value, signal: signalOf(outcome, claim.delivery.id, advisedRate) };
+    emit({ type: 'request', operation: claimed, outcome: outcome.kind, retry: request.sends > 1 });
+    const value = { request, outcome, latencyMs, forbidden };
+    return { value, signal: signalOf(outcome, deliveryId, advisedRate) };
   }
 
   /**
@@ -157,15 +161,17 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     return { result: 'settled', state };
   }
 
-  async function settleOne(sent: Sent, abort: AbortSignal): Promise<Attempt> {
-    const { delivery, outcome } = sent;
-    const { id: deliveryId, operation, attempts, uncertain, busySince, awaySince } = delivery;
+  async function settleOne(sent: Sent, delivery: ClaimedDelivery, abort: AbortSignal): Promise<Attempt> {
+    const { request, outcome } = sent;
+    const { id, revision, operation, attempts, uncertain, busySince, awaySince } = delivery;
     const now = clock.now();
     const known = { busySince, awaySince, takesOthers: takesOthers(awaySince), forbidden: sent.forbidden };
     const context = { operation, attempts, uncertain, ...known, profile, now, random: random() };
-    const decision = inTurn(judge(outcome, context), outcome);
-    const { instead } = await surely(() => ledger.settle({ deliveryId, decision, decidedAt: now }), abort);
-    return tell(delivery, instead ?? decision, sent);
+    const decision = inTurn(decide(outcome, context), outcome);
+    const settlements = [{ id, revision, decision, decidedAt: now }];
+    const settlement = { claim: request, settlements, keep: true, groupMax: null };
+    const [settled] = await surely(() => ledger.settle([settlement]), abort);
+    return tell(delivery, settled?.instead ?? decision, sent);
   }
 
   /** When a retry after this outcome may go out at the earliest. Waiting for a limit or a key is not the budget's matter. */
@@ -178,38 +184,31 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const inTurn = (decision: Decision, outcome: Outcome): Decision =>
     decision.kind === 'retry' ? notBefore(turnOf(outcome), decision) : decision;
 
-  async function settleImport(sent: Sent, batch: ClaimedImport, abort: AbortSignal): Promise<Attempt> {
-    const { delivery, outcome } = sent;
-    const away = batch.members.flatMap(({ awaySince }) => awaySince ?? []);
+  async function settleImport(sent: Sent, deliveryId: number, abort: AbortSignal): Promise<Attempt> {
+    const { request, outcome } = sent;
+    const away = request.members.flatMap(({ awaySince }) => awaySince ?? []);
     const since = away.length === 0 ? null : Math.min(...away);
-    const context = {
-      profile,
-      now: clock.now(),
-      random: random(),
-      takesOthers: takesOthers(since),
-      forbidden: sent.forbidden,
-    };
-    const { decisions, ...company } = decideImport(outcome, { ...batch, again: delivery.again }, context);
-    const judged = batch.members.flatMap((member, index) => {
+    const now = clock.now();
+    const known = { takesOthers: takesOthers(since), forbidden: sent.forbidden };
+    const { decisions, ...company } = decideImport(outcome, request, { profile, now, random: random(), ...known });
+    const decided = request.members.flatMap((member, index) => {
       const decision = decisions[index];
       return decision === undefined ? [] : [{ member, decision }];
     });
-    // They go out again together, so that they take one place.
+    // They are sent again together, so that they take one place.
     const turnAt = turnOf(outcome);
-    const settlements = judged.map(({ member, decision }) => ({
-      deliveryId: member.id,
+    const settlements = decided.map(({ member: { id, revision }, decision }) => ({
+      id,
+      revision,
       decision: notBefore(turnAt, decision),
-      decidedAt: context.now,
+      decidedAt: now,
     }));
-    const settled = await surely(() => ledger.settleImport({ settlements, ...company }), abort);
+    const settled = await surely(() => ledger.settle([{ claim: request, settlements, ...company }]), abort);
     let own: Attempt = { result: 'gone' };
-    for (const [index, { member, decision }] of judged.entries()) {
-      const isOwn = member.id === delivery.id;
+    for (const [index, { member, decision }] of decided.entries()) {
+      const isOwn = member.id === deliveryId;
       const latencyMs = isOwn ? sent.latencyMs : null;
-      const told = tell({ ...member, operation: delivery.operation }, settled[index]?.instead ?? decision, {
-        outcome,
-        latencyMs,
-      });
+      const told = tell(member, settled[index]?.instead ?? decision, { outcome, latencyMs });
       if (isOwn) own = told;
     }
     return own;
@@ -217,7 +216,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   return {
     trouble: () => trouble ?? localTrouble,
-    async attempt({ id: deliveryId, operation, urgent = false }, abort) {
+    async attempt({ id: deliveryId, revision, operation, urgent = false }, abort) {
       const scope = scopeOfWrite(operation);
       let lookedAt = clock.ticks();
       // Of many doorbells for one import the first claims it, and of many for a scope the first may find it refused: the
@@ -234,7 +233,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const deniedAt = gate.isTried(scope) ? null : (await ledger.denialsOf(deliveryId)).at;
       const go = (out: () => void) => {
         asked = gate.questions(scope).asked;
-        return pacer.run(() => send({ deliveryId, operation }, scope, out), {
+        return pacer.run(() => send({ id: deliveryId, revision, operation }, scope, out), {
           delivery: deliveryId,
           abort,
           wanted,
@@ -244,8 +243,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const sent = await canary.run(scope, go, { abort, deniedAt });
       if (sent === null) return { result: abort.aborted || !mayGo() ? 'held' : 'gone' };
       if ('result' in sent) return sent;
-      const batch = sent.delivery.import;
-      return batch === undefined ? settleOne(sent, abort) : settleImport(sent, batch, abort);
+      const [only] = sent.request.members;
+      const isImport = sent.request.operation === 'product.import';
+      return isImport || only === undefined ? settleImport(sent, deliveryId, abort) : settleOne(sent, only, abort);
     },
   };
 }

@@ -20,6 +20,7 @@ const DRAWS = 20;
 
 /** What an attempt of a delivery has to know of it. */
 export interface Heard {
+  revision: number;
   operation: Operation;
   /** A person may be waiting for it. */
   urgent: boolean;
@@ -67,15 +68,15 @@ export function createFeeder(options: {
   random: () => number;
 }): Feeder {
   const { ledger, queues, held, breaker, random } = options;
-  const rung = new Map<number, Operation>();
+  const rung = new Map<number, Pick<DueDelivery, 'revision' | 'operation'>>();
   const inHand = new Set<number>();
   const urgent = new Set<number>();
   const outstanding = (): number => rung.size + inHand.size;
   let afterId = 0;
   let sampled: number | null = null;
 
-  function takeAtOnce({ id, operation }: DueDelivery): number {
-    rung.set(id, operation);
+  function takeAtOnce({ id, revision, operation }: DueDelivery): number {
+    rung.set(id, { revision, operation });
     urgent.add(id);
     return id;
   }
@@ -83,7 +84,7 @@ export function createFeeder(options: {
   async function ringFor(due: readonly DueDelivery[]): Promise<void> {
     const bells: WakeUpJob[] = [];
     for (let at = 0; at < due.length; at += BELL_SIZE) bells.push(dueJob(due.slice(at, at + BELL_SIZE)));
-    for (const { id, operation } of due) rung.set(id, operation);
+    for (const { id, revision, operation } of due) rung.set(id, { revision, operation });
     try {
       await queues.enqueue('deliver', bells);
     } catch (error) {
@@ -128,10 +129,10 @@ export function createFeeder(options: {
       return [];
     },
     heard(deliveryId) {
-      const operation = rung.get(deliveryId);
+      const known = rung.get(deliveryId);
       rung.delete(deliveryId);
       inHand.add(deliveryId);
-      return operation === undefined ? null : { operation, urgent: urgent.has(deliveryId) };
+      return known === undefined ? null : { ...known, urgent: urgent.has(deliveryId) };
     },
     done(deliveryIds) {
       for (const id of deliveryIds) {

@@ -8,7 +8,18 @@ import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { type CliResult, cli, startCli } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
-import { bomItem, items, mapRows, material, product, pullRows, row, text } from '../support/ledger.ts';
+import {
+  bomItem,
+  claimOne,
+  items,
+  mapRows,
+  material,
+  product,
+  pullRows,
+  row,
+  settleOne,
+  text,
+} from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';
 import { changed, SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
@@ -77,8 +88,8 @@ async function startInDoubt(): Promise<{ productId: unknown }> {
     await mapRows(ledger, ({ id }) => items(kinds[text(id) as keyof typeof kinds]));
     const reason = { code: 'reset', message: 'The connection was reset.' };
     for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
-      await ledger.claim(id);
-      await ledger.settle({ deliveryId: id, decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason } });
+      await claimOne(ledger, id);
+      await settleOne(ledger, { id, decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason } });
     }
   });
   const productId = await create('products', {

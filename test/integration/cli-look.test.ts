@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { cli } from '../support/cli.ts';
 import { FLAWED_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
 import { PRODUCTS } from '../support/daemon-world.ts';
-import { items, mapRows, product, pullRows, row, text } from '../support/ledger.ts';
+import { claimOne, items, mapRows, product, pullRows, row, settleOne, text } from '../support/ledger.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 import { withLedger } from '../support/world-ledger.ts';
 
@@ -252,9 +252,9 @@ it('status counts the items that are still sent, and asks nobody about doubts th
       await mapRows(ledger, ({ id }) => items(product(text(id))));
       const [lost, unknown] = await ledger.dueDeliveries({ afterId: 0, limit: 2 });
       const inDoubt = async (deliveryId = 0, nextLookAt: number | null = null) => {
-        await ledger.claim(deliveryId);
+        await claimOne(ledger, deliveryId);
         const reason = { code: 'reset', message: 'The connection was lost.' };
-        await ledger.settle({ deliveryId, decision: { kind: 'unconfirmed', nextLookAt, spend: true, reason } });
+        await settleOne(ledger, { id: deliveryId, decision: { kind: 'unconfirmed', nextLookAt, spend: true, reason } });
       };
       await inDoubt(lost?.id, Date.now());
       await inDoubt(unknown?.id);

@@ -2,7 +2,18 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import type { CliResult } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
-import { bomItem, items, mapRows, material, product, pullRows, row, text } from '../support/ledger.ts';
+import {
+  bomItem,
+  claimOne,
+  items,
+  mapRows,
+  material,
+  product,
+  pullRows,
+  row,
+  settleOne,
+  text,
+} from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 import { SMALL_SOURCES } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
@@ -25,9 +36,9 @@ const LOST = { code: 'reset', message: 'The connection was reset.' };
 
 async function loseAnswers(ledger: SqliteLedger): Promise<void> {
   for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
-    await ledger.claim(id);
+    await claimOne(ledger, id);
     const decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: LOST } as const;
-    await ledger.settle({ deliveryId: id, decision });
+    await settleOne(ledger, { id, decision });
   }
 }
 

@@ -12,7 +12,17 @@ import { readMark } from '../../src/ledger/store/mark.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createHealth } from '../../src/observe/health.ts';
 import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
-import { createLedgerFixture, items, type LedgerFixture, mapRows, product, pullRows, row } from '../support/ledger.ts';
+import {
+  claimOne,
+  createLedgerFixture,
+  items,
+  type LedgerFixture,
+  mapRows,
+  product,
+  pullRows,
+  row,
+  settleOne,
+} from '../support/ledger.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { covers, ORACLE } from '../support/reliability.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
@@ -40,7 +50,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     await mapRows(ledger, () => items(product('A')));
     const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 10 });
     const deliveryId = due?.id ?? 0;
-    await ledger.claim(deliveryId);
+    await claimOne(ledger, deliveryId);
     const at = clock.now() + MINUTE / 2;
     const reason = { code: 'timeout', message: 'No answer came.' };
     const decisions: Record<typeof kind, Decision> = {
@@ -49,7 +59,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
       blocked: { kind: 'blocked', recheckAt: at, reason: { code: 'gate', message: 'No.' } },
     };
     const decision = decisions[kind];
-    await ledger.settle({ deliveryId, decision });
+    await settleOne(ledger, { id: deliveryId, decision });
   }
   const due = async () => (await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 })).length;
   const doubtful = async () => (await fixture.ledger.unconfirmedDeliveries({ limit: 10 })).length;

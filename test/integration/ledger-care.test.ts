@@ -23,6 +23,7 @@ import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { assertNotGone } from '../../src/ledger/store/recognise.ts';
 import {
   bomItem,
+  claimOne,
   deliverAll,
   items,
   mapRows,
@@ -31,6 +32,7 @@ import {
   product,
   pullRows,
   row,
+  settleOne,
   TARGET,
   text,
   useLedger,
@@ -110,7 +112,7 @@ describe('verify', () => {
     await fill();
     expect(verifyLedger(fixture.file, quiet)).toMatchObject({ findings: [], checks: SOUND_CHECKS.length + 2 });
     const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await fixture.ledger.claim(due?.id ?? 0);
+    await claimOne(fixture.ledger, due?.id ?? 0);
     expect(verifyLedger(fixture.file, quiet)?.findings).toEqual([]);
     await fixture.reopen();
     await fixture.ledger.recover(0);
@@ -300,8 +302,8 @@ describe('a ledger that was put back', () => {
         const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
         const reason = { code: 'restored', message: 'absent' };
         const absent = { kind: 'resend', dueAt: 0, absent: true, reason } as const;
-        if (doubt) await fixture.ledger.settle({ deliveryId: doubt.id, decision: absent });
-        const claim = await fixture.ledger.claim(doubt?.id ?? due?.id ?? 0);
+        if (doubt) await settleOne(fixture.ledger, { id: doubt.id, decision: absent });
+        const claim = await claimOne(fixture.ledger, doubt?.id ?? due?.id ?? 0);
         if (claim.status !== 'claimed') throw new Error('nothing is due');
         return { revision: claim.delivery.revision, key: claim.delivery.idempotencyKey };
       };

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../src/ledger/store/schema.ts';
 import {
+  claimOne,
   deliverAll,
   items,
   mapRows,
@@ -44,7 +45,7 @@ describe('creates before first contact', () => {
       ['material', 'read'],
       ['product', 'read'],
     ]);
-    for (const id of [1, 2, 3, 4]) expect(await fixture.ledger.claim(id)).toEqual({ status: 'gone' });
+    for (const id of [1, 2, 3, 4]) expect(await claimOne(fixture.ledger, id)).toEqual({ status: 'gone' });
     await readEmptyList();
     const sent = await deliverAll(fixture.ledger);
     expect(sent.map(({ operation }) => operation)).toEqual(['product.create', 'product.create']);

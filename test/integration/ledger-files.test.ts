@@ -27,7 +27,17 @@ import { readMark } from '../../src/ledger/store/mark.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/as-another-user.ts';
 import { PRODUCTS } from '../support/daemon-world.ts';
-import { items, mapRows, NO_PASSPORTS, openLedger, product, pullRows, row, TARGET } from '../support/ledger.ts';
+import {
+  claimOne,
+  items,
+  mapRows,
+  NO_PASSPORTS,
+  openLedger,
+  product,
+  pullRows,
+  row,
+  TARGET,
+} from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 
 const CLI = join(import.meta.dirname, '../../src/launcher.mjs');
@@ -196,7 +206,7 @@ describe('a ledger that changes under its writer', () => {
     expect(ledger.lost()).toBe(null);
     change(file);
     const lost = { code: 'ledger.lost', exitCode: 3, message: expect.stringMatching(message) };
-    await expect(ledger.claim(due?.id ?? 0)).rejects.toMatchObject(lost);
+    await expect(claimOne(ledger, due?.id ?? 0)).rejects.toMatchObject(lost);
     expect(ledger.lost()).toMatchObject(lost);
   });
 

@@ -1,8 +1,19 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { ClaimedDelivery } from '../../src/domain/ports/claim.ts';
+import type { ClaimedRequest } from '../../src/domain/ports/claim.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
-import { deliverAll, items, mapRows, product, pullRows, row, text, useLedger } from '../support/ledger.ts';
+import {
+  claimOne,
+  deliverAll,
+  items,
+  mapRows,
+  product,
+  pullRows,
+  row,
+  settleOne,
+  text,
+  useLedger,
+} from '../support/ledger.ts';
 
 const fixture = useLedger();
 beforeEach(async () => {
@@ -18,11 +29,11 @@ async function stage(name: string, others: Record<string, string> = {}): Promise
 }
 
 /** Claims the first due delivery, with what goes out beside it. */
-async function claimFirst(): Promise<ClaimedDelivery & Required<Pick<ClaimedDelivery, 'import'>>> {
-  const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-  const claim = await fixture.ledger.claim(due?.id ?? 0);
-  if (claim.status !== 'claimed' || !claim.delivery.import) throw new Error('There is no import to claim.');
-  return { ...claim.delivery, import: claim.delivery.import };
+async function claimFirst(): Promise<ClaimedRequest> {
+  const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
+  const [claimed] = await fixture.ledger.claim([due]);
+  if (claimed?.operation !== 'product.import') throw new Error('There is no import to claim.');
+  return claimed;
 }
 
 const reason = { code: 'x', message: 'why' };
@@ -32,18 +43,19 @@ const RETRY: Decision = { kind: 'retry', dueAt: 0, spend: false, reason };
 const DELIVERED: Decision = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
 
 function settle(
-  delivery: Awaited<ReturnType<typeof claimFirst>>,
+  delivery: ClaimedRequest,
   decision: Decision | Decision[],
   company: { keep?: boolean; groupMax?: number } = {},
 ) {
-  const settlements = delivery.import.members.map(({ id }, index) => ({
-    deliveryId: id,
+  const settlements = delivery.members.map(({ id, revision }, index) => ({
+    id,
+    revision,
     decision: Array.isArray(decision) ? (decision[index] ?? DELIVERED) : decision,
   }));
-  return fixture.ledger.settleImport({ settlements, keep: false, groupMax: null, ...company });
+  return fixture.ledger.settle([{ claim: delivery, settlements, keep: false, groupMax: null, ...company }]);
 }
 
-const keysOf = (delivery: ClaimedDelivery) => delivery.import?.members.map(({ key }) => key);
+const keysOf = ({ members }: Pick<ClaimedRequest, 'members'>) => members.map(({ key }) => key);
 const stateOf = (key: string) => fixture.ledger.views.item('product', key)?.state;
 
 /** The imports that are stored. */
@@ -63,14 +75,14 @@ it('claims all that goes out in one request at once, with its bytes and key', as
   expect(stored()).toEqual([{ path, body, idempotencyKey }]);
   expect(body).toBe(JSON.stringify(['1', '2', '3'].map((id) => ({ name: 'B', sku: `SKU-${id}` }))));
   expect(idempotencyKey).toMatch(/^[A-Za-z0-9_-]{43}$/);
-  expect(delivery.import.members).toMatchObject([
+  expect(delivery.members).toMatchObject([
     { key: '1', naturalKey: 'SKU-1', remoteId: 101 },
     { key: '2', naturalKey: 'SKU-2', remoteId: 102 },
     { key: '3', naturalKey: 'SKU-3', remoteId: 103 },
   ]);
   for (const id of ids) {
     expect(await fixture.ledger.isDue(id)).toBe(false);
-    expect(await fixture.ledger.claim(id)).toEqual({ status: 'gone' });
+    expect(await claimOne(fixture.ledger, id)).toEqual({ status: 'gone' });
   }
 });
 
@@ -89,7 +101,7 @@ it('gives the same members a new key after an answer, since a server may replay 
   const second = await claimFirst();
   expect(second.body).toBe(first.body);
   expect(second.idempotencyKey).not.toBe(first.idempotencyKey);
-  expect(second).toMatchObject({ again: false, import: { sends: 1 } });
+  expect(second).toMatchObject({ sends: 1 });
 });
 
 it('sends an import that may have arrived again as it was, whatever its products are to be by now', async () => {
@@ -98,10 +110,9 @@ it('sends an import that may have arrived again as it was, whatever its products
   await settle(first, DOUBT, { keep: true });
   await stage('C');
   await settle(first, RESEND, { keep: true });
-  const { id: _first, ...again } = await claimFirst();
-  expect(again).toMatchObject({ body: first.body, idempotencyKey: first.idempotencyKey, again: true });
-  expect(again.import.sends).toBe(2);
-  expect(again.import.members.map(({ key }) => key)).toEqual(keysOf(first));
+  const again = await claimFirst();
+  expect(again).toMatchObject({ body: first.body, idempotencyKey: first.idempotencyKey, sends: 2 });
+  expect(again.members.map(({ key }) => key)).toEqual(keysOf(first));
 });
 
 it('keeps an import over the end of the process', async () => {
@@ -113,21 +124,21 @@ it('keeps an import over the end of the process', async () => {
   const doubts = await fixture.ledger.unconfirmedDeliveries({ limit: 9 });
   expect(new Set(doubts.map(({ importId }) => importId)).size).toBe(1);
   await settle(first, RESEND, { keep: true });
-  expect(await claimFirst()).toMatchObject({ body: first.body, idempotencyKey: first.idempotencyKey, again: true });
+  expect(await claimFirst()).toMatchObject({ body: first.body, idempotencyKey: first.idempotencyKey, sends: 2 });
 });
 
 it('sends nothing of a member again that has moved on by itself', async () => {
   await stage('B');
   const first = await claimFirst();
   await settle(first, DOUBT, { keep: true });
-  await fixture.ledger.settle({
-    deliveryId: first.import.members[1]?.id ?? 0,
+  await settleOne(fixture.ledger, {
+    id: first.members[1]?.id ?? 0,
     decision: { ...DELIVERED, by: 'person' },
   });
   await stage('B', { 2: 'newer' });
   expect(stored()).toEqual([]);
   for (const place of [0, 2]) {
-    await fixture.ledger.settle({ deliveryId: first.import.members[place]?.id ?? 0, decision: RESEND });
+    await settleOne(fixture.ledger, { id: first.members[place]?.id ?? 0, decision: RESEND });
   }
   const next = await claimFirst();
   expect(JSON.parse(next.body ?? '')).toContainEqual({ name: 'newer', sku: 'SKU-2' });
@@ -170,7 +181,7 @@ it('lets others pay for nothing that is wrong with the members of a refused impo
   await stage('B');
   const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
   for (const { id, key } of due.toReversed()) {
-    expect(await fixture.ledger.claim(id)).toMatchObject({ delivery: { import: { members: [{ key }] } } });
+    expect(await claimOne(fixture.ledger, id)).toMatchObject({ delivery: { members: [{ key }] } });
   }
 });
 

@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
-import type { ClaimedDelivery } from '../../src/domain/ports/claim.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
-import { bomItem, deliverAll, items, material, product, stageRows, useLedger } from '../support/ledger.ts';
+import {
+  bomItem,
+  claimOne,
+  deliverAll,
+  items,
+  material,
+  product,
+  settleOne,
+  stageRows,
+  useLedger,
+} from '../support/ledger.ts';
 
 const fixture = useLedger({ rules: { init: 'when-complete', publish: 'auto' } });
 
@@ -35,15 +44,15 @@ async function deliverAndJudge(): Promise<string[]> {
     .map(({ operation, key }) => `${operation} ${key}`);
 }
 
-async function claimNext(): Promise<ClaimedDelivery> {
+async function claimNext() {
   fixture.clock.advance(60_000);
   const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-  const claim = await fixture.ledger.claim(due?.id ?? 0);
+  const claim = await claimOne(fixture.ledger, due?.id ?? 0);
   if (claim.status !== 'claimed') throw new Error('nothing is due');
   return claim.delivery;
 }
 
-const settle = (deliveryId: number, decision: Decision) => fixture.ledger.settle({ deliveryId, decision });
+const settle = (deliveryId: number, decision: Decision) => settleOne(fixture.ledger, { id: deliveryId, decision });
 const GATE: Decision = { kind: 'blocked', reason: { code: 'gate', message: 'review is missing', status: 409 } };
 const DONE: Decision = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
 
@@ -376,7 +385,7 @@ describe('what a person has asked for', () => {
     (await fixture.ledger.dueByHand({ limit: 9 })).map(({ operation, key }) => `${operation} ${key}`);
   const deliverByHand = async () => {
     const [due] = await fixture.ledger.dueByHand({ limit: 1 });
-    const claim = await fixture.ledger.claim(due?.id ?? 0);
+    const claim = await claimOne(fixture.ledger, due?.id ?? 0);
     if (claim.status !== 'claimed') throw new Error('nothing is due');
     await settle(claim.delivery.id, DONE);
   };
@@ -424,7 +433,7 @@ describe('what a person has asked for', () => {
     const held = { operations: ['passport.init'] as const, doubts: { operations: [], reasons: [] } };
     expect(await fixture.ledger.dueByHand({ limit: 9, held })).toEqual([]);
     const [due] = await fixture.ledger.dueByHand({ limit: 9 });
-    await fixture.ledger.claim(due?.id ?? 0);
+    await claimOne(fixture.ledger, due?.id ?? 0);
     const reason = { code: 'unavailable', message: 'away' };
     const dueAt = fixture.clock.now() + 5000;
     await settle(due?.id ?? 0, { kind: 'retry', reason, dueAt, spend: false });

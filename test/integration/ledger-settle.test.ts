@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { judge } from '../../src/delivery/outcome/decide.ts';
+import { decide } from '../../src/delivery/outcome/decide.ts';
 import { decideImport } from '../../src/delivery/outcome/decide-import.ts';
 import { type ManualResolution, manualDecision } from '../../src/delivery/outcome/manual-decision.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
@@ -11,11 +11,13 @@ import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { replay } from '../../src/pipeline/replay.ts';
 import {
   bomItem,
+  claimOne,
   deliverAll,
   items,
   material,
   NO_PARTS,
   product,
+  settleOne,
   stageRows,
   TARGET,
   text,
@@ -32,8 +34,8 @@ const DOUBT: Decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, re
 /** Claims everything that is due and leaves each in doubt. */
 async function loseAnswers(decision = DOUBT): Promise<void> {
   for (const { id } of await fixture.ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
-    if ((await fixture.ledger.claim(id)).status !== 'claimed') continue;
-    await fixture.ledger.settle({ deliveryId: id, decision });
+    if ((await claimOne(fixture.ledger, id)).status !== 'claimed') continue;
+    await settleOne(fixture.ledger, { id, decision });
   }
 }
 
@@ -42,7 +44,7 @@ async function say(name: string, word: ManualResolution) {
   expect(doubts).toHaveLength(1);
   const [doubt] = doubts;
   if (doubt === undefined) throw new Error('nothing is in doubt');
-  return fixture.ledger.settle({ deliveryId: doubt.id, decision: manualDecision(doubt, word), seen: doubt });
+  return settleOne(fixture.ledger, { id: doubt.id, decision: manualDecision(doubt, word), seen: doubt });
 }
 
 const stateOf = (kind: 'product' | 'material' | 'bom_item' | 'passport', key: string) =>
@@ -72,17 +74,17 @@ it(
     await stageRows(fixture.ledger, { 1: items(product('1')) });
     const claimNext = async () => {
       const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-      const claim = await fixture.ledger.claim(due?.id ?? 0);
+      const claim = await claimOne(fixture.ledger, due?.id ?? 0);
       if (claim.status !== 'claimed') throw new Error(`it is ${claim.status}`);
       return claim.delivery;
     };
     const lost = await claimNext();
-    await fixture.ledger.settle({ deliveryId: lost.id, decision: DOUBT });
+    await settleOne(fixture.ledger, { id: lost.id, decision: DOUBT });
     await replayAll(true);
     const forced = await claimNext();
     expect(forced).toMatchObject({ key: '1', body: lost.body, revision: lost.revision + 1, again: false });
     expect(forced.idempotencyKey).not.toBe(lost.idempotencyKey);
-    await fixture.ledger.settle({ deliveryId: forced.id, decision: DOUBT });
+    await settleOne(fixture.ledger, { id: forced.id, decision: DOUBT });
   },
 );
 
@@ -168,8 +170,8 @@ describe('a manual resolution that a write did not arrive', () => {
     async () => {
       await stageRows(fixture.ledger, { P1: items(product('P1')) });
       const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-      const claim = await fixture.ledger.claim(first?.id ?? 0);
-      await fixture.ledger.settle({ deliveryId: first?.id ?? 0, decision: DOUBT });
+      const claim = await claimOne(fixture.ledger, first?.id ?? 0);
+      await settleOne(fixture.ledger, { id: first?.id ?? 0, decision: DOUBT });
       await say('P1', { said: 'rejected' });
       expect(fixture.ledger.views.item('product', 'P1')).toMatchObject({
         state: 'rejected',
@@ -179,11 +181,11 @@ describe('a manual resolution that a write did not arrive', () => {
       expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
       expect(await replayAll(false)).toMatchObject({ staged: 1, heldInDoubt: 0 });
       const [second] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-      const again = await fixture.ledger.claim(second?.id ?? 0);
+      const again = await claimOne(fixture.ledger, second?.id ?? 0);
       if (claim.status !== 'claimed' || again.status !== 'claimed') throw new Error('nothing is due');
       expect(again.delivery.revision).toBe(claim.delivery.revision + 1);
       expect(again.delivery.idempotencyKey).not.toBe(claim.delivery.idempotencyKey);
-      await fixture.ledger.settle({ deliveryId: second?.id ?? 0, decision: DONE });
+      await settleOne(fixture.ledger, { id: second?.id ?? 0, decision: DONE });
     },
   );
 
@@ -242,14 +244,14 @@ describe('a definitive refusal', () => {
       await stageRows(fixture.ledger, { P1: items(product('P1')) });
       const claimNext = async () => {
         const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-        const claim = await fixture.ledger.claim(due?.id ?? 0);
+        const claim = await claimOne(fixture.ledger, due?.id ?? 0);
         if (claim.status !== 'claimed') throw new Error('nothing is due');
         return claim.delivery;
       };
       const first = await claimNext();
-      if (kind === 'parked') await fixture.ledger.settle({ deliveryId: first.id, decision: DOUBT });
-      await fixture.ledger.settle({
-        deliveryId: first.id,
+      if (kind === 'parked') await settleOne(fixture.ledger, { id: first.id, decision: DOUBT });
+      await settleOne(fixture.ledger, {
+        id: first.id,
         decision: { kind, reason: { code: 'refused', message: 'no' } },
       });
       expect(stateOf('product', 'P1')).toBe(kind);
@@ -258,7 +260,7 @@ describe('a definitive refusal', () => {
       expect(second.body).toBe(first.body);
       expect(second.revision).toBe(first.revision + 1);
       expect(second.idempotencyKey).not.toBe(first.idempotencyKey);
-      await fixture.ledger.settle({ deliveryId: second.id, decision: DONE });
+      await settleOne(fixture.ledger, { id: second.id, decision: DONE });
     },
   );
 });
@@ -270,8 +272,8 @@ describe('replay --force', () => {
     async () => {
       await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')) });
       const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-      await fixture.ledger.claim(first?.id ?? 0);
-      await fixture.ledger.settle({ deliveryId: first?.id ?? 0, decision: DONE });
+      await claimOne(fixture.ledger, first?.id ?? 0);
+      await settleOne(fixture.ledger, { id: first?.id ?? 0, decision: DONE });
       await loseAnswers();
       await fixture.ledger.askForPassports({ products: ['P1'], status: 'published' });
       await loseAnswers();
@@ -291,8 +293,8 @@ const DONE: Decision = { kind: 'delivered', remoteId: 1, contentKnown: true, by:
 /** Delivers product and material, and leaves the BOM item due. */
 async function settleFirstTwo(): Promise<void> {
   for (const { id } of await fixture.ledger.dueDeliveries({ afterId: 0, limit: 2 })) {
-    await fixture.ledger.claim(id);
-    await fixture.ledger.settle({ deliveryId: id, decision: DONE });
+    await claimOne(fixture.ledger, id);
+    await settleOne(fixture.ledger, { id, decision: DONE });
   }
 }
 
@@ -311,16 +313,18 @@ describe('since when the API could not take a delivery', () => {
     const { ledger, clock } = fixture;
     clock.advance(600_000);
     const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    const claim = await ledger.claim(due?.id ?? 0);
+    const claim = await claimOne(ledger, due?.id ?? 0);
     if (claim.status !== 'claimed') throw new Error('Nothing could be claimed.');
-    const { id: deliveryId, import: batch, ...delivery } = claim.delivery;
+    const { delivery } = claim;
+    const isImport = delivery.operation === 'product.import';
     const judging = { profile: Profile.parse({}), now: clock.now(), random: 0.5, takesOthers: false, forbidden: false };
-    const decision = batch
-      ? decideImport(outcome, { ...batch, again: delivery.again }, judging).decisions[0]
-      : judge(outcome, { ...delivery, ...judging });
+    const decision = isImport
+      ? decideImport(outcome, delivery, judging).decisions[0]
+      : decide(outcome, { ...delivery, ...judging });
     if (decision === undefined) throw new Error('Nothing was judged.');
-    await ledger.settleImport({ settlements: [{ deliveryId, decision }], keep: false, groupMax: null });
-    return batch?.members[0]?.awaySince ?? delivery.awaySince;
+    const settlements = [{ ...delivery, decision }];
+    await ledger.settle([{ claim: delivery, settlements, keep: false, groupMax: null }]);
+    return delivery.awaySince;
   }
 
   it.each(['create', 'import'])(
@@ -415,8 +419,8 @@ describe('a person settles what is stuck', () => {
     for (const word of [{ said: 'ignored' }, { said: 'delivered', remoteId: null }] as const) {
       await stageRows(fixture.ledger, BOM(word.said === 'ignored' ? '4' : '5'));
       await fixture.reopen(undefined, rules);
-      const judge = () => fixture.ledger.evaluatePassports({ afterKey: null, limit: 9 });
-      await judge();
+      const decide = () => fixture.ledger.evaluatePassports({ afterKey: null, limit: 9 });
+      await decide();
       expect(fixture.ledger.views.passport('P')?.holds).toMatchObject([
         expect.stringContaining('BOM item B is blocked'),
       ]);
@@ -457,8 +461,8 @@ it('names the creates that were sent after a doubt and acknowledged', async () =
   await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')), M1: items(material('M1')) });
   const [lost] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
   if (lost === undefined) throw new Error('nothing is due');
-  await fixture.ledger.claim(lost.id);
-  await fixture.ledger.settle({ deliveryId: lost.id, decision: DOUBT });
+  await claimOne(fixture.ledger, lost.id);
+  await settleOne(fixture.ledger, { id: lost.id, decision: DOUBT });
   await deliverAll(fixture.ledger);
   const sentAfter = (at: number) =>
     fixture.ledger.acknowledgedCreates({ kind: 'product', sentAfter: at, besideId: lost.id });
@@ -476,7 +480,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
     await happens(looked.id);
     const before = fixture.ledger.views.item('product', 'N');
     const decision = manualDecision(looked, word);
-    expect(await fixture.ledger.settle({ deliveryId: looked.id, decision, seen: looked })).toMatchObject({
+    expect(await settleOne(fixture.ledger, { id: looked.id, decision, seen: looked })).toMatchObject({
       applied: false,
       released: 0,
     });
@@ -488,8 +492,8 @@ describe('a manual resolution of a delivery that has changed since it was looked
   it('changes nothing where it was found at the platform meanwhile', covers('answer-lost', 'I4'), () =>
     settleAfter(
       (deliveryId) =>
-        fixture.ledger.settle({
-          deliveryId,
+        settleOne(fixture.ledger, {
+          id: deliveryId,
           decision: { kind: 'delivered', remoteId: 7, contentKnown: true, by: 'read_back' },
         }),
       { said: 'delivered', remoteId: 8 },
@@ -498,14 +502,14 @@ describe('a manual resolution of a delivery that has changed since it was looked
 
   it('changes nothing while it goes out again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
-      await fixture.ledger.settle({ deliveryId, decision: resend });
-      expect(await fixture.ledger.claim(deliveryId)).toMatchObject({ status: 'claimed' });
+      await settleOne(fixture.ledger, { id: deliveryId, decision: resend });
+      expect(await claimOne(fixture.ledger, deliveryId)).toMatchObject({ status: 'claimed' });
     }, REJECTED),
   );
 
   it('changes nothing where it went out once more, to be unconfirmed again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
-      await fixture.ledger.settle({ deliveryId, decision: resend });
+      await settleOne(fixture.ledger, { id: deliveryId, decision: resend });
       fixture.clock.advance(1);
       await loseAnswers();
       expect(stateOf('product', 'N')).toBe('in_doubt');
@@ -515,8 +519,8 @@ describe('a manual resolution of a delivery that has changed since it was looked
   it('changes nothing where it is unconfirmed for another reason', covers('answer-lost', 'I4'), () =>
     settleAfter(
       (deliveryId) =>
-        fixture.ledger.settle({
-          deliveryId,
+        settleOne(fixture.ledger, {
+          id: deliveryId,
           decision: { ...DOUBT, reason: { code: 'exists', message: 'It is there.' } },
         }),
       { said: 'delivered', remoteId: 7 },
@@ -525,7 +529,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
 
   it('changes nothing where it is blocked by now', covers('answer-lost', 'I6'), () =>
     settleAfter(
-      (deliveryId) => fixture.ledger.settle({ deliveryId, decision: { kind: 'blocked', reason: LOST } }),
+      (deliveryId) => settleOne(fixture.ledger, { id: deliveryId, decision: { kind: 'blocked', reason: LOST } }),
       REJECTED,
     ),
   );

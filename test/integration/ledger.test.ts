@@ -10,6 +10,7 @@ import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import {
   bomItem,
+  claimOne,
   createLedgerFixture,
   deliverAll,
   items,
@@ -20,6 +21,7 @@ import {
   product,
   pullRows,
   row,
+  settleOne,
   text,
   useLedger,
 } from '../support/ledger.ts';
@@ -38,7 +40,8 @@ async function sync(rows: ReturnType<typeof row>[], map: (fields: JsonObject) =>
 /** Claims the first due delivery, as a worker does before it sends. */
 async function claimFirst(): Promise<number> {
   const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-  if (!due || (await fixture.ledger.claim(due.id)).status !== 'claimed') throw new Error('There is nothing to claim.');
+  if (!due || (await claimOne(fixture.ledger, due.id)).status !== 'claimed')
+    throw new Error('There is nothing to claim.');
   return due.id;
 }
 
@@ -273,7 +276,7 @@ describe('intake', () => {
       for (let at = from; at <= last; at += 1) {
         const reason = { code: 'reset', message: String(at) };
         const decision = { kind: 'retry', dueAt: clock.now(), spend: true, reason } as const;
-        await ledger.settle({ deliveryId: await claimFirst(), decision });
+        await settleOne(ledger, { id: await claimFirst(), decision });
       }
       await ledger.prune();
     };
@@ -440,12 +443,12 @@ describe('deliveries', () => {
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
     await mapRows(fixture.ledger, asMaterial);
     const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    expect((await fixture.ledger.claim(due!.id)).status).toBe('claimed');
+    expect((await claimOne(fixture.ledger, due!.id)).status).toBe('claimed');
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
     await mapRows(fixture.ledger, asMaterial);
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
-    await fixture.ledger.settle({
-      deliveryId: due!.id,
+    await settleOne(fixture.ledger, {
+      id: due!.id,
       decision: { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' },
     });
     const sent = await deliverAll(fixture.ledger);
@@ -477,9 +480,9 @@ describe('deliveries', () => {
     const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
     const reason = { code: 'throttled', message: 'slow down' };
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      const claim = await ledger.claim(due!.id);
+      const claim = await claimOne(ledger, due!.id);
       expect(claim).toMatchObject({ status: 'claimed', delivery: { path: '/1', body: '{"call":1}' } });
-      await ledger.settle({ deliveryId: due!.id, decision: { kind: 'retry', dueAt: 0, spend: false, reason } });
+      await settleOne(ledger, { id: due!.id, decision: { kind: 'retry', dueAt: 0, spend: false, reason } });
     }
   });
 
@@ -489,9 +492,9 @@ describe('deliveries', () => {
     const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
     await mapRows(fixture.ledger, asMaterial);
-    expect(await fixture.ledger.claim(first!.id)).toEqual({ status: 'gone' });
+    expect(await claimOne(fixture.ledger, first!.id)).toEqual({ status: 'gone' });
     const [second] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await fixture.ledger.claim(second!.id);
+    await claimOne(fixture.ledger, second!.id);
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'C' })] });
     await mapRows(fixture.ledger, asMaterial);
     expect(fixture.ledger.views.item('material', '1')?.state).toBe('sending');
@@ -501,15 +504,15 @@ describe('deliveries', () => {
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
     await mapRows(fixture.ledger, asMaterial);
     const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    const first = await fixture.ledger.claim(due!.id);
+    const first = await claimOne(fixture.ledger, due!.id);
     const reason = { code: 'throttled', message: 'slow down' };
-    await fixture.ledger.settle({ deliveryId: due!.id, decision: { kind: 'retry', dueAt: 0, spend: false, reason } });
-    const second = await fixture.ledger.claim(due!.id);
+    await settleOne(fixture.ledger, { id: due!.id, decision: { kind: 'retry', dueAt: 0, spend: false, reason } });
+    const second = await claimOne(fixture.ledger, due!.id);
     if (first.status !== 'claimed' || second.status !== 'claimed') throw new Error('not claimed');
-    expect(second.delivery).toEqual({ ...first.delivery, again: true });
+    expect(second.delivery).toEqual({ ...first.delivery, sends: 2, again: true });
     expect(first.delivery.idempotencyKey).toMatch(/^[A-Za-z0-9_-]{43}$/);
-    await fixture.ledger.settle({
-      deliveryId: due!.id,
+    await settleOne(fixture.ledger, {
+      id: due!.id,
       decision: { kind: 'rejected', reason: { code: 'refused', message: 'no' } },
     });
     const [candidate] = await fixture.ledger.replayCandidates({
@@ -522,7 +525,7 @@ describe('deliveries', () => {
       staged: 1,
     });
     const [again] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    const third = await fixture.ledger.claim(again!.id);
+    const third = await claimOne(fixture.ledger, again!.id);
     if (third.status !== 'claimed') throw new Error('not claimed');
     expect(third.delivery.body).toBe(first.delivery.body);
     expect(third.delivery.idempotencyKey).not.toBe(first.delivery.idempotencyKey);
@@ -543,7 +546,7 @@ describe('deliveries', () => {
     await mapRows(fixture.ledger, map);
     const id = await claimFirst();
     const arrived = { kind: 'delivered' as const, remoteId: 101, contentKnown: true, by: 'answer' as const };
-    expect(await fixture.ledger.settle({ deliveryId: id, decision: arrived })).toMatchObject({ released: 0 });
+    expect(await settleOne(fixture.ledger, { id, decision: arrived })).toMatchObject({ released: 0 });
     await pullRows(fixture.ledger, { rows: [row('p')], snapshot: false });
     await mapRows(fixture.ledger, map);
     const sent = await deliverAll(fixture.ledger, 200);
@@ -586,10 +589,10 @@ describe('deliveries', () => {
     const reason = { code: 'reset', message: 'lost' };
     const lookAt = fixture.clock.now() + 50;
     const doubt = { kind: 'unconfirmed' as const, nextLookAt: lookAt, spend: true, reason };
-    await ledger.settle({ deliveryId: first, decision: doubt });
+    await settleOne(ledger, { id: first, decision: doubt });
     for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 9, held: products })) {
-      await ledger.claim(id);
-      await ledger.settle({ deliveryId: id, decision: { kind: 'rejected', reason } });
+      await claimOne(ledger, id);
+      await settleOne(ledger, { id, decision: { kind: 'rejected', reason } });
     }
     const byOperation = { operations: [], doubts: { ...nothing, operations: ['product.create' as const] } };
     const byReason = { ...products, doubts: { ...nothing, reasons: ['reset'] } };
@@ -608,8 +611,8 @@ describe('deliveries', () => {
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
     await mapRows(fixture.ledger, asMaterial);
     const id = await claimFirst();
-    await fixture.ledger.settle({
-      deliveryId: id,
+    await settleOne(fixture.ledger, {
+      id,
       decision: { kind: 'delivered', remoteId: 'abc', contentKnown: false, by: 'read_back' },
     });
     const sent = await deliverAll(fixture.ledger);
@@ -622,8 +625,8 @@ describe('deliveries', () => {
     await mapRows(fixture.ledger, asProduct);
     const id = await claimFirst();
     const reason = { code: 'reset', message: 'lost' };
-    await fixture.ledger.settle({
-      deliveryId: id,
+    await settleOne(fixture.ledger, {
+      id,
       decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason },
     });
     const selection = { states: ['in_doubt' as const], sources: [], keys: [], deliveryIds: [] };
@@ -645,11 +648,11 @@ describe('deliveries', () => {
   async function doubtAndResend(decision: { absent: boolean }): Promise<number> {
     const id = await claimFirst();
     const reason = { code: 'reset', message: 'lost' };
-    await fixture.ledger.settle({
-      deliveryId: id,
+    await settleOne(fixture.ledger, {
+      id,
       decision: { kind: 'unconfirmed', nextLookAt: 1, spend: true, reason },
     });
-    await fixture.ledger.settle({ deliveryId: id, decision: { kind: 'resend', dueAt: 0, ...decision, reason } });
+    await settleOne(fixture.ledger, { id, decision: { kind: 'resend', dueAt: 0, ...decision, reason } });
     return id;
   }
 
@@ -675,9 +678,9 @@ describe('deliveries', () => {
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
     await mapRows(fixture.ledger, asMaterial);
     const id = await doubtAndResend({ absent: false });
-    await fixture.ledger.claim(id);
-    await fixture.ledger.settle({
-      deliveryId: id,
+    await claimOne(fixture.ledger, id);
+    await settleOne(fixture.ledger, {
+      id,
       decision: { kind: 'rejected', reason: { code: 'refused', message: 'no' } },
     });
     const { sent } = await sync([row('1', { name: 'A' })], asMaterial);
@@ -689,8 +692,8 @@ describe('deliveries', () => {
     await mapRows(fixture.ledger, asProduct);
     const id = await claimFirst();
     const reason = { code: 'reset', message: 'lost' };
-    await fixture.ledger.settle({
-      deliveryId: id,
+    await settleOne(fixture.ledger, {
+      id,
       decision: { kind: 'unconfirmed', nextLookAt: 1, spend: true, reason },
     });
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'renamed' })] });
@@ -703,8 +706,8 @@ describe('deliveries', () => {
     await mapRows(fixture.ledger, asProduct);
     const id = await claimFirst();
     const reason = { code: 'reset', message: 'lost' };
-    await fixture.ledger.settle({
-      deliveryId: id,
+    await settleOne(fixture.ledger, {
+      id,
       decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason },
     });
     await pullRows(fixture.ledger, { rows: [row('1', { off: true })] });
@@ -721,7 +724,10 @@ describe('deliveries', () => {
     const reason = { code: 'reset', message: 'lost' };
     for (const nextLookAt of [fixture.clock.now(), null]) {
       const deliveryId = await claimFirst();
-      await fixture.ledger.settle({ deliveryId, decision: { kind: 'unconfirmed', nextLookAt, spend: true, reason } });
+      await settleOne(fixture.ledger, {
+        id: deliveryId,
+        decision: { kind: 'unconfirmed', nextLookAt, spend: true, reason },
+      });
     }
     const { views } = fixture.ledger;
     expect(views.itemCounts().product).toEqual({ in_doubt: 2 });

@@ -9,6 +9,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import {
+  claimOne,
   createLedgerFixture,
   deliverAll,
   items,
@@ -17,6 +18,7 @@ import {
   product,
   pullRows,
   row,
+  settleOne,
 } from '../support/ledger.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
 import { covers } from '../support/reliability.ts';
@@ -34,15 +36,15 @@ describe('a ledger whose lock file is removed under its writer', () => {
     await mapRows(ledger, () => items(product('A')));
     const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
     const deliveryId = due?.id ?? 0;
-    await ledger.claim(deliveryId);
+    await claimOne(ledger, deliveryId);
     expect(ledger.lost()).toBe(null);
     rmSync(`${file}.lock`);
     const second = openLedger(file, { clock, command: 'second' });
     expect(await second.recover(0)).toEqual({ voided: 1 });
     const decision = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'answer' } as const;
-    await expect(ledger.settle({ deliveryId, decision })).rejects.toMatchObject(LOST);
+    await expect(settleOne(ledger, { id: deliveryId, decision })).rejects.toMatchObject(LOST);
     expect(ledger.lost()).toMatchObject(LOST);
-    await second.settle({ deliveryId, decision });
+    await settleOne(second, { id: deliveryId, decision });
     await deliverAll(second);
     await second.close();
     expect(ledger.views.item('product', 'A')?.state).toBe('delivered');

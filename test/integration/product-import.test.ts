@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/delivery-world.ts';
-import { text } from '../support/ledger.ts';
+import { claimOne, settleOne, text } from '../support/ledger.ts';
 import { API_KEY } from '../support/world.ts';
 
 let world: DeliveryWorld;
@@ -114,10 +114,10 @@ describe('changed products', () => {
     world = await createDeliveryWorld({});
     await world.stage(products(1, old));
     const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await world.ledger.claim(due?.id ?? 0);
+    await claimOne(world.ledger, due?.id ?? 0);
     await world.stage(products(1, (id) => ({ ...old(id), sku: 'NEW' })));
     const decision = { kind: 'delivered', remoteId: 7, contentKnown: false, by: 'read_back' } as const;
-    await world.ledger.settle({ deliveryId: due?.id ?? 0, decision });
+    await settleOne(world.ledger, { id: due?.id ?? 0, decision });
     expect(itemOf('1')?.reason).toMatchObject({ code: 'renamed' });
   });
 
@@ -284,7 +284,7 @@ describe('an import without a usable answer', () => {
     await delivered(3);
     await world.stage(products(3, renewed));
     const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 9 });
-    await world.ledger.claim(due?.id ?? 0);
+    await claimOne(world.ledger, due?.id ?? 0);
     await world.reopen();
     expect(states()).toEqual({ in_doubt: 3 });
     await world.drain();
@@ -313,7 +313,7 @@ it.each([1, 2])('ends with what the source asks for, whatever goes wrong on the 
     await world.stage(products(12, (id) => (Number(id) % 4 === 0 ? { name: `Late ${round}` } : renewed(id))));
     await under;
     const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    if (due) await world.ledger.claim(due.id);
+    if (due) await claimOne(world.ledger, due.id);
     await world.reopen();
   }
   world.sandbox.faults.clear();

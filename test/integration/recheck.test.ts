@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/delivery-world.ts';
-import { items, mapRows, product, pullRows, row, text, useLedger } from '../support/ledger.ts';
+import { claimOne, items, mapRows, product, pullRows, row, settleOne, text, useLedger } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 
 const HOURS = 3_600_000;
@@ -16,10 +16,10 @@ describe('what a gate has blocked', () => {
   /** Claims what is due and has a gate block it; gives its idempotency key and revision. */
   async function block(recheckAt: number | undefined, reason = GATE) {
     const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 });
-    const claim = await fixture.ledger.claim(due?.id ?? 0);
+    const claim = await claimOne(fixture.ledger, due?.id ?? 0);
     if (claim.status !== 'claimed') throw new Error('Nothing is due.');
     const decision = { kind: 'blocked' as const, reason, ...(recheckAt === undefined ? {} : { recheckAt }) };
-    await fixture.ledger.settle({ deliveryId: claim.delivery.id, decision });
+    await settleOne(fixture.ledger, { id: claim.delivery.id, decision });
     return claim.delivery;
   }
   const recheck = () => fixture.ledger.recheckBlocked({ limit: 100 });

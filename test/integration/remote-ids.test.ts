@@ -6,6 +6,7 @@ import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { MIGRATIONS } from '../../src/ledger/store/schema.ts';
 import {
   bomItem,
+  claimOne,
   items,
   mapRows,
   material,
@@ -13,6 +14,7 @@ import {
   product,
   pullRows,
   row,
+  settleOne,
   text,
   useLedger,
 } from '../support/ledger.ts';
@@ -44,8 +46,8 @@ async function deliver(decisions: Record<string, Decision>): Promise<Record<stri
   const states: Record<string, string> = {};
   for (const { id, key } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
     const decision = decisions[key];
-    if (decision === undefined || (await ledger.claim(id)).status !== 'claimed') continue;
-    const { instead } = await ledger.settle({ deliveryId: id, decision });
+    if (decision === undefined || (await claimOne(ledger, id)).status !== 'claimed') continue;
+    const { instead } = await settleOne(ledger, { id, decision });
     states[key] = (instead ?? decision).kind;
   }
   return states;
@@ -83,8 +85,8 @@ describe('a remote id', () => {
       expect(stateOf('product', 'X')).toMatchObject({ state: 'in_doubt', reason: { code: 'shared_id' } });
       expect(await fixture.ledger.nextDueAt()).toBeNull();
       const [doubt] = await fixture.ledger.deliveriesNamed('X');
-      await fixture.ledger.settle({
-        deliveryId: doubt?.id ?? 0,
+      await settleOne(fixture.ledger, {
+        id: doubt?.id ?? 0,
         decision: { ...answered(2), by: 'person' } as Decision,
       });
       expect(stateOf('product', 'X')).toMatchObject({ state: 'delivered', remoteId: 2 });
@@ -162,7 +164,7 @@ describe('a ledger of before, in which items share a remote id', () => {
         return items(product(key, 'changed'));
       });
       const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-      await fixture.ledger.claim(due?.id ?? 0);
+      await claimOne(fixture.ledger, due?.id ?? 0);
       await fixture.ledger.close();
       makeOld("UPDATE items SET remote_id = '1' WHERE kind = 'product' AND key = 'X'");
       await fixture.reopen();

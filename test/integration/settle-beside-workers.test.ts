@@ -4,7 +4,7 @@ import { settleSelected } from '../../src/admin/handlers/settle-selected.ts';
 import { createLocalAdmin } from '../../src/admin/local-admin.ts';
 import type { Runtime } from '../../src/daemon/runtime.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { items, mapRows, material, product, pullRows, row, text } from '../support/ledger.ts';
+import { claimOne, items, mapRows, material, product, pullRows, row, settleOne, text } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 import { SMALL_SOURCES } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
@@ -22,9 +22,9 @@ beforeEach(async () => {
     await pullRows(ledger, { rows: Object.keys(kinds).map((id) => row(id)) });
     await mapRows(ledger, ({ id }) => items(kinds[text(id) as keyof typeof kinds]));
     for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
-      await ledger.claim(id);
-      await ledger.settle({
-        deliveryId: id,
+      await claimOne(ledger, id);
+      await settleOne(ledger, {
+        id,
         decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: LOST },
       });
     }
@@ -73,9 +73,9 @@ describe('settling while workers go on', () => {
     'leaves what was found at the platform meanwhile as it is, and reports it',
     covers('answer-lost', 'I4'),
     async () => {
-      const { id } = await deliveryOf('M1');
+      const { id, revision } = await deliveryOf('M1');
       const found = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'read_back' } as const;
-      const settling = settleWhile(() => runtime.ledger.settle({ deliveryId: id, decision: found }), ['M1']);
+      const settling = settleWhile(() => settleOne(runtime.ledger, { id, revision, decision: found }), ['M1']);
       await expect(settling).rejects.toMatchObject({
         code: 'item.changed',
         exitCode: 1,
@@ -86,11 +86,11 @@ describe('settling while workers go on', () => {
   );
 
   it('settles the others where one of them goes out again meanwhile', covers('answer-lost', 'I6'), async () => {
-    const { id } = await deliveryOf('P1');
+    const { id, revision } = await deliveryOf('P1');
     const sendAgain = async () => {
       const decision = { kind: 'resend', dueAt: 0, absent: true, reason: LOST } as const;
-      await runtime.ledger.settle({ deliveryId: id, decision });
-      expect(await runtime.ledger.claim(id)).toMatchObject({ status: 'claimed' });
+      await settleOne(runtime.ledger, { id, revision, decision });
+      expect(await claimOne(runtime.ledger, { id, revision })).toMatchObject({ status: 'claimed' });
     };
     await expect(settleWhile(sendAgain, ['P1', 'M1'])).rejects.toMatchObject({
       code: 'item.changed',
@@ -108,8 +108,8 @@ describe('settling while workers go on', () => {
     const selection = { state: 'in_doubt', kind: null, source: null, resolution: 'rejected' } as const;
     const nothing = { settled: 0, left: 0, released: 0 };
     expect(await admin().run(settleSelected, { ...selection, dryRun: true })).toEqual({ selected: 2, ...nothing });
-    const { id } = await deliveryOf('P1');
-    await runtime.ledger.settle({ deliveryId: id, decision: { kind: 'blocked', reason: LOST } });
+    const { id, revision } = await deliveryOf('P1');
+    await settleOne(runtime.ledger, { id, revision, decision: { kind: 'blocked', reason: LOST } });
     expect(await admin().run(settleSelected, { ...selection, dryRun: false })).toEqual({
       ...nothing,
       selected: 1,

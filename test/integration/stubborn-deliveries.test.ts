@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import {
+  claimOne,
   createLedgerFixture,
   deliverAll,
   items,
@@ -165,7 +166,7 @@ describe('a dead-lettered member of an import', () => {
 
     // Once it has gone out, all of it may have arrived.
     const [next] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await ledger.claim(next?.id ?? 0);
+    await claimOne(ledger, next?.id ?? 0);
     await ledger.putAside({ deliveryId: next?.id ?? 0, reason });
     for (const key of ['B', 'C'])
       expect(ledger.views.item('product', key)).toMatchObject({ state: 'in_doubt', reason });

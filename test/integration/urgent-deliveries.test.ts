@@ -17,11 +17,11 @@ const keys = (from: number, count: number) => Array.from({ length: count }, (_, 
 
 beforeEach(async () => {
   rung = [];
-  const ring = async (_queue: string, bells: readonly WakeUpJob[]) => void rung.push(...bells);
+  const enqueue = async (_queue: string, bells: readonly WakeUpJob[]) => void rung.push(...bells);
   const held = () => ({ operations: [], doubts: { operations: [], reasons: [] } });
   feeder = createFeeder({
     ledger: fixture.ledger,
-    queues: { ring } as Partial<Queues> as Queues,
+    queues: { enqueue } as Partial<Queues> as Queues,
     held,
     breaker: createBreaker(() => 0),
     random: () => 0,
@@ -42,7 +42,7 @@ it('asks for a passport beside thousands that were due before, and again only on
 
   const [id = 0, ...others] = await feeder.byHand();
   expect(others).toEqual([]);
-  expect(feeder.heard(id)).toEqual({ operation: 'passport.init', urgent: true });
+  expect(feeder.heard(id)).toMatchObject({ operation: 'passport.init', urgent: true });
   expect(await feeder.byHand()).toEqual([]);
   feeder.done([id]);
   expect(await feeder.byHand()).toEqual([id]);

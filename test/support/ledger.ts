@@ -6,8 +6,15 @@ import type { z } from 'zod';
 import type { Item } from '../../src/domain/item.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { PassportRules } from '../../src/domain/passport.ts';
-import type { Encode, EncodeImport } from '../../src/domain/ports/claim.ts';
-import type { Decision } from '../../src/domain/ports/decision.ts';
+import type {
+  ClaimedDelivery,
+  ClaimedRequest,
+  ClaimName,
+  DeliveryName,
+  Encode,
+  EncodeImport,
+} from '../../src/domain/ports/claim.ts';
+import type { Decision, Settled, Settlement } from '../../src/domain/ports/decision.ts';
 import type { ContactRules } from '../../src/domain/ports/first-contact.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { type IncomingRecord, serializeFields } from '../../src/domain/record.ts';
@@ -217,16 +224,15 @@ export async function deliverAll(
     const due = await ledger.dueDeliveries({ afterId: 0, limit: 1000 });
     if (due.length === 0) return sent;
     for (const { id } of due) {
-      const claim = await ledger.claim(id);
+      const claim = await claimOne(ledger, id);
       if (claim.status !== 'claimed') continue;
       const { operation, key, body } = claim.delivery;
       sent.push({ operation, key, body });
       remoteId += 1;
       const created = operation.endsWith('.create') ? remoteId : null;
       const decision: Decision = { kind: 'delivered', remoteId: created, contentKnown: true, by: 'answer' };
-      const ids = claim.delivery.import?.members.map((member) => member.id) ?? [id];
-      const settlements = ids.map((deliveryId) => ({ deliveryId, decision }));
-      await ledger.settleImport({ settlements, keep: false, groupMax: null });
+      const settlements = claim.delivery.members.map((member) => ({ ...member, decision }));
+      await ledger.settle([{ claim: claim.delivery, settlements, keep: false, groupMax: null }]);
     }
   }
 }
@@ -234,4 +240,53 @@ export async function deliverAll(
 /** A field that a test has written as text. */
 export function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
+}
+
+/** The last claim of each delivery, so that a test settles what it has claimed. */
+const claims = new WeakMap<object, Map<number, ClaimName>>();
+
+export type ClaimedOne =
+  | {
+      status: 'claimed';
+      delivery: ClaimedDelivery & Omit<ClaimedRequest, 'members'> & { again: boolean; members: ClaimedDelivery[] };
+    }
+  | { status: 'gone' };
+
+type Viewed<T> = T & { views?: SqliteLedger['views'] };
+
+/** Without a revision the one that the delivery has now. */
+function nameOf({ views }: Viewed<object>, { id, revision }: { id: number; revision?: number }): DeliveryName {
+  return { id, revision: revision ?? views?.delivery(id)?.revision ?? 0 };
+}
+
+/** Claims one delivery, by its id or its name. */
+export async function claimOne(
+  ledger: Viewed<Pick<SqliteLedger, 'claim'>>,
+  delivery: number | DeliveryName,
+): Promise<ClaimedOne> {
+  const name = typeof delivery === 'number' ? nameOf(ledger, { id: delivery }) : delivery;
+  const { id } = name;
+  const [claimed] = await ledger.claim([[name]]);
+  if (claimed === undefined) return { status: 'gone' };
+  const { members, request, sends } = claimed;
+  const known = claims.get(ledger) ?? new Map<number, ClaimName>();
+  claims.set(ledger, known);
+  for (const member of members) known.set(member.id, { request, sends });
+  const own = members.find((member) => member.id === id);
+  if (own === undefined) throw new Error(`The claim of ${id} does not hold it.`);
+  return { status: 'claimed', delivery: { ...own, ...claimed, again: sends > 1, members } };
+}
+
+/** Settles one delivery: what was claimed by its claim, anything else as it was read back. */
+export async function settleOne(
+  ledger: Viewed<Pick<SqliteLedger, 'settle'>>,
+  settlement: Omit<Settlement, 'revision'> & { revision?: number },
+): Promise<Settled> {
+  const { id } = settlement;
+  const own = claims.get(ledger)?.get(id) ?? null;
+  claims.get(ledger)?.delete(id);
+  const settlements = [{ ...settlement, ...nameOf(ledger, settlement) }];
+  const [settled] = await ledger.settle([{ claim: own, settlements, keep: true, groupMax: null }]);
+  if (settled === undefined) throw new Error(`Nothing came of settling ${id}.`);
+  return settled;
 }

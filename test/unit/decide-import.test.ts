@@ -19,10 +19,15 @@ const members = (count: number) =>
     naturalKey: `SKU-${index + 1}`,
     remoteId: index + 1,
     attempts: 0,
+    revision: 1,
+    operation: 'product.import' as const,
+    source: 'erp',
+    uncertain: false,
+    busySince: null,
     awaySince: null,
   }));
-const judged = (outcome: Outcome, { count = 4, sends = 1, again = false } = {}) =>
-  decideImport(outcome, { members: members(count), sends, again }, context);
+const judged = (outcome: Outcome, { count = 4, sends = 1 } = {}) =>
+  decideImport(outcome, { members: members(count), sends }, context);
 const kinds = (outcome: Outcome, options = {}) => judged(outcome, options).decisions.map(({ kind }) => kind);
 const accepted = (...outcomes: MemberOutcome[]): Outcome => ({ kind: 'accepted', remoteId: null, members: outcomes });
 const single = (outcome: MemberOutcome) => judged(accepted(outcome), { count: 1 }).decisions[0];
@@ -35,26 +40,26 @@ it('is sent in halves at once after a 500, where to repeat it is safe', () => {
   });
   expect(judged(failed(500))).toMatchObject({ keep: false, groupMax: 2 });
   expect(judged(failed(502))).toMatchObject({ keep: true, groupMax: null });
-  const members4 = { members: members(4), sends: 1, again: false };
+  const members4 = { members: members(4), sends: 1 };
   const strict = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
   expect(decideImport(failed(500), members4, strict)).toMatchObject({ keep: true });
 });
 
 describe('an import that the API cannot take', () => {
   const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, detail };
-  const judgedWhile = (takesOthers: boolean, { count = 4, again = false } = {}) =>
-    decideImport(away, { members: members(count), sends: 1, again }, { ...context, takesOthers });
+  const judgedWhile = (takesOthers: boolean, { count = 4, sends = 1 } = {}) =>
+    decideImport(away, { members: members(count), sends }, { ...context, takesOthers });
 
   it('stays in whatever company it finds as long as no other is taken', () => {
     expect(judgedWhile(false)).toMatchObject({ keep: false, groupMax: null });
-    expect(judgedWhile(false, { again: true })).toMatchObject({ keep: true, groupMax: null });
+    expect(judgedWhile(false, { sends: 2 })).toMatchObject({ keep: true, groupMax: null });
   });
 
   it('is sent in halves while others are taken, as one of it may be at fault', covers('bad-row', 'I5'), () => {
     expect(judgedWhile(true)).toMatchObject({ keep: false, groupMax: 2, decisions: { 0: { kind: 'retry' } } });
     expect(judgedWhile(true, { count: 1 })).toMatchObject({ groupMax: null });
     // An earlier attempt of it may have arrived.
-    const doubtful = judgedWhile(true, { again: true });
+    const doubtful = judgedWhile(true, { sends: 2 });
     expect(doubtful).toMatchObject({
       keep: false,
       groupMax: 2,
@@ -66,7 +71,7 @@ describe('an import that the API cannot take', () => {
 it('that is refused, while others are taken, is sent in halves until the one at fault is blocked', () => {
   const outcome: Outcome = { kind: 'denied', by: 'scope', detail };
   const judgedAs = (count: number, forbidden: boolean) =>
-    decideImport(outcome, { members: members(count), sends: 1, again: false }, { ...context, forbidden });
+    decideImport(outcome, { members: members(count), sends: 1 }, { ...context, forbidden });
   expect(judgedAs(4, true)).toMatchObject({ keep: false, groupMax: 2, decisions: { 0: { kind: 'retry' } } });
   expect(judgedAs(1, true)).toMatchObject({ decisions: [{ kind: 'blocked', reason: { code: 'forbidden' } }] });
   expect(judgedAs(4, false)).toMatchObject({ groupMax: null });
@@ -134,7 +139,7 @@ describe('an answer to an import', () => {
   ])('of %s takes an import apart, but not one that may have arrived before', (_status, outcome) => {
     expect(judged(outcome).decisions).toMatchObject(Array(4).fill({ kind: 'retry', spend: false }));
     expect(judged(outcome).keep).toBe(false);
-    expect(judged(outcome, { again: true, sends: 2 }).keep).toBe(true);
+    expect(judged(outcome, { sends: 2 }).keep).toBe(true);
   });
 
   it('that says that the import is still being worked on keeps it', () => {
@@ -145,8 +150,8 @@ describe('an answer to an import', () => {
   it('that is lost keeps the import once, and takes it apart the next time', () => {
     const lost: Outcome = { kind: 'ambiguous', cause: 'reset', detail };
     expect(judged(lost)).toMatchObject({ keep: true, groupMax: null });
-    expect(judged(lost, { sends: 2, again: true })).toMatchObject({ keep: false, groupMax: 2 });
-    expect(judged(lost, { sends: 9, again: true, count: 1 })).toMatchObject({ keep: true });
+    expect(judged(lost, { sends: 2 })).toMatchObject({ keep: false, groupMax: 2 });
+    expect(judged(lost, { sends: 9, count: 1 })).toMatchObject({ keep: true });
   });
 
   it('that is lost uses up an attempt of nobody but one that was alone', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AttemptContext, decideResend, judge } from '../../src/delivery/outcome/decide.ts';
+import { type AttemptContext, decide, decideResend } from '../../src/delivery/outcome/decide.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { Profile } from '../../src/domain/profile.ts';
@@ -30,19 +30,19 @@ describe('the decision on an attempt', () => {
     ['401', { kind: 'denied', by: 'key', ...detail(401) }],
     ['a key in flight', { kind: 'in_flight', ...detail(409) }],
   ])('uses no attempt for %s', covers(['throttled', 'api-down', 'key-refused'], 'I5'), (_, outcome) => {
-    expect(judge(outcome, { ...context, attempts: 7 })).toMatchObject({ kind: 'retry', spend: false });
+    expect(decide(outcome, { ...context, attempts: 7 })).toMatchObject({ kind: 'retry', spend: false });
   });
 
   it('waits with full jitter for an API that is away', () => {
     const away: Outcome = { kind: 'unavailable', sent: false, retryAfterMs: null, ...detail(null) };
-    const due = [0, 0.5, 0.99].map((random) => judge(away, { ...context, random }));
+    const due = [0, 0.5, 0.99].map((random) => decide(away, { ...context, random }));
     expect(due.map((decision) => (decision.kind === 'retry' ? decision.dueAt - NOW : null))).toEqual([0, 250, 495]);
   });
 
   it('asks an API that is away less and less often, and spends no attempt on it', covers('api-down', 'I5'), () => {
     const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
     const after = (ms: number, more: Partial<AttemptContext> = {}): Decision =>
-      judge(away, { ...context, awaySince: NOW - ms, random: 1, attempts: 7, ...more });
+      decide(away, { ...context, awaySince: NOW - ms, random: 1, attempts: 7, ...more });
     const waits = [0, 10_000, 60_000, 600_000, 3_600_000, DAY_MS * 9].map((ms) => {
       const decision = after(ms);
       return decision.kind === 'retry' && !decision.spend ? decision.dueAt - NOW : null;
@@ -50,14 +50,14 @@ describe('the decision on an attempt', () => {
     expect(waits).toEqual([500, 10_000, 60_000, 60_000, 300_000, 300_000]);
     expect(after(10_000)).toMatchObject({ reason: { code: 'unavailable', since: NOW - 10_000 } });
     // What it asks for itself counts, up to an hour.
-    const asked = (retryAfterMs: number): Decision => judge({ ...away, retryAfterMs }, { ...context, random: 0 });
+    const asked = (retryAfterMs: number): Decision => decide({ ...away, retryAfterMs }, { ...context, random: 0 });
     expect([asked(5000), asked(DAY_MS)]).toMatchObject([{ dueAt: NOW + 5000 }, { dueAt: NOW + 3_600_000 }]);
   });
 
   it('parks by its limit what the API cannot take for longer than any outage, while it takes others', () => {
     const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
     const at = (ms: number, more: Partial<AttemptContext> = {}): Decision =>
-      judge(away, { ...context, awaySince: NOW - ms, takesOthers: true, ...more });
+      decide(away, { ...context, awaySince: NOW - ms, takesOthers: true, ...more });
     expect(at(DAY_MS)).toMatchObject({ kind: 'retry', spend: false });
     expect(at(DAY_MS + 3_600_000)).toMatchObject({ kind: 'retry', spend: true });
     expect(at(DAY_MS + 3_600_000, { attempts: 7 })).toMatchObject({ kind: 'parked', reason: { code: 'exhausted' } });
@@ -73,7 +73,7 @@ describe('the decision on an attempt', () => {
     covers('key-refused', 'I6'),
     () => {
       const denied: Outcome = { kind: 'denied', by: 'scope', ...detail(403) };
-      const of = (more: Partial<AttemptContext>): Decision => judge(denied, { ...context, forbidden: true, ...more });
+      const of = (more: Partial<AttemptContext>): Decision => decide(denied, { ...context, forbidden: true, ...more });
       expect(of({})).toMatchObject({ kind: 'blocked', recheckAt: NOW + 21_600_000, reason: { code: 'forbidden' } });
       expect(of({ uncertain: true })).toMatchObject({ kind: 'unconfirmed', spend: true });
       expect(of({ uncertain: true, operation: 'material.update' }).kind).toBe('blocked');
@@ -87,7 +87,7 @@ describe('the decision on an attempt', () => {
 
   it('asks a platform that is at work on the same key ever less often, and no longer than ten minutes', () => {
     const busy: Outcome = { kind: 'in_flight', ...detail(409) };
-    const after = (ms: number): Decision => judge(busy, { ...context, busySince: ms === 0 ? null : NOW - ms });
+    const after = (ms: number): Decision => decide(busy, { ...context, busySince: ms === 0 ? null : NOW - ms });
     // What was sent before has arrived, so that nothing may take its place.
     expect(after(0)).toMatchObject({ kind: 'retry', dueAt: NOW + 250, uncertain: true, reason: { since: NOW } });
     expect(after(10_000)).toMatchObject({ kind: 'retry', dueAt: NOW + 5000, reason: { since: NOW - 10_000 } });
@@ -100,17 +100,17 @@ describe('the decision on an attempt', () => {
     covers('gate', 'I5'),
     () => {
       const gated: Outcome = { kind: 'gated', ...detail(409) };
-      const at = [0, 0.5, 0.999].map((random) => judge(gated, { ...context, random }));
+      const at = [0, 0.5, 0.999].map((random) => decide(gated, { ...context, random }));
       const hours = at.map((decision) =>
         decision.kind === 'blocked' ? ((decision.recheckAt ?? 0) - NOW) / 3_600_000 : 0,
       );
       expect(hours.map((value) => Math.round(value * 10) / 10)).toEqual([4.8, 6, 7.2]);
       const never = Profile.parse({ recheckBlockedMs: 0 });
-      expect(judge(gated, { ...context, profile: never })).toEqual({
+      expect(decide(gated, { ...context, profile: never })).toEqual({
         kind: 'blocked',
         reason: { code: 'gate', message: 'No.', status: 409 },
       });
-      expect(judge({ kind: 'refused', ...detail(422) }, context).kind).toBe('rejected');
+      expect(decide({ kind: 'refused', ...detail(422) }, context).kind).toBe('rejected');
     },
   );
 
@@ -122,7 +122,7 @@ describe('the decision on an attempt', () => {
         { kind: 'refused', ...detail(400) },
         { kind: 'gated', ...detail(409) },
       ];
-      const looks = refusals.map((outcome) => judge(outcome, { ...context, operation, uncertain: true }));
+      const looks = refusals.map((outcome) => decide(outcome, { ...context, operation, uncertain: true }));
       const nextLookAt = NOW + profile.settlingDelayMs.timeout;
       const again = operation.startsWith('passport') ? {} : { lookAgain: true };
       expect(looks).toEqual([
@@ -139,7 +139,7 @@ describe('the decision on an attempt', () => {
           reason: { code: 'gate', message: 'No.', status: 409, ...again },
         },
       ]);
-      const certain = refusals.map((outcome) => judge(outcome, { ...context, operation }).kind);
+      const certain = refusals.map((outcome) => decide(outcome, { ...context, operation }).kind);
       expect(certain).toEqual(['rejected', 'blocked']);
     },
   );
@@ -153,7 +153,7 @@ describe('the decision on an attempt', () => {
         { kind: 'gated', ...detail(409), mayExist: true },
         { kind: 'exists', ...detail(422) },
       ];
-      const of = (attempts: number) => refusals.map((outcome) => judge(outcome, { ...context, operation, attempts }));
+      const of = (attempts: number) => refusals.map((outcome) => decide(outcome, { ...context, operation, attempts }));
       const looked = { kind: 'unconfirmed', nextLookAt: NOW, spend: false };
       const reason = (code: string, status: number, more: object = {}) => ({ code, message: 'No.', status, ...more });
       const again = { lookAgain: true };
@@ -172,7 +172,7 @@ describe('the decision on an attempt', () => {
 
   it('waits after a doubtful answer for as long as that asks, and for an hour at most', () => {
     const lost: Outcome = { kind: 'ambiguous', cause: 'timeout', retryAfterMs: 7_200_000, ...detail(503) };
-    expect(judge(lost, context)).toMatchObject({ kind: 'unconfirmed', nextLookAt: NOW + 3_600_000, spend: true });
+    expect(decide(lost, context)).toMatchObject({ kind: 'unconfirmed', nextLookAt: NOW + 3_600_000, spend: true });
   });
 
   it('gives back the attempt that an outage has cost, and parks only by the limit of the delivery', () => {

@@ -6,30 +6,31 @@ import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts'
 import { createTargetGate } from '../../src/delivery/admission/target-gate.ts';
 import { createDeliverer, type DelivererOptions } from '../../src/delivery/deliverer.ts';
 import { createRateController } from '../../src/delivery/rate/rate-controller.ts';
+import type { DeliveryName } from '../../src/domain/ports/claim.ts';
 import type { DueDelivery } from '../../src/domain/ports/due.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
-type Due = Pick<DueDelivery, 'id' | 'operation'> & { urgent?: boolean };
+type Due = Pick<DueDelivery, 'id' | 'revision' | 'operation'> & { urgent?: boolean };
 
 it('lets what somebody waits for go before the bulk', async () => {
   const clock = createManualClock();
   const gate = createTargetGate(clock);
   for (const scope of ['write', 'publish'] as const) gate.observe({ kind: 'accepted', remoteId: null }, scope);
   const [first, ...others]: [Due, ...Due[]] = [
-    { id: 1, operation: 'product.create' },
-    { id: 2, operation: 'bom_item.create' },
-    { id: 3, operation: 'product.create' },
-    { id: 4, operation: 'passport.publish', urgent: true },
-    { id: 5, operation: 'passport.publish' },
-    { id: 6, operation: 'passport.init', urgent: true },
+    { id: 1, revision: 1, operation: 'product.create' },
+    { id: 2, revision: 1, operation: 'bom_item.create' },
+    { id: 3, revision: 1, operation: 'product.create' },
+    { id: 4, revision: 1, operation: 'passport.publish', urgent: true },
+    { id: 5, revision: 1, operation: 'passport.publish' },
+    { id: 6, revision: 1, operation: 'passport.init', urgent: true },
   ];
   const claimed: number[] = [];
   const ledger = {
     isDue: async () => true,
-    async claim(id: number) {
-      claimed.push(id);
-      return { status: 'gone' };
+    async claim(requests: readonly (readonly DeliveryName[])[]) {
+      claimed.push(...requests.flat().map(({ id }) => id));
+      return [];
     },
   };
   const breaker = createBreaker(() => 0);

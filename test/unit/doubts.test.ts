@@ -56,11 +56,13 @@ function given(
       unprovenKinds: async () => [],
       hasUnbound: async () => false,
       endProof: async () => undefined,
-      settle: async ({ deliveryId, decision }) => {
-        decisions.push(decision);
-        return { deliveryId, released: 0, applied: true };
-      },
-      settleImport: async () => [],
+      settle: async (requests) =>
+        requests.flatMap(({ settlements }) =>
+          settlements.map(({ id, revision, decision }) => {
+            decisions.push(decision);
+            return { id, revision, released: 0, applied: true };
+          }),
+        ),
     },
     target: {
       list: async (_kind, onPage) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judge } from '../../src/delivery/outcome/decide.ts';
+import { decide } from '../../src/delivery/outcome/decide.ts';
 import { readInitConflict } from '../../src/delivery/outcome/init-conflict.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { nextState, PASSPORT_STATES } from '../../src/sandbox/passport-states.ts';
@@ -62,7 +62,7 @@ const UNCLEAR = [
 
 const profile = Profile.parse({});
 const stateAfter = (message: string, uncertain: boolean): string =>
-  judge(
+  decide(
     { kind: 'gated', detail: { status: 409, message } },
     {
       operation: 'passport.init',

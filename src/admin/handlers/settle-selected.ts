@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { kindToBind, manualDecision } from '../../delivery/outcome/manual-decision.ts';
+import { kindToBind, manualSettlement } from '../../delivery/outcome/manual-decision.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS } from '../../domain/item.ts';
 import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../../domain/manual.ts';
@@ -69,11 +69,7 @@ async function settleAll(
     afterId = last.id;
     const able = page.filter((delivery) => mayBeSettled(delivery, resolution) && !needsId(delivery, resolution));
     const word = resolution === 'delivered' ? { said: resolution, remoteId: null } : { said: resolution };
-    const settled = await Promise.all(
-      able.map((delivery) =>
-        ledger.settle({ deliveryId: delivery.id, decision: manualDecision(delivery, word), seen: delivery }),
-      ),
-    );
+    const settled = await ledger.settle(able.map((delivery) => manualSettlement(delivery, word)));
     goOn(runtime);
     done.selected += page.length;
     done.left += page.length - able.length;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createCleanText } from '../../api/clean-text.ts';
 import type { Runtime } from '../../daemon/runtime.ts';
-import { kindToBind, type ManualResolution, manualDecision } from '../../delivery/outcome/manual-decision.ts';
+import { kindToBind, type ManualResolution, manualSettlement } from '../../delivery/outcome/manual-decision.ts';
 import type { Operation } from '../../domain/delivery.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
@@ -173,7 +173,8 @@ async function carryOut(
     return { applied: (await ledger.acceptMissing({ name: key, kind, source: null })) > 0, released: 0 };
   }
   const { delivery, word } = meant;
-  return ledger.settle({ deliveryId: delivery.id, decision: manualDecision(delivery, word), seen: delivery });
+  const [settled] = await ledger.settle([manualSettlement(delivery, word)]);
+  return settled ?? { applied: false, released: 0 };
 }
 
 function subjectOf(meant: Meant): Pick<ItemView, 'kind' | 'key'> {

@@ -7,7 +7,7 @@
 
 import type { Reason } from '../../domain/delivery.ts';
 import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/outcome.ts';
-import type { ClaimedImport, ImportMember } from '../../domain/ports/claim.ts';
+import type { ClaimedDelivery, ClaimedRequest } from '../../domain/ports/claim.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { RemoteItem } from '../../domain/ports/target.ts';
 import type { SentProduct, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
@@ -16,7 +16,7 @@ import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { unprovenReason, withWords } from '../unconfirmed/doubt-reasons.ts';
 import type { Sighting } from '../unconfirmed/sightings.ts';
-import { boundedWaitMs, decideResend, judge, type ResendContext, reasonOf } from './decide.ts';
+import { boundedWaitMs, decide, decideResend, type ResendContext, reasonOf } from './decide.ts';
 import { backoffMs, resendDelayMs } from './waits.ts';
 
 /** The code of a doubt that the list of products has to settle: the answer did not say what became of the product. */
@@ -48,17 +48,18 @@ export interface ImportDecision {
 /** What becomes of the members of an import after an attempt. Pure. */
 export function decideImport(
   outcome: Outcome,
-  { members, sends, again }: ClaimedImport & { again: boolean },
+  { members, sends }: Pick<ClaimedRequest, 'members' | 'sends'>,
   context: ImportContext,
 ): ImportDecision {
+  const again = sends > 1;
   const alone = members.length === 1;
   const half = Math.ceil(members.length / 2);
   const each = (
-    decisionOf: (member: ImportMember, index: number) => Decision,
+    decisionOf: (member: ClaimedDelivery, index: number) => Decision,
     company: Partial<Omit<ImportDecision, 'decisions'>> = {},
   ): ImportDecision => ({ decisions: members.map(decisionOf), keep: false, groupMax: null, ...company });
-  const single = (member: ImportMember): Decision =>
-    judge(outcome, {
+  const single = (member: ClaimedDelivery): Decision =>
+    decide(outcome, {
       operation: 'product.import',
       attempts: member.attempts,
       uncertain: again,
@@ -118,14 +119,14 @@ function isFaultOfARow({ status }: OutcomeDetail, { profile }: ImportContext): b
 }
 
 /** An import that may have arrived with an earlier attempt is looked at anew before it is taken apart. */
-function awayInDoubt(detail: OutcomeDetail, { awaySince }: ImportMember, context: ImportContext): Decision {
+function awayInDoubt(detail: OutcomeDetail, { awaySince }: ClaimedDelivery, context: ImportContext): Decision {
   const nextLookAt = context.now + resendDelayMs('reset', { ...context, attempts: 0 });
   const reason: Reason = { ...reasonOf('unavailable', detail), since: awaySince ?? context.now };
   return { kind: 'unconfirmed', nextLookAt, spend: false, reason };
 }
 
 /** What the answer's word on one member means for it. */
-function decideMember(outcome: MemberOutcome, member: ImportMember, context: ImportContext): Decision {
+function decideMember(outcome: MemberOutcome, member: ClaimedDelivery, context: ImportContext): Decision {
   const { now } = context;
   switch (outcome.kind) {
     case 'accepted': {
@@ -154,7 +155,7 @@ const UNTOLD = 'The answer to the import does not say what became of this produc
 const STRANGE = 'The answer to the import does not say whether this product was updated or made a second time.';
 
 /** The platform may work on what it has accepted for a while yet: each look that finds nothing makes the next one later. */
-function unclear(message: string, { attempts }: ImportMember, { profile, now }: ImportContext): Decision {
+function unclear(message: string, { attempts }: ClaimedDelivery, { profile, now }: ImportContext): Decision {
   const lookMs = Math.max(profile.settlingDelayMs.reset, 1) * 2 ** Math.min(attempts, 16);
   const nextLookAt = now + Math.min(lookMs, Math.max(profile.retry.backoff.capMs, profile.settlingDelayMs.reset));
   return { kind: 'unconfirmed', nextLookAt, spend: true, reason: { code: UNCLEAR, message } };
@@ -165,7 +166,7 @@ function together(detail: OutcomeDetail, count: number, { now }: ImportContext):
   return { kind: 'retry', dueAt: now, spend: false, reason: { ...reasonOf('refused', detail), message } };
 }
 
-function attemptsOf(members: readonly ImportMember[]): number {
+function attemptsOf(members: readonly ClaimedDelivery[]): number {
   return Math.max(0, ...members.map(({ attempts }) => attempts));
 }
 

@@ -46,7 +46,7 @@ export interface AttemptContext extends DecideContext {
 }
 
 /** What becomes of a delivery after an attempt. Pure. */
-export function judge(outcome: Outcome, context: AttemptContext): Decision {
+export function decide(outcome: Outcome, context: AttemptContext): Decision {
   const { operation, profile, now } = context;
   switch (outcome.kind) {
     case 'accepted':

@@ -1,5 +1,5 @@
 import { type Operation, SHARED_ID } from '../../domain/delivery.ts';
-import type { Decision } from '../../domain/ports/decision.ts';
+import type { Decision, RequestSettlement } from '../../domain/ports/decision.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { JsonValue } from '../../lib/json.ts';
@@ -22,6 +22,13 @@ export function manualDecision(
   // content. A BOM item has no content that could be written again.
   const mayDiffer = (kind === 'product' || kind === 'material') && OF_ANOTHER_WRITE.has(reason.code);
   return { kind: 'delivered', remoteId: word.remoteId, contentKnown: !mayDiffer, by: 'person' };
+}
+
+/** The settlement of a delivery by a manual resolution, as the delivery was looked up. */
+export function manualSettlement(delivery: NamedDelivery, resolution: ManualResolution): RequestSettlement {
+  const { id, revision } = delivery;
+  const decision = manualDecision(delivery, resolution);
+  return { claim: null, settlements: [{ id, revision, decision, seen: delivery }], keep: false, groupMax: null };
 }
 
 /** The kind of item that a create makes and that others refer to by id; null for other writes. */

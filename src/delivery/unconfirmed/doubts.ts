@@ -25,13 +25,7 @@ import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
 export interface DoubtsOptions {
   ledger: Pick<
     Ledger,
-    | 'unconfirmedDeliveries'
-    | 'unprovenKinds'
-    | 'hasUnbound'
-    | 'endProof'
-    | 'settle'
-    | 'settleImport'
-    | 'acknowledgedCreates'
+    'unconfirmedDeliveries' | 'unprovenKinds' | 'hasUnbound' | 'endProof' | 'settle' | 'acknowledgedCreates'
   >;
   target: Pick<Target, 'list'>;
   reader: Pick<PlatformReader, 'publications'>;
@@ -74,9 +68,10 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   let triedAt = Number.NEGATIVE_INFINITY;
 
   async function settle(delivery: UnconfirmedDelivery, decision: Decision): Promise<void> {
-    const { id, kind, key, operation } = delivery;
-    const { instead } = await ledger.settle({ deliveryId: id, decision, decidedAt: clock.now() });
-    const settled = instead ?? decision;
+    const { id, revision, kind, key, operation } = delivery;
+    const settlements = [{ id, revision, decision, decidedAt: clock.now() }];
+    const [stored] = await ledger.settle([{ claim: null, settlements, keep: false, groupMax: null }]);
+    const settled = stored?.instead ?? decision;
     if (settled.kind !== 'unconfirmed') absence.forget(id);
     const reason = 'reason' in settled ? settled.reason : null;
     emit({
@@ -164,7 +159,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
   async function resendImport(members: readonly UnconfirmedDelivery[]): Promise<void> {
     const settlements = decisions.sentTogether(members);
     const keep = settlements.every(({ decision }) => decision.kind === 'resend');
-    await ledger.settleImport({ settlements, keep, groupMax: null });
+    await ledger.settle([{ claim: null, settlements, keep, groupMax: null }]);
   }
 
   /**

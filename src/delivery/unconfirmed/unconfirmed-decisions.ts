@@ -150,12 +150,13 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
 
     sentTogether(members) {
       const judged = members.map((delivery) => ({
-        deliveryId: delivery.id,
+        id: delivery.id,
+        revision: delivery.revision,
         decision: decideResend(resendContext(delivery), delivery.reason, false),
       }));
       const dueAt = judged.some(({ decision }) => decision.kind === 'resend') ? turn() : 0;
-      return judged.map(({ deliveryId, decision }) => ({
-        deliveryId,
+      return judged.map(({ decision, ...name }) => ({
+        ...name,
         decision: decision.kind === 'resend' ? { ...decision, dueAt } : decision,
       }));
     },

@@ -2,6 +2,7 @@
 
 import type { JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery.ts';
+import type { ClaimName, DeliveryName } from './claim.ts';
 import type { ContactEntry } from './first-contact.ts';
 import type { NamedDelivery } from './unconfirmed.ts';
 
@@ -42,35 +43,36 @@ export type Decision =
   /** A person leaves the platform as it is: nothing more is sent of it until something else is desired. */
   | { kind: 'ignored'; reason: Reason };
 
-export interface Settlement {
-  deliveryId: number;
+/** What becomes of one delivery. */
+export interface Settlement extends DeliveryName {
   decision: Decision;
   /**
    * Given for a manual resolution, which also ends stuck deliveries: the delivery as it was looked up. A delivery that has
-   * changed since stays as it is. Other decisions end deliveries that are in flight or in doubt.
+   * changed since stays as it is. Other decisions end deliveries that are in flight or unconfirmed.
    */
   seen?: Pick<NamedDelivery, 'state' | 'sentAt' | 'reason'>;
-  /** What the clock showed when the decision was reached. It may be set before the decision is stored, and waits go by this. */
+  /** What the clock showed when the decision was made. It may be set before the decision is stored, and waits go by this. */
   decidedAt?: number;
 }
 
-/** What becomes of all members of an import, in one transaction: none of them may move on without the others. */
-export interface ImportSettlement {
+/** What becomes of all members of a request, in one transaction: none of them changes state without the others. */
+export interface RequestSettlement {
+  /** The claim that was answered; null for what was read back, or resolved by a person. A stale claim changes nothing. */
+  claim: ClaimName | null;
   settlements: readonly Settlement[];
   /**
-   * Whether the import stays what it is, to go out again with the same bytes and key once its members are due. Only while
-   * nobody knows whether it arrived; otherwise its members find new company at their next claim.
+   * Whether a bulk import stays what it is, to be sent again with the same bytes and key once its members are due. Only while
+   * nobody knows whether it arrived; otherwise its members are put into other imports at their next claim.
    */
   keep: boolean;
   /** How many may share an import with each of these members from now on; null for as many as before. */
   groupMax: number | null;
 }
 
-export interface Settled {
-  deliveryId: number;
+export interface Settled extends DeliveryName {
   /** Deliveries that became due: the follower, and those that waited for this item. */
   released: number;
-  /** False when the delivery had moved on and the decision changed nothing. */
+  /** False when the delivery had changed since and the decision was not stored. */
   applied: boolean;
   /** The decision that was stored in place of the given one, because another item has the remote id already. */
   instead?: Decision;

@@ -5,8 +5,8 @@ import type { JsonValue } from '../../lib/json.ts';
 import type { ApiWait } from '../api-wait.ts';
 import type { Reason } from '../delivery.ts';
 import type { PassportAnswer, UnpublishedPage } from '../passport.ts';
-import type { Claim } from './claim.ts';
-import type { ImportSettlement, Settled, Settlement } from './decision.ts';
+import type { ClaimedRequest, DeliveryName } from './claim.ts';
+import type { RequestSettlement, Settled } from './decision.ts';
 import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from './due.ts';
 import type { ContactLedger } from './first-contact.ts';
 import type {
@@ -79,14 +79,16 @@ export interface Ledger extends ContactLedger {
   /** How much is held. */
   countSuspended(held: SuspendedWork): Promise<{ due: number; inDoubt: number }>;
   /**
-   * Marks a delivery as sending, and with a `product.import` the others that go out in the same request. Call it before any
-   * network I/O; grouped with other claims and settles into one fsync.
+   * Marks deliveries as sending. Each list becomes one request: the deliveries of a bulk import as many as fit, and any other
+   * write alone. What is not due under the named revision, or may not be sent now, is left out, and a list of which nothing is
+   * left gives no request. Call it before any network I/O; grouped with other claims and settles into one fsync.
    */
-  claim(deliveryId: number): Promise<Claim>;
-  /** Commits what became of a delivery, stages what is desired by now, and releases what waited for its item. */
-  settle(settlement: Settlement): Promise<Settled>;
-  /** Does so for all members of an import at once. */
-  settleImport(settlement: ImportSettlement): Promise<Settled[]>;
+  claim(requests: readonly (readonly DeliveryName[])[]): Promise<ClaimedRequest[]>;
+  /**
+   * Commits what became of deliveries, stages what is desired by now, and releases what waited for their items. Gives one
+   * entry for each settlement, in their order.
+   */
+  settle(requests: readonly RequestSettlement[]): Promise<Settled[]>;
   /** Takes out of the way what cannot be attempted, for a person: what may have been sent is in doubt, the rest rejected. */
   putAside(request: { deliveryId: number; reason: Reason }): Promise<void>;
   /** Doubts whose next look is due, but for those that are held. */

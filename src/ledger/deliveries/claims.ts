@@ -1,6 +1,6 @@
 import { type Operation, transition } from '../../domain/delivery.ts';
 import { hasRefs, type RefRole } from '../../domain/item.ts';
-import type { Claim, Encode } from '../../domain/ports/claim.ts';
+import type { ClaimedDelivery, ClaimedRequest, DeliveryName, Encode } from '../../domain/ports/claim.ts';
 import type { Write } from '../../domain/ports/target.ts';
 import { changedFields } from '../../domain/reconcile.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
@@ -13,12 +13,12 @@ import type { Imports } from './imports.ts';
 /** Steps of a passport that are taken for complete products alone. */
 const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
 
-/** Takes due deliveries out to be sent. Each claim is the body of one transaction. */
+/** Marks due deliveries as sending. The body of one transaction. */
 export function createClaims(
   { db, clock }: LedgerContext,
   { imports, passports, contact }: { imports: Imports; passports: Passports; contact: Pick<Contact, 'isSuspended'> },
   encode: Encode,
-): { claim(deliveryId: number): Claim } {
+): { claim(requests: readonly (readonly DeliveryName[])[]): ClaimedRequest[] } {
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
     setState: db.prepare<[string, number]>('UPDATE deliveries SET state = ? WHERE id = ?'),
@@ -28,44 +28,40 @@ export function createClaims(
     refs: db.prepare<[number], RefRow>(SELECT_REFS),
   };
 
-  function claim(deliveryId: number): Claim {
-    const row = sql.byId.get(deliveryId);
-    if (!row || row.state !== 'due') return { status: 'gone' };
+  function mayGo(row: DeliveryRow | undefined, { revision }: DeliveryName): row is DeliveryRow {
+    if (row?.state !== 'due' || row.revision !== revision) return false;
     // A create is compared with the platform's list before it is sent for the first time.
-    if (contact.isSuspended(row.operation)) return { status: 'gone' };
-    // A withdrawal goes out whatever the product is like, and so does what has to be followed to its end.
-    if (ASKS_FOR_COMPLETENESS.has(row.operation) && row.uncertain === 0 && passports.holdBack(row.itemId)) {
-      return { status: 'gone' };
-    }
-    if (row.operation === 'product.import') return imports.claim(deliveryId);
+    if (contact.isSuspended(row.operation)) return false;
+    // A withdrawal is sent whatever the product is like, and so is a write that has to be followed to its end.
+    const needsCompleteness = ASKS_FOR_COMPLETENESS.has(row.operation) && row.uncertain === 0;
+    return !needsCompleteness || !passports.holdBack(row.itemId);
+  }
+
+  function claimAlone(row: DeliveryRow): ClaimedRequest[] {
     let { path, body } = row;
     if (path === null) {
       const write = writeOf(row);
       if (!write) {
         sql.setState.run(transition(row.state, 'refs_missing'), row.id);
-        return { status: 'waiting' };
+        return [];
       }
       ({ path, body } = encode(write));
     }
-    // I2: path, bytes and key are durable before the first byte goes out, and never change afterwards.
+    // I2: path, bytes and key are durable before the first byte is sent, and never change afterwards.
     sql.send.run(transition(row.state, 'claim'), path, body, clock.now(), row.id);
-    const { idempotencyKey, revision, attempts } = row;
-    const again = row.path !== null;
-    return {
-      status: 'claimed',
-      delivery: {
-        ...dueDelivery(row),
-        path,
-        body,
-        idempotencyKey,
-        revision,
-        attempts,
-        again,
-        uncertain: row.uncertain === 1,
-        busySince: sinceOf(row, 'in_flight'),
-        awaySince: sinceOf(row, 'unavailable'),
-      },
-    };
+    const { operation, idempotencyKey } = row;
+    const claim = { request: row.id, sends: row.path === null ? 1 : 2 };
+    return [{ ...claim, operation, path, body, idempotencyKey, members: [claimedDelivery(row)] }];
+  }
+
+  function claim(names: readonly DeliveryName[]): ClaimedRequest[] {
+    const rows = names.flatMap((name) => {
+      const row = sql.byId.get(name.id);
+      return mayGo(row, name) ? [row] : [];
+    });
+    const [first] = rows;
+    if (first === undefined) return [];
+    return first.operation === 'product.import' ? imports.claim(first.id) : rows.flatMap(claimAlone);
   }
 
   /** The write in canonical terms, or null while a ref has no remote id. */
@@ -83,5 +79,17 @@ export function createClaims(
     return { operation: row.operation, payload, refs, remoteId };
   }
 
-  return { claim };
+  return { claim: (requests) => requests.flatMap(claim) };
+}
+
+function claimedDelivery(row: DeliveryRow): ClaimedDelivery {
+  return {
+    ...dueDelivery(row),
+    naturalKey: row.naturalKey,
+    remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
+    attempts: row.attempts,
+    uncertain: row.uncertain === 1,
+    busySince: sinceOf(row, 'in_flight'),
+    awaySince: sinceOf(row, 'unavailable'),
+  };
 }

@@ -8,7 +8,7 @@
 
 import { type DeliveryState, idempotencyKey, transition } from '../../domain/delivery.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
-import type { Claim, ClaimedDelivery, EncodeImport, ImportMember } from '../../domain/ports/claim.ts';
+import type { ClaimedDelivery, ClaimedRequest, EncodeImport } from '../../domain/ports/claim.ts';
 import { wholePayload } from '../../domain/reconcile.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
@@ -46,10 +46,10 @@ const MEMBER_COLUMNS = `d.id, i.key, i.source, d.revision, d.state, d.idempotenc
 /** For use inside a transaction. */
 export interface Imports {
   /**
-   * Claims a due `product.import` together with all that goes out in the same request: the members of the import that it
-   * is kept in, or else as many other due ones as an import takes.
+   * Claims a due `product.import` together with all that is sent in the same request: the members of the import that it is
+   * kept in, or else as many other due ones as one import takes.
    */
-  claim(deliveryId: number): Claim;
+  claim(deliveryId: number): ClaimedRequest[];
   /** The deliveries that an import ties together, in the order of its body. */
   members(importId: number): number[];
   /** Lets the members of an import go their own ways, and forgets it. */
@@ -62,7 +62,7 @@ export function createImports({ db, clock, profile, epoch, target }: LedgerConte
   const sql = {
     byId: db.prepare<[number], MemberRow>(`SELECT ${MEMBER_COLUMNS} WHERE d.id = ?`),
     byImport: db.prepare<[number], MemberRow>(`SELECT ${MEMBER_COLUMNS} WHERE d.import_id = ? ORDER BY d.import_place`),
-    // What a refused import left behind travels among its own kind: others shall not pay for what is wrong with it.
+    // What a refused import left behind is sent among its own kind: others must not pay for what is wrong with it.
     company: db.prepare<[{ id: number; now: number; groupMax: number | null; limit: number }], MemberRow>(
       `SELECT ${MEMBER_COLUMNS}
        WHERE d.state = 'due' AND d.operation = 'product.import' AND d.import_id IS NULL
@@ -84,15 +84,17 @@ export function createImports({ db, clock, profile, epoch, target }: LedgerConte
     limitGroup: db.prepare<[number, number]>('UPDATE deliveries SET group_max = ? WHERE import_id = ?'),
   };
 
-  function claim(deliveryId: number): Claim {
+  function claim(deliveryId: number): ClaimedRequest[] {
     const first = sql.byId.get(deliveryId);
-    if (!first || first.state !== 'due') return { status: 'gone' };
+    if (first?.state !== 'due') return [];
     const { sent, rows } = kept(first) ?? gathered(first);
     sql.countSend.run(sent.id);
     for (const [place, row] of rows.entries()) {
       sql.send.run(transition(row.state, 'claim'), sent.id, place, clock.now(), row.id);
     }
-    return { status: 'claimed', delivery: claimedDelivery(first, sent, rows.map(memberOf)) };
+    const { id: request, path, body, idempotencyKey: key } = sent;
+    const members = rows.map((row) => memberOf(row, sent.sends > 0));
+    return [{ request, sends: sent.sends + 1, operation: 'product.import', path, body, idempotencyKey: key, members }];
   }
 
   /** The import that a delivery is kept in, with all its members; null where there is none, or one of them is not due. */
@@ -105,7 +107,7 @@ export function createImports({ db, clock, profile, epoch, target }: LedgerConte
     return null;
   }
 
-  /** A new import of a delivery and of the company that it finds. */
+  /** A new import of as many deliveries as fit. */
   function gathered(first: MemberRow): { sent: ImportRow; rows: MemberRow[] } {
     const candidates = [first, ...companyOf(first)];
     const { path, body, memberCount } = encode(candidates.map(payloadOf));
@@ -133,19 +135,30 @@ export function createImports({ db, clock, profile, epoch, target }: LedgerConte
     let bytes = 0;
     for (const row of sql.company.iterate({ id: first.id, now: clock.now(), groupMax: first.groupMax, limit })) {
       company.push(row);
-      // No more than can fit is read; how much really does is for the encoding to say.
+      // No more than can fit is read; the encoding says how much really does.
       bytes += row.desired?.length ?? 0;
       if (bytes > bytesMax) break;
     }
     return company;
   }
 
-  function memberOf(row: MemberRow): ImportMember {
-    const { id, key, desired, attempts } = row;
+  function memberOf(row: MemberRow, again: boolean): ClaimedDelivery {
+    const { id, key, source, revision, desired, attempts } = row;
     const payload = parseJson<JsonObject>(desired ?? '{}');
-    const naturalKey = naturalKeyOf(profile, 'product', payload)?.value ?? null;
-    const remoteId = parseJsonOrNull<JsonValue>(row.remoteId);
-    return { id, kind: 'product', key, naturalKey, remoteId, attempts, awaySince: sinceOf(row, 'unavailable') };
+    return {
+      id,
+      kind: 'product',
+      operation: 'product.import',
+      key,
+      source,
+      revision,
+      naturalKey: naturalKeyOf(profile, 'product', payload)?.value ?? null,
+      remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
+      attempts,
+      uncertain: again,
+      busySince: null,
+      awaySince: sinceOf(row, 'unavailable'),
+    };
   }
 
   function dissolve(importId: number): void {
@@ -163,28 +176,4 @@ export function createImports({ db, clock, profile, epoch, target }: LedgerConte
 
 function payloadOf({ desired, baseline }: MemberRow): JsonObject {
   return wholePayload(parseJson<JsonObject>(desired ?? '{}'), parseJsonOrNull<JsonObject>(baseline) ?? {});
-}
-
-function claimedDelivery(
-  { id, key, source, revision, attempts }: MemberRow,
-  { idempotencyKey: ownKey, path, body, sends }: ImportRow,
-  members: ImportMember[],
-): ClaimedDelivery {
-  return {
-    id,
-    kind: 'product',
-    operation: 'product.import',
-    key,
-    source,
-    revision,
-    attempts,
-    path,
-    body,
-    idempotencyKey: ownKey,
-    again: sends > 0,
-    uncertain: sends > 0,
-    busySince: null,
-    awaySince: null,
-    import: { members, sends: sends + 1 },
-  };
 }

@@ -45,10 +45,9 @@ export function createPutAside(
       if (one.state === 'due') putAsideDue(one, reason);
       else if (one.state === 'sending') {
         // I6: bytes may have gone out.
-        settles.settle({
-          deliveryId: one.id,
-          decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason },
-        });
+        const decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason } as const;
+        const settlements = [{ id: one.id, revision: one.revision, decision }];
+        settles.settle([{ claim: null, settlements, keep: false, groupMax: null }]);
       }
     }
   };

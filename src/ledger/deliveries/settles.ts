@@ -1,7 +1,7 @@
 import { type Reason, transition } from '../../domain/delivery.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { isSettleState, mayBeSettled } from '../../domain/manual.ts';
-import type { Decision, ImportSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
+import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { ContactEntry } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { Restored } from '../backup/restored.ts';
@@ -20,10 +20,9 @@ import { NO_REASON } from './named-deliveries.ts';
 /** What the timeline shows of a manual resolution. */
 const ARRIVED = { message: 'A person has said that it arrived.' };
 
-/** Takes in what became of deliveries that were sent. Each function is the body of one transaction. */
+/** Stores what became of deliveries that were sent. The body of one transaction. */
 export interface Settles {
-  settle(settlement: Settlement): Settled;
-  settleImport(settlement: ImportSettlement): Settled[];
+  settle(requests: readonly RequestSettlement[]): Settled[];
 }
 
 interface SettlesParts {
@@ -99,31 +98,28 @@ export function createSettles(
     if (row.remoteId !== null) sql.baseline.run(baseline, hash, row.remoteId, row.itemId);
   }
 
-  function settle({ deliveryId, decision, decidedAt, seen }: Settlement): Settled {
-    const row = sql.byId.get(deliveryId);
-    const gone = { deliveryId, released: 0, applied: false };
-    if (!row || !(seen ? maySay(row, decision) && isAsSeen(row, seen) : isUnsettled(row))) return gone;
-    // A member that moves on by itself leaves bytes behind that may not go out again.
-    if (row.importId !== null) imports.dissolve(row.importId);
-    return settleRow(row, decision, { decidedAt, now: clock.now() });
-  }
-
-  function settleImport({ settlements, keep, groupMax }: ImportSettlement): Settled[] {
-    const told = settlements.map((one) => ({ ...one, row: sql.byId.get(one.deliveryId) }));
-    const importId = told.find(({ row }) => row?.importId)?.row?.importId ?? null;
-    if (importId !== null) {
+  function settleRequest({ settlements, keep, groupMax }: RequestSettlement): Settled[] {
+    const found = settlements.map((one) => ({ ...one, row: rowOf(one) }));
+    const importIds = new Set(found.flatMap(({ row }) => row?.importId ?? []));
+    for (const importId of importIds) {
       if (groupMax !== null) imports.limitGroup(importId, groupMax);
-      const staying = told.filter(({ row, decision }) => row?.importId === importId && STAYS_OPEN.has(decision.kind));
-      // It is kept as a whole or not at all.
+      const staying = found.filter(({ row, decision }) => row?.importId === importId && STAYS_OPEN.has(decision.kind));
+      // An import is kept as a whole or not at all: bytes that one of its members has left may not be sent again.
       if (!keep || staying.length < imports.members(importId).length) imports.dissolve(importId);
     }
-    // Members that are judged alike are looked at together, so their times must not differ.
+    // Members of which the same was decided are looked at together, so their times must not differ.
     const now = clock.now();
-    return told.map(({ deliveryId, decision, decidedAt, row }) =>
-      row && isUnsettled(row)
-        ? settleRow(row, decision, { decidedAt, now })
-        : { deliveryId, released: 0, applied: false },
+    return found.map(({ id, revision, decision, decidedAt, row }) =>
+      row ? settleRow(row, decision, { decidedAt, now }) : { id, revision, released: 0, applied: false },
     );
+  }
+
+  /** The delivery that a settlement names; undefined where it has changed since. */
+  function rowOf({ id, revision, decision, seen }: Settlement): DeliveryRow | undefined {
+    const row = sql.byId.get(id);
+    if (row?.revision !== revision) return undefined;
+    const isOpen = seen ? maySay(row, decision) && isAsSeen(row, seen) : isUnsettled(row);
+    return isOpen ? row : undefined;
   }
 
   function settleRow(
@@ -131,7 +127,7 @@ export function createSettles(
     decision: Decision,
     { decidedAt, now }: { decidedAt: number | undefined; now: number },
   ): Settled {
-    const deliveryId = row.id;
+    const { id, revision } = row;
     if (decision.kind === 'delivered') {
       // Found before anything is written, so that it costs this item alone.
       const instead = remoteIds.conflict(row, decision);
@@ -144,13 +140,13 @@ export function createSettles(
         decision.shown === undefined || kind === undefined
           ? deliver(row, decision)
           : adoptFound(row, kind, decision.shown);
-      return { deliveryId, released, applied: true };
+      return { id, revision, released, applied: true };
     }
     if (decision.kind === 'ignored') {
       items.ignore(row, decision.reason);
       // Nothing of it holds a passport any more.
       passports.stirBy({ id: row.itemId, kind: row.kind, key: row.key, isNew: false });
-      return { deliveryId, released: items.reconcile(row.itemId) === 'due' ? 1 : 0, applied: true };
+      return { id, revision, released: items.reconcile(row.itemId) === 'due' ? 1 : 0, applied: true };
     }
     const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[decision.kind](decision as never);
     const reason = JSON.stringify(decision.reason);
@@ -174,10 +170,10 @@ export function createSettles(
     const isUntouched =
       decision.kind === 'retry' && uncertain === 0 && row.importId === null && row.kind !== 'passport';
     const follower = (ended || isUntouched) && items.reconcile(row.itemId) === 'due' ? 1 : 0;
-    return { deliveryId, released: follower, applied: true };
+    return { id, revision, released: follower, applied: true };
   }
 
-  return { settle, settleImport };
+  return { settle: (requests) => requests.flatMap(settleRequest) };
 }
 
 function isUnsettled({ state }: DeliveryRow): boolean {

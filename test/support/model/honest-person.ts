@@ -1,4 +1,4 @@
-import { kindToBind, type ManualResolution, manualDecision } from '../../../src/delivery/outcome/manual-decision.ts';
+import { kindToBind, type ManualResolution, manualSettlement } from '../../../src/delivery/outcome/manual-decision.ts';
 import { mayBeSettled } from '../../../src/domain/manual.ts';
 import type { NamedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
 import { type ItemState, readItems, remoteOf, showsPayload } from './check.ts';
@@ -44,9 +44,8 @@ async function ignoreStuck(
   for (const { key } of items) {
     const ignoring = process.ledger.deliveriesNamed(key).then(async (deliveries) => {
       for (const delivery of deliveries.filter((one) => mayBeSettled(one, 'ignored'))) {
-        const decision = manualDecision(delivery, { said: 'ignored' });
-        const { applied } = await process.ledger.settle({ deliveryId: delivery.id, decision, seen: delivery });
-        if (applied) reach('a person ended a write');
+        const [settled] = await process.ledger.settle([manualSettlement(delivery, { said: 'ignored' })]);
+        if (settled?.applied) reach('a person ended a write');
       }
     });
     ignoring.catch((error: unknown) => {
@@ -76,8 +75,8 @@ async function say(
   const word: ManualResolution = hasArrived
     ? { said: 'delivered', remoteId: idFor(doubt, remote) }
     : { said: 'rejected' };
-  const { applied } = await process.ledger.settle({ deliveryId, decision: manualDecision(doubt, word), seen: doubt });
-  if (!applied) return;
+  const [settled] = await process.ledger.settle([manualSettlement(doubt, word)]);
+  if (!settled?.applied) return;
   reach(hasArrived ? 'a person said that it had arrived' : 'a person said that it had not arrived');
 }
 
