@@ -57,9 +57,7 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
            WHERE f.item_id = @itemId AND p.was_absent = 1)`,
       )
       .pluck(),
-    setAbsent: db.prepare<[number]>(
-      `UPDATE items SET was_absent = 1 WHERE id = ? AND operation IN (${CREATES})`,
-    ),
+    setAbsent: db.prepare<[number]>(`UPDATE items SET was_absent = 1 WHERE id = ? AND operation IN (${CREATES})`),
     sourceOf: db.prepare<[number], string>('SELECT source FROM runs WHERE id = ?').pluck(),
     lastRecord: db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM records').pluck(),
     unbound: db

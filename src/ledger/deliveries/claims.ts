@@ -157,8 +157,7 @@ export function createClaims(
     requests.claimAgain(claimed.kept, now);
     const { waiting, members } = claimed;
     if (waiting.length > 0) sql.wait.run(transition('due', 'refs_missing'), JSON.stringify(waiting));
-    if (members.length > 0)
-      sql.send.run({ state: transition('due', 'claim'), now, members: JSON.stringify(members) });
+    if (members.length > 0) sql.send.run({ state: transition('due', 'claim'), now, members: JSON.stringify(members) });
   }
 
   return { claim };

@@ -48,7 +48,9 @@ export function createImports(
 ): Imports {
   const sql = {
     members: db.prepare<[number], DeliveryRow>(`${SELECT_DELIVERIES} WHERE ${IS_MEMBER} ORDER BY i.request_place`),
-    memberIds: db.prepare<[number], number>(`SELECT i.id FROM items i WHERE ${IS_MEMBER} ORDER BY i.request_place`).pluck(),
+    memberIds: db
+      .prepare<[number], number>(`SELECT i.id FROM items i WHERE ${IS_MEMBER} ORDER BY i.request_place`)
+      .pluck(),
     limitGroup: db.prepare<[number, number]>(`UPDATE items AS i SET group_max = ? WHERE ${IS_MEMBER}`),
   };
 
@@ -77,7 +79,11 @@ export function createImports(
       payloadHash: sha256Url(body ?? ''),
       revision: 1,
     });
-    return { request: { id, operation: 'product.import', idempotencyKey: key, path, body, sends: 0 }, isKept: false, rows };
+    return {
+      request: { id, operation: 'product.import', idempotencyKey: key, path, body, sends: 0 },
+      isKept: false,
+      rows,
+    };
   }
 
   return {

@@ -78,9 +78,11 @@ export function createDesire(
     runBeganAt: db
       .prepare<[string], number>('SELECT started_at FROM runs WHERE source = +? ORDER BY id DESC LIMIT 1')
       .pluck(),
-    arrived: db.prepare<[string, string], string>(
-      `SELECT key FROM items WHERE kind = +? AND key IN (SELECT value FROM json_each(+?)) AND remote_id <> 'null'`,
-    ).pluck(),
+    arrived: db
+      .prepare<[string, string], string>(
+        `SELECT key FROM items WHERE kind = +? AND key IN (SELECT value FROM json_each(+?)) AND remote_id <> 'null'`,
+      )
+      .pluck(),
   };
 
   function desireKnown({ item, content, naturalKey }: DesiredItem, known: ItemRow, owner: ItemOwner, again: boolean) {

@@ -178,7 +178,13 @@ export function createItems(
   }
 
   return {
-    ...createDesire(context, { contact, parts, restored, find: (kind, key) => sql.byKey.get(kind, key), reconcileItem }),
+    ...createDesire(context, {
+      contact,
+      parts,
+      restored,
+      find: (kind, key) => sql.byKey.get(kind, key),
+      reconcileItem,
+    }),
     find: (kind, key) => sql.byKey.get(kind, key),
     findAll,
     note,

@@ -10,10 +10,7 @@ export interface Release {
   release(kind: SubjectKind, key: string): number;
 }
 
-export function createRelease(
-  { db }: Pick<LedgerContext, 'db'>,
-  items: Pick<Items, 'suspectWhereRestored'>,
-): Release {
+export function createRelease({ db }: Pick<LedgerContext, 'db'>, items: Pick<Items, 'suspectWhereRestored'>): Release {
   const due = transition('waiting', 'refs_arrived');
   const sql = {
     // Items that wait for one of these and have all their refs, each with the first of these that it points to.
@@ -25,9 +22,7 @@ export function createRelease(
          WHERE other.item_id = w.id AND nullif(t.remote_id, 'null') IS NULL)
        GROUP BY w.id`,
     ),
-    setDue: db.prepare<[string, string]>(
-      'UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))',
-    ),
+    setDue: db.prepare<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
   };
 
   function releaseAll(arrived: readonly ItemName[]): number[] {

@@ -22,7 +22,9 @@ export function createRevisions({ db, clock }: Pick<LedgerContext, 'db' | 'clock
        VALUES (@id, @revision, @operation, @state, @hash, @attempts, @reason, @stagedAt, @sentAt, @settledAt)`,
     ),
     forget: db.prepare<[number, number]>('DELETE FROM history WHERE item_id = ? AND revision <= ?'),
-    begin: db.prepare<[{ id: number; state: string; operation: string; reason: string | null; byHand: 0 | 1; now: number }]>(
+    begin: db.prepare<
+      [{ id: number; state: string; operation: string; reason: string | null; byHand: 0 | 1; now: number }]
+    >(
       `UPDATE items SET revision = revision + 1, state = @state, operation = @operation, reason = @reason, by_hand = @byHand,
          sent = NULL, sent_hash = NULL, request_id = NULL, request_place = NULL, group_max = NULL, due_at = 0, attempts = 0,
          uncertain = 0, staged_at = @now, sent_at = NULL, settled_at = NULL, ignored_hash = NULL WHERE id = @id`,
