@@ -63,7 +63,7 @@ async function withBlockedP1(): Promise<void> {
   await stageRows(fixture.ledger, ROWS);
   await deliverAll(fixture.ledger);
   await judge();
-  for (const decision of [DONE, DONE, GATE, DONE]) await settle((await claimNext()).id, decision);
+  for (const decision of [DONE, GATE, DONE, DONE]) await settle((await claimNext()).id, decision);
   expect([stateOf('P1'), stateOf('P2')]).toEqual(['blocked', 'published']);
 }
 

@@ -25,6 +25,7 @@ import {
   text,
   useLedger,
 } from '../support/ledger.ts';
+import { REVISIONS } from '../support/ledger-revisions.ts';
 import { covers } from '../support/reliability.ts';
 
 const fixture = useLedger();
@@ -254,7 +255,7 @@ describe('intake', () => {
     const history = () => {
       const db = openDatabaseReadOnly(fixture.file);
       const kept = db
-        ?.prepare("SELECT d.revision FROM deliveries d JOIN items i ON i.id = d.item_id WHERE i.key = '1'")
+        ?.prepare(`SELECT d.revision FROM ${REVISIONS} d JOIN items i ON i.id = d.item_id WHERE i.key = '1'`)
         .pluck();
       const revisions = (kept?.all() ?? []) as number[];
       db?.close();

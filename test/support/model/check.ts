@@ -6,11 +6,12 @@ import { itemHash } from '../../../src/domain/item.ts';
 import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../../src/lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
+import { IS_OPEN } from '../ledger-revisions.ts';
 import type { LossyQueues } from './lossy-queues.ts';
 import type { ModelApi } from './model-api.ts';
 import { MODEL_KEY } from './model-process.ts';
 import { type ModelSource, PAYLOAD_MARK } from './model-source.ts';
-import type { Evidence, Witness } from './witness.ts';
+import { DELIVERY_NUMBER, type Evidence, type Witness } from './witness.ts';
 
 export interface ItemState {
   id: number;
@@ -69,11 +70,11 @@ export function readItems(file: string): ItemState[] {
   try {
     const rows = db
       .prepare<[], Row>(
-        `SELECT i.id, i.kind, i.key, i.natural_key AS naturalKey, i.desired, i.desired_hash AS desiredHash, i.baseline,
-           i.baseline_hash AS baselineHash, i.ignored_hash AS ignoredHash, i.remote_id AS remoteId, i.record_id AS recordId, i.missing_since AS missingSince, d.id AS deliveryId, d.state, d.operation, d.uncertain,
-           d.due_at AS dueAt, d.attempts, d.desired AS sent, d.reason
-         FROM items i LEFT JOIN deliveries d ON d.item_id = i.id
-           AND d.state NOT IN ('delivered', 'superseded') ORDER BY i.id`,
+        `SELECT i.id, i.kind, i.key, i.natural_key AS naturalKey, i.desired, i.desired_hash AS desiredHash,
+           iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline,
+           iif(i.acknowledged = 1, i.desired_hash, i.baseline_hash) AS baselineHash, i.ignored_hash AS ignoredHash, i.remote_id AS remoteId, i.record_id AS recordId, i.missing_since AS missingSince, 
+           iif(${IS_OPEN}, ${DELIVERY_NUMBER}, NULL) AS deliveryId, i.state, i.operation, i.uncertain, i.due_at AS dueAt, i.attempts,
+           iif(i.kind = 'passport', NULL, coalesce(i.sent, i.desired)) AS sent, i.reason FROM items i ORDER BY i.id`,
       )
       .all();
     return rows.map((row) => ({
