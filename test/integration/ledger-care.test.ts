@@ -97,7 +97,9 @@ const DAMAGE: Record<string, { sql: string; also?: string[] }> = {
       WHERE kind = 'product' AND key = '2'`,
   },
   'item.adopted': { sql: "UPDATE items SET adopted = 1 WHERE key = '10'" },
-  'item.difference': { sql: "UPDATE items SET desired_hash = 'other' WHERE key = '10'" },
+  'item.difference': {
+    sql: "UPDATE items SET acknowledged = 2, baseline = '{}', baseline_hash = 'other' WHERE key = '10'",
+  },
   'item.ignored': { sql: "UPDATE items SET ignored_hash = 'other' WHERE key = '10'" },
   'passport.step': { sql: `UPDATE items SET desired = '{"status":"unpublished"}' WHERE kind = 'passport'` },
   'item.refs': { sql: "DELETE FROM refs WHERE role = 'material' AND key = '900'" },

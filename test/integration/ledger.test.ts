@@ -493,7 +493,7 @@ describe('deliveries', () => {
     const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
     await mapRows(fixture.ledger, asMaterial);
-    expect(await claimOne(fixture.ledger, first!.id)).toEqual({ status: 'gone' });
+    expect(await claimOne(fixture.ledger, first!)).toEqual({ status: 'gone' });
     const [second] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     await claimOne(fixture.ledger, second!.id);
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'C' })] });
