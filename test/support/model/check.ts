@@ -30,7 +30,8 @@ export interface ItemState {
   /** Whether that is in the source now. */
   isMade: boolean;
   open: {
-    id: number;
+    /** As the witness numbers it. */
+    number: number;
     state: DeliveryState;
     operation: string;
     uncertain: boolean;
@@ -94,7 +95,7 @@ export function readItems(file: string): ItemState[] {
         row.deliveryId === null
           ? null
           : {
-              id: row.deliveryId,
+              number: row.deliveryId,
               state: row.state,
               operation: row.operation,
               uncertain: row.uncertain === 1,
@@ -172,7 +173,7 @@ export function checkAtRest(file: string, parts: AtRest): string[] {
   for (const item of items) {
     const name = `${item.kind} ${item.key}`;
     // A refusal says nothing of an earlier attempt: what was created all the same is found when it is asked for again.
-    const mayBeThere = item.open !== null && witness.evidenceFor(item.open.id).has('unclear');
+    const mayBeThere = item.open !== null && witness.evidenceFor(item.open.number).has('unclear');
     if (!mayBeThere) problems.push(...checkItem(item, items, parts).map((problem) => `${name}: ${problem}`));
     if (item.open) problems.push(...checkOpen(item.open, witness).map((problem) => `${name}: ${problem}`));
     if (witness.creations(name) > 1 && !mayBeDouble(item, parts)) problems.push(`I6: ${name} was created twice.`);
@@ -232,13 +233,13 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
   return problems;
 }
 
-function checkOpen({ id, state, dueAt, reason }: NonNullable<ItemState['open']>, witness: Witness): string[] {
+function checkOpen({ number, state, dueAt, reason }: NonNullable<ItemState['open']>, witness: Witness): string[] {
   if (state === 'due' || state === 'sending') return [`I5: it is left ${state}.`];
   if (state === 'in_doubt' && dueAt > 0) return ['I5: its doubt is left to be looked at.'];
   if (state === 'waiting') return [];
   if (reason === null || reason.message === '') return [`I5: it is ${state} without a reason.`];
   const explained = EXPLAINED_BY[state];
-  const heard = witness.evidenceFor(id);
+  const heard = witness.evidenceFor(number);
   // The bytes of a claim may never have gone out.
   const isLost = (reason.code === 'crash' && witness.deaths() > 0) || reason.code === 'restored';
   const isWord = reason.code === 'person';
