@@ -53,7 +53,9 @@ it('finds nothing wrong with a sync that went well, and each thing that is made 
 
   const db = new Database(good.ledgerFile);
   for (const id of [1_000, 1_001])
-    db.exec(`INSERT INTO requests (id, operation, sends, claimed_at, idempotency_key, path) VALUES (${id}, '', 1, 0, 'same', '')`);
+    db.exec(
+      `INSERT INTO requests (id, operation, sends, claimed_at, idempotency_key, path) VALUES (${id}, '', 1, 0, 'same', '')`,
+    );
   db.exec("UPDATE items SET acknowledged = 2, baseline = '{}', baseline_hash = 'other' WHERE key = 'M1'");
   db.exec('UPDATE run_streams SET read = read + 1');
   db.close();

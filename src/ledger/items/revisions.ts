@@ -1,4 +1,5 @@
-import { type DeliveryState, type Reason, transition } from '../../domain/delivery.ts';
+import { type DeliveryState, transition } from '../../domain/delivery.ts';
+import type { Reason } from '../../domain/reason.ts';
 import type { Requests } from '../deliveries/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { type ItemRow, isOpenState, revisionContent } from './item-row.ts';
