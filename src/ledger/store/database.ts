@@ -96,13 +96,18 @@ export function assertOneName(file: string): void {
   );
 }
 
+/** Whether a ledger has the tables of this version. */
+export function isOfPresentVersion(db: Sqlite): boolean {
+  return Number(db.pragma('user_version', { simple: true })) === PRESENT_VERSION;
+}
+
 /**
  * Sees that a ledger that was opened for reading has the tables of this version. Closes it where it has not.
  *
  * @throws Fault `ledger.older`
  */
 export function assertPresentSchema(db: Sqlite, file: string): void {
-  if (Number(db.pragma('user_version', { simple: true })) === PRESENT_VERSION) return;
+  if (isOfPresentVersion(db)) return;
   db.close();
   throw fault('ledger.older', `The ledger ${file} was last written by an older version of dpp-sync.`, {
     path: 'ledger',
