@@ -14,13 +14,15 @@ export type ConvertProgress = (done: number, all: number) => void;
 /** So many rows are converted by one statement, between two reports. */
 const ROWS_AT_ONCE = 20_000;
 
-/** States in which the bytes of a request may be sent again. A refused create is looked for again where its reason says so. */
-const KEEPS_BYTES = `(d.state IN ('due', 'sending', 'in_doubt')
-  OR (d.state = 'rejected' AND d.reason ->> '$.lookAgain' = 1))`;
+/** The bytes of a request of one delivery may be sent again. A refused create is looked for again where its reason says so. */
+const IS_KEPT_ALONE = `(d.path IS NOT NULL AND d.import_id IS NULL AND (d.state IN ('due', 'sending', 'in_doubt')
+  OR (d.state = 'rejected' AND d.reason ->> '$.lookAgain' = 1)))`;
 const IS_OPEN = "d.state NOT IN ('delivered', 'superseded')";
 /** The payload of a passport's step follows from its operation. */
 const IS_OLDER = "i.kind <> 'passport' AND d.desired_hash <> i.desired_hash";
 const ROWS = 'i.id > @after AND i.id <= @upTo';
+// A BOM item that was taken to be at the platform has counted a revision without a delivery.
+const PRESENT = '(SELECT max(p.revision) FROM deliveries p WHERE p.item_id = i.id)';
 
 // The indexes of the former tables are dropped first: the new ones have some of their names, and the new rows use their room. The
 // two that stay are needed to read the former tables.
@@ -53,7 +55,7 @@ const REQUESTS = `
     WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.import_id = m.id);
   INSERT INTO requests (id, operation, sends, claimed_at, idempotency_key, path, body)
     SELECT ${OFFSET} + d.id, d.operation, 1, coalesce(d.sent_at, d.staged_at), d.idempotency_key, d.path, d.body
-    FROM deliveries d WHERE d.path IS NOT NULL AND d.import_id IS NULL AND ${KEEPS_BYTES} ORDER BY d.id;
+    FROM deliveries d WHERE ${IS_KEPT_ALONE} ORDER BY d.id;
 `;
 
 const ITEMS = `
@@ -64,24 +66,24 @@ const ITEMS = `
   SELECT i.id, i.kind, i.key, i.natural_key, i.record_id, i.source, i.appeared_at, i.missing_since, i.missing_accepted,
     i.desired_hash,
     i.acknowledged, iif(i.acknowledged = 2, i.baseline_hash, NULL), i.remote_id,
-    i.revision, d.state, d.operation, iif(${IS_OLDER}, d.desired_hash, NULL),
+    iif(d.id IS NULL, 0, max(i.revision, d.revision)), d.state, d.operation, iif(${IS_OLDER}, d.desired_hash, NULL),
     CASE WHEN m.id IS NOT NULL THEN m.id
-      WHEN d.path IS NOT NULL AND d.import_id IS NULL AND ${KEEPS_BYTES} THEN @offset + d.id END,
-    iif(m.id IS NULL, NULL, d.import_place), d.group_max,
+      WHEN ${IS_KEPT_ALONE} THEN @offset + d.id END,
+    CASE WHEN m.id IS NOT NULL THEN d.import_place WHEN ${IS_KEPT_ALONE} THEN 0 END, d.group_max,
     coalesce(d.due_at, 0), coalesce(d.attempts, 0), coalesce(d.uncertain, 0), coalesce(d.by_hand, 0), d.staged_at, d.sent_at,
     d.settled_at, i.stirred, i.was_absent, i.adopted, i.parts_unknown, i.ignored_hash,
     i.desired, iif(i.acknowledged = 2, i.baseline, NULL), iif(${IS_OPEN} AND ${IS_OLDER}, d.desired, NULL), d.reason
   FROM (SELECT *, CASE WHEN i.baseline IS NULL THEN 0
       WHEN i.kind <> 'passport' AND i.baseline_hash = i.desired_hash AND i.baseline = i.desired THEN 1 ELSE 2 END AS acknowledged
     FROM old_items i WHERE ${ROWS}) i
-  LEFT JOIN deliveries d ON d.item_id = i.id AND d.revision = i.revision
+  LEFT JOIN deliveries d ON d.item_id = i.id AND d.revision = ${PRESENT}
   LEFT JOIN imports m ON m.id = d.import_id ORDER BY i.id
 `;
 
 const HISTORY = `
   INSERT INTO history (item_id, revision, operation, state, desired_hash, attempts, staged_at, sent_at, settled_at, reason)
   SELECT d.item_id, d.revision, d.operation, d.state, d.desired_hash, d.attempts, d.staged_at, d.sent_at, d.settled_at, d.reason
-  FROM old_items i CROSS JOIN deliveries d ON d.item_id = i.id AND d.revision <> i.revision
+  FROM old_items i CROSS JOIN deliveries d ON d.item_id = i.id AND d.revision < ${PRESENT}
   WHERE ${ROWS} ORDER BY d.item_id, d.revision
 `;
 
