@@ -52,10 +52,11 @@ export function upgrade(
     `The ledger ${place} was last written by an older version of dpp-sync and is brought up to date.`,
   );
   const backup = backsUp ? findUpgradeBackup(db, { place, isWhole }) : null;
-  const needed = roomFor(db, backup);
+  let needed = roomFor(db, { copies: backup === null || backup.isThere ? 0 : 1 });
   try {
     assertRoom(place, needed);
     if (backup !== null) keepBackup(db, { place, backup, now: clock.now() }, report);
+    needed = roomFor(db, { copies: 0 });
     const began = clock.ticks();
     let reported = began;
     runSteps(db, version, (done, all) => {
@@ -104,13 +105,12 @@ function isEmpty(db: Database.Database): boolean {
   return db.prepare('SELECT 1 FROM streams UNION ALL SELECT 1 FROM items LIMIT 1').get() === undefined;
 }
 
-/** How many bytes an upgrade needs beside the ledger. */
-function roomFor(db: Database.Database, backup: UpgradeBackup | null): number {
+/** How many bytes an upgrade needs beside the ledger, and with it so many copies. */
+function roomFor(db: Database.Database, { copies }: { copies: 0 | 1 }): number {
   const [pages, free, size] = ['page_count', 'freelist_count', 'page_size'].map((name) =>
     Number(db.pragma(name, { simple: true })),
   ) as [number, number, number];
   const bytes = (pages - free) * size;
-  const copies = backup === null || backup.isThere ? 0 : 1;
   return Math.ceil(ROOM_LEAST + (copies + ROOM_SHARE) * bytes);
 }
 
