@@ -7,6 +7,7 @@ import type { ListableKind } from '../../domain/ports/target.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
+import { hasReason, reasonHas } from '../deliveries/reasons.ts';
 import type { Items } from '../items/items.ts';
 import type { Release } from '../items/release.ts';
 import type { PassportItems } from '../passports/passport-items.ts';
@@ -53,13 +54,13 @@ export function createAdoption(
     ambiguous: db
       .prepare<[string], number>(
         `SELECT i.id FROM items i WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = ?
-           AND i.reason ->> '$.code' = 'ambiguous_key'`,
+           AND ${reasonHas('i', 'ambiguous_key')}`,
       )
       .pluck(),
     named: db.prepare<[{ operation: string; name: string }], { id: number; key: string }>(
       `SELECT i.id, i.key FROM items i
        WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = @operation
-         AND i.reason ->> '$.code' = 'ambiguous_key' AND (i.key = @name OR i.natural_key = @name)
+         AND ${reasonHas('i', 'ambiguous_key')} AND (i.key = @name OR i.natural_key = @name)
        ORDER BY i.key = @name DESC LIMIT 1`,
     ),
     bind: db.prepare<[{ id: number; baseline: string; hash: string; remoteId: string }]>(
@@ -72,7 +73,7 @@ export function createAdoption(
     adopted: db.prepare<[{ source: string; afterId: number; upTo: number }], { id: number; kind: ItemKind }>(
       `SELECT i.id, i.kind FROM items i
        WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.id > @afterId AND i.id <= @upTo AND i.source = @source
-         AND i.adopted = 1 AND i.reason ->> '$.code' = 'adopted' ORDER BY i.id LIMIT ${PAGE}`,
+         AND i.adopted = 1 AND ${reasonHas('i', 'adopted_change')} ORDER BY i.id LIMIT ${PAGE}`,
     ),
     lastStuck: db.prepare<[], number>(`SELECT coalesce(max(i.id), 0) FROM items i WHERE ${isStuck('i')}`).pluck(),
     unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
@@ -113,6 +114,11 @@ export function createAdoption(
   function publicationsNeeded(): 'publications' | 'unclear_publications' | null {
     if (!contact.isFreshlyListed('publication')) return 'publications';
     return contact.standing('publication').hides ? 'unclear_publications' : null;
+  }
+
+  function awaitsAnswer(part: number): boolean {
+    const open = items.openDelivery(part);
+    return open !== undefined && hasReason(open, 'parts_unknown');
   }
 
   return {
@@ -183,7 +189,7 @@ export function createAdoption(
       const { found, unknown } = parts.unanswered(products);
       let bomItems = 0;
       for (const { id, key } of found) {
-        const open = parts.of(key).filter((part) => items.openDelivery(part)?.reasonCode === 'adopted_bom');
+        const open = parts.of(key).filter(awaitsAnswer);
         parts.answered(id);
         for (const part of open) {
           if (present) parts.acknowledge(part);

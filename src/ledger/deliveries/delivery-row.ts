@@ -1,7 +1,8 @@
-import type { DeliveryState, Operation, Reason } from '../../domain/delivery.ts';
+import type { DeliveryState, Operation } from '../../domain/delivery.ts';
 import type { RefRole } from '../../domain/item.ts';
 import type { ClaimedDelivery } from '../../domain/ports/claim.ts';
 import type { DueDelivery } from '../../domain/ports/due.ts';
+import { awaySince, busySince, storedReason } from '../../domain/reason.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type ItemRow, itemColumns } from '../items/item-row.ts';
 import { parseJsonOrNull } from '../store/context.ts';
@@ -46,25 +47,14 @@ export function dueDelivery(row: Pick<DeliveryRow, keyof DueDelivery>): DueDeliv
 }
 
 export function claimedDelivery(row: DeliveryRow): ClaimedDelivery {
+  const reason = storedReason(row.reason);
   return {
     ...dueDelivery(row),
     naturalKey: row.naturalKey,
     remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
     attempts: row.attempts,
     uncertain: row.uncertain === 1,
-    busySince: sinceOf(row, 'in_flight'),
-    awaySince: sinceOf(row, 'unavailable'),
+    busySince: busySince(reason),
+    awaySince: awaySince(reason),
   };
-}
-
-/**
- * Since when this has been the answer to a delivery; null where it was answered otherwise last. A wait for the API's limit says
- * nothing of that: the reason of such a wait keeps since when it was `unavailable`.
- */
-function sinceOf({ reason }: Pick<DeliveryRow, 'reason'>, code: 'unavailable' | 'in_flight'): number | null {
-  if (reason === null) return null;
-  const last = parseJsonOrNull<Reason>(reason);
-  const isOfIt =
-    last?.code === code || ((last?.code === 'throttled' || last?.code === 'local') && code === 'unavailable');
-  return isOfIt ? (last.since ?? null) : null;
 }

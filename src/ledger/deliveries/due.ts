@@ -1,8 +1,10 @@
-import { OPERATIONS, type Operation, type Reason } from '../../domain/delivery.ts';
+import { OPERATIONS, type Operation } from '../../domain/delivery.ts';
 import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../../domain/ports/due.ts';
 import type { Ledger } from '../../domain/ports/ledger.ts';
+import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { Contact } from '../contact/contact.ts';
-import { type LedgerContext, parseJson } from '../store/context.ts';
+import type { LedgerContext } from '../store/context.ts';
+import { reasonHas } from './reasons.ts';
 
 /** What can go on by itself, now or later. Each function is one read. */
 export interface Due {
@@ -40,7 +42,7 @@ const IS_SCHEDULED = `i.state IN ('due', 'in_doubt') AND i.due_at > 0
       ELSE ${IS_HELD_DOUBT} IS NOT TRUE END`;
 
 /** Of such a delivery: the API has not been able to take it since before a time. */
-const IS_LEFT_AWAY = `i.state = 'due' AND i.reason ->> '$.code' = 'unavailable' AND i.reason ->> '$.since' <= @before`;
+const IS_LEFT_AWAY = `i.state = 'due' AND ${reasonHas('i', 'api_away')} AND i.reason ->> '$.since' <= @before`;
 
 type Scheduled = HeldDoubts & Of & { operations: string };
 
@@ -101,8 +103,8 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
     ),
     isDue: db.prepare<[number], { id: number }>("SELECT id FROM items WHERE id = ? AND state = 'due'"),
     denials: db.prepare<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
-      `SELECT iif(i.reason ->> '$.code' = 'denied_scope', i.settled_at, NULL) AS at,
-         ifnull((SELECT h.operation = i.operation AND h.reason ->> '$.code' = 'forbidden' FROM history h
+      `SELECT iif(${reasonHas('i', 'scope_denied')}, i.settled_at, NULL) AS at,
+         ifnull((SELECT h.operation = i.operation AND ${reasonHas('h', 'item_forbidden')} FROM history h
            WHERE h.item_id = i.id AND h.revision < i.revision ORDER BY h.revision DESC LIMIT 1), 0) AS isAskedAgain
        FROM items i WHERE i.id = ?`,
     ),
@@ -165,7 +167,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
       const parameters = { ...scheduled(held, of), before };
       const { away, all } = sql.countAway.get(parameters) ?? { away: 0, all: 0 };
       const first = away > 0 && away === all ? sql.firstAway.get(parameters) : undefined;
-      return first ? { count: away, first: { ...first, reason: parseJson<Reason>(first.reason) } } : null;
+      return first ? { count: away, first: { ...first, reason: storedReason(first.reason) ?? NO_REASON } } : null;
     },
 
     countSending: (of) => sql.sending.get(ofWork(of)) ?? 0,

@@ -1,16 +1,14 @@
-import type { Operation, Reason } from '../../domain/delivery.ts';
+import type { Operation } from '../../domain/delivery.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { SETTLE_STATES, type SettleState } from '../../domain/manual.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery, NamedSelection } from '../../domain/ports/unconfirmed.ts';
+import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { type ItemRow, itemColumns, revisionContent } from '../items/item-row.ts';
-import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
+import { type LedgerContext, parseJson } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
-
-/** Stands for the reason of a delivery that has none. */
-export const NO_REASON: Reason = { code: 'unknown', message: '' };
 
 /** Finds the deliveries that a manual resolution names. Each function is one read. */
 export interface NamedDeliveries {
@@ -60,7 +58,7 @@ export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' 
       ...{ id, kind, key, revision, operation, source, state, sentAt },
       uncertain: row.uncertain === 1,
       naturalKey: kind === 'passport' ? row.naturalKey : (sent?.value ?? null),
-      reason: parseJsonOrNull<Reason>(row.reason) ?? NO_REASON,
+      reason: storedReason(row.reason) ?? NO_REASON,
     };
   }
 

@@ -2,6 +2,7 @@ import type { SubjectKind } from '../../domain/item.ts';
 import type { Items } from '../items/items.ts';
 import type { Passports } from '../passports/passports.ts';
 import type { LedgerContext } from '../store/context.ts';
+import { reasonHas } from './reasons.ts';
 
 interface BlockedRow {
   id: number;
@@ -34,7 +35,7 @@ export function createRecheck(
          (SELECT max(revision) FROM history WHERE item_id = h.item_id AND revision < h.revision)
        WHERE h.item_id = @id AND h.revision = @revision AND h.state = 'superseded' AND p.state = 'superseded'
          AND p.operation = h.operation AND p.desired_hash = h.desired_hash
-         AND p.reason ->> '$.code' IN ('gate', 'forbidden')`,
+         AND ${reasonHas('p', 'asked_again')}`,
     ),
     forgetEvents: db.prepare<[Revision]>('DELETE FROM events WHERE item_id = @id AND revision = @revision'),
     forget: db.prepare<[Revision]>('DELETE FROM history WHERE item_id = @id AND revision = @revision'),

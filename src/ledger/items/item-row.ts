@@ -1,9 +1,8 @@
-import { type DeliveryState, IN_FLIGHT_STATES, type Operation, type Reason } from '../../domain/delivery.ts';
+import { type DeliveryState, IN_FLIGHT_STATES, type Operation } from '../../domain/delivery.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { statusAfter } from '../../domain/passport.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import { statusText } from '../passports/passport-text.ts';
-import { parseJsonOrNull } from '../store/context.ts';
 
 /** An item with the delivery of its present revision, as a statement over `ITEM_COLUMNS` gives it. */
 export interface ItemRow {
@@ -119,9 +118,4 @@ export function isOpenState(state: DeliveryState | null): state is DeliveryState
 /** True while bytes of the present revision may be at the API: it has to be settled before anything follows it. */
 export function mayHaveArrived({ state, uncertain }: Pick<ItemRow, 'state' | 'uncertain'>): boolean {
   return isOpenState(state) && (IN_FLIGHT_STATES.includes(state) || uncertain === 1);
-}
-
-/** Why the open delivery is where it is, as a code. */
-export function reasonCodeOf({ reason }: Pick<ItemRow, 'reason'>): string | null {
-  return parseJsonOrNull<Reason>(reason)?.code ?? null;
 }

@@ -1,20 +1,22 @@
-import { type DeliveryState, type Operation, type Reason, transition } from '../../domain/delivery.ts';
+import { type DeliveryState, type Operation, transition } from '../../domain/delivery.ts';
 import { hasRefs, type SubjectKind } from '../../domain/item.ts';
+import type { Reason } from '../../domain/reason.ts';
 import type { Restored, Suspicion } from '../backup/restored.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
 import { ADOPTED_BOM, type Parts } from '../contact/parts.ts';
+import { hasReason } from '../deliveries/reasons.ts';
 import type { Requests } from '../deliveries/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createDesire, type Desire } from './desire.ts';
-import { ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, reasonCodeOf, revisionContent } from './item-row.ts';
+import { ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
 import { createRevisions } from './revisions.ts';
 import { type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
 
 export interface OpenDelivery {
   state: DeliveryState;
   operation: Operation;
-  /** Why it is where it is, as a code. */
-  reasonCode: string | null;
+  /** JSON. */
+  reason: string | null;
 }
 
 /** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
@@ -198,7 +200,7 @@ export function createItems(
     openDelivery(itemId) {
       const item = sql.byId.get(itemId);
       if (item === undefined || item.operation === null || !isOpenState(item.state)) return undefined;
-      return { state: item.state, operation: item.operation, reasonCode: reasonCodeOf(item) };
+      return { state: item.state, operation: item.operation, reason: item.reason };
     },
 
     block(itemId, reason) {
@@ -242,7 +244,7 @@ export function createItems(
 /** Whether an open delivery that never reached the API stays what is asked for. */
 function staysOpen(item: ItemRow, wanted: WantedWrite & { need: 'write' | 'blocked' }, again: boolean): boolean {
   // Each further import would make one more product: only a manual resolution sends another.
-  if (reasonCodeOf(item) === 'not_upserted' && wanted.need === 'write' && !again) return true;
+  if (hasReason(item, 'made_second') && wanted.need === 'write' && !again) return true;
   if (item.operation !== wanted.operation || revisionContent(item).hash !== wanted.desiredHash) return false;
   const isMoving = item.state === 'due' || item.state === 'waiting';
   return wanted.need === 'blocked' ? item.state === 'blocked' || !(isMoving || again) : isMoving || !again;

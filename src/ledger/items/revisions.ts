@@ -1,4 +1,5 @@
-import { type DeliveryState, type Reason, transition } from '../../domain/delivery.ts';
+import { type DeliveryState, transition } from '../../domain/delivery.ts';
+import type { Reason } from '../../domain/reason.ts';
 import type { Requests } from '../deliveries/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { type ItemRow, isOpenState, revisionContent } from './item-row.ts';
@@ -21,7 +22,10 @@ export function createRevisions({ db, clock }: Pick<LedgerContext, 'db' | 'clock
       `INSERT INTO history (item_id, revision, operation, state, desired_hash, attempts, reason, staged_at, sent_at, settled_at)
        VALUES (@id, @revision, @operation, @state, @hash, @attempts, @reason, @stagedAt, @sentAt, @settledAt)`,
     ),
-    forget: db.prepare<[number, number]>('DELETE FROM history WHERE item_id = ? AND revision <= ?'),
+    forget: db.prepare<[{ id: number }]>(
+      `DELETE FROM history WHERE item_id = @id AND revision <= (SELECT revision FROM history WHERE item_id = @id
+       ORDER BY revision DESC LIMIT 1 OFFSET ${REVISIONS_MAX - 1})`,
+    ),
     begin: db.prepare<
       [{ id: number; state: string; operation: string; reason: string | null; byHand: 0 | 1; now: number }]
     >(
@@ -45,7 +49,7 @@ export function createRevisions({ db, clock }: Pick<LedgerContext, 'db' | 'clock
       : { state, settledAt: item.settledAt };
     const { hash } = revisionContent(item);
     sql.keep.run({ id, revision, operation, hash, attempts, reason, stagedAt, sentAt, ...ended });
-    if (revision >= REVISIONS_MAX) sql.forget.run(id, revision + 1 - REVISIONS_MAX);
+    if (revision >= REVISIONS_MAX) sql.forget.run({ id });
   }
 
   return {
