@@ -104,7 +104,7 @@ async function findNothing(): Promise<string[]> {
     kind: 'resend',
     dueAt: 0,
     absent: true,
-    reason: { code: 'absent', message: 'It is not there.' },
+    reason: { code: 'untouched', message: 'It is not there.' },
   };
   const requests = Map.groupBy(found, ({ importId, id }) => importId ?? -id);
   for (const members of requests.values()) {
