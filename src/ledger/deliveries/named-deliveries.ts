@@ -55,7 +55,14 @@ export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' 
     const sent =
       kind === 'passport' ? null : naturalKeyOf(profile, kind, parseJson<JsonObject>(revisionContent(row).text));
     return {
-      ...{ id, kind, key, revision, operation, source, state, sentAt },
+      id,
+      kind,
+      key,
+      revision,
+      operation,
+      source,
+      state,
+      sentAt,
       uncertain: row.uncertain === 1,
       naturalKey: kind === 'passport' ? row.naturalKey : (sent?.value ?? null),
       reason: storedReason(row.reason) ?? NO_REASON,

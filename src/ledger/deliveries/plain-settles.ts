@@ -1,5 +1,5 @@
 import { transition } from '../../domain/delivery.ts';
-import type { Decision, RequestSettlement, Settled } from '../../domain/ports/decision.ts';
+import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { Restored } from '../backup/restored.ts';
 import type { Release } from '../items/release.ts';
 import type { RemoteIds } from '../items/remote-ids.ts';
@@ -8,12 +8,17 @@ import type { LedgerContext } from '../store/context.ts';
 import type { DeliveryRow } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
 import type { Requests } from './requests.ts';
-import type { FoundSettlement } from './settles.ts';
 
 /** The common case: the answer acknowledges all members of a request, and their items are still to be as they were sent. */
 export interface PlainSettles {
   /** Settles the groups that are plain. Gives what came of each group, in their order; null for one that is not plain. */
   settle(groups: readonly FoundGroup[]): (Settled[] | null)[];
+}
+
+/** A settlement with the delivery that it names, as that was before anything was settled. */
+interface FoundSettlement {
+  settlement: Settlement;
+  row: DeliveryRow | undefined;
 }
 
 interface FoundGroup {

@@ -1,4 +1,4 @@
-import type { RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
+import type { RequestSettlement, Settled } from '../../domain/ports/decision.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { type DeliveryRow, SELECT_LISTED_DELIVERIES } from './delivery-row.ts';
 import type { PlainSettles } from './plain-settles.ts';
@@ -7,12 +7,6 @@ import type { SettleRequest } from './settle-request.ts';
 /** Stores what became of deliveries that were sent. The body of one transaction. */
 export interface Settles {
   settle(groups: readonly RequestSettlement[]): Settled[];
-}
-
-/** A settlement with the delivery that it names, as that was before anything was settled here. */
-export interface FoundSettlement {
-  settlement: Settlement;
-  row: DeliveryRow | undefined;
 }
 
 interface SettlesParts {

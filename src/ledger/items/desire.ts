@@ -6,8 +6,11 @@ import type { Parts } from '../contact/parts.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createInsertMany } from '../store/insert-many.ts';
 import { createNextId } from '../store/next-id.ts';
+import { nameOf } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
-import { nameOf, type Staged } from './items.ts';
+
+/** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
+export type Staged = 'due' | 'waiting' | 'blocked' | null;
 
 /** What a record asks of an item, and the item as it is, if there is one. */
 export interface DesiredItem {
@@ -41,8 +44,8 @@ interface DesireParts {
   contact: Pick<Contact, 'noticeCreates'>;
   parts: Pick<Parts, 'mayAsk'>;
   restored: Pick<Restored, 'isRestored'>;
-  find(kind: SubjectKind, key: string): ItemRow | undefined;
-  reconcileItem(item: ItemRow, again: boolean): Staged;
+  find: (kind: SubjectKind, key: string) => ItemRow | undefined;
+  reconcileItem: (item: ItemRow, again: boolean) => Staged;
 }
 
 /** For use inside a transaction. */

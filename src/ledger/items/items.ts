@@ -7,7 +7,8 @@ import { ADOPTED_BOM, type Parts } from '../contact/parts.ts';
 import { hasReason } from '../deliveries/reasons.ts';
 import type { Requests } from '../deliveries/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
-import { createDesire, type Desire } from './desire.ts';
+import { createDesire, type Desire, type Staged } from './desire.ts';
+import { type ItemName, nameOf } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
 import { createRevisions } from './revisions.ts';
 import { type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
@@ -17,15 +18,6 @@ export interface OpenDelivery {
   operation: Operation;
   /** JSON. */
   reason: string | null;
-}
-
-/** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
-export type Staged = 'due' | 'waiting' | 'blocked' | null;
-
-/** An item by its name. */
-export interface ItemName {
-  kind: SubjectKind;
-  key: string;
 }
 
 /** Items with the one open delivery that each may have. For use inside a transaction. */
@@ -64,11 +56,6 @@ export interface Items extends Desire {
 
 /** A delivery that may have been sent before the ledger was restored. */
 type Suspect = Pick<ItemRow, 'id' | 'revision'> & { state: DeliveryState };
-
-/** The name of an item as a key of a map. */
-export function nameOf({ kind, key }: ItemName): string {
-  return `${kind}/${key}`;
-}
 
 export function createItems(
   context: Omit<LedgerContext, 'passportRules' | 'contactRules'>,

@@ -1,7 +1,8 @@
 import { type Operation, transition } from '../../domain/delivery.ts';
 import { hasRefs, type SubjectKind } from '../../domain/item.ts';
 import type { LedgerContext } from '../store/context.ts';
-import type { ItemName, Items } from './items.ts';
+import type { ItemName } from './item-name.ts';
+import type { Items } from './items.ts';
 
 /** Makes due what waited for items that have a remote id now. For use inside a transaction. */
 export interface Release {
