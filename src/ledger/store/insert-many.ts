@@ -1,0 +1,38 @@
+import type { Statement } from 'better-sqlite3';
+import type { Sqlite } from './database.ts';
+
+type Value = string | number | null;
+
+/** Rows of one statement at most: a larger one is not faster for each row. */
+const ROWS_MAX = 64;
+
+/**
+ * Inserts rows with statements of several rows each. Their numbers of rows are powers of two, so that few statements are
+ * prepared. For use inside a transaction.
+ */
+export function createInsertMany(
+  db: Sqlite,
+  { into, columns }: { into: string; columns: readonly string[] },
+): (rows: readonly (readonly Value[])[]) => void {
+  const row = `(${columns.map(() => '?').join(', ')})`;
+  const statements = new Map<number, Statement<Value[]>>();
+
+  function statementOf(count: number): Statement<Value[]> {
+    const known = statements.get(count);
+    if (known !== undefined) return known;
+    const values = Array.from({ length: count }, () => row).join(', ');
+    const statement = db.prepare<Value[]>(`INSERT INTO ${into} (${columns.join(', ')}) VALUES ${values}`);
+    statements.set(count, statement);
+    return statement;
+  }
+
+  return (rows) => {
+    let at = 0;
+    while (at < rows.length) {
+      let count = ROWS_MAX;
+      while (count > rows.length - at) count /= 2;
+      statementOf(count).run(...rows.slice(at, at + count).flat());
+      at += count;
+    }
+  };
+}
