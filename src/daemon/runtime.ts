@@ -268,7 +268,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
     /** The map queue as a pull uses it: the workers are started when there is something to map. */
     const startedMapQueue: Pick<MapQueue, 'mapPage' | 'mapStored' | 'room'> = {
-      room: mapQueue.room,
+      room: (abort) => mapQueue.room(abort),
       async mapPage(page, wait, abort) {
         await startWorkers();
         return await mapQueue.mapPage(page, wait, abort);

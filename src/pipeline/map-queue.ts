@@ -88,8 +88,8 @@ export function createMapQueue({
   }
 
   return {
-    mapPage: pages.mapPage,
-    room: pages.room,
+    mapPage: (page, wait, stop) => pages.mapPage(page, wait, stop),
+    room: (stop) => pages.room(stop),
     async mapStored(source) {
       try {
         await enqueueOrThrow(source);

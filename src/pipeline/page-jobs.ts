@@ -69,10 +69,11 @@ export function createPageJobs({
     const rest = createRest(wait);
     let trouble = await enqueue(handed);
     while (!abort.aborted || handed.isTaken) {
-      if (!handed.isTaken && rest.isOver(trouble)) throw trouble;
+      const overdue = handed.isTaken ? null : rest.overdue(trouble);
+      if (overdue !== null) throw overdue;
       const staged = await within(LOOK_MS, handed.stored, wait, abort);
       if (staged !== null) {
-        rest.isOver(null);
+        rest.overdue(null);
         return staged;
       }
       if (!handed.isTaken && !abort.aborted) trouble = await lookAfter(handed);

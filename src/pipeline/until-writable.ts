@@ -25,10 +25,10 @@ export async function untilWritable<T>(work: () => Promise<T>, wait: WritableWai
   for (;;) {
     try {
       const done = await work();
-      rest.isOver(null);
+      rest.overdue(null);
       return done;
     } catch (error) {
-      if (!isPassing(error) || abort.aborted || rest.isOver(error)) throw error;
+      if (!isPassing(error) || abort.aborted || rest.overdue(error) !== null) throw error;
       await wait.clock.sleep(AGAIN_MS, abort);
     }
   }
@@ -36,22 +36,22 @@ export async function untilWritable<T>(work: () => Promise<T>, wait: WritableWai
 
 /** Keeps the time of one rest. */
 export interface Rest {
-  /** Takes what keeps the work from going on, or null where nothing does. Gives whether that has lasted too long. */
-  isOver(reason: Fault | null): boolean;
+  /** Takes what keeps the work from going on, or null where nothing does. Gives it back once it has lasted too long. */
+  overdue(reason: Fault | null): Fault | null;
 }
 
 export function createRest({ clock, waitMs, onPause }: WritableWait): Rest {
   let since: number | null = null;
   return {
-    isOver(reason) {
+    overdue(reason) {
       if (reason === null) {
         if (since !== null) onPause(null);
         since = null;
-        return false;
+        return null;
       }
       if (since === null) onPause(reason);
       since ??= clock.ticks();
-      return clock.ticks() - since >= waitMs;
+      return clock.ticks() - since >= waitMs ? reason : null;
     },
   };
 }
