@@ -96,7 +96,7 @@ describe('pages of any size', () => {
         const [first, ...others] = await Promise.all(SIZES.map((size) => ledgerAfter(exports, size)));
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 40 },
+      { numRuns: 12 },
     );
   }, 120_000);
 });

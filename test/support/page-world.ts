@@ -49,6 +49,8 @@ export interface PageRequest {
 }
 
 export interface PageWorldOptions {
+  /** A folder that outlives the world; one of its own is removed with it. */
+  folder?: string;
   clock?: Clock;
   /** Changes the queues as a pull and the map queue see them. */
   around?: (queues: Queues) => Queues;
@@ -83,7 +85,7 @@ export async function createPageWorld(options: PageWorldOptions = {}): Promise<P
     aroundLedger = (ledger) => ledger,
     url = 'embedded',
   } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'dpp-pages-'));
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'dpp-pages-'));
   const file = join(folder, 'ledger.db');
   const events: ProgressEvent[] = [];
   const emit = (event: ProgressEvent): void => void events.push(event);
@@ -132,7 +134,11 @@ export async function createPageWorld(options: PageWorldOptions = {}): Promise<P
       const guard = { maxMissing: 1, maxDrop: 1 };
       const asked = { source, trigger: 'cli' as const, reader, mapper, omit: [], guard, ignoreMissing: false };
       const wait = { clock, waitMs, onPause: () => undefined };
-      return pull(asked, { ledger: parts.seenLedger, emit, mapQueue: parts.mapQueue, wait }, abort);
+      const { mapQueue, ledger } = parts;
+      const mapStored = async (changed: string): Promise<void> => {
+        if (ledger.views.pendingSources().includes(changed)) await mapQueue.mapStored(changed);
+      };
+      return pull(asked, { ledger: parts.seenLedger, emit, mapQueue: { ...mapQueue, mapStored }, wait }, abort);
     },
     mapStored: (source = 'erp') => parts.storedRecords.mapSource(source, new AbortController().signal),
     async close() {
@@ -149,7 +155,7 @@ export async function createPageWorld(options: PageWorldOptions = {}): Promise<P
     },
     async remove() {
       await world.close();
-      rmSync(folder, { recursive: true });
+      if (options.folder === undefined) rmSync(folder, { recursive: true });
     },
   };
   return world;
@@ -176,5 +182,6 @@ export function contentsOf(file: string): Record<string, unknown[]> {
 
 function rowsOf(db: Database.Database, table: string): unknown[] {
   const rows = db.prepare<[], Record<string, unknown>>(`SELECT * FROM ${table}`).all();
-  return rows.map(({ idempotency_key: _, ...columns }) => columns);
+  const isOfLedger = ([column]: [string, unknown]) => column !== 'idempotency_key';
+  return rows.map((columns) => Object.fromEntries(Object.entries(columns).filter(isOfLedger)));
 }
