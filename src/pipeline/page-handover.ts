@@ -44,7 +44,7 @@ export interface PageHandover {
 }
 
 /** A pull reads on while the pages that are being mapped have fewer bytes than this, so each pull exceeds it by a page at most. */
-export const HANDED_BYTES_MAX = 16 * 1024 * 1024;
+const HANDED_BYTES_MAX = 16 * 1024 * 1024;
 
 export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
   const pages = new Map<string, HandedPage>();

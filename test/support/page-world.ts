@@ -61,7 +61,7 @@ export interface PageWorldOptions {
 }
 
 /** Makes a product of each row's `id`. */
-export const productMapper: Mapper = mapperOf('r1', ({ id, name }) => items(product(text(id), text(name ?? 'A'))));
+const productMapper: Mapper = mapperOf('r1', ({ id, name }) => items(product(text(id), text(name ?? 'A'))));
 
 export function mapperOf(revision: string, map: (fields: JsonObject) => MapResult): Mapper {
   return { revision, streams: ['default'], map: ({ fields }) => map(fields) };
