@@ -7,6 +7,7 @@ import type { Signal } from '../../src/delivery/admission/signal.ts';
 import { createRateController } from '../../src/delivery/rate/rate-controller.ts';
 import { fault } from '../../src/domain/faults.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import { createFollowClock } from '../../src/ledger/store/follow-clock.ts';
 import { readMark } from '../../src/ledger/store/mark.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
@@ -52,7 +53,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     const deliveryId = due?.id ?? 0;
     await claimOne(ledger, deliveryId);
     const at = clock.now() + MINUTE / 2;
-    const reason = { code: 'timeout', message: 'No answer came.' };
+    const reason: Reason = { code: 'timeout', message: 'No answer came.' };
     const decisions: Record<typeof kind, Decision> = {
       retry: { kind: 'retry', dueAt: at, spend: true, reason },
       unconfirmed: { kind: 'unconfirmed', nextLookAt: at, spend: true, reason },

@@ -1,4 +1,4 @@
-import type { Reason } from '../delivery.ts';
+import type { Reason } from '../reason.ts';
 import type { ClaimedRequest, DeliveryName } from './claim.ts';
 import type { RequestSettlement, Settled } from './decision.ts';
 import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from './due.ts';
