@@ -1,5 +1,6 @@
 import type { Issue } from '../../domain/issue.ts';
-import type { IncomingRecord, Place } from '../../domain/record.ts';
+import type { Place } from '../../domain/place.ts';
+import type { IncomingRecord } from '../../domain/record.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { IdentifiedRecord } from './known-records.ts';
 import type { RunAccounts } from './run-accounts.ts';
