@@ -5,7 +5,7 @@ import { noteFailedRun, type PullOptions } from '../pipeline/pull.ts';
 import type { Mappers } from './mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
 
-interface Opening extends Pick<PullOptions, 'ledger' | 'patience'> {
+interface Opening extends Pick<PullOptions, 'ledger' | 'wait'> {
   config: RuntimeConfig;
   mappers: Mappers;
   log: Logger;
@@ -18,14 +18,14 @@ interface Opening extends Pick<PullOptions, 'ledger' | 'patience'> {
  */
 export async function openToPull(
   { source, trigger }: { source: ConfiguredSource; trigger: RunTrigger },
-  { config, mappers, log, ledger, patience }: Opening,
+  { config, mappers, log, ledger, wait }: Opening,
   abort: AbortSignal,
 ): Promise<{ mapper: Awaited<ReturnType<Mappers['refresh']>>; records: SourceReader }> {
   try {
     const mapper = await mappers.refresh(source.id);
     return { mapper, records: await openSource(source, config, log) };
   } catch (error) {
-    await noteFailedRun({ source: source.id, trigger }, error, { ledger, patience }, abort);
+    await noteFailedRun({ source: source.id, trigger }, error, { ledger, wait }, abort);
     throw error;
   }
 }

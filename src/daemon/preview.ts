@@ -4,8 +4,7 @@ import type { Place } from '../domain/place.ts';
 import { identityOf } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
-import { mapRecord } from '../pipeline/map.ts';
-import { incomingRecord } from '../pipeline/pull.ts';
+import { incomingRecord } from '../pipeline/incoming-record.ts';
 import { createMappers } from './mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
 
@@ -43,8 +42,7 @@ export async function* previewStream(
       for (const row of page.rows) {
         const { raw, place, issues } = incomingRecord(row, stream.key, omitted);
         const fields = JSON.parse(raw) as JsonObject;
-        const pending = { id: 0, version: 0, source: source.id, stream: stream.name, fields, place, issues };
-        const { result } = mapRecord(mapper, pending);
+        const result = mapper.map({ source: source.id, stream: stream.name, fields, place, issues });
         yield {
           place,
           key: stream.key.length === 0 ? null : identityOf(row.fields, stream.key),

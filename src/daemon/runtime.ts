@@ -20,8 +20,8 @@ import { fault } from '../domain/faults.ts';
 import type { RunTrigger } from '../domain/ports/intake.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
-import type { QueueName } from '../domain/ports/queues.ts';
 import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
+import { pausedFault } from '../domain/queue-paused.ts';
 import { openSqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { closeInOrder } from '../lib/close-in-order.ts';
@@ -30,8 +30,9 @@ import { createKeyedLock } from '../lib/keyed-lock.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
-import { createMapWorker } from '../pipeline/map.ts';
 import { createMapQueue, type MapQueue } from '../pipeline/map-queue.ts';
+import { createStoredRecordMapper } from '../pipeline/map-stored.ts';
+import { createPageJobs } from '../pipeline/page-jobs.ts';
 import { type PullResult, pull } from '../pipeline/pull.ts';
 import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/replay.ts';
 import type { StallTiming } from '../queue/backend.ts';
@@ -96,10 +97,11 @@ export interface Runtime extends ApiCondition {
   stopWorkers(): Promise<void>;
   /**
    * Pulls one source, once the runs of it that were asked for before have ended: two readers of one source would race for
-   * its cursor. Changed records ring the workers, which are started when they are first needed.
+   * its cursor. The workers are started when there is first something to map.
    *
    * @throws Fault `interrupted` where it is aborted before it has begun, or why the run before it rests
-   * @param waitMs how long a ledger that cannot be written is waited for, in the run before this one as well; without an
+   * @param waitMs how long a ledger that cannot be written, or a map queue that takes nothing, is waited for, in the run before
+   *   this one as well; without an
    *   end where it is left out
    */
   pull(source: string, trigger: RunTrigger, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
@@ -195,7 +197,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     bus.subscribe(({ type }) => {
       if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.stir();
     });
-    const mapQueue = createMapQueue({ queues, worker: createMapWorker({ ledger, mapperOf, emit: emitAndWake }) });
+    const mapQueue = createMapQueue({
+      queues,
+      pages: createPageJobs({ queues, ledger, emit: emitAndWake }),
+      storedRecords: createStoredRecordMapper({ ledger, mapperOf, emit: emitAndWake }),
+    });
 
     async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
       await mappers.refreshAll();
@@ -225,7 +231,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     });
 
     const pulling = new Set<string>();
-    /** Runs that wait for a ledger that cannot be written. */
+    /** Runs that wait for a ledger that cannot be written, or for the map queue. */
     const resting = new Map<string, { reason: Fault; since: number }>();
     const sourceLock = createKeyedLock();
     const mapping = (): boolean => mapQueue.busy() || views.pendingSources().length > 0;
@@ -248,7 +254,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       if (event.type === 'mapped') engine.wake();
     }
 
-    function tellPause(source: string, reason: Fault | null): void {
+    function reportPause(source: string, reason: Fault | null): void {
       if (reason === null) resting.delete(source);
       else resting.set(source, { reason, since: clock.ticks() });
       if (reason === null) log.info({ source }, `The run of ${source} goes on.`);
@@ -262,6 +268,19 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         await engine.start();
       })();
       return workers;
+    };
+    /** The map queue as a pull uses it: the workers are started when there is something to map. */
+    const startedMapQueue: Pick<MapQueue, 'mapPage' | 'mapStored' | 'room'> = {
+      room: (abort) => mapQueue.room(abort),
+      async mapPage(page, wait, abort) {
+        await startWorkers();
+        return await mapQueue.mapPage(page, wait, abort);
+      },
+      async mapStored(source) {
+        if (!views.pendingSources().includes(source)) return;
+        await startWorkers();
+        await mapQueue.mapStored(source);
+      },
     };
     let stopped: Promise<void> | null = null;
     const stopWorkers = (): Promise<void> => {
@@ -296,17 +315,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       waitMs: number,
     ): Promise<PullResult> {
       const { id, omit, guard, onMissing } = source;
-      const patience = { clock, waitMs, onPause: (reason: Fault | null) => tellPause(id, reason) };
-      const opening = { config, mappers, log, ledger, patience };
+      const wait = { clock, waitMs, onPause: (reason: Fault | null) => reportPause(id, reason) };
+      const opening = { config, mappers, log, ledger, wait };
       const { mapper, records } = await openToPull({ source, trigger }, opening, abort);
       try {
-        const request = { source: id, trigger, reader: records, mappingRevision: mapper.revision, omit, guard };
-        const onChanged = async (changed: string) => {
-          if (!views.pendingSources().includes(changed)) return;
-          await startWorkers();
-          await mapQueue.enqueue(changed);
-        };
-        const working = { ledger, emit, onChanged, patience };
+        const request = { source: id, trigger, reader: records, mapper, omit, guard };
+        const working = { ledger, emit, mapQueue: startedMapQueue, wait };
         return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, working, abort);
       } finally {
         await records.close();
@@ -369,12 +383,4 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     await ledger.close();
     throw error;
   }
-}
-
-function pausedFault([name, ...others]: readonly QueueName[]): Fault | null {
-  if (name === undefined) return null;
-  const which = others.length === 0 ? `The queue ${name} is` : `The queues ${[name, ...others].join(' and ')} are`;
-  return fault('queue.paused', `${which} paused: nothing is taken from there.`, {
-    suggestion: "Resume it in the daemon's dashboard, under /queues. What is due stays due.",
-  });
 }

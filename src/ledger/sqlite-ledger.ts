@@ -1,7 +1,6 @@
 import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport } from '../domain/ports/claim.ts';
 import type { ContactRules } from '../domain/ports/first-contact.ts';
-import type { PageToStage } from '../domain/ports/intake.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
@@ -38,7 +37,11 @@ import { createPassports } from './passports/passports.ts';
 import { readHolder } from './read-ledger.ts';
 import { createGuardedReads } from './records/guarded-reads.ts';
 import { createIntake } from './records/intake.ts';
+import { createPageLooks } from './records/look-up-page.ts';
+import { createRunAccounts } from './records/run-accounts.ts';
+import { createStagePage } from './records/stage-page.ts';
 import { createStaging } from './records/staging.ts';
+import { createStreams } from './records/streams.ts';
 import { openDatabase, type Sqlite } from './store/database.ts';
 import { createFollowClock } from './store/follow-clock.ts';
 import { createGroupCommit } from './store/group-commit.ts';
@@ -143,8 +146,12 @@ function compose(
       parts.sourceWasRead(runId);
     },
   };
-  const intake = createIntake(context, { run, guardedReads });
-  const staging = createStaging(context, { items, contact });
+  const streams = createStreams(db);
+  const accounts = createRunAccounts(db);
+  const intake = createIntake(context, { run, guardedReads, streams, accounts });
+  const staging = createStaging(context, { items, contact, accounts });
+  const pageLooks = createPageLooks(db, streams);
+  const storePage = createStagePage(context, { items, staging, streams, accounts, contact });
   const imports = createImports(context, requests, options.encodeImport);
   const due = createDue(context, contact);
   const passportItems = createPassportItems(context);
@@ -194,13 +201,18 @@ function compose(
         lookAgain(start.source);
         return intake.startRun(start);
       }),
+    async lookUpPage(page) {
+      const { ids, ...lookUp } = reading(() => pageLooks.lookUp(page));
+      for (const id of ids) page.seen.add(id);
+      return lookUp;
+    },
     async stagePage(page) {
-      const passed = mayPassOver(page) ? reading(() => intake.passOver(page)) : null;
-      const { changed, ids } =
-        passed === null ? await commit.run(() => intake.stagePage(page)) : { changed: 0, ids: passed };
+      const skipped = reading(() => pageLooks.skip(page));
+      const { ids, ...stored } =
+        skipped === null ? await commit.run(() => storePage(page)) : { changed: 0, ids: skipped };
       // A page that could not be stored is staged again, and its rows must not pass for repeated ones then.
       for (const id of ids) page.seen.add(id);
-      return { changed, counted: passed === null };
+      return { ...stored, counted: skipped === null };
     },
     endStream: (end) => commit.run(() => intake.endStream(end)),
     endRun: (end) => commit.run(() => intake.endRun(end)),
@@ -256,14 +268,6 @@ function compose(
       }
     },
   };
-}
-
-/** Unchanged records are counted at least once in so many, for whoever looks at the run. */
-const UNCOUNTED_MAX = 20_000;
-
-/** Whether a page that changes nothing needs no write. A cursor is stored with its page (I1). */
-function mayPassOver({ cursor, uncounted, records }: PageToStage): boolean {
-  return cursor === undefined && uncounted !== undefined && uncounted + records.length <= UNCOUNTED_MAX;
 }
 
 /** A read of the file: what SQLite or the disk has against it is the ledger's trouble. */

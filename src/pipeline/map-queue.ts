@@ -1,30 +1,45 @@
 import { isLedgerFault, isQueueFault } from '../domain/faults.ts';
-import type { Consumer, Queues } from '../domain/ports/queues.ts';
+import type { Consumer, JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import type { Fault } from '../lib/errors.ts';
-import type { MapWorker } from './map.ts';
+import type { StoredRecordMapper } from './map-stored.ts';
+import type { PageJobs } from './page-jobs.ts';
 
-/** Rings the `map` queue and hears it. One doorbell drains a whole source, so one per source is enough at a time. */
-export interface MapQueue {
+/**
+ * The jobs of the `map` queue, of two sorts: one names a page that was read and is mapped before it is stored, the other names a
+ * source whose stored records wait to be mapped. A job of a source maps all of them, so one for each source is enough at a time.
+ */
+export interface MapQueue extends Pick<PageJobs, 'mapPage' | 'room'> {
   start(): Promise<void>;
-  /** There is something to map in this source. Where the queue is out of reach, the watch rings for it later. */
-  enqueue(source: string): Promise<void>;
-  /** Rings for sources that wait although nobody works on them: their doorbell was lost. */
+  /** Stored records of this source wait. Where the queue is out of reach, the watch enqueues the job later. */
+  mapStored(source: string): Promise<void>;
+  /** Enqueues jobs for sources whose records wait although nobody maps them: their job was lost. */
   watch(pendingSources: readonly string[]): Promise<void>;
-  /** Why mapping cannot go on at the moment, or null: the ledger cannot be written. */
+  /** Why stored records cannot be mapped at the moment, or null: the ledger cannot be written. */
   trouble(): Fault | null;
-  /** True while a doorbell is in the queue or being heard. */
+  /** True while a job is in the queue or being worked on. */
   busy(): boolean;
   stop(): Promise<void>;
 }
 
-/** A doorbell that was enqueued this many watches ago and not heard is taken for lost. */
+/** So many jobs are worked on at once: a source with very many stored records keeps no page of another source waiting. */
+const CONCURRENCY = 8;
+/** A job that was enqueued this many watches ago and not received is taken for lost. */
 const LOST_AFTER_WATCHES = 2;
 
-export function createMapQueue({ queues, worker }: { queues: Queues; worker: MapWorker }): MapQueue {
+export function createMapQueue({
+  queues,
+  pages,
+  storedRecords,
+}: {
+  queues: Queues;
+  pages: PageJobs;
+  storedRecords: StoredRecordMapper;
+}): MapQueue {
   const abort = new AbortController();
-  /** Watches since a source's doorbell was enqueued; it leaves the map when it is heard. */
+  /** By source, the watches since its job was enqueued; it leaves the map when it is received. */
   const enqueued = new Map<string, number>();
-  const hearing = new Set<string>();
+  /** Sources whose stored records are being mapped. */
+  const working = new Set<string>();
   let trouble: Fault | null = null;
   let consumer: Consumer | null = null;
 
@@ -39,45 +54,58 @@ export function createMapQueue({ queues, worker }: { queues: Queues; worker: Map
     }
   }
 
+  async function receiveSource(source: string): Promise<JobResult> {
+    // From here on records that come to wait need another job: this one may have passed them already.
+    enqueued.delete(source);
+    working.add(source);
+    try {
+      await storedRecords.mapSource(source, abort.signal);
+      trouble = null;
+      return { status: 'done' };
+    } catch (error) {
+      if (!isLedgerFault(error)) throw error;
+      // What waits to be mapped still waits; the watch enqueues another job for it.
+      trouble = error;
+      return { status: 'done', note: error.message };
+    } finally {
+      working.delete(source);
+    }
+  }
+
+  async function receive(job: ReceivedJob): Promise<JobResult> {
+    if (job.data['page'] !== undefined) return await pages.receive(job);
+    const { source } = job.data;
+    return await receiveSource(typeof source === 'string' ? source : '');
+  }
+
+  /** A job that was lost with nothing left to map would make the queue look busy for ever. */
+  function forgetNeedless(pendingSources: readonly string[]): void {
+    for (const [source, watches] of enqueued) {
+      if (pendingSources.includes(source) || working.has(source)) continue;
+      if (watches < LOST_AFTER_WATCHES) enqueued.set(source, watches + 1);
+      else enqueued.delete(source);
+    }
+  }
+
   return {
-    async enqueue(source) {
+    mapPage: (page, wait, stop) => pages.mapPage(page, wait, stop),
+    room: (stop) => pages.room(stop),
+    async mapStored(source) {
       try {
         await enqueueOrThrow(source);
       } catch (error) {
-        // The page is in the ledger: a pull does not end for want of a doorbell.
+        // The records are in the ledger: a pull does not end because their job could not be enqueued.
         if (!isQueueFault(error)) throw error;
       }
     },
     async start() {
       await queues.clearWaiting('map');
-      consumer = await queues.consume('map', { concurrency: 2 }, async ({ data }) => {
-        const source = typeof data['source'] === 'string' ? data['source'] : '';
-        // From here on a page that is stored rings again: this drain may have passed it already.
-        enqueued.delete(source);
-        hearing.add(source);
-        try {
-          await worker.drain(source, abort.signal);
-          trouble = null;
-        } catch (error) {
-          if (!isLedgerFault(error)) throw error;
-          // What waits to be mapped still waits; the watch rings for it again.
-          trouble = error;
-          return { status: 'done', note: error.message };
-        } finally {
-          hearing.delete(source);
-        }
-        return { status: 'done' };
-      });
+      consumer = await queues.consume('map', { concurrency: CONCURRENCY }, receive);
     },
     async watch(pendingSources) {
-      // A doorbell that was lost with nothing left to map would make the queue look busy for ever.
-      for (const [source, watches] of enqueued) {
-        if (pendingSources.includes(source) || hearing.has(source)) continue;
-        if (watches < LOST_AFTER_WATCHES) enqueued.set(source, watches + 1);
-        else enqueued.delete(source);
-      }
+      forgetNeedless(pendingSources);
       for (const source of pendingSources) {
-        if (hearing.has(source)) continue;
+        if (working.has(source)) continue;
         const watches = enqueued.get(source);
         if (watches !== undefined && watches < LOST_AFTER_WATCHES) {
           enqueued.set(source, watches + 1);
@@ -90,9 +118,10 @@ export function createMapQueue({ queues, worker }: { queues: Queues; worker: Map
       }
     },
     trouble: () => trouble,
-    busy: () => enqueued.size > 0 || hearing.size > 0,
+    busy: () => enqueued.size > 0 || working.size > 0 || pages.count() > 0,
     async stop() {
       abort.abort();
+      pages.stop();
       await consumer?.close();
     },
   };

@@ -1,7 +1,7 @@
 import type { Mapper } from '../domain/mapping.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { ReplayOutcome, ReplaySelection } from '../domain/ports/replay.ts';
-import { mapRecord } from './map.ts';
+import { mapRecord } from './map-stored.ts';
 
 const BATCH = 250;
 

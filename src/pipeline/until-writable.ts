@@ -2,12 +2,11 @@ import { isLedgerFault } from '../domain/faults.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 
-/** How a ledger that cannot be written for now is borne with. */
-export interface Patience {
+/** How long a run rests while the ledger cannot be written, or the map queue takes nothing. */
+export interface WritableWait {
   clock: Clock;
-  /** How long it is waited for. */
   waitMs: number;
-  /** Called when the waiting begins, with the reason, and with null when the work is done. */
+  /** Called when a rest begins, with the reason, and with null when the work goes on. */
   onPause: (reason: Fault | null) => void;
 }
 
@@ -21,25 +20,40 @@ const AGAIN_MS = 1000;
  *
  * @throws what `work` throws, once the time is over or `abort` is
  */
-export async function untilWritable<T>(
-  work: () => Promise<T>,
-  { clock, waitMs, onPause }: Patience,
-  abort: AbortSignal,
-): Promise<T> {
-  let pausedAt: number | null = null;
+export async function untilWritable<T>(work: () => Promise<T>, wait: WritableWait, abort: AbortSignal): Promise<T> {
+  const rest = createRest(wait);
   for (;;) {
     try {
       const done = await work();
-      if (pausedAt !== null) onPause(null);
+      rest.overdue(null);
       return done;
     } catch (error) {
-      if (!isPassing(error) || abort.aborted) throw error;
-      if (pausedAt === null) onPause(error);
-      pausedAt ??= clock.ticks();
-      if (clock.ticks() - pausedAt >= waitMs) throw error;
-      await clock.sleep(AGAIN_MS, abort);
+      if (!isPassing(error) || abort.aborted || rest.overdue(error) !== null) throw error;
+      await wait.clock.sleep(AGAIN_MS, abort);
     }
   }
+}
+
+/** Keeps the time of one rest. */
+export interface Rest {
+  /** Takes what keeps the work from going on, or null where nothing does. Gives it back once it has lasted too long. */
+  overdue(reason: Fault | null): Fault | null;
+}
+
+export function createRest({ clock, waitMs, onPause }: WritableWait): Rest {
+  let since: number | null = null;
+  return {
+    overdue(reason) {
+      if (reason === null) {
+        if (since !== null) onPause(null);
+        since = null;
+        return null;
+      }
+      if (since === null) onPause(reason);
+      since ??= clock.ticks();
+      return clock.ticks() - since >= waitMs ? reason : null;
+    },
+  };
 }
 
 function isPassing(error: unknown): error is Fault {

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from '../lib/json.ts';
  * Which data a job carries. A version of this program that changes what its jobs mean takes the next number: the jobs of
  * another version are dropped and enqueued again from the ledger, and never read as something else.
  */
-const FORMAT = 2;
+const FORMAT = 3;
 const TEXT_MAX = 4_000;
 /** How many jobs are read at once: those of others may be many. */
 const CHUNK = 100;

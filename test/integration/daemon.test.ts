@@ -271,10 +271,12 @@ describeRedis('the daemon over Redis', () => {
       expect((await fetch(`${url}/`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).status).toBe(200);
       const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
       expect(await metrics.text()).not.toContain('dpp_sync_queue_jobs{');
-      // What changed meanwhile is in the ledger; no doorbell tells of it.
-      await daemon.runtime.pull('erp', 'cli', new AbortController().signal).catch(() => undefined);
+      // What has changed meanwhile waits for the map queue, whatever had been in it.
+      const pulling = daemon.runtime.pull('erp', 'cli', new AbortController().signal);
+      await expect.poll(() => daemon.runtime.mapping(), SOON).toBe(true);
       await redis.restart();
       await expect.poll(health, SOON).toEqual([200, 'ok']);
+      expect(await pulling).toMatchObject({ result: 'complete' });
       await expect.poll(() => world.contents().products.length, { timeout: 60_000 }).toBe(2);
       await daemon.stop();
       await world.remove();

@@ -139,7 +139,7 @@ REDIS?.describe('jobs in Redis that this version did not write', () => {
   it('are dropped also where they are none of any version', async () => {
     const queue = bullQueue('deliver');
     const client = new Redis(place.url);
-    for (const data of [null, [1], 'text', { dppSync: 3 }, { dppSync: '2' }]) await queue.add('other data', data);
+    for (const data of [null, [1], 'text', { dppSync: 4 }, { dppSync: '2' }]) await queue.add('other data', data);
     for (const field of ['data', 'opts']) {
       await queue.add('no JSON', {}, { jobId: field });
       await client.hset(queue.toKey(field), field, '{no JSON');
@@ -183,7 +183,7 @@ REDIS?.describe('jobs in Redis that this version did not write', () => {
     const earlier = { ...stuck, revision: stuck.revision + 1 };
     for (const delivery of [other, earlier]) {
       const { name, data } = stuckJob(delivery);
-      await bullQueue('deliver').add(name, { dppSync: 2, ...data }, { jobId: randomUUID() });
+      await bullQueue('deliver').add(name, { dppSync: 3, ...data }, { jobId: randomUUID() });
     }
     const worker = place.foreignWorker(bullQueue('deliver'), () => Promise.reject(new Error('old')), 10_000);
     await expect.poll(() => bullQueue('deliver').getFailedCount(), SOON).toBe(2);

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { SuspendedWork } from '../../src/domain/ports/due.ts';
 import type { Reason } from '../../src/domain/reason.ts';
+import type { IncomingRecord } from '../../src/domain/record.ts';
 import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import { acquireLock } from '../../src/ledger/store/lock.ts';
@@ -163,13 +164,16 @@ describe('intake', () => {
       streams: [{ name: 's', snapshot: false }],
       mappingRevision: 'r',
     };
-    const { runId } = await fixture.ledger.startRun(start);
     const broken = { ...row('1'), raw: null as unknown as string };
-    const seen = createBitmap();
-    const page = { runId, source: 'erp', stream: 's', records: [broken], seen, hold: false, cursor: { at: 1 } };
-    await expect(fixture.ledger.stagePage(page)).rejects.toThrow();
-    expect((await fixture.ledger.startRun(start)).cursors['s']).toBeNull();
-    await fixture.ledger.stagePage({ ...page, records: [row('1')] });
+    const pageOf = ({ runId }: { runId: number }, records: IncomingRecord[]) => {
+      const seen = createBitmap();
+      return { runId, source: 'erp', stream: 's', records, seen, hold: false, cursor: { at: 1 } };
+    };
+    const first = await fixture.ledger.startRun(start);
+    await expect(fixture.ledger.stagePage(pageOf(first, [broken]))).rejects.toThrow();
+    const second = await fixture.ledger.startRun(start);
+    expect(second.cursors['s']).toBeNull();
+    await fixture.ledger.stagePage(pageOf(second, [row('1')]));
     expect((await fixture.ledger.startRun(start)).cursors['s']).toEqual({ at: 1 });
   });
 

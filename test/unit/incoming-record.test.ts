@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RAW_FIELD } from '../../src/domain/record.ts';
-import { incomingRecord } from '../../src/pipeline/pull.ts';
+import { incomingRecord } from '../../src/pipeline/incoming-record.ts';
 
 const place = { file: 'a.csv', line: 2 };
 

@@ -17,7 +17,7 @@ test('data come out as they went in', () => {
 
 test('data of another version, or of somebody else, count as none', () => {
   const ofTheFirstVersion = { type: 'failed', deliveryId: 1, kind: 'product', key: 'A-1' };
-  const ofTheNext = { ...stampData({ type: 'failed' }), dppSync: 3 };
+  const ofTheNext = { ...stampData({ type: 'failed' }), dppSync: 4 };
   for (const stored of [ofTheFirstVersion, ofTheNext, {}, null, undefined, 'text', 7, [1]]) {
     expect(ownData(stored)).toBeNull();
   }

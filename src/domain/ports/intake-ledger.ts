@@ -1,6 +1,8 @@
 import type {
   Accepted,
   MappedRecord,
+  PageLookUp,
+  PageToLookUp,
   PageToStage,
   PendingRecord,
   RunResult,
@@ -14,7 +16,14 @@ import type {
 /** What the ledger takes in: runs, pages of records, and what mapping makes of them. Each method is one whole transaction. */
 export interface IntakeLedger {
   startRun(start: RunStart): Promise<StartedRun>;
-  /** Stores the records of a page that are new or changed, together with the cursor, and counts the page. */
+  /** Looks up which rows of a page have to be mapped. Writes nothing. */
+  lookUpPage(page: PageToLookUp): Promise<PageLookUp>;
+  /**
+   * Stores the records of a page that are new or changed, what they were mapped to, and the cursor, and counts the page. Which
+   * records have changed is decided here again: the results of the mapping count only for these.
+   *
+   * @throws Fault `interrupted` where the run has ended: a late job of an old run stores nothing
+   */
   stagePage(page: PageToStage): Promise<StagedPage>;
   /** Marks what a complete read did not see as missing, unless the guard takes the read for broken. */
   endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;

@@ -31,32 +31,66 @@ export interface StartedRun {
   cursors: Record<string, JsonValue>;
 }
 
-export interface PageToStage {
+/** A page of a stream, as a run has read it. */
+export interface ReadPage {
   runId: number;
   source: string;
   stream: string;
   records: readonly IncomingRecord[];
-  /** What this run has seen so far; the page's records are added to it once they are stored. */
+  /** The records that this run has seen so far. */
+  seen: SeenRecords;
+  /** Stored with the page (I1). Absent where the connector gives none. */
+  cursor?: JsonValue;
+}
+
+export interface PageToLookUp extends ReadPage {
+  /** Unchanged records of earlier pages that are not counted yet. */
+  uncounted: number;
+}
+
+/**
+ * What a look at a page showed. `skipped`: the page changes nothing, so it is not stored, and its records were added to `seen`;
+ * whoever reads counts them with a later page. Otherwise the page has to be staged, and `toMap` lists the places in the page of
+ * the rows that may be new or changed: no other row needs a result of the mapping.
+ */
+export type PageLookUp = { skipped: true } | { skipped: false; toMap: readonly number[] };
+
+export interface PageToStage extends ReadPage {
+  /** The page's records are added to it once they are stored. */
   seen: SeenRecords;
   /**
    * True where records have no key, so that a changed row is a new record, and the old one is known to be gone only when
    * the read is complete: mapping waits until then.
    */
   hold: boolean;
-  /** Stored with the page (I1). Absent where the connector gives none. */
-  cursor?: JsonValue;
+  /** What its rows were mapped to. Where it is left out, what has changed is stored and waits to be mapped. */
+  mapped?: MappedRows;
   /**
-   * Unchanged records of earlier pages that are not counted yet, to be counted with this one. Where it is given, a page that
-   * changes nothing may be left to be counted later as well: that spares a write for each page of an unchanged export.
+   * Unchanged records of earlier pages that are not counted yet, to be counted with this one. Where it is given and nothing is
+   * mapped, a page that changes nothing may be left to be counted later as well: that spares a write for each page of an
+   * unchanged export.
    */
   uncounted?: number;
 }
 
+/** What rows of a page were mapped to, outside any transaction. */
+export interface MappedRows {
+  /** The revision of the mapping. Results of another one than the stream has are not used. */
+  mappingRevision: string;
+  /**
+   * By the row's place in the page. A row that has changed and has no result is stored and waits to be mapped; a result for a
+   * row that has not changed is not used.
+   */
+  results: ReadonlyMap<number, MapResult>;
+}
+
 export interface StagedPage {
-  /** Records that go on to be mapped. */
+  /** Records that were new or changed, or are mapped again. */
   changed: number;
   /** False where nothing was written, not even the count. */
   counted: boolean;
+  /** What staging the mapped rows did. Left out where the page came without results. */
+  summary?: StageSummary;
 }
 
 /** The record ids that a run has seen in a stream: what tells repeated rows apart, and what is missing at the end. */

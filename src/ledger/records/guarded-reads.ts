@@ -9,7 +9,7 @@ export interface GuardedReads {
    * Why a complete read counts as a broken export, which is noted until a whole one comes; null where it counts as whole, as
    * one does that is no worse than what a person has accepted.
    */
-  judge(streamId: number, read: CompleteRead & { runId: number }): string | null;
+  check(streamId: number, read: CompleteRead & { runId: number }): string | null;
   /** Forgets the streams that a source no longer has: no export of theirs will come. Without any the source was not opened. */
   keepOnly(source: string, streams: readonly { name: string }[]): void;
   /** Accepts the figures of what is held of these sources. Gives what that was. */
@@ -49,7 +49,7 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
   };
 
   return {
-    judge(streamId, { runId, ...complete }) {
+    check(streamId, { runId, ...complete }) {
       const { missing, read } = complete;
       const message = guardAgainst(complete);
       if (message === null || sql.accepted.get({ streamId, missing, read }) !== undefined) {

@@ -9,6 +9,7 @@ import type { DesiredItem } from '../items/desire.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
+import type { RunAccounts, RunCount } from './run-accounts.ts';
 import { type RecordRow, SELECT_RECORD } from './staged-record.ts';
 
 type ItemName = Pick<MappedItem, 'kind' | 'key'>;
@@ -29,11 +30,11 @@ interface StagedRecord extends Pick<RecordRow, 'source' | 'missingSince'> {
   isNew: boolean;
 }
 
-type RecordState = 'mapped' | 'excluded' | 'quarantined';
+export type RecordState = 'mapped' | 'excluded' | 'quarantined';
 
 export function createStaging(
   { db, profile }: LedgerContext,
-  { items, contact }: { items: Items; contact: Pick<Contact, 'countCreates'> },
+  { items, contact, accounts }: { items: Items; contact: Pick<Contact, 'countCreates'>; accounts: RunAccounts },
 ): Staging {
   const sql = {
     record: db.prepare<[number], RecordRow>(SELECT_RECORD),
@@ -42,10 +43,6 @@ export function createStaging(
     ),
     place: db.prepare<[number], { place: string; missing: number }>(
       'SELECT place, missing_since IS NOT NULL AS missing FROM records WHERE id = ?',
-    ),
-    count: db.prepare<[RunCount]>(
-      `UPDATE run_streams SET changed = changed + @mapped, excluded = excluded + @excluded,
-         quarantined = quarantined + @quarantined WHERE run_id = @runId AND stream_id = @streamId`,
     ),
     // An owner that has gone keeps nobody from its natural key.
     namesake: db.prepare<[string, string, string], { key: string; place: string }>(
@@ -59,7 +56,7 @@ export function createStaging(
     addHold: db.prepare<[number, string | null]>('INSERT INTO holds (record_id, product_key) VALUES (?, ?)'),
     dropHolds: db.prepare<[number]>('DELETE FROM holds WHERE record_id = ?'),
     // Whoever else makes the item is mapped anew: its claim may hold now, or no longer agree.
-    wakeClaimants: db.prepare<[string, string, number]>(
+    requeueContenders: db.prepare<[string, string, number]>(
       `UPDATE records SET state = 'pending', version = version + 1
        WHERE id IN (SELECT record_id FROM contenders WHERE kind = ? AND key = ?) AND id <> ?
          AND state IN ('mapped', 'quarantined')`,
@@ -136,7 +133,7 @@ export function createStaging(
 
   function release(item: ItemRow, recordId: number): void {
     items.disown(item);
-    sql.wakeClaimants.run(item.kind, item.key, recordId);
+    sql.requeueContenders.run(item.kind, item.key, recordId);
   }
 
   /** Lets go of what the record made before and makes no more. */
@@ -178,7 +175,7 @@ export function createStaging(
       if (staged) tally[staged] += 1;
       const isCreate = staged === 'due' && (known === undefined || known.acknowledged === 0);
       if (isCreate && item.kind !== 'bom_item') addCreate(tally.creates, record.source, item.kind);
-      if (known && known.desiredHash !== content.hash) sql.wakeClaimants.run(item.kind, item.key, recordId);
+      if (known && known.desiredHash !== content.hash) sql.requeueContenders.run(item.kind, item.key, recordId);
     }
     const state = result.status === 'mapped' ? 'mapped' : 'excluded';
     sql.setState.run(state, null, recordId);
@@ -203,7 +200,7 @@ export function createStaging(
         summary[state] += 1;
         if (row.runId !== null) counts.of(row.runId, row.streamId)[state] += 1;
       }
-      for (const count of counts.all()) sql.count.run(count);
+      for (const count of counts.all()) accounts.count(count);
       contact.countCreates(creates);
       const { due, waiting, blocked } = tally;
       return { ...summary, due, waiting, blocked };
@@ -211,15 +208,21 @@ export function createStaging(
   };
 }
 
-type RunCount = Record<RecordState, number> & { runId: number; streamId: number };
-
 /** What records came to, by run and stream. */
 function createCounts(): { of(runId: number, streamId: number): RunCount; all(): Iterable<RunCount> } {
   const counts = new Map<string, RunCount>();
   return {
     of(runId, streamId) {
       const name = `${runId}/${streamId}`;
-      const count = counts.get(name) ?? { runId, streamId, mapped: 0, excluded: 0, quarantined: 0 };
+      const count = counts.get(name) ?? {
+        runId,
+        streamId,
+        read: 0,
+        unchanged: 0,
+        mapped: 0,
+        excluded: 0,
+        quarantined: 0,
+      };
       counts.set(name, count);
       return count;
     },

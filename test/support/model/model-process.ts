@@ -23,8 +23,9 @@ import type { Queues } from '../../../src/domain/ports/queues.ts';
 import type { Profile } from '../../../src/domain/profile.ts';
 import { openSqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { createSecretStore } from '../../../src/lib/secrets.ts';
-import { createMapWorker } from '../../../src/pipeline/map.ts';
 import { createMapQueue } from '../../../src/pipeline/map-queue.ts';
+import { createStoredRecordMapper } from '../../../src/pipeline/map-stored.ts';
+import { createPageJobs } from '../../../src/pipeline/page-jobs.ts';
 import { pull } from '../../../src/pipeline/pull.ts';
 import { type ReplayRequest, replay } from '../../../src/pipeline/replay.ts';
 import { createRecordingLog } from '../recording-log.ts';
@@ -128,8 +129,11 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     now: () => clock.ticks(),
   });
   const mapper = source.mapper();
-  const worker = createMapWorker({ ledger, mapperOf: () => mapper, emit });
-  const mapQueue = createMapQueue({ queues, worker });
+  const mapQueue = createMapQueue({
+    queues,
+    pages: createPageJobs({ queues, ledger, emit }),
+    storedRecords: createStoredRecordMapper({ ledger, mapperOf: () => mapper, emit }),
+  });
   const mapping = (): boolean => mapQueue.busy() || views.pendingSources().length > 0;
   let pulling = 0;
 
@@ -177,13 +181,12 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       try {
         const guard = { maxMissing: 1, maxDrop: 1 };
         const request = { source: SOURCE, trigger: 'cli' as const, reader: source.reader(), omit: [], guard };
-        const onChanged = async (changed: string): Promise<void> => {
-          if (views.pendingSources().includes(changed)) await mapQueue.enqueue(changed);
+        const wait = { clock, waitMs: 0, onPause: () => undefined };
+        const mapStored = async (changed: string): Promise<void> => {
+          if (views.pendingSources().includes(changed)) await mapQueue.mapStored(changed);
         };
-        const { revision: mappingRevision } = mapper;
-        const patience = { clock, waitMs: 0, onPause: () => undefined };
-        const working = { ledger, emit, onChanged, patience };
-        await pull({ ...request, mappingRevision, ignoreMissing: false }, working, abort.signal);
+        const working = { ledger, emit, mapQueue: { ...mapQueue, mapStored }, wait };
+        await pull({ ...request, mapper, ignoreMissing: false }, working, abort.signal);
       } finally {
         pulling -= 1;
         passports.stir();

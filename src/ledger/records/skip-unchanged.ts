@@ -1,9 +1,9 @@
-import type { PageToStage } from '../../domain/ports/intake.ts';
+import type { ReadPage } from '../../domain/ports/intake.ts';
 import { type IncomingRecord, recordKey } from '../../domain/record.ts';
 import type { Sqlite } from '../store/database.ts';
 
 /** A page of one stream that may hold nothing new. */
-export interface PageToPassOver extends Pick<PageToStage, 'records' | 'seen'> {
+export interface PageToSkip extends Pick<ReadPage, 'records' | 'seen'> {
   streamId: number;
 }
 
@@ -11,7 +11,7 @@ export interface PageToPassOver extends Pick<PageToStage, 'records' | 'seen'> {
  * The ids of a page's records where none of them is new, changed, or on its way through the mapping, and none in quarantine
  * has moved; null otherwise. A read: nothing is written, and nothing counted.
  */
-export type PassOver = (page: PageToPassOver) => readonly number[] | null;
+export type SkipUnchanged = (page: PageToSkip) => readonly number[] | null;
 
 /** Stands between two records of a text. It cannot be typed into an ERP field; a key that has it is looked up by itself. */
 const BETWEEN = '\u001e';
@@ -34,13 +34,13 @@ interface Placed {
 
 /**
  * A source mostly gives its rows in the order in which the ledger stored them. So the records after those of the last page
- * that was passed over are read at once, as one text, and compared with the page; that takes a fifth of what it takes to look
+ * that was skipped are read at once, as one text, and compared with the page; that takes a fifth of what it takes to look
  * for each row. Where they differ in anything, each row is looked for.
  *
  * The place of a record in quarantine is kept true, since people look at it there. So the places of those records, and of no
- * others, are compared as well: a page in which one of them has moved is not passed over.
+ * others, are compared as well: a page in which one of them has moved is not skipped.
  */
-export function createPassOver(db: Sqlite): PassOver {
+export function createSkipUnchanged(db: Sqlite): SkipUnchanged {
   const sql = {
     // The window bounds the walk where many records of other streams, or missing ones, follow.
     stretch: db.prepare<[number, number, number, number], Stretch>(
@@ -64,10 +64,10 @@ export function createPassOver(db: Sqlite): PassOver {
        WHERE stream_id = +? AND key = +? AND hash = +? AND ${IS_THROUGH} AND missing_since IS NULL`,
     ),
   };
-  /** By stream, the last record of the page that was passed over last. A hint and no more: what follows it is compared. */
+  /** By stream, the last record of the page that was skipped last. A hint and no more: what follows it is compared. */
   const lastIds = new Map<number, number>();
 
-  function inOrder({ streamId, records, seen }: PageToPassOver, afterId: number): readonly number[] | null {
+  function inOrder({ streamId, records, seen }: PageToSkip, afterId: number): readonly number[] | null {
     const window = 2 * records.length;
     const stored = sql.stretch.get(afterId, afterId + window, streamId, records.length);
     if (stored?.n !== records.length || stored.text !== textOf(records)) return null;
@@ -80,20 +80,20 @@ export function createPassOver(db: Sqlite): PassOver {
     return areInPlace(sql.quarantinedInStretch.all(streamId, firstId, lastId), records, ids) ? ids : null;
   }
 
-  function oneByOne({ streamId, records, seen }: PageToPassOver): readonly number[] | null {
+  function oneByOne({ streamId, records, seen }: PageToSkip): readonly number[] | null {
     const ids = new Set<number>();
-    const isPassed = ({ identity, hash, place }: IncomingRecord): boolean => {
+    const isSkipped = ({ identity, hash, place }: IncomingRecord): boolean => {
       const stored = sql.unchanged.get(streamId, recordKey(identity, 1), hash);
       // A row that is repeated is told from the first one by what was seen before.
       if (!stored || ids.has(stored.id) || seen.has(stored.id)) return false;
       ids.add(stored.id);
       return stored.placeToKeep === null || stored.placeToKeep === JSON.stringify(place);
     };
-    return records.every(isPassed) ? [...ids] : null;
+    return records.every(isSkipped) ? [...ids] : null;
   }
 
   // One transaction, so that the file is locked for reading once.
-  return db.transaction((page: PageToPassOver) => {
+  return db.transaction((page: PageToSkip) => {
     const afterId = lastIds.get(page.streamId);
     const ids = (afterId === undefined ? null : inOrder(page, afterId)) ?? oneByOne(page);
     const lastId = ids?.at(-1);

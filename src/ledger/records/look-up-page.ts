@@ -1,0 +1,54 @@
+import type { PageLookUp, PageToLookUp, PageToStage } from '../../domain/ports/intake.ts';
+import { recordKey } from '../../domain/record.ts';
+import type { Sqlite } from '../store/database.ts';
+import { createKnownRecords, isUnchanged } from './known-records.ts';
+import { createSkipUnchanged } from './skip-unchanged.ts';
+import type { Streams } from './streams.ts';
+
+/** Reads that say what a page changes. They write nothing. */
+export interface PageLooks {
+  /** Leaves `seen` as it is: `ids` are the records of a page that is skipped. */
+  lookUp(page: PageToLookUp): PageLookUp & { ids: readonly number[] };
+  /** The records of a page that changes nothing and needs no write; null for any other page. */
+  skip(page: PageToStage): readonly number[] | null;
+}
+
+/** Unchanged records are counted at least once in so many, for whoever looks at the run. */
+const UNCOUNTED_MAX = 20_000;
+
+export function createPageLooks(db: Sqlite, streams: Streams): PageLooks {
+  const skipUnchanged = createSkipUnchanged(db);
+  const knownRecords = createKnownRecords(db);
+
+  return {
+    lookUp(page) {
+      const { source, stream, records, seen } = page;
+      const { id: streamId } = streams.get(source, stream);
+      const ids = skipUnchanged({ streamId, records, seen });
+      if (ids !== null)
+        return mayBeCountedLater(page) ? { skipped: true, ids } : { skipped: false, toMap: [], ids: [] };
+      const known = knownRecords.findAll(streamId, records);
+      const keys = new Set<string>();
+      const toMap: number[] = [];
+      for (const [at, row] of records.entries()) {
+        const key = recordKey(row.identity, 1);
+        const stored = known.get(key);
+        // Which record a repeated row is shows only when the page is staged, so it is mapped in any case.
+        const isRepeated = keys.has(key) || (stored !== undefined && seen.has(stored.id));
+        keys.add(key);
+        if (isRepeated || stored === undefined || !isUnchanged(stored, row)) toMap.push(at);
+      }
+      return { skipped: false, toMap, ids: [] };
+    },
+    skip(page) {
+      if (page.mapped !== undefined || page.uncounted === undefined || !mayBeCountedLater(page)) return null;
+      const { source, stream, records, seen } = page;
+      return skipUnchanged({ streamId: streams.get(source, stream).id, records, seen });
+    },
+  };
+}
+
+/** Whether an unchanged page needs no write. A cursor is stored with its page (I1). */
+function mayBeCountedLater({ cursor, uncounted = 0, records }: PageToStage | PageToLookUp): boolean {
+  return cursor === undefined && uncounted + records.length <= UNCOUNTED_MAX;
+}

@@ -1,0 +1,84 @@
+import { contentOf } from '../../domain/item.ts';
+import type { MapResult } from '../../domain/mapping.ts';
+import type { IncomingRecord } from '../../domain/record.ts';
+import { addCreate } from '../contact/contact.ts';
+import type { Items } from '../items/items.ts';
+import type { LedgerContext } from '../store/context.ts';
+import { createInsertMany } from '../store/insert-many.ts';
+import { createNextId } from '../store/next-id.ts';
+import type { NamedItem } from './page-names.ts';
+import { issuesText, type RecordsTo } from './record-store.ts';
+import type { RecordState, Tally } from './staging.ts';
+
+/** A row that no stored record is, with what it was mapped to: items whose names nobody else has. */
+export interface NewRecord {
+  row: IncomingRecord;
+  key: string;
+  /** Null where it is stored to be mapped later. */
+  mapped: { result: MapResult; items: readonly NamedItem[] } | null;
+}
+
+/**
+ * Stores new records and stages their items, several with one statement. Gives the records' ids, in their order. For use inside a
+ * transaction.
+ */
+export type StageNewRecords = (records: readonly NewRecord[], to: RecordsTo, tally: Tally) => number[];
+
+export function createStageNewRecords({ db }: Pick<LedgerContext, 'db'>, items: Items): StageNewRecords {
+  const nextId = createNextId(db, 'records');
+  const insertRecords = createInsertMany(db, {
+    into: 'records',
+    columns: [
+      'id',
+      'stream_id',
+      'key',
+      'hash',
+      'raw',
+      'place',
+      'version',
+      'state',
+      'source_issues',
+      'issues',
+      'run_id',
+    ],
+  });
+  const insertHolds = createInsertMany(db, { into: 'holds', columns: ['record_id', 'product_key'] });
+
+  function stageItems(recordId: number, made: readonly NamedItem[], source: string, tally: Tally): void {
+    for (const { item, naturalKey } of made) {
+      const wanted = { item, content: contentOf(item), naturalKey, known: undefined };
+      const staged = items.desire(wanted, { id: recordId, source, missingSince: null }, false);
+      if (staged) tally[staged] += 1;
+      if (staged === 'due' && item.kind !== 'bom_item') addCreate(tally.creates, source, item.kind);
+    }
+  }
+
+  return (records, { source, streamId, runId, waiting }, tally) => {
+    const firstId = nextId();
+    const ids = records.map((_, at) => firstId + at);
+    insertRecords(
+      records.map(({ row, key, mapped }, at) => {
+        const { hash, raw, place, issues } = row;
+        const state = mapped === null ? waiting : stateOf(mapped.result);
+        const why = mapped?.result.status === 'quarantined' ? JSON.stringify(mapped.result.issues) : null;
+        // Only a record that waits has its run: the others are counted at once.
+        const run = mapped === null ? runId : null;
+        const where = JSON.stringify(place);
+        return [firstId + at, streamId, key, hash, raw, where, 1, state, issuesText(issues), why, run];
+      }),
+    );
+    insertHolds(records.flatMap(({ mapped }, at) => holdsOf(mapped?.result).map((key) => [firstId + at, key])));
+    for (const [at, { mapped }] of records.entries()) {
+      if (mapped !== null) stageItems(firstId + at, mapped.items, source, tally);
+    }
+    return ids;
+  };
+}
+
+function stateOf({ status }: MapResult): RecordState {
+  return status;
+}
+
+function holdsOf(result: MapResult | undefined): readonly (string | null)[] {
+  return result?.status === 'quarantined' ? result.holds : [];
+}

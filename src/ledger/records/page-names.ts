@@ -1,0 +1,76 @@
+import type { MappedItem, MapResult } from '../../domain/mapping.ts';
+import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
+import type { Profile } from '../../domain/profile.ts';
+import type { Sqlite } from '../store/database.ts';
+
+/** An item that a row makes, with the natural key by which the API would know it. */
+export interface NamedItem {
+  item: MappedItem;
+  naturalKey: NaturalKey | null;
+}
+
+/** The keys and natural keys of a page's items: those that the ledger has, and those that rows of the page have taken. */
+export interface PageNames {
+  /**
+   * Takes the names of the items that a row makes. Gives the items where each of their names was free, and null where an item of
+   * the ledger or of an earlier row has one of them.
+   */
+  take(result: MapResult): NamedItem[] | null;
+}
+
+/** Gives what looks up the names of a whole page at once. For use inside a transaction. */
+export function createPageNames(db: Sqlite, profile: Profile): (results: Iterable<MapResult>) => PageNames {
+  const sql = {
+    keys: db.prepare<[string], { kind: string; key: string }>(
+      `SELECT i.kind, i.key FROM json_each(?) n CROSS JOIN items i ON i.kind = n.value ->> 0 AND i.key = n.value ->> 1`,
+    ),
+    naturalKeys: db.prepare<[string], { kind: string; key: string }>(
+      `SELECT i.kind, i.natural_key AS key FROM json_each(?) n
+       CROSS JOIN items i ON i.kind = n.value ->> 0 AND i.natural_key = n.value ->> 1`,
+    ),
+  };
+
+  return (results) => {
+    const named = new Map<MapResult, NamedItem[]>();
+    const keys: [string, string][] = [];
+    const naturalKeys: [string, string][] = [];
+    for (const result of results) {
+      if (result.status !== 'mapped') continue;
+      const items = result.items.map((item) => ({ item, naturalKey: naturalKeyOf(profile, item.kind, item.payload) }));
+      named.set(result, items);
+      for (const { item, naturalKey } of items) {
+        keys.push([item.kind, item.key]);
+        if (naturalKey !== null) naturalKeys.push([item.kind, naturalKey.value]);
+      }
+    }
+    const taken = new Set<string>();
+    if (keys.length > 0) for (const { kind, key } of sql.keys.all(JSON.stringify(keys))) taken.add(keyName(kind, key));
+    if (naturalKeys.length > 0) {
+      for (const { kind, key } of sql.naturalKeys.all(JSON.stringify(naturalKeys))) taken.add(naturalName(kind, key));
+    }
+
+    return {
+      take(result) {
+        const items = named.get(result) ?? [];
+        let isFree = true;
+        for (const { item, naturalKey } of items) {
+          const names = [keyName(item.kind, item.key)];
+          if (naturalKey !== null) names.push(naturalName(item.kind, naturalKey.value));
+          for (const name of names) {
+            if (taken.has(name)) isFree = false;
+            taken.add(name);
+          }
+        }
+        return isFree ? items : null;
+      },
+    };
+  };
+}
+
+function keyName(kind: string, key: string): string {
+  return `key ${kind} ${key}`;
+}
+
+function naturalName(kind: string, value: string): string {
+  return `natural key ${kind} ${value}`;
+}

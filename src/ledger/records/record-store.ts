@@ -1,0 +1,64 @@
+import type { Issue } from '../../domain/issue.ts';
+import type { Place } from '../../domain/place.ts';
+import type { IncomingRecord } from '../../domain/record.ts';
+import type { Sqlite } from '../store/database.ts';
+import type { IdentifiedRecord } from './known-records.ts';
+import type { RunAccounts } from './run-accounts.ts';
+
+/** Where records belong that a run has read, and the state of those that wait to be mapped. */
+export interface RecordsTo {
+  source: string;
+  streamId: number;
+  runId: number;
+  waiting: 'pending' | 'stale';
+}
+
+/** Writes single records. For use inside a transaction. */
+export interface RecordStore {
+  /** Stores a record that is new, changed, or mapped again, as one that waits to be mapped; gives its id. */
+  store(row: IncomingRecord, identified: IdentifiedRecord, to: RecordsTo): number;
+  /** Unchanged rows were read at these places. A place is only kept true where people look at it, or may come to. */
+  movePlaces(rows: readonly { id: number; place: Place }[]): void;
+}
+
+export function createRecordStore(db: Sqlite, accounts: RunAccounts): RecordStore {
+  const sql = {
+    insert: db.prepare<[number, string, string, string, string, string, string | null, number]>(
+      `INSERT INTO records (stream_id, key, hash, raw, place, version, state, source_issues, run_id)
+       VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)`,
+    ),
+    change: db.prepare<[string, string, string, string, string | null, number, number]>(
+      `UPDATE records SET hash = ?, raw = ?, place = ?, version = version + 1, state = ?, source_issues = ?, run_id = ?,
+       missing_since = NULL WHERE id = ?`,
+    ),
+    foundItems: db.prepare<[number]>('UPDATE items SET missing_since = NULL WHERE record_id = ?'),
+    movePlaces: db.prepare<[string]>(
+      `UPDATE records SET place = m.value ->> 1 FROM json_each(?) m WHERE records.id = m.value ->> 0
+       AND records.state IN ('quarantined', 'pending') AND records.place <> m.value ->> 1`,
+    ),
+  };
+
+  return {
+    store(row, { key, known }, { streamId, runId, waiting }) {
+      const { hash, raw } = row;
+      const issues = issuesText(row.issues);
+      const place = JSON.stringify(row.place);
+      if (!known) {
+        return Number(sql.insert.run(streamId, key, hash, raw, place, waiting, issues, runId).lastInsertRowid);
+      }
+      if (known.missing === 1) sql.foundItems.run(known.id);
+      if (known.state === 'pending' && known.runId !== null) accounts.passedBy(known.runId, streamId);
+      sql.change.run(hash, raw, place, waiting, issues, runId, known.id);
+      return known.id;
+    },
+    movePlaces(rows) {
+      if (rows.length === 0) return;
+      sql.movePlaces.run(JSON.stringify(rows.map(({ id, place }) => [id, JSON.stringify(place)])));
+    },
+  };
+}
+
+/** What the connector found wrong with a row, as it is stored. */
+export function issuesText(issues: readonly Issue[]): string | null {
+  return issues.length > 0 ? JSON.stringify(issues) : null;
+}

@@ -1,0 +1,158 @@
+import { fault } from '../../domain/faults.ts';
+import type { MapResult } from '../../domain/mapping.ts';
+import type { PageToStage, StageSummary } from '../../domain/ports/intake.ts';
+import { type IncomingRecord, recordKey } from '../../domain/record.ts';
+import type { Contact } from '../contact/contact.ts';
+import type { Items } from '../items/items.ts';
+import type { LedgerContext } from '../store/context.ts';
+import { createKnownRecords, isUnchanged, type KnownRecords } from './known-records.ts';
+import { createStageNewRecords, type NewRecord, type StageNewRecords } from './new-records.ts';
+import { createPageNames } from './page-names.ts';
+import { createRecordStore, type RecordStore, type RecordsTo } from './record-store.ts';
+import type { RunAccounts } from './run-accounts.ts';
+import type { RecordState, Staging, Tally } from './staging.ts';
+import type { Streams } from './streams.ts';
+
+/** What storing a page did. `ids` are the page's records: they belong into `seen` once the page is durable. */
+export interface StoredPage {
+  changed: number;
+  ids: ReadonlySet<number>;
+  summary?: StageSummary;
+}
+
+/** Stores a page, and stages what its rows were mapped to. The body of one transaction; it leaves `seen` as it is. */
+export type StagePage = (page: PageToStage) => StoredPage;
+
+interface Parts {
+  items: Items;
+  staging: Staging;
+  streams: Streams;
+  accounts: RunAccounts;
+  contact: Pick<Contact, 'countCreates'>;
+}
+
+/**
+ * Rows are staged in their order, so that pages of any size lead to the same ledger. New rows that nobody contests are gathered
+ * and staged together; any other row is staged alone, after those that were gathered before it.
+ */
+export function createStagePage({ db, profile }: LedgerContext, parts: Parts): StagePage {
+  const { items, staging, streams, accounts, contact } = parts;
+  const knownRecords = createKnownRecords(db);
+  const recordStore = createRecordStore(db, accounts);
+  const stageNewRecords = createStageNewRecords({ db }, items);
+  const namesOf = createPageNames(db, profile);
+  const isRunning = db.prepare<[number], number>('SELECT 1 FROM runs WHERE id = ? AND ended_at IS NULL').pluck();
+  const setCursor = db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?');
+
+  return (page) => {
+    const { runId, source, records, seen, hold, cursor, mapped, uncounted = 0 } = page;
+    const stream = streams.get(source, page.stream);
+    if (isRunning.get(runId) === undefined) throw lateFault(page);
+    // What was mapped in another way than the stream's records are waits to be mapped again.
+    const isCurrent = mapped?.mappingRevision === stream.revision && !hold;
+    const results = isCurrent ? mapped.results : NO_RESULTS;
+    const to: RecordsTo = { source, streamId: stream.id, runId, waiting: hold ? 'stale' : 'pending' };
+    const rows = createPageRows({ knownRecords, recordStore, stageNewRecords, staging }, to, seen);
+
+    const known = knownRecords.findAll(stream.id, records);
+    const names = namesOf(results.values());
+    for (const [at, row] of records.entries()) {
+      const key = recordKey(row.identity, 1);
+      const stored = known.get(key);
+      const isFirst = !rows.has(key);
+      if (stored && isFirst && isUnchanged(stored, row) && !seen.has(stored.id)) {
+        rows.passUnchanged(row, { key, id: stored.id });
+        continue;
+      }
+      const result = results.get(at);
+      const made = result === undefined ? [] : names.take(result);
+      if (stored || !isFirst || made === null) rows.stageAlone(row, result);
+      else rows.gather({ row, key, mapped: result === undefined ? null : { result, items: made } });
+    }
+    const { changed, ids, states, tally } = rows.end();
+
+    contact.countCreates(tally.creates);
+    const read = records.length + uncounted;
+    accounts.count({ runId, streamId: stream.id, read, unchanged: read - changed, ...states });
+    // I1: the cursor moves only with its page.
+    if (cursor !== undefined) setCursor.run(JSON.stringify(cursor), stream.id);
+    if (mapped === undefined) return { changed, ids };
+    const { due, waiting, blocked } = tally;
+    return { changed, ids, summary: { ...states, due, waiting, blocked } };
+  };
+}
+
+const NO_RESULTS: ReadonlyMap<number, MapResult> = new Map();
+
+interface RowParts {
+  knownRecords: KnownRecords;
+  recordStore: RecordStore;
+  stageNewRecords: StageNewRecords;
+  staging: Staging;
+}
+
+/** Stores the rows of one page, in their order. For use inside a transaction. */
+function createPageRows(parts: RowParts, to: RecordsTo, seenBefore: PageToStage['seen']) {
+  const { knownRecords, recordStore, stageNewRecords, staging } = parts;
+  const tally: Tally = { due: 0, waiting: 0, blocked: 0, creates: new Map() };
+  const states: Record<RecordState, number> = { mapped: 0, excluded: 0, quarantined: 0 };
+  const ids = new Set<number>();
+  const seen = { has: (id: number) => ids.has(id) || seenBefore.has(id) };
+  const keys = new Set<string>();
+  let changed = 0;
+  let gathered: NewRecord[] = [];
+  let unchanged: { id: number; place: IncomingRecord['place'] }[] = [];
+
+  function passUnchanged(row: IncomingRecord, { key, id }: { key: string; id: number }): void {
+    keys.add(key);
+    ids.add(id);
+    unchanged.push({ id, place: row.place });
+  }
+
+  function stageGathered(): void {
+    recordStore.movePlaces(unchanged);
+    unchanged = [];
+    if (gathered.length > 0) for (const id of stageNewRecords(gathered, to, tally)) ids.add(id);
+    gathered = [];
+  }
+
+  return {
+    /** Whether an earlier row of the page has this record key. */
+    has: (key: string) => keys.has(key),
+    passUnchanged,
+    /** Takes a row that is new, and whose names nobody else has. */
+    gather(record: NewRecord): void {
+      keys.add(record.key);
+      changed += 1;
+      gathered.push(record);
+      if (record.mapped !== null) states[record.mapped.result.status] += 1;
+    },
+    /** Stages a row that is known, repeated or contested. */
+    stageAlone(row: IncomingRecord, result: MapResult | undefined): void {
+      stageGathered();
+      const identified = knownRecords.identify(row, to.streamId, seen);
+      const { key, known } = identified;
+      if (known && isUnchanged(known, row)) {
+        passUnchanged(row, { key, id: known.id });
+        return;
+      }
+      keys.add(key);
+      changed += 1;
+      const id = recordStore.store(row, identified, to);
+      ids.add(id);
+      if (result === undefined) return;
+      const record = { id, source: to.source, missingSince: null, isNew: known === undefined };
+      states[staging.apply(record, result, { again: false, tally })] += 1;
+    },
+    end() {
+      stageGathered();
+      return { changed, ids, states, tally };
+    },
+  };
+}
+
+function lateFault({ runId, source, stream }: PageToStage): Error {
+  return fault('interrupted', `Run ${runId} of ${source} has ended, so this page of ${stream} is not stored.`, {
+    suggestion: 'Nothing is lost: the next run reads the page again.',
+  });
+}

@@ -1,0 +1,31 @@
+import type { Sqlite } from '../store/database.ts';
+
+export interface StreamRow {
+  id: number;
+  cursor: string | null;
+  /** The mapping revision that its records were mapped with, or are being mapped with. */
+  revision: string;
+  /** How many rows its last complete read had. */
+  completeRead: number | null;
+}
+
+/** Looks up streams by name. For use inside a transaction. */
+export interface Streams {
+  find(source: string, name: string): StreamRow | undefined;
+  /** @throws where no run has ever named the stream */
+  get(source: string, name: string): StreamRow;
+}
+
+export function createStreams(db: Sqlite): Streams {
+  const byName = db.prepare<[string, string], StreamRow>(
+    'SELECT id, cursor, mapping_revision AS revision, complete_read AS completeRead FROM streams WHERE source = ? AND name = ?',
+  );
+  return {
+    find: (source, name) => byName.get(source, name),
+    get(source, name) {
+      const row = byName.get(source, name);
+      if (!row) throw new Error(`The stream ${source}/${name} was never started.`);
+      return row;
+    },
+  };
+}

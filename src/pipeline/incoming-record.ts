@@ -1,0 +1,45 @@
+import type { Issue } from '../domain/issue.ts';
+import type { SourceRow } from '../domain/ports/source.ts';
+import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields } from '../domain/record.ts';
+import type { JsonObject } from '../lib/json.ts';
+
+/** A row as it is stored: without the columns that are never stored, and with its identity and hash. */
+export function incomingRecord(
+  row: SourceRow,
+  keyColumns: readonly string[],
+  omitted: ReadonlySet<string>,
+): IncomingRecord {
+  const issues = row.issues ?? [];
+  const { raw, hash } = serializeFields(storedFields(row.fields, keyColumns, omitted), issues);
+  const identity = keyColumns.length === 0 ? null : identityOf(row.fields, keyColumns);
+  if (identity !== null) return { identity, hash, raw, place: row.place, issues };
+  // A row that cannot be told from others by a key is told by its content.
+  const missingKey = keyColumns.length > 0 && issues.length === 0 ? [keyIssue(row, keyColumns)] : [];
+  return { identity: hash, hash, raw, place: row.place, issues: [...issues, ...missingKey] };
+}
+
+function storedFields(fields: JsonObject, keyColumns: readonly string[], omitted: ReadonlySet<string>): JsonObject {
+  if (omitted.size === 0) return fields;
+  // Where a row fell apart, any of its values may stand under any name: of it only the key is kept.
+  const kept = RAW_FIELD in fields ? keyColumns : Object.keys(fields);
+  const stored: JsonObject = {};
+  for (const name of kept) {
+    const value = fields[name];
+    if (value !== undefined && !omitted.has(name)) stored[name] = value;
+  }
+  return stored;
+}
+
+function keyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
+  const empty = keyColumns.filter((column) => (row.fields[column] ?? '') === '');
+  const absent = empty.filter((column) => !(column in row.fields));
+  return {
+    code: 'record.key',
+    field: empty.join(', '),
+    message:
+      absent.length > 0
+        ? `The key column ${absent.join(', ')} does not exist; the row has ${Object.keys(row.fields).join(', ')}.`
+        : `The key column ${empty.join(', ')} is empty.`,
+    cure: 'Fill the column in the source, or name other columns as the key of the stream.',
+  };
+}

@@ -1,0 +1,71 @@
+import type { Mapper } from '../domain/mapping.ts';
+import type { MappedRecord, PendingRecord } from '../domain/ports/intake.ts';
+import type { Ledger } from '../domain/ports/ledger.ts';
+import type { Emit } from '../domain/ports/progress.ts';
+import { emitMapped } from './page-jobs.ts';
+
+/** How many records are mapped between two looks at the event loop, and staged in one write. Answers wait for no more than that. */
+const BATCH = 100;
+
+/**
+ * Maps records that are stored already: those of streams without keys, of changed mappings and lookups, and those that contend for
+ * an item that has changed.
+ */
+export interface StoredRecordMapper {
+  /**
+   * Maps and stages every record of a source that waits for it. What comes to wait meanwhile is mapped too; a call while the source
+   * is being mapped makes that begin once more when it has ended.
+   */
+  mapSource(source: string, abort: AbortSignal): Promise<void>;
+}
+
+export function createStoredRecordMapper(options: {
+  ledger: Pick<Ledger, 'pendingRecords' | 'stage'>;
+  mapperOf: (source: string) => Mapper | null;
+  emit: Emit;
+}): StoredRecordMapper {
+  const { ledger, mapperOf, emit } = options;
+  const running = new Map<string, { again: boolean; done: Promise<void> }>();
+
+  async function mapOnce(source: string, mapper: Mapper, abort: AbortSignal): Promise<void> {
+    let afterId = 0;
+    while (!abort.aborted) {
+      const records = await ledger.pendingRecords({ source, afterId, limit: BATCH });
+      const last = records.at(-1);
+      if (!last) return;
+      afterId = last.id;
+      emitMapped(emit, source, await ledger.stage(records.map((record) => mapRecord(mapper, record))));
+    }
+  }
+
+  async function mapUntilQuiet(source: string, state: { again: boolean }, abort: AbortSignal): Promise<void> {
+    try {
+      while (state.again && !abort.aborted) {
+        state.again = false;
+        const mapper = mapperOf(source);
+        if (mapper) await mapOnce(source, mapper, abort);
+      }
+    } finally {
+      running.delete(source);
+    }
+  }
+
+  return {
+    mapSource(source, abort) {
+      const present = running.get(source);
+      if (present) {
+        present.again = true;
+        return present.done;
+      }
+      const state = { again: true, done: Promise.resolve() };
+      running.set(source, state);
+      state.done = mapUntilQuiet(source, state, abort);
+      return state.done;
+    },
+  };
+}
+
+/** Maps one stored record. */
+export function mapRecord(mapper: Mapper, record: PendingRecord): MappedRecord {
+  return { id: record.id, version: record.version, result: mapper.map(record) };
+}

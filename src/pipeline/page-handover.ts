@@ -1,0 +1,107 @@
+import type { Mapper } from '../domain/mapping.ts';
+import type { ReadPage, StagedPage } from '../domain/ports/intake.ts';
+import type { JsonObject } from '../lib/json.ts';
+
+/** A page that was read and is to be mapped. */
+export interface PageToMap extends ReadPage {
+  /** Counts the pages of the stream in this run, from 1. */
+  number: number;
+  /** Places in the page of the rows that may be new or changed. */
+  toMap: readonly number[];
+  /** The mapping that the run began with. */
+  mapper: Mapper;
+  /** Unchanged records of earlier pages that are not counted yet. */
+  uncounted: number;
+}
+
+/** A page between the pull that has read it and the worker that maps it. */
+export interface HandedPage {
+  page: PageToMap;
+  /** Whether a worker has begun to map it. */
+  isTaken: boolean;
+  /** Ends as the mapping of the page ends. */
+  stored: Promise<StagedPage>;
+  resolve(staged: StagedPage): void;
+  reject(reason: unknown): void;
+}
+
+/**
+ * The pages that are being mapped. Their rows stay in the memory of this process, where their size is bounded (I9): a job of the
+ * `map` queue only names its page, so that no row is ever in a queue (I7). A page that is lost with the process is read again by
+ * the next run, because the cursor has not moved (I1).
+ */
+export interface PageHandover {
+  put(page: PageToMap): HandedPage;
+  /** The page that a job names, once; null where it is gone or another job has taken it. */
+  take(job: JsonObject): HandedPage | null;
+  /** The page is stored, or was given up. */
+  remove(handed: HandedPage): void;
+  count(): number;
+  /** Resolves when the pages leave room for another one, or `abort` is. */
+  room(abort: AbortSignal): Promise<void>;
+  /** Gives up the pages that no worker has taken. */
+  giveUp(reason: Error): void;
+}
+
+/** A pull reads on while the pages that are being mapped have fewer bytes than this, so each pull exceeds it by a page at most. */
+const HANDED_BYTES_MAX = 16 * 1024 * 1024;
+
+export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
+  const pages = new Map<string, HandedPage>();
+  let bytes = 0;
+  /** Called when a page is removed. */
+  const waiting = new Set<() => void>();
+
+  return {
+    put(page) {
+      const { promise: stored, resolve, reject } = Promise.withResolvers<StagedPage>();
+      // Whoever handed the page over may have been told to stop meanwhile.
+      stored.catch(() => undefined);
+      const handed: HandedPage = { page, isTaken: false, stored, resolve, reject };
+      pages.set(nameOf(jobDataOf(page)), handed);
+      bytes += bytesOf(page);
+      return handed;
+    },
+    take(job) {
+      const handed = pages.get(nameOf(job));
+      if (handed === undefined || handed.isTaken) return null;
+      handed.isTaken = true;
+      return handed;
+    },
+    remove(handed) {
+      const name = nameOf(jobDataOf(handed.page));
+      if (pages.get(name) !== handed) return;
+      pages.delete(name);
+      bytes -= bytesOf(handed.page);
+      for (const look of waiting) look();
+    },
+    count: () => pages.size,
+    async room(abort) {
+      while (bytes >= bytesMax && !abort.aborted) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const look = () => resolve();
+        waiting.add(look);
+        abort.addEventListener('abort', look);
+        await promise;
+        abort.removeEventListener('abort', look);
+        waiting.delete(look);
+      }
+    },
+    giveUp(reason) {
+      for (const handed of pages.values()) if (!handed.isTaken) handed.reject(reason);
+    },
+  };
+}
+
+/** What a job says of its page: the names of source and stream, and numbers. */
+export function jobDataOf({ source, stream, runId, number }: PageToMap): JsonObject {
+  return { source, stream, run: runId, page: number };
+}
+
+function nameOf({ source, stream, run, page }: JsonObject): string {
+  return JSON.stringify([source, stream, run, page]);
+}
+
+function bytesOf({ records }: PageToMap): number {
+  return records.reduce((sum, { raw, identity }) => sum + raw.length + identity.length, 0);
+}
