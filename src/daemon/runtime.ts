@@ -1,5 +1,5 @@
 import { createApiClient } from '../api/api-client.ts';
-import type { TargetGate } from '../delivery/admission/target-gate.ts';
+import type { ApiHealth } from '../delivery/admission/api-health.ts';
 import { createDelivery, type Delivery } from '../delivery/create-delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
 import type { Passports } from '../delivery/passports.ts';
@@ -26,7 +26,6 @@ import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/repla
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
-import { type ApiCondition, createApiCondition } from './api-condition.ts';
 import { createMappers, type Mappers } from './mappers.ts';
 import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
 import { openToPull } from './open-to-pull.ts';
@@ -55,7 +54,7 @@ export interface RuntimeOptions {
 }
 
 /** Everything of one process that works on a ledger, put together. */
-export interface Runtime extends ApiCondition {
+export interface Runtime {
   config: RuntimeConfig;
   ledger: Ledger;
   views: LedgerViews;
@@ -63,7 +62,8 @@ export interface Runtime extends ApiCondition {
   /** What people ask of the platform beside the deliveries. */
   platform: PlatformRequests;
   secrets: SecretStore;
-  gate: TargetGate;
+  /** Whether the API is there and takes what is sent. */
+  api: ApiHealth;
   queues: BullmqQueues;
   bus: EventBus;
   mappers: Mappers;
@@ -202,12 +202,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         await mapQueue.watch(views.pendingSources());
       },
     });
-    const { engine, passports, recheck, platform, gate, breaker, controller, pacer, ping } = delivery;
-    const condition = createApiCondition({ gate, breaker, controller, pacer, ping, clock });
-    const outageWatch = createOutageWatch({ breaker, condition, clock, emit, log });
+    const { engine, passports, recheck, platform, health: api } = delivery;
+    const outageWatch = createOutageWatch({ api, clock, emit, log });
     const openedAt = clock.ticks();
-    const hasAnswered = () => breaker.hasAnsweredSince(openedAt);
-    const waitWatch = createWaitWatch({ condition, ledger, views, hasAnswered, emit, log });
+    const hasAnswered = () => api.hasAnsweredSince(openedAt);
+    const waitWatch = createWaitWatch({ api, ledger, views, hasAnswered, emit, log });
 
     function tellPause(source: string, reason: Fault | null): void {
       if (reason === null) resting.delete(source);
@@ -281,7 +280,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       target,
       platform,
       secrets,
-      gate,
+      api,
       queues,
       bus,
       mappers,
@@ -289,7 +288,6 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       mapQueue,
       passports,
       recheck,
-      ...condition,
       unreadable: delivery.unreadable,
       ledgerLost: () => ledger.lost(),
       voided,

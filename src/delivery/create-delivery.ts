@@ -7,21 +7,24 @@ import type { Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
-import { type Breaker, createBreaker } from './admission/breaker.ts';
+import { createAdmission } from './admission/admission.ts';
+import { type ApiHealth, createApiHealth } from './admission/api-health.ts';
 import { createCreatePause } from './admission/create-pause.ts';
-import { createPacer, type Pacer } from './admission/pacer.ts';
-import { createPing } from './admission/ping.ts';
 import { createRetryBudget } from './admission/retry-budget.ts';
+import { createScopeProbe } from './admission/scope-probe.ts';
+import { createSlots } from './admission/slots.ts';
 import { suspendedBy } from './admission/suspended-work.ts';
-import { createTargetGate, type TargetGate } from './admission/target-gate.ts';
-import { createDeliverer } from './deliverer.ts';
+import { createClaims } from './claims.ts';
+import { createDeadLetter } from './dead-letter.ts';
+import { createDeliveryPath, type DeliveryPath } from './delivery-path.ts';
+import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { createFailedJobs, type FailedJobsOptions } from './failed-jobs.ts';
-import { createFeeder } from './feeder.ts';
-import { createFirstContact } from './first-contact.ts';
+import { createFirstContact, type FirstContact } from './first-contact.ts';
 import { createPassports, type Passports } from './passports.ts';
 import { createPlatformRequests, type PlatformRequests } from './platform-requests.ts';
-import { createRateController, type RateController } from './rate/rate-controller.ts';
+import { createRateController } from './rate/rate-controller.ts';
+import { createReceivedQueue } from './received-queue.ts';
 import { createRecheck, type Recheck } from './recheck.ts';
 import { createDoubts, type Doubts } from './unconfirmed/doubts.ts';
 
@@ -56,11 +59,11 @@ export interface DeliveryOptions {
 /** Everything that brings deliveries from the ledger to the platform, put together. */
 export interface Delivery {
   engine: Engine;
-  gate: TargetGate;
-  breaker: Breaker;
-  pacer: Pacer;
-  controller: RateController;
-  ping: ReturnType<typeof createPing>;
+  health: ApiHealth;
+  dispatcher: Dispatcher;
+  path: DeliveryPath;
+  unconfirmed: Doubts;
+  contact: FirstContact;
   passports: Passports;
   recheck: Recheck;
   /** Requests that people make beside the deliveries. */
@@ -73,7 +76,7 @@ export interface Delivery {
 
 /** Puts the parts together. Nothing is sent before the engine is started. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { ledger, queues, target, profile, clock, random, log, scrub } = options;
+  const { ledger, queues, profile, clock, random, log, scrub } = options;
   const passports = createPassports({ ledger, now: () => clock.ticks() });
   const recheck = createRecheck({ ledger, now: () => clock.ticks() });
   const emit = (event: ProgressEvent): void => {
@@ -81,53 +84,69 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     if (event.type === 'settled' || event.type === 'adopted') passports.stir();
   };
 
-  const gate = createTargetGate(clock, { ownPublishKey: options.ownPublishKey });
-  const controller = createRateController(options.maxRate, random);
-  const breaker = createBreaker(random);
-  const ping = createPing({ target, gate, emit });
-  const pacer = createPacer({ controller, breaker, ping, concurrency: options.connections, clock });
+  const rate = createRateController(options.maxRate, random);
+  const health = createApiHealth({ ...options, rate, emit });
   const retries = createRetryBudget();
   const pause = createCreatePause(clock);
-  const held = () => suspendedBy(gate.refused().keys(), profile, pause.operations());
-  const parts = { ...options, emit, pacer, breaker, retries, gate, pause };
-
-  const feeder = createFeeder({ ledger, queues, held, breaker, random });
-  const deliverer = createDeliverer(parts);
+  const suspended = () => suspendedBy(health.refused().keys(), profile, pause.operations());
+  const parts = { ...options, emit, health, retries, pause };
   const doubts = createDoubts(parts);
   const contact = createFirstContact(parts);
   const failedJobs = options.failedJobs && createFailedJobs({ queues, ...options.failedJobs });
 
+  const queue = createReceivedQueue();
+  const importMax = profile.imports.membersMax;
+  const slots = createSlots(options.connections);
+  const dispatcher = createDispatcher({
+    ...parts,
+    queue,
+    suspended,
+    importMax,
+    onReceived: () => admission.wake(),
+    onRoom: () => engine.wake(),
+  });
+  const admission = createAdmission({
+    queue,
+    slots,
+    health,
+    probe: createScopeProbe({ authorization: health, ledger }),
+    ledger,
+    paused: () => pause.operations(),
+    importMax,
+    onDropped: (deliveries) => dispatcher.done(deliveries.map(({ id }) => id)),
+    clock,
+  });
+  const deadLetter = createDeadLetter({ ledger, log, scrub });
+  const claims = createClaims({ ledger, queue, health, dispatcher, deadLetter, clock });
+  const path = createDeliveryPath({ ...parts, admission, claims, slots, dispatcher, deadLetter });
+
   async function eachRound(): Promise<void> {
     await options.eachRound();
     if ((await recheck.look()) > 0) engine.wake();
-    const atRest = !options.isStaging() && feeder.outstanding() === 0;
+    const atRest = !options.isStaging() && dispatcher.outstanding() === 0;
     if ((await passports.look(atRest)) > 0) engine.wake();
   }
 
   const engine = createEngine({
-    ledger,
-    queues,
-    feeder,
-    deliverer,
+    ...parts,
+    dispatcher,
+    path,
+    claims,
     doubts,
     contact,
-    gate,
-    held,
+    suspended,
     failedJobs,
-    clock,
-    log,
-    concurrency: JOBS_MAX,
-    scrub,
+    wakeAdmission: () => admission.wake(),
     eachRound,
   });
 
   return {
     engine,
-    gate,
-    breaker,
-    pacer,
-    controller,
-    ping,
+    health,
+    dispatcher,
+    path,
+    unconfirmed: doubts,
+    contact,
     passports,
     recheck,
     platform: createPlatformRequests(parts),
@@ -138,6 +157,3 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
   };
 }
-
-/** How many jobs of the `deliver` queue are processed at once. */
-const JOBS_MAX = 8;

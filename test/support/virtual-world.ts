@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { z } from 'zod';
-import type { Breaker } from '../../src/delivery/admission/breaker.ts';
+import type { ApiHealth } from '../../src/delivery/admission/api-health.ts';
 import { createDelivery } from '../../src/delivery/create-delivery.ts';
 import type { Engine } from '../../src/delivery/engine.ts';
 import type { Item } from '../../src/domain/item.ts';
@@ -46,7 +46,7 @@ export type ModelFailure = { outcome: Outcome; landed?: boolean; tookMs?: number
 export interface VirtualWorld {
   time: VirtualTime;
   ledger: SqliteLedger;
-  breaker: Breaker;
+  health: ApiHealth;
   engine: Engine;
   /** Every request, in order. */
   requests: ModelRequest[];
@@ -152,7 +152,7 @@ export async function createVirtualWorld(options: {
     clock: time,
     command: 'test',
   });
-  const { engine, breaker } = createDelivery({
+  const { engine, health } = createDelivery({
     ledger,
     queues: createPlainQueues(),
     target,
@@ -174,7 +174,7 @@ export async function createVirtualWorld(options: {
   const world: VirtualWorld = {
     time,
     ledger,
-    breaker,
+    health,
     engine,
     requests,
     created,

@@ -3,7 +3,8 @@
 // By Little's law a rate X and a latency L keep X × L requests under way; what is beyond that only waits at the server. As
 // BBR does for a connection (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue, 2016), the product is
 // taken of the highest rate and the lowest latency that were seen lately, with room to grow in: a server that gets slower
-// under load gets no more of it. Once the rate is paced it is the rate that bounds the load, and the latency is the usual
+// under load gets no more of it. Requests are claimed and settled in groups, each in one commit, so that a request that is
+// answered at once keeps its place for as long as its group takes. Once the rate is paced it is the rate that bounds the load, and the latency is the usual
 // one: it may be this process that is slow.
 //
 // While no limit is known, growth is also bounded by twice the square root of what was accepted. Whatever is under way when
@@ -31,6 +32,8 @@ const FIRST = 3;
 const GROWTH = 2;
 /** The weight of the latest answer in the usual latency. */
 const LATEST = 1 / 16;
+/** About as long as a group takes to be claimed and settled, where the answers take less. */
+const GROUP_MS = 8;
 /** Taken for the latency before there was an answer. */
 const UNKNOWN_MS = 100;
 
@@ -59,7 +62,7 @@ export function createConcurrency(): Concurrency {
     },
     bound(rate) {
       if (Number.isFinite(rate)) return Math.min(REQUESTS_MAX, MIN + Math.ceil(ROOM * inUse(rate, usualMs)));
-      const room = 2 * MIN + Math.ceil(ROOM * inUse(highest.rate, lowest.latencyMs));
+      const room = 2 * MIN + Math.ceil(ROOM * inUse(highest.rate, Math.max(lowest.latencyMs, GROUP_MS)));
       return Math.min(REQUESTS_MAX, room, FIRST + Math.floor(GROWTH * Math.sqrt(grown)));
     },
     peak: () => highest.rate,

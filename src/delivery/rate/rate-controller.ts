@@ -12,20 +12,12 @@
 // Requests that were in flight at the first refusal are no further evidence; their send time identifies them. A stated limit (RateLimit-Policy, draft-ietf-httpapi-ratelimit-headers) is where the search begins, and no more: a
 // wrong one costs a few refusals or a few seconds. A configured ceiling is never exceeded.
 
+import type { Observation } from '../observation.ts';
 import { createConcurrency } from './concurrency.ts';
 import { createGoodput } from './goodput.ts';
 import { createRateSearch } from './rate-search.ts';
 import { createStopWait, type LongWait, type StopWait } from './rate-wait.ts';
-
-/** What a finished request shows about the API's capacity. */
-export type RateSignal =
-  | { kind: 'ok'; advisedRate?: number | null }
-  /** A 429, or with `away` a 503 that names a time: it stops requests and shows nothing about the limit. */
-  | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number | null; away?: true }
-  /** Nothing: the request was admitted and then not sent, or it failed. */
-  | { kind: 'unused' };
-
-type Throttled = Extract<RateSignal, { kind: 'throttled' }>;
+import { type Refusal, refusalOf } from './refusal.ts';
 
 /** Decides when the next request may go out. Pure: time comes in as `ticks` of a clock, a wait goes out, nothing sleeps. */
 export interface RateController {
@@ -41,7 +33,7 @@ export interface RateController {
   /** How many requests may be under way. */
   concurrency(now: number): number;
   /** @param latencyMs since the request was admitted */
-  observe(signal: RateSignal, latencyMs: number, now: number): void;
+  observe(observation: Observation, latencyMs: number, now: number): void;
 }
 
 /** How often a request that waits for the canary asks again. */
@@ -159,7 +151,7 @@ export function createRateController(maxRate: number | null, random: () => numbe
     goodput.forget(at);
   }
 
-  function refuse({ retryAfterMs, away }: Throttled, sentAt: number, now: number): void {
+  function refuse({ retryAfterMs, away }: Refusal, sentAt: number, now: number): void {
     heardAt = now;
     const asked = retryAfterMs !== null && retryAfterMs > 0 ? retryAfterMs : null;
     const isResidue = sentAt < (stop === null ? openedAt : stop.at);
@@ -171,7 +163,7 @@ export function createRateController(maxRate: number | null, random: () => numbe
     if (stop === null) {
       const openMs = Math.max(1, now - openedAt);
       const wait = createStopWait(now);
-      const unsent = { refused: 0, byLimit: 0, askedMs: 0, wait, canaryOut: false, disturbed: away === true };
+      const unsent = { refused: 0, byLimit: 0, askedMs: 0, wait, canaryOut: false, disturbed: away };
       stop = { at: now, openMs, accepted, backoffMs: firstBackoffMs(now), ...unsent };
     } else {
       stop.canaryOut = false;
@@ -275,23 +267,17 @@ export function createRateController(maxRate: number | null, random: () => numbe
 
     concurrency: (now) => concurrency.bound(search.rate(now)),
 
-    observe(signal, latencyMs, now) {
+    observe(observation, latencyMs, now) {
       const sentAt = now - latencyMs;
       begin(sentAt);
-      switch (signal.kind) {
-        case 'unused':
-          if (stop !== null && sentAt >= stop.at) {
-            stop.canaryOut = false;
-            stop.disturbed = true;
-          }
-          return;
-        case 'throttled':
-          refuse(signal, sentAt, now);
-          break;
-        case 'ok':
-          accept(sentAt, latencyMs, now);
+      const refusal = refusalOf(observation);
+      if (refusal !== null) refuse(refusal, sentAt, now);
+      else if (observation.kind === 'answered') accept(sentAt, latencyMs, now);
+      else if (stop !== null && sentAt >= stop.at) {
+        stop.canaryOut = false;
+        stop.disturbed = true;
       }
-      if (signal.advisedRate !== undefined && signal.advisedRate !== null) advise(signal.advisedRate, now);
+      if ('advisedRate' in observation && observation.advisedRate !== undefined) advise(observation.advisedRate, now);
     },
   };
 }

@@ -105,12 +105,12 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   let wasOpen = false;
 
   function lookForOutage(): void {
-    const isOpen = breaker.openSince() !== null;
+    const isOpen = health.openSince() !== null;
     if (isOpen && !wasOpen) reach('a breaker opened');
     wasOpen = isOpen;
   }
 
-  const { engine, gate, breaker, passports, ...delivery } = createDelivery({
+  const { engine, health, passports, ...delivery } = createDelivery({
     ledger,
     queues,
     target,
@@ -136,7 +136,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     if (type === 'request') lookForOutage();
   });
   const gateWatch = createGateWatch({
-    gate,
+    api: health,
     target,
     onReopen: () => engine.wake(),
     emit,
@@ -185,7 +185,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       if ((await ledger.contactSteps()).length > 0) return false;
       const { outstanding, nextDueAt, trouble } = await engine.status();
       if (outstanding > 0 || nextDueAt !== null || trouble !== null) return false;
-      return pulling === 0 && !mapping() && gate.state().open && gate.refused().size === 0;
+      return pulling === 0 && !mapping() && health.authorization().open && health.refused().size === 0;
     },
     errors: () =>
       log.lines.filter(({ level }) => level === 'error').map(({ message, fields }) => message + JSON.stringify(fields)),
