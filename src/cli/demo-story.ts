@@ -1,7 +1,7 @@
 import type { ChangedValue } from '../daemon/demo-changes.ts';
 import type { SyncReport } from '../daemon/sync.ts';
+import { formatPlace } from '../domain/place.ts';
 import type { ItemSummary, QuarantinedRecord } from '../domain/ports/ledger-views.ts';
-import { formatPlace } from '../domain/record.ts';
 import { shellValue } from '../lib/shell-word.ts';
 import type { Output } from './output.ts';
 import { itemLines, passportLines } from './standing.ts';

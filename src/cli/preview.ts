@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { assertSources } from '../admin/named-sources.ts';
 import type { PreviewedRecord } from '../daemon/preview.ts';
 import { fault } from '../domain/faults.ts';
-import { formatPlace } from '../domain/record.ts';
+import { formatPlace } from '../domain/place.ts';
 import { kindWord } from '../domain/words.ts';
 import { suggest } from '../lib/suggest.ts';
 import { wholeNumber } from './arguments.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { assertSources } from '../admin/named-sources.ts';
+import { formatPlace } from '../domain/place.ts';
 import type { LedgerViews, QuarantinedRecord } from '../domain/ports/ledger-views.ts';
-import { formatPlace } from '../domain/record.ts';
 import { wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';

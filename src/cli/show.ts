@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander';
 import { unknownItem } from '../admin/unknown-item.ts';
 import type { SubjectKind } from '../domain/item.ts';
+import { formatPlace } from '../domain/place.ts';
 import type { ItemView, PassportView } from '../domain/ports/ledger-views.ts';
-import { formatPlace } from '../domain/record.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/shell-word.ts';
@@ -131,7 +131,7 @@ function withKey(step: string, key: string): string {
 
 /** An item with a quarantined row is as it was before that row: what is to be done begins there. */
 function nextStep({ state, missing, record, reason }: ItemView): string {
-  const step = (state === 'blocked' ? REASON_STEPS[reason?.code ?? ''] : undefined) ?? NEXT_STEPS[state];
+  const step = (state === 'blocked' && reason !== null ? REASON_STEPS[reason.code] : undefined) ?? NEXT_STEPS[state];
   if (missing || (record?.quarantined ?? null) === null) return step;
   const cure = 'Its row is quarantined: correct the row in the source, or the mapping; the next sync takes it up.';
   if (state === 'delivered') return `${cure} Until then the platform keeps what it has.`;

@@ -2,12 +2,8 @@
 
 import type { ContactAttention } from '../daemon/attention.ts';
 import type { ItemKind } from '../domain/item.ts';
-import {
-  type GuardedRead,
-  type ItemCounts,
-  PASSPORT_STATES,
-  type PassportCounts,
-} from '../domain/ports/ledger-views.ts';
+import type { GuardedRead } from '../domain/ports/guarded-read.ts';
+import { type ItemCounts, PASSPORT_STATES, type PassportCounts } from '../domain/ports/ledger-views.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import { type Cell, formatCount, formatTable, type Paint } from './style.ts';
 import { PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';

@@ -3,6 +3,7 @@
 import type { Issue } from '../domain/issue.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import type { ItemState, PassportState } from '../domain/ports/ledger-views.ts';
+import type { ReasonCode } from '../domain/reason.ts';
 import { kindWord } from '../domain/words.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { type Colour, plural, printable, shorten } from './style.ts';
@@ -66,7 +67,7 @@ export const NEXT_STEPS: Record<ItemState, string> = {
 };
 
 /** What a person can do about an item that is blocked for one of these reasons. */
-export const REASON_STEPS: Readonly<Record<string, string>> = {
+export const REASON_STEPS: Readonly<Partial<Record<ReasonCode, string>>> = {
   adopted: 'Compare the two, then accept the changes with `dpp-sync sync --accept SOURCE`, or correct the source.',
   adopted_bom: 'Look at the platform, then say `dpp-sync settle --bom present SKU` or `--bom absent SKU`.',
   unsupported:

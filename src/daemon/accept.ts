@@ -1,6 +1,6 @@
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
+import type { GuardedRead } from '../domain/ports/guarded-read.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
-import type { GuardedRead } from '../domain/ports/ledger-views.ts';
 
 /** What a person accepted: guarded reads, and blocked changes of adopted items. */
 export interface Acceptance {

@@ -1,7 +1,7 @@
 import type { ApiHealth } from '../delivery/admission/api-health.ts';
-import type { Reason } from '../domain/delivery.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Probe, Target } from '../domain/ports/target.ts';
+import type { Reason } from '../domain/reason.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';

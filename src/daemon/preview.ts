@@ -1,6 +1,7 @@
 import type { Issue } from '../domain/issue.ts';
 import type { Item } from '../domain/item.ts';
-import { identityOf, type Place } from '../domain/record.ts';
+import type { Place } from '../domain/place.ts';
+import { identityOf } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
 import { mapRecord } from '../pipeline/map.ts';

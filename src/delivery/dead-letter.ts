@@ -1,4 +1,5 @@
 import type { Ledger } from '../domain/ports/ledger.ts';
+import type { Reason } from '../domain/reason.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 
@@ -19,7 +20,7 @@ export function createDeadLetter(options: {
   const { ledger, log, scrub } = options;
   return async (deliveryIds, error) => {
     const message = scrub(messageOf(error)).slice(0, MESSAGE_LENGTH_MAX);
-    const reason = { code: 'internal', message: `It cannot be sent: ${message}` };
+    const reason: Reason = { code: 'internal', message: `It cannot be sent: ${message}` };
     try {
       for (const deliveryId of deliveryIds) {
         log.error({ deliveryId, err: error }, 'A delivery could not be attempted and is put aside.');

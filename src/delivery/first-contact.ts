@@ -1,9 +1,9 @@
-import type { Reason } from '../domain/delivery.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { ContactEntry, ContactLedger, ContactStep } from '../domain/ports/first-contact.ts';
 import type { PlatformReader, Publication } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { ListableKind, Listing, Target } from '../domain/ports/target.ts';
+import type { Reason } from '../domain/reason.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sha256Url } from '../lib/hash.ts';

@@ -192,29 +192,3 @@ export function idempotencyKey(parts: KeyParts): string {
       .join(''),
   );
 }
-
-/** The code of a delivery that would have bound its item to a remote id which another item has. */
-export const SHARED_ID = 'shared_id';
-
-/** Why a delivery is where it is, for people: shown in `show`, `items`, the dashboard and failed jobs. */
-export interface Reason {
-  /** Stable: `unsupported`, `renamed`, `not_upserted`, `gate`, `forbidden`, `refused`, `exists`, `may_exist`, `crossed`, `shared_id`, `exhausted`, `unclear`, `restored`, `reset`, `timeout`, `person`, `adopted`, `adopted_bom`, `ambiguous_key` … */
-  code: string;
-  message: string;
-  /** HTTP status that led here, where there was one. */
-  status?: number;
-  /** Problems by field, in the API's words. */
-  fields?: Record<string, string>;
-  /** An earlier attempt of the same write may have arrived before this was answered. */
-  afterDoubt?: true;
-  /**
-   * Since when this has been the answer, where that matters, and of `throttled` since when it was `unavailable` before;
-   * milliseconds since the Unix epoch.
-   */
-  since?: number;
-  /**
-   * Of a create that was refused: an earlier listing may not have shown the item yet. It is looked for once more after a
-   * while (`since` is there by then), and by each later run of its source.
-   */
-  lookAgain?: true;
-}

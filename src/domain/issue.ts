@@ -1,7 +1,7 @@
 import type { JsonValue } from '../lib/json.ts';
-import type { Place } from './record.ts';
+import type { Place } from './place.ts';
 
-/** Why a record or an item cannot be used, so that the person who owns the data can mend it. */
+/** Why a record or an item cannot be used, so that the person who owns the data can correct it. */
 export interface Issue {
   /** What rule was broken, as `country.unknown` or `row.columns`; stable, for filters and tests. */
   code: string;

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { Issue } from './issue.ts';
 import type { Item } from './item.ts';
-import type { Place } from './record.ts';
+import type { Place } from './place.ts';
 
 /**
  * Our expression functions, for mappings written in TypeScript. Each gives `""` for an empty value, and throws

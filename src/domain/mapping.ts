@@ -1,7 +1,7 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { Issue } from './issue.ts';
 import type { Item, ItemKind, RefRole } from './item.ts';
-import type { Place } from './record.ts';
+import type { Place } from './place.ts';
 
 /**
  * One mapping as the config gives it: either `to`, `key` and `fields` with expressions, or a `module`. Both may have a

@@ -1,9 +1,10 @@
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { shellWord } from '../lib/shell-word.ts';
-import type { Operation, Reason } from './delivery.ts';
+import type { Operation } from './delivery.ts';
 import type { ItemKind } from './item.ts';
 import type { Profile } from './profile.ts';
+import type { Reason } from './reason.ts';
 
 /** What the ledger knows of an item on both sides. */
 export interface ItemStanding {

@@ -1,22 +1,7 @@
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Issue } from './issue.ts';
-
-/** Where a row stands in its source. */
-export interface Place {
-  /** File name, table or URL path. */
-  file?: string;
-  /** Line in the file, from 1; the line where the row begins. */
-  line?: number;
-  /** A path into a document, as `$.parts[3]`. */
-  path?: string;
-}
-
-/** `stuecklisten-01.csv:17`, for messages. */
-export function formatPlace(place: Place): string {
-  const parts = [place.file ?? '', place.line === undefined ? '' : String(place.line), place.path ?? ''];
-  return parts.filter((part) => part !== '').join(':') || 'unknown place';
-}
+import type { Place } from './place.ts';
 
 /** The field under which a connector keeps the text of a row that could not be told apart into fields. */
 export const RAW_FIELD = '_raw';

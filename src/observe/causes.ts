@@ -2,7 +2,8 @@
 // more of these, and each names the command that shows it.
 
 import type { Suspended } from '../domain/ports/first-contact.ts';
-import type { GuardedRead, ItemCounts, ItemState, PassportCounts } from '../domain/ports/ledger-views.ts';
+import type { GuardedRead } from '../domain/ports/guarded-read.ts';
+import type { ItemCounts, ItemState, PassportCounts } from '../domain/ports/ledger-views.ts';
 
 /** The last run of a source, where it failed. */
 export interface FailedRun {

@@ -2,7 +2,7 @@
 export { z } from 'zod';
 export type { Issue } from '../domain/issue.ts';
 export type { Item, ItemKind, ItemRef } from '../domain/item.ts';
-export type { Place } from '../domain/record.ts';
+export type { Place } from '../domain/place.ts';
 export { RAW_FIELD } from '../domain/record.ts';
 export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';

@@ -16,6 +16,7 @@ import type { WorkProgress } from '../../src/admin/work-progress.ts';
 import type { AdminServer } from '../../src/daemon/daemon.ts';
 import type { Runtime } from '../../src/daemon/runtime.ts';
 import { fault } from '../../src/domain/faults.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { untilAborted } from '../../src/lib/until-aborted.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/as-another-user.ts';
@@ -180,7 +181,7 @@ describe('the admin channel', () => {
   it('shows a watcher how the work stands, and once more at its end', async () => {
     const { promise: shown, resolve: isShown } = Promise.withResolvers<void>();
     const page = { type: 'page', source: 'erp', stream: 's', changed: 0, done: null, total: null } as const;
-    const reason = { code: 'denied_scope', message: 'No.' };
+    const reason: Reason = { code: 'denied_scope', message: 'No.' };
     const busy = handlerOf(async ({ runtime: { bus } }) => {
       bus.emit({ ...page, read: 7 });
       bus.emit({ type: 'paused', scope: 'write', reason });

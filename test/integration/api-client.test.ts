@@ -160,11 +160,11 @@ test.each<[string, Reply, string]>([
   ['endless headers', sendRaw(`HTTP/1.1 201 Created\r\nX: ${'y'.repeat(200_000)}\r\n\r\n`), 'unreadable_answer'],
   ['a page of HTML', answerWith(200, '<html>Sign in</html>'), 'unreadable_answer'],
   ['an answer longer than the profile allows', answerWith(201, { id: 7, x: 'y'.repeat(2_000) }), 'unreadable_answer'],
-])('%s leaves the write in doubt', async (_name, reply, doubt) => {
+])('%s leaves the write unconfirmed', async (_name, reply, cause) => {
   const { server, target } = await setUp({ profile: { ...HASTY, answerBytesMax: 1_024 } });
   server.script(reply);
   const { outcome } = await target.send(CREATE);
-  expect(outcome).toMatchObject({ kind: 'ambiguous', doubt });
+  expect(outcome).toMatchObject({ kind: 'ambiguous', cause });
   expect(server.requests).toHaveLength(1);
 });
 

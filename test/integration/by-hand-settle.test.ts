@@ -4,6 +4,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runCli } from '../../src/cli/run.ts';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { type CliResult, cli, startCli } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
@@ -86,7 +87,7 @@ async function startInDoubt(): Promise<{ productId: unknown }> {
     const kinds = { P1: product('P1'), M1: material('M1'), B1: bomItem('B1', 'P1', 'M1') };
     await pullRows(ledger, { rows: Object.keys(kinds).map((id) => row(id)) });
     await mapRows(ledger, ({ id }) => items(kinds[text(id) as keyof typeof kinds]));
-    const reason = { code: 'reset', message: 'The connection was reset.' };
+    const reason: Reason = { code: 'reset', message: 'The connection was reset.' };
     for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
       await claimOne(ledger, id);
       await settleOne(ledger, { id, decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason } });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import type { Reason } from '../../src/domain/reason.ts';
 import { cli } from '../support/cli.ts';
 import { FLAWED_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
 import { PRODUCTS } from '../support/daemon-world.ts';
@@ -253,7 +254,7 @@ it('status counts the items that are still sent, and asks nobody about doubts th
       const [lost, unknown] = await ledger.dueDeliveries({ afterId: 0, limit: 2 });
       const inDoubt = async (deliveryId = 0, nextLookAt: number | null = null) => {
         await claimOne(ledger, deliveryId);
-        const reason = { code: 'reset', message: 'The connection was lost.' };
+        const reason: Reason = { code: 'reset', message: 'The connection was lost.' };
         await settleOne(ledger, { id: deliveryId, decision: { kind: 'unconfirmed', nextLookAt, spend: true, reason } });
       };
       await inDoubt(lost?.id, Date.now());

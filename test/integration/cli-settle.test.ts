@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Reason } from '../../src/domain/reason.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import type { CliResult } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.remove());
 
-const LOST = { code: 'reset', message: 'The connection was reset.' };
+const LOST: Reason = { code: 'reset', message: 'The connection was reset.' };
 
 async function loseAnswers(ledger: SqliteLedger): Promise<void> {
   for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {

@@ -15,6 +15,7 @@ import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { Profile } from '../../src/domain/profile.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import { backUpLedger } from '../../src/ledger/backup/backup.ts';
 import { putInPlace } from '../../src/ledger/backup/put-in-place.ts';
 import { restoreLedger } from '../../src/ledger/backup/restore.ts';
@@ -300,7 +301,7 @@ describe('a ledger that was put back', () => {
         fixture.clock.advance(1);
         const [doubt] = await fixture.ledger.unconfirmedDeliveries({ limit: 1 });
         const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-        const reason = { code: 'restored', message: 'absent' };
+        const reason: Reason = { code: 'restored', message: 'absent' };
         const absent = { kind: 'resend', dueAt: 0, absent: true, reason } as const;
         if (doubt) await settleOne(fixture.ledger, { id: doubt.id, decision: absent });
         const claim = await claimOne(fixture.ledger, doubt?.id ?? due?.id ?? 0);

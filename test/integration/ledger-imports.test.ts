@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { ClaimedRequest } from '../../src/domain/ports/claim.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import {
   claimOne,
@@ -36,7 +37,7 @@ async function claimFirst(): Promise<ClaimedRequest> {
   return claimed;
 }
 
-const reason = { code: 'x', message: 'why' };
+const reason: Reason = { code: 'refused', message: 'why' };
 const DOUBT: Decision = { kind: 'unconfirmed', nextLookAt: 1, spend: false, reason };
 const RESEND: Decision = { kind: 'resend', dueAt: 0, absent: false, reason };
 const RETRY: Decision = { kind: 'retry', dueAt: 0, spend: false, reason };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import {
   bomItem,
   claimOne,
@@ -278,7 +279,7 @@ describe('what was staged for a passport', () => {
     await deliverAll(fixture.ledger);
     await judge();
     const { id, idempotencyKey } = await claimNext();
-    const reason = { code: 'reset', message: 'lost' };
+    const reason: Reason = { code: 'reset', message: 'lost' };
     await settle(id, { kind: 'unconfirmed', nextLookAt: fixture.clock.now(), spend: true, reason });
     await stageRows(fixture.ledger, BROKEN);
     await settle(id, { kind: 'resend', dueAt: 0, absent: false, reason });
@@ -419,7 +420,7 @@ describe('what a person has asked for', () => {
 
     const { id, key } = await claimNext();
     expect(key).toBe('P1');
-    const reason = { code: 'reset', message: 'lost' };
+    const reason: Reason = { code: 'reset', message: 'lost' };
     await settle(id, { kind: 'unconfirmed', nextLookAt: fixture.clock.now(), spend: true, reason });
     await ask('unpublished');
     await settle(id, { kind: 'resend', reason, dueAt: 0, absent: false });
@@ -434,7 +435,7 @@ describe('what a person has asked for', () => {
     expect(await fixture.ledger.dueByHand({ limit: 9, held })).toEqual([]);
     const [due] = await fixture.ledger.dueByHand({ limit: 9 });
     await claimOne(fixture.ledger, due?.id ?? 0);
-    const reason = { code: 'unavailable', message: 'away' };
+    const reason: Reason = { code: 'unavailable', message: 'away' };
     const dueAt = fixture.clock.now() + 5000;
     await settle(due?.id ?? 0, { kind: 'retry', reason, dueAt, spend: false });
     expect(await byHand()).toEqual([]);

@@ -6,6 +6,7 @@ import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { Profile } from '../../src/domain/profile.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import { restoreLedger } from '../../src/ledger/backup/restore.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { replay } from '../../src/pipeline/replay.ts';
@@ -28,7 +29,7 @@ import { covers } from '../support/reliability.ts';
 const fixture = useLedger({ rules: NO_PARTS });
 afterEach(() => expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]));
 
-const LOST = { code: 'reset', message: 'The connection was reset.' };
+const LOST: Reason = { code: 'reset', message: 'The connection was reset.' };
 const DOUBT: Decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: LOST };
 
 /** Claims everything that is due and leaves each in doubt. */

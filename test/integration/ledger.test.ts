@@ -3,6 +3,7 @@ import { statSync, symlinkSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { SuspendedWork } from '../../src/domain/ports/due.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import { acquireLock } from '../../src/ledger/store/lock.ts';
@@ -274,7 +275,7 @@ describe('intake', () => {
     await mapRows(ledger, asProduct);
     const failUpTo = async (last: number, from: number) => {
       for (let at = from; at <= last; at += 1) {
-        const reason = { code: 'reset', message: String(at) };
+        const reason: Reason = { code: 'reset', message: String(at) };
         const decision = { kind: 'retry', dueAt: clock.now(), spend: true, reason } as const;
         await settleOne(ledger, { id: await claimFirst(), decision });
       }
@@ -478,7 +479,7 @@ describe('deliveries', () => {
     await pullRows(ledger, { rows: [row('1')] });
     await mapRows(ledger, asMaterial);
     const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    const reason = { code: 'throttled', message: 'slow down' };
+    const reason: Reason = { code: 'throttled', message: 'slow down' };
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const claim = await claimOne(ledger, due!.id);
       expect(claim).toMatchObject({ status: 'claimed', delivery: { path: '/1', body: '{"call":1}' } });
@@ -505,7 +506,7 @@ describe('deliveries', () => {
     await mapRows(fixture.ledger, asMaterial);
     const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     const first = await claimOne(fixture.ledger, due!.id);
-    const reason = { code: 'throttled', message: 'slow down' };
+    const reason: Reason = { code: 'throttled', message: 'slow down' };
     await settleOne(fixture.ledger, { id: due!.id, decision: { kind: 'retry', dueAt: 0, spend: false, reason } });
     const second = await claimOne(fixture.ledger, due!.id);
     if (first.status !== 'claimed' || second.status !== 'claimed') throw new Error('not claimed');
@@ -586,7 +587,7 @@ describe('deliveries', () => {
     ]);
     expect(await ledger.countSuspended(products)).toEqual({ due: 2, inDoubt: 0 });
     const first = await claimFirst();
-    const reason = { code: 'reset', message: 'lost' };
+    const reason: Reason = { code: 'reset', message: 'lost' };
     const lookAt = fixture.clock.now() + 50;
     const doubt = { kind: 'unconfirmed' as const, nextLookAt: lookAt, spend: true, reason };
     await settleOne(ledger, { id: first, decision: doubt });
@@ -595,7 +596,7 @@ describe('deliveries', () => {
       await settleOne(ledger, { id, decision: { kind: 'rejected', reason } });
     }
     const byOperation = { operations: [], doubts: { ...nothing, operations: ['product.create' as const] } };
-    const byReason = { ...products, doubts: { ...nothing, reasons: ['reset'] } };
+    const byReason = { ...products, doubts: { ...nothing, reasons: ['reset' as const] } };
     expect(await ledger.nextDueAt()).toBe(0);
     expect(await ledger.nextDueAt({ held: products })).toBe(lookAt);
     expect(await ledger.nextDueAt({ held: products, after: lookAt })).toBeNull();
@@ -624,7 +625,7 @@ describe('deliveries', () => {
     await pullRows(fixture.ledger, { rows: [row('1')] });
     await mapRows(fixture.ledger, asProduct);
     const id = await claimFirst();
-    const reason = { code: 'reset', message: 'lost' };
+    const reason: Reason = { code: 'reset', message: 'lost' };
     await settleOne(fixture.ledger, {
       id,
       decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason },
@@ -647,7 +648,7 @@ describe('deliveries', () => {
   /** Claims what is due and leaves it as after a lost answer that may be asked for again. */
   async function doubtAndResend(decision: { absent: boolean }): Promise<number> {
     const id = await claimFirst();
-    const reason = { code: 'reset', message: 'lost' };
+    const reason: Reason = { code: 'reset', message: 'lost' };
     await settleOne(fixture.ledger, {
       id,
       decision: { kind: 'unconfirmed', nextLookAt: 1, spend: true, reason },
@@ -691,7 +692,7 @@ describe('deliveries', () => {
     await pullRows(fixture.ledger, { rows: [row('1')] });
     await mapRows(fixture.ledger, asProduct);
     const id = await claimFirst();
-    const reason = { code: 'reset', message: 'lost' };
+    const reason: Reason = { code: 'reset', message: 'lost' };
     await settleOne(fixture.ledger, {
       id,
       decision: { kind: 'unconfirmed', nextLookAt: 1, spend: true, reason },
@@ -705,7 +706,7 @@ describe('deliveries', () => {
     await pullRows(fixture.ledger, { rows: [row('1')] });
     await mapRows(fixture.ledger, asProduct);
     const id = await claimFirst();
-    const reason = { code: 'reset', message: 'lost' };
+    const reason: Reason = { code: 'reset', message: 'lost' };
     await settleOne(fixture.ledger, {
       id,
       decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason },
@@ -721,7 +722,7 @@ describe('deliveries', () => {
   it('counts the doubts that need nobody by the sources that were asked for', async () => {
     await pullRows(fixture.ledger, { rows: [row('1'), row('2')] });
     await mapRows(fixture.ledger, asProduct);
-    const reason = { code: 'reset', message: 'lost' };
+    const reason: Reason = { code: 'reset', message: 'lost' };
     for (const nextLookAt of [fixture.clock.now(), null]) {
       const deliveryId = await claimFirst();
       await settleOne(fixture.ledger, {

@@ -3,6 +3,7 @@ import { type SettleRequest, settle } from '../../src/admin/handlers/settle.ts';
 import { settleSelected } from '../../src/admin/handlers/settle-selected.ts';
 import { createLocalAdmin } from '../../src/admin/local-admin.ts';
 import type { Runtime } from '../../src/daemon/runtime.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { claimOne, items, mapRows, material, product, pullRows, row, settleOne, text } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
@@ -10,7 +11,7 @@ import { SMALL_SOURCES } from '../support/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/world.ts';
 import { withLedger } from '../support/world-ledger.ts';
 
-const LOST = { code: 'reset', message: 'The connection was reset.' };
+const LOST: Reason = { code: 'reset', message: 'The connection was reset.' };
 
 let world: World;
 let runtime: Runtime;

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import {
   claimOne,
   createLedgerFixture,
@@ -145,7 +146,7 @@ describe('a delivery that cannot even be attempted', () => {
 describe('a dead-lettered member of an import', () => {
   let fixture: LedgerFixture;
   afterEach(() => fixture.remove());
-  const reason = { code: 'internal', message: 'It cannot be sent.' };
+  const reason: Reason = { code: 'internal', message: 'It cannot be sent.' };
 
   it('goes alone first, since nobody knows whose fault it was', covers('bad-row', 'I5'), async () => {
     fixture = createLedgerFixture();

@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import type { DeliveryState } from '../../src/domain/delivery.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxSnapshot } from '../../src/sandbox/inspection.ts';
 import { text } from './ledger.ts';
+import { misplacedReason } from './reason-check.ts';
 import type { Invariant } from './reliability.ts';
 import type { SmallExport } from './small-export.ts';
 import { API_KEY, type World } from './world.ts';
@@ -50,7 +52,7 @@ interface Row {
   baseline: string | null;
   remoteId: string | null;
   isAcknowledged: 0 | 1;
-  state: string | null;
+  state: DeliveryState | null;
   reason: string | null;
 }
 
@@ -146,11 +148,14 @@ function revisionsAreInOrder(db: Database.Database, say: Say): void {
   for (const one of late) say('I3', `item ${one.item}: revision ${one.older} is not over, ${one.newer} is delivered`);
 }
 
-const EXPLAINED = new Set(['waiting', 'blocked', 'rejected', 'parked', 'in_doubt']);
+const EXPLAINED: ReadonlySet<DeliveryState> = new Set(['waiting', 'blocked', 'rejected', 'parked', 'in_doubt']);
 
 function itemsAreAccountedFor(rows: readonly Row[], say: Say): void {
   for (const { kind, key, isAcknowledged, state, reason, remoteId } of rows) {
     const name = `${kind} ${key}`;
+    const code = reason === null ? null : (JSON.parse(reason) as { code: string }).code;
+    const misplaced = state === null ? null : misplacedReason(state, code);
+    if (misplaced !== null) say('I5', `${name}: ${misplaced}`);
     if (kind === 'passport') continue;
     if (isAcknowledged === 1 && remoteId === null) say('I4', `${name} counts as acknowledged and has no remote id`);
     if (isAcknowledged === 1 && (state === 'delivered' || state === null || state === 'superseded')) continue;

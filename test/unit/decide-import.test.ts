@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideImport, decideReadBack, UNCLEAR } from '../../src/delivery/outcome/decide-import.ts';
+import { decideImport, decideReadBack } from '../../src/delivery/outcome/decide-import.ts';
 import type { MemberOutcome, Outcome } from '../../src/domain/outcome.ts';
 import type { RemoteItem } from '../../src/domain/ports/target.ts';
 import type { SentProduct, UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
@@ -91,7 +91,7 @@ describe('an answer to an import', () => {
     };
     expect(kinds(outcome)).toEqual(['delivered', 'rejected', 'retry', 'unconfirmed']);
     expect(judged(outcome)).toMatchObject({ keep: false, groupMax: null });
-    expect(judged(outcome).decisions[3]).toMatchObject({ reason: { code: UNCLEAR }, nextLookAt: 3000, spend: true });
+    expect(judged(outcome).decisions[3]).toMatchObject({ reason: { code: 'unclear' }, nextLookAt: 3000, spend: true });
   });
 
   it('leaves to the list what it does not speak of at all', () => {
@@ -187,7 +187,7 @@ describe('the list of products', () => {
       since: 0,
       importId: null,
       sent,
-      reason: { code: UNCLEAR, message: 'Nothing was said.' },
+      reason: { code: 'unclear' as const, message: 'Nothing was said.' },
       ...change,
     };
     const sighting = { found, unclear };
@@ -218,7 +218,7 @@ describe('the list of products', () => {
   });
 
   it('leaves to a person what it does not show', () => {
-    const hidden = { kind: 'unconfirmed', nextLookAt: null, reason: { code: UNCLEAR } };
+    const hidden = { kind: 'unconfirmed', nextLookAt: null, reason: { code: 'unclear' } };
     expect(readBack([listed(1, { sku: 'A' })])).toMatchObject(hidden);
     // Where nothing is known of what was there before, equal fields may have been equal all along.
     const unknown = { sent: { ...sent, changed: null } };
@@ -237,7 +237,7 @@ describe('the list of products', () => {
 
   it('lets nothing go out again where the profile says that an import does not update', () => {
     const none = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
-    expect(readBack([], {}, none)).toMatchObject({ kind: 'parked', reason: { code: UNCLEAR } });
+    expect(readBack([], {}, none)).toMatchObject({ kind: 'parked', reason: { code: 'unclear' } });
     const person = {
       kind: 'unconfirmed',
       nextLookAt: null,

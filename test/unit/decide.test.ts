@@ -3,6 +3,7 @@ import { type AttemptContext, decide, decideResend } from '../../src/delivery/ou
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { Profile } from '../../src/domain/profile.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import { covers } from '../support/reliability.ts';
 
 const DAY_MS = 86_400_000;
@@ -176,14 +177,14 @@ describe('the decision on an attempt', () => {
   });
 
   it('gives back the attempt that an outage has cost, and parks only by the limit of the delivery', () => {
-    const reason = { code: 'reset', message: 'Lost.' };
+    const reason: Reason = { code: 'reset', message: 'Lost.' };
     const spent = { ...context, attempts: 8, dueAt: 0, refund: false };
     expect(decideResend(spent, reason, true).kind).toBe('parked');
     expect(decideResend({ ...spent, refund: true }, reason, true)).toMatchObject({ kind: 'resend', refund: true });
   });
 
   it('parks what may be written twice, and leaves to a person what may not', covers('server-error', 'I6'), () => {
-    const reason = { code: 'reset', message: 'Lost.' };
+    const reason: Reason = { code: 'reset', message: 'Lost.' };
     const of = (operation: AttemptContext['operation'], more: Partial<AttemptContext> = {}): string => {
       const decision = decideResend(
         { ...context, operation, attempts: 8, dueAt: 0, refund: false, ...more },

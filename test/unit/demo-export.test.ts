@@ -6,7 +6,7 @@ import { csv } from '../../connectors/csv/index.ts';
 import { Config, type SourceConfig } from '../../src/config/config.ts';
 import { itemHash } from '../../src/domain/item.ts';
 import type { MappedItem, Mapper } from '../../src/domain/mapping.ts';
-import { formatPlace, type Place } from '../../src/domain/record.ts';
+import { formatPlace, type Place } from '../../src/domain/place.ts';
 import { compileMappings } from '../../src/pipeline/mapping/compile-mappings.ts';
 import { readRows } from '../support/connector-reader.ts';
 import { demoExport } from '../support/demo-export.ts';

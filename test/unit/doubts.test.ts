@@ -1,13 +1,12 @@
 import { expect, it } from 'vitest';
 import { createCreatePause } from '../../src/delivery/admission/create-pause.ts';
 import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts';
-import { createTargetGate } from '../../src/delivery/admission/target-gate.ts';
 import { createDoubts } from '../../src/delivery/unconfirmed/doubts.ts';
-import type { Reason } from '../../src/domain/delivery.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { Listing, RemoteItem } from '../../src/domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
 import { Profile } from '../../src/domain/profile.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { covers } from '../support/reliability.ts';
 
@@ -71,10 +70,15 @@ function given(
       },
     },
     reader: { publications: async () => ({ complete: true, count: null }) },
-    pacer: { answers: async () => true, heard: () => undefined },
-    breaker: { wasOut: () => false, failsAtWrites: () => failsAtWrites },
+    health: {
+      answers: async () => true,
+      observe: () => undefined,
+      allows: () => true,
+      refused: () => new Map(),
+      wasOut: () => false,
+      takesOnlyReads: () => failsAtWrites,
+    },
     retries,
-    gate: createTargetGate(clock),
     pause,
     profile: Profile.parse({ list: { lagMs } }),
     clock,
@@ -100,7 +104,7 @@ it('takes a place in the retry budget for each that is sent again', covers('serv
   expect(nextMs).toBeGreaterThan(90_000);
 });
 
-it.each(['reset', 'unclear'])('takes none for what is found at the API, %s', async (code) => {
+it.each(['reset', 'unclear'] as const)('takes none for what is found at the API, %s', async (code) => {
   const listed = Array.from({ length: COUNT }, (_, id) => ({
     remoteId: id,
     naturalKey: `P${id}`,
@@ -123,7 +127,7 @@ it(
 it.each([
   ['gate', 'blocked'],
   ['refused', 'rejected'],
-])(
+] as const)(
   'lets a %s stand for what is not at the API, and for nothing else',
   covers('answer-lost', 'I6'),
   async (code, state) => {

@@ -81,6 +81,31 @@ function sources(): string[] {
   return globSync(['src/**/*.ts', 'connectors/**/*.ts'], { cwd: ROOT }).map((file) => join(ROOT, file));
 }
 
+/** The files that a file imports, by what it says; types too. */
+function filesImportedBy(file: string): string[] {
+  return importsOf(file, readFileSync(file, 'utf8'))
+    .filter(({ specifier }) => specifier.startsWith('.'))
+    .map(({ specifier }) => resolve(dirname(file), specifier));
+}
+
+/** Files that import each other, directly or through others: each circle once. */
+function circles(files: readonly string[], importedBy: (file: string) => string[]): string[][] {
+  const done = new Set<string>();
+  const way: string[] = [];
+  const found: string[][] = [];
+  const visit = (file: string): void => {
+    const at = way.indexOf(file);
+    if (at >= 0) found.push(way.slice(at));
+    if (at >= 0 || done.has(file)) return;
+    way.push(file);
+    for (const next of importedBy(file)) visit(next);
+    way.pop();
+    done.add(file);
+  };
+  for (const file of files) visit(file);
+  return found;
+}
+
 describe('imports', () => {
   it('go one way', () => {
     const files = sources();
@@ -89,6 +114,16 @@ describe('imports', () => {
       importsOf(file, readFileSync(file, 'utf8')).flatMap((one) => problemOf(one) ?? []),
     );
     expect(problems).toEqual([]);
+  });
+
+  it('go in no circle, those of types included', () => {
+    const found = circles(sources(), filesImportedBy);
+    expect(found.map((circle) => circle.map((file) => relative(ROOT, file)))).toEqual([]);
+  });
+
+  it('in a circle are found', () => {
+    const imports: Record<string, string[]> = { a: ['b'], b: ['c', 'd'], c: ['b'], d: [] };
+    expect(circles(['a', 'b', 'c', 'd'], (file) => imports[file] ?? [])).toEqual([['b', 'c']]);
   });
 
   it('are found in every form, so that the check can fail', () => {

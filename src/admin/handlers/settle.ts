@@ -9,6 +9,7 @@ import { mayBeSettled, RESOLUTIONS, type Resolution } from '../../domain/manual.
 import type { ItemState, ItemView } from '../../domain/ports/ledger-views.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';
+import { hasTrait, NO_REASON } from '../../domain/reason.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { shellWord } from '../../lib/shell-word.ts';
@@ -97,7 +98,8 @@ async function bindAmbiguous(
 ): Promise<SettledItem | null> {
   const { ledger, views } = runtime;
   for (const kind of kinds) {
-    if (views.item(kind, name)?.reason?.code !== 'ambiguous_key') continue;
+    const reason = views.item(kind, name)?.reason ?? NO_REASON;
+    if (!hasTrait(reason, 'ambiguous_key')) continue;
     const remoteId = inOwnType(id, kind, views);
     const other = await ledger.boundTo(kind, remoteId);
     if (other !== null) {
@@ -124,7 +126,7 @@ async function look(name: string, asked: Asked, context: Pick<HandlerContext, 'r
   }
   if (meant.length > 1) throw several(name, meant);
   if (resolution !== 'delivered') return { delivery: only, word: { said: resolution } };
-  if (only.reason.code === 'ambiguous_key') throw fault('usage', only.reason.message);
+  if (hasTrait(only.reason, 'ambiguous_key')) throw fault('usage', only.reason.message);
   return { delivery: only, word: await delivered(only, given, context) };
 }
 

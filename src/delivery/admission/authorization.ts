@@ -1,5 +1,5 @@
-import type { Reason } from '../../domain/delivery.ts';
 import type { Outcome } from '../../domain/outcome.ts';
+import type { Reason } from '../../domain/reason.ts';
 import type { Scope } from '../../domain/scope.ts';
 
 /** Whether the API takes the key and the plan. While it does not, nothing is sent. */

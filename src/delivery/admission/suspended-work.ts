@@ -1,21 +1,9 @@
-import { OPERATIONS, type Operation, SHARED_ID } from '../../domain/delivery.ts';
+import { OPERATIONS, type Operation } from '../../domain/delivery.ts';
 import type { SuspendedWork } from '../../domain/ports/due.ts';
 import type { Profile } from '../../domain/profile.ts';
+import { codesWith } from '../../domain/reason.ts';
 import { type Scope, writesThatTake } from '../../domain/scope.ts';
-import { MAY_EXIST } from '../outcome/decide.ts';
-import { UNCLEAR } from '../outcome/decide-import.ts';
 import { doubtPolicy } from '../unconfirmed/doubt-policy.ts';
-
-/** Answers that say that there is something already, or nothing of what became of it: what there is has to be read. */
-export const READ_REASONS: ReadonlySet<string> = new Set([
-  'exists',
-  'gate',
-  'refused',
-  'restored',
-  SHARED_ID,
-  MAY_EXIST,
-  UNCLEAR,
-]);
 
 /**
  * Deliveries that are suspended while the API refuses these scopes, since they would only be refused again.
@@ -32,7 +20,7 @@ export function suspendedBy(
   return {
     operations: [...new Set([...writesThatTake(scopes), ...paused])],
     doubts: scopes.includes('read')
-      ? { operations: readBack, reasons: [...READ_REASONS] }
+      ? { operations: readBack, reasons: codesWith('needs_reading') }
       : { operations: [], reasons: [] },
   };
 }

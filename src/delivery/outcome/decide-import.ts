@@ -5,22 +5,19 @@
 // 500, or the second time that nobody knows what became of the same import. A delivery uses up attempts only while it is alone, since
 // in company nobody knows whose fault it was; the halving bounds how often it goes out before that.
 
-import type { Reason } from '../../domain/delivery.ts';
 import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/outcome.ts';
 import type { ClaimedDelivery, ClaimedRequest } from '../../domain/ports/claim.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { RemoteItem } from '../../domain/ports/target.ts';
 import type { SentProduct, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
+import type { Reason } from '../../domain/reason.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { unprovenReason, withWords } from '../unconfirmed/doubt-reasons.ts';
 import type { Sighting } from '../unconfirmed/sightings.ts';
 import { boundedWaitMs, decide, decideResend, type ResendContext, reasonOf } from './decide.ts';
 import { backoffMs, resendDelayMs } from './waits.ts';
-
-/** The code of a doubt that the list of products has to settle: the answer did not say what became of the product. */
-export const UNCLEAR = 'unclear';
 
 /** How often the same import goes out before it is taken apart. */
 const SENDS_MAX = 2;
@@ -158,7 +155,7 @@ const STRANGE = 'The answer to the import does not say whether this product was 
 function unclear(message: string, { attempts }: ClaimedDelivery, { profile, now }: ImportContext): Decision {
   const lookMs = Math.max(profile.settlingDelayMs.reset, 1) * 2 ** Math.min(attempts, 16);
   const nextLookAt = now + Math.min(lookMs, Math.max(profile.retry.backoff.capMs, profile.settlingDelayMs.reset));
-  return { kind: 'unconfirmed', nextLookAt, spend: true, reason: { code: UNCLEAR, message } };
+  return { kind: 'unconfirmed', nextLookAt, spend: true, reason: { code: 'unclear', message } };
 }
 
 function together(detail: OutcomeDetail, count: number, { now }: ImportContext): Decision {

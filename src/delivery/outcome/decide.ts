@@ -1,6 +1,7 @@
-import type { DeliveryState, Operation, Reason } from '../../domain/delivery.ts';
+import type { DeliveryState, Operation } from '../../domain/delivery.ts';
 import { askedWaitMs, type Outcome, type OutcomeDetail } from '../../domain/outcome.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
+import type { Reason, ReasonCode } from '../../domain/reason.ts';
 import { doubtPolicy, isRepeatable, showsInListing } from '../unconfirmed/doubt-policy.ts';
 import { showsInPublications } from '../unconfirmed/passport-doubts.ts';
 import { readInitConflict } from './init-conflict.ts';
@@ -205,16 +206,13 @@ function lookedUp(reason: Reason, { operation, profile, now }: AttemptContext): 
   return { kind: 'unconfirmed', nextLookAt, spend: false, reason: { ...reason, ...again } };
 }
 
-/** The code of a refused create that may have met an item which is there. */
-export const MAY_EXIST = 'may_exist';
-
 /**
  * A create whose refusal does not show whether the item exists. If an earlier attempt was lost, the item may be its result, and
  * a list that lags may have hidden it.
  */
 function mayExist(detail: OutcomeDetail, context: AttemptContext): Decision {
   const again = context.attempts > 0 ? { lookAgain: true as const } : {};
-  return soughtAtPlatform({ ...reasonOf(MAY_EXIST, detail), ...again }, context);
+  return soughtAtPlatform({ ...reasonOf('may_exist', detail), ...again }, context);
 }
 
 /** Marks an item that an earlier attempt may have created: it is ours. Any other existing item is adopted. */
@@ -269,7 +267,7 @@ export function decideResend(context: ResendContext, reason: Reason, absent: boo
   const attempts = context.attempts - (refund ? 1 : 0);
   if (attempts < context.profile.retry.attemptsMax) return { kind: 'resend', dueAt, absent, refund, reason };
   const message = `${context.attempts} attempts were made and none had a clear answer. The last one: ${reason.message}`;
-  const spent = { ...reason, code: 'exhausted', message };
+  const spent: Reason = { ...reason, code: 'exhausted', message };
   if (absent) return { kind: 'parked', reason: spent };
   // I3: by the time that it is looked at, what was lost can no longer land behind what follows.
   if (isRepeatable(context)) return { kind: 'parked', reason: spent, open: true };
@@ -277,7 +275,7 @@ export function decideResend(context: ResendContext, reason: Reason, absent: boo
 }
 
 /** An answer as the reason for where a delivery is. */
-export function reasonOf(code: string, detail: OutcomeDetail): Reason {
+export function reasonOf(code: ReasonCode, detail: OutcomeDetail): Reason {
   return {
     code,
     message: detail.message,

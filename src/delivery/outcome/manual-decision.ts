@@ -1,9 +1,9 @@
-import { type Operation, SHARED_ID } from '../../domain/delivery.ts';
+import type { Operation } from '../../domain/delivery.ts';
 import type { Decision, RequestSettlement } from '../../domain/ports/decision.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';
+import { hasTrait, type Reason } from '../../domain/reason.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { MAY_EXIST } from './decide.ts';
 
 /** A manual resolution: what a person found at the platform. */
 export type ManualResolution = { said: 'delivered'; remoteId: JsonValue } | { said: 'rejected' } | { said: 'ignored' };
@@ -20,7 +20,7 @@ export function manualDecision(
   if (word.said === 'ignored') return { kind: 'ignored', reason: { code: 'ignored', message: ignoredMessage(reason) } };
   // As after a listing match: an item that existed before this write, or that was written since the backup, may have other
   // content. A BOM item has no content that could be written again.
-  const mayDiffer = (kind === 'product' || kind === 'material') && OF_ANOTHER_WRITE.has(reason.code);
+  const mayDiffer = (kind === 'product' || kind === 'material') && hasTrait(reason, 'content_unknown');
   return { kind: 'delivered', remoteId: word.remoteId, contentKnown: !mayDiffer, by: 'person' };
 }
 
@@ -37,9 +37,7 @@ export function kindToBind(operation: Operation): ListableKind | null {
   return operation === 'material.create' ? 'material' : null;
 }
 
-const OF_ANOTHER_WRITE: ReadonlySet<string> = new Set(['exists', 'restored', MAY_EXIST, SHARED_ID]);
-
-const NOT_ARRIVED = {
+const NOT_ARRIVED: Reason = {
   code: 'person',
   message: 'A person has said that it did not arrive. It is sent again when its row changes, or by a replay.',
 };

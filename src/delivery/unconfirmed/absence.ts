@@ -1,6 +1,7 @@
 import type { Ledger } from '../../domain/ports/ledger.ts';
 import type { ListableKind, RemoteItem } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import { hasTrait } from '../../domain/reason.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
 
@@ -51,7 +52,7 @@ export function createAbsence(options: {
     const known = remembered.get(id);
     if (known) return known;
     // Writes that a restored ledger looks for were sent before this process began.
-    const endedAt = reason.code === 'restored' ? Math.min(since, born.at) : since;
+    const endedAt = hasTrait(reason, 'since_backup') ? Math.min(since, born.at) : since;
     const fresh = { endedAt, missedAt: null };
     remembered.set(id, fresh);
     for (const oldest of remembered.keys()) {

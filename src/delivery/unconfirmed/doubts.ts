@@ -5,12 +5,13 @@ import type { Emit } from '../../domain/ports/progress.ts';
 import type { ListableKind, Target } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
+import { hasTrait } from '../../domain/reason.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
 import type { CreatePause } from '../admission/create-pause.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
-import { READ_REASONS, suspendedBy } from '../admission/suspended-work.ts';
-import { DECISION_STATES, MAY_EXIST } from '../outcome/decide.ts';
+import { suspendedBy } from '../admission/suspended-work.ts';
+import { DECISION_STATES } from '../outcome/decide.ts';
 import { createAbsence } from './absence.ts';
 import { doubtPolicy, showsInListing } from './doubt-policy.ts';
 import { unreadableReason } from './doubt-reasons.ts';
@@ -52,7 +53,7 @@ const TRY_AGAIN_MS = 30_000;
 
 /** True of a create that was refused: nothing waits to be sent again, so that others may join it before the list is read. */
 function isRefused({ reason }: UnconfirmedDelivery): boolean {
-  return reason.code === 'exists' || reason.code === MAY_EXIST;
+  return hasTrait(reason, 'found_before');
 }
 
 export function createDoubts(options: DoubtsOptions): Doubts {
@@ -206,7 +207,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   /** False of what only has to be looked up, and of what nothing but a person can settle. */
   const isSentAgain = ({ reason, operation }: UnconfirmedDelivery): boolean =>
-    !READ_REASONS.has(reason.code) && doubtPolicy(operation, profile) !== 'person';
+    !hasTrait(reason, 'needs_reading') && doubtPolicy(operation, profile) !== 'person';
 
   return {
     unreadable: () => readings.unreadable(),
@@ -224,7 +225,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       for (const delivery of doubts) {
         const { kind, operation, reason } = delivery;
         const policy =
-          READ_REASONS.has(reason.code) || isLastResort(delivery) ? 'read_back' : doubtPolicy(operation, profile);
+          hasTrait(reason, 'needs_reading') || isLastResort(delivery) ? 'read_back' : doubtPolicy(operation, profile);
         if (policy === 'read_back' && showsInPublications(operation)) toLookFor.push(delivery);
         else if (policy === 'read_back' && (kind === 'product' || kind === 'material')) toList[kind].push(delivery);
         else if (policy === 'resend') toSend.push(delivery);

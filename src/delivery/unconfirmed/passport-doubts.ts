@@ -1,7 +1,8 @@
-import type { Operation, Reason } from '../../domain/delivery.ts';
+import type { Operation } from '../../domain/delivery.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import type { Reason } from '../../domain/reason.ts';
 
 /** What the list of publications says of a passport; `unclear` where it does not tell whose publications it lists. */
 export type Publicity = 'public' | 'not_public' | 'unclear';

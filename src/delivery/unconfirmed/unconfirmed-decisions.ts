@@ -1,11 +1,11 @@
-import { SHARED_ID } from '../../domain/delivery.ts';
 import type { Decision, Settlement } from '../../domain/ports/decision.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
+import { hasTrait, isLookedForOnce, wasThereBefore, whenAbsent } from '../../domain/reason.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
-import { blockedByGate, type DecideContext, decideResend, MAY_EXIST, type ResendContext } from '../outcome/decide.ts';
+import { blockedByGate, type DecideContext, decideResend, type ResendContext } from '../outcome/decide.ts';
 import { decideReadBack } from '../outcome/decide-import.ts';
 import { absentReason, notFoundReason, notShownReason, unprovenReason, withWords } from './doubt-reasons.ts';
 import { unclearReason } from './passport-doubts.ts';
@@ -38,14 +38,6 @@ export interface ListRead {
   /** Milliseconds until it has to be read again, before it is believed that something is absent; 0 to believe it. */
   waitMs: () => number;
 }
-
-/** Items that existed before, or that were written since the backup of a restored ledger, may have other content. */
-const CONTENT_UNKNOWN: ReadonlySet<string> = new Set(['exists', 'restored', MAY_EXIST, SHARED_ID]);
-/** The create was refused, as the item was there or may have been. */
-const FOUND_BEFORE: ReadonlySet<string> = new Set(['exists', MAY_EXIST]);
-/** The answer spoke of another item. The item may be at the platform under a key that was not sent. */
-const OF_ANOTHER: ReadonlySet<string> = new Set(['crossed', SHARED_ID]);
-const GATE_STATUS = 409;
 
 export interface UnconfirmedDecisionsOptions {
   readings: Pick<Readings, 'waitMs'>;
@@ -82,7 +74,7 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
 
   /** Gives a retry its turn. What has not been sent since the ledger was put back is none. */
   function inTurn(decision: Decision): Decision {
-    if (decision.kind !== 'resend' || decision.reason.code === 'restored') return decision;
+    if (decision.kind !== 'resend' || hasTrait(decision.reason, 'since_backup')) return decision;
     return { ...decision, dueAt: turn() };
   }
 
@@ -94,16 +86,18 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
   /** Of a write that is proven to have had no effect. A refusal that came after it stands then. */
   function absent(delivery: UnconfirmedDelivery): Decision {
     const { reason } = delivery;
-    if (reason.code === 'exists') return { kind: 'rejected', reason: notShownReason(reason) };
-    const isGate = reason.code === 'gate' || (reason.code === MAY_EXIST && reason.status === GATE_STATUS);
-    if (isGate) return blockedByGate({ ...reason, code: 'gate' }, context(delivery));
-    if (reason.code === 'refused' || reason.code === MAY_EXIST) {
-      return { kind: 'rejected', reason: { ...reason, code: 'refused' }, absent: true };
+    switch (whenAbsent(reason)) {
+      case 'reject_as_hidden':
+        return { kind: 'rejected', reason: notShownReason(reason) };
+      case 'block':
+        return blockedByGate({ ...reason, code: 'gate' }, context(delivery));
+      case 'reject':
+        return { kind: 'rejected', reason: { ...reason, code: 'refused' }, absent: true };
+      case 'ask_person':
+        return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: notFoundReason(reason) };
+      case 'resend':
+        return inTurn(decideResend(resendContext(delivery), absentReason(reason), true));
     }
-    if (OF_ANOTHER.has(reason.code)) {
-      return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: notFoundReason(reason) };
-    }
-    return inTurn(decideResend(resendContext(delivery), absentReason(reason), true));
   }
 
   return {
@@ -116,24 +110,22 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       // I6: a create that may be there, although it is not shown, would make the item a second time.
       if (unclear !== null && found.length === 0 && complete) {
         // It was refused and is not sent again. The reason names the other entries for the person who corrects the row.
-        if (reason.code === MAY_EXIST) return absent({ ...delivery, reason: withWords(reason, unclear) });
+        if (hasTrait(reason, 'may_exist')) return absent({ ...delivery, reason: withWords(reason, unclear) });
         return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
       }
       const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
       const decision: Decision = {
         kind: 'delivered',
         remoteId,
-        contentKnown: !CONTENT_UNKNOWN.has(reason.code),
+        contentKnown: !hasTrait(reason, 'content_unknown'),
         by: 'read_back',
       };
       // An item that existed before is adopted. An item that an earlier attempt may have made is ours.
-      const wasThere = FOUND_BEFORE.has(reason.code) && reason.afterDoubt !== true;
-      if (remoteId !== null) return wasThere ? { ...decision, shown: found } : decision;
+      if (remoteId !== null) return wasThereBefore(reason) ? { ...decision, shown: found } : decision;
       if (!complete) return lookedAtAgain(delivery, what);
       // A refused create is not sent again, so a list that lags doubles nothing. It is looked for again only if the platform
       // stated that the item exists.
-      const isFinal = reason.code === MAY_EXIST && reason.lookAgain !== true;
-      const againMs = isFinal ? 0 : waitMs();
+      const againMs = isLookedForOnce(reason) ? 0 : waitMs();
       return againMs > 0 ? lookedAtAgain(delivery, what, againMs) : absent(delivery);
     },
 

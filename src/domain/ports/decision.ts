@@ -1,7 +1,7 @@
 // What the ledger is told of what became of a delivery.
 
 import type { JsonValue } from '../../lib/json.ts';
-import type { Reason } from '../delivery.ts';
+import type { Reason } from '../reason.ts';
 import type { ClaimName, DeliveryName } from './claim.ts';
 import type { ContactEntry } from './first-contact.ts';
 import type { NamedDelivery } from './unconfirmed.ts';

@@ -1,7 +1,8 @@
 // What the ledger has to send, and what stays while the API refuses what it takes.
 
-import type { Operation, Reason } from '../delivery.ts';
+import type { Operation } from '../delivery.ts';
 import type { SubjectKind } from '../item.ts';
+import type { Reason, ReasonCode } from '../reason.ts';
 
 /** A delivery as the feeder rings for it. */
 export interface DueDelivery {
@@ -18,7 +19,7 @@ export interface SuspendedWork {
   /** Deliveries of these operations. */
   operations: readonly Operation[];
   /** Doubts that only reading could settle: those of these operations, and those with these reasons. */
-  doubts: { operations: readonly Operation[]; reasons: readonly string[] };
+  doubts: { operations: readonly Operation[]; reasons: readonly ReasonCode[] };
 }
 
 /** Whose deliveries are meant: those of all items of these sources, or the passports of these products. */

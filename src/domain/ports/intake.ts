@@ -3,8 +3,9 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Issue } from '../issue.ts';
 import type { MapResult } from '../mapping.ts';
-import type { IncomingRecord, Place } from '../record.ts';
-import type { GuardedRead } from './ledger-views.ts';
+import type { Place } from '../place.ts';
+import type { IncomingRecord } from '../record.ts';
+import type { GuardedRead } from './guarded-read.ts';
 
 /** What started a run. */
 export type RunTrigger = 'cli' | 'schedule' | 'retry';

@@ -2,12 +2,14 @@
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { ApiWait } from '../api-wait.ts';
-import type { DeliveryState, Operation, Reason } from '../delivery.ts';
+import type { DeliveryState, Operation } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../item.ts';
 import type { PassportDesire, PassportStatus } from '../passport.ts';
-import type { Place } from '../record.ts';
+import type { Place } from '../place.ts';
+import type { Reason } from '../reason.ts';
 import type { AdoptedChanges, Suspended } from './first-contact.ts';
+import type { GuardedRead } from './guarded-read.ts';
 import type { RunResult, RunTrigger } from './intake.ts';
 
 /**
@@ -50,20 +52,6 @@ export interface StreamAccount {
   missing: number;
   /** Why nothing was marked missing, where the guard stepped in. */
   guarded: string | null;
-}
-
-/** A read that the guard took for a broken export, so that nothing of it was marked as missing. */
-export interface GuardedRead {
-  source: string;
-  stream: string;
-  /** The last run that the guard held. */
-  runId: number;
-  /** When the guard held the first run of this stream since its last whole export, in milliseconds since the epoch. */
-  since: number;
-  /** Records that are not in the export, and rows that are. */
-  missing: number;
-  read: number;
-  message: string;
 }
 
 export type MissingCounts = Partial<Record<ItemKind, number>>;

@@ -1,6 +1,7 @@
 import type { ApiWait } from '../api-wait.ts';
-import type { DeliveryState, Operation, Reason } from '../delivery.ts';
+import type { DeliveryState, Operation } from '../delivery.ts';
 import type { SubjectKind } from '../item.ts';
+import type { Reason } from '../reason.ts';
 import type { Scope } from '../scope.ts';
 import type { ContactList } from './first-contact.ts';
 import type { RunResult } from './intake.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Issue } from '../issue.ts';
-import type { Place } from '../record.ts';
+import type { Place } from '../place.ts';
 
 /** One row as the source gave it. */
 export interface SourceRow {

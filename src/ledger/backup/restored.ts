@@ -5,8 +5,9 @@
 // then, because its row came after the first complete read since, or what it belongs to has been created since, or because
 // a person has looked and said so.
 
-import type { Operation, Reason } from '../../domain/delivery.ts';
+import type { Operation } from '../../domain/delivery.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
+import type { Reason } from '../../domain/reason.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createMeta } from '../store/meta.ts';
 

@@ -7,6 +7,7 @@ import type { ListableKind } from '../../domain/ports/target.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
+import { hasReason, reasonHas } from '../deliveries/reasons.ts';
 import type { Items } from '../items/items.ts';
 import type { PassportItems } from '../passports/passport-items.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
@@ -52,13 +53,13 @@ export function createAdoption(
     ambiguous: db
       .prepare<[string], number>(
         `SELECT item_id FROM deliveries d WHERE ${isStuck('d')} AND d.state = 'blocked' AND d.operation = ?
-           AND d.reason ->> '$.code' = 'ambiguous_key'`,
+           AND ${reasonHas('d', 'ambiguous_key')}`,
       )
       .pluck(),
     named: db.prepare<[{ operation: string; name: string }], { itemId: number; key: string }>(
       `SELECT i.id AS itemId, i.key FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
        WHERE ${isStuck('d')} AND d.state = 'blocked' AND d.operation = @operation
-         AND d.reason ->> '$.code' = 'ambiguous_key' AND (i.key = @name OR i.natural_key = @name)
+         AND ${reasonHas('d', 'ambiguous_key')} AND (i.key = @name OR i.natural_key = @name)
        ORDER BY i.key = @name DESC LIMIT 1`,
     ),
     bind: db.prepare<[{ id: number; baseline: string; hash: string; remoteId: string }]>(
@@ -73,7 +74,7 @@ export function createAdoption(
     >(
       `SELECT d.id, i.id AS itemId, i.kind FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
        WHERE ${isStuck('d')} AND d.state = 'blocked' AND d.id > @afterId AND d.id <= @upTo AND i.source = @source
-         AND i.adopted = 1 AND d.reason ->> '$.code' = 'adopted' ORDER BY d.id LIMIT ${PAGE}`,
+         AND i.adopted = 1 AND ${reasonHas('d', 'adopted_change')} ORDER BY d.id LIMIT ${PAGE}`,
     ),
     lastStuck: db.prepare<[], number>(`SELECT coalesce(max(d.id), 0) FROM deliveries d WHERE ${isStuck('d')}`).pluck(),
     unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
@@ -114,6 +115,11 @@ export function createAdoption(
   function publicationsNeeded(): 'publications' | 'unclear_publications' | null {
     if (!contact.isFreshlyListed('publication')) return 'publications';
     return contact.standing('publication').hides ? 'unclear_publications' : null;
+  }
+
+  function awaitsAnswer(part: number): boolean {
+    const open = items.openDelivery(part);
+    return open !== undefined && hasReason(open, 'parts_unknown');
   }
 
   return {
@@ -184,7 +190,7 @@ export function createAdoption(
       const { found, unknown } = parts.unanswered(products);
       let bomItems = 0;
       for (const { id, key } of found) {
-        const open = parts.of(key).filter((part) => items.openDelivery(part)?.reasonCode === 'adopted_bom');
+        const open = parts.of(key).filter(awaitsAnswer);
         parts.answered(id);
         for (const part of open) {
           if (present) parts.acknowledge(part);

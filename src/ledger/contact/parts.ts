@@ -1,8 +1,8 @@
 // BOM items of adopted products. The API cannot be asked for BOM items, so those of a product that was at the platform
 // before may be there as well: creating them on a guess could double each of them.
 
-import type { Reason } from '../../domain/delivery.ts';
 import type { PartsAnswer } from '../../domain/ports/first-contact.ts';
+import type { Reason } from '../../domain/reason.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createMeta } from '../store/meta.ts';
 

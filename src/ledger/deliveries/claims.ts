@@ -2,12 +2,13 @@ import { type Operation, transition } from '../../domain/delivery.ts';
 import { hasRefs, type RefRole } from '../../domain/item.ts';
 import type { ClaimedDelivery, ClaimedRequest, DeliveryName, Encode } from '../../domain/ports/claim.ts';
 import type { Write } from '../../domain/ports/target.ts';
+import { awaySince, busySince, storedReason } from '../../domain/reason.ts';
 import { changedFields } from '../../domain/reconcile.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Contact } from '../contact/contact.ts';
 import type { Passports } from '../passports/passports.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
-import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERY, SELECT_REFS, sinceOf } from './delivery-row.ts';
+import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERY, SELECT_REFS } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
 
 /** Steps of a passport that are taken for complete products alone. */
@@ -89,7 +90,7 @@ function claimedDelivery(row: DeliveryRow): ClaimedDelivery {
     remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
     attempts: row.attempts,
     uncertain: row.uncertain === 1,
-    busySince: sinceOf(row, 'in_flight'),
-    awaySince: sinceOf(row, 'unavailable'),
+    busySince: busySince(storedReason(row.reason)),
+    awaySince: awaySince(storedReason(row.reason)),
   };
 }

@@ -1,7 +1,6 @@
-import type { DeliveryState, Operation, Reason } from '../../domain/delivery.ts';
+import type { DeliveryState, Operation } from '../../domain/delivery.ts';
 import type { RefRole, SubjectKind } from '../../domain/item.ts';
 import type { DueDelivery } from '../../domain/ports/due.ts';
-import { parseJsonOrNull } from '../store/context.ts';
 
 /** A delivery with what it is about, as a statement over `DELIVERY_COLUMNS` gives it. */
 export interface DeliveryRow {
@@ -55,15 +54,4 @@ export const SELECT_REFS = `SELECT refs.role, nullif(items.remote_id, 'null') AS
 export function dueDelivery(row: DeliveryRow): DueDelivery {
   const { id, kind, key, revision, operation, source } = row;
   return { id, kind, key, revision, operation, source };
-}
-
-/**
- * Since when this has been what came of a delivery; null where something else came of it last. That it was to wait for the
- * API's limit says nothing of it: such a reason keeps since when it was `unavailable`.
- */
-export function sinceOf({ reason }: Pick<DeliveryRow, 'reason'>, code: 'unavailable' | 'in_flight'): number | null {
-  const last = parseJsonOrNull<Reason>(reason);
-  const isOfIt =
-    last?.code === code || ((last?.code === 'throttled' || last?.code === 'local') && code === 'unavailable');
-  return isOfIt ? (last.since ?? null) : null;
 }

@@ -1,8 +1,9 @@
-import { type Reason, transition } from '../../domain/delivery.ts';
+import { transition } from '../../domain/delivery.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import type { SuspendedWork } from '../../domain/ports/due.ts';
 import type { Ledger } from '../../domain/ports/ledger.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import { NO_REASON, type Reason, storedReason } from '../../domain/reason.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Items } from '../items/items.ts';
 import { sentProduct } from '../items/known-content.ts';
@@ -92,7 +93,7 @@ export function createDoubtful({ db, clock, profile }: LedgerContext, items: Ite
         naturalKey: row.naturalKey,
         sentKey: sentKeyOf(row),
         productId: row.kind === 'passport' ? productIdOf(row.itemId) : null,
-        reason: parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: '' },
+        reason: storedReason(row.reason) ?? NO_REASON,
         since: row.settledAt ?? 0,
         attempts: row.attempts,
         importId: row.importId,

@@ -1,8 +1,10 @@
-import { OPERATIONS, type Operation, type Reason } from '../../domain/delivery.ts';
+import { OPERATIONS, type Operation } from '../../domain/delivery.ts';
 import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../../domain/ports/due.ts';
 import type { Ledger } from '../../domain/ports/ledger.ts';
+import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { Contact } from '../contact/contact.ts';
-import { type LedgerContext, parseJson } from '../store/context.ts';
+import { type LedgerContext } from '../store/context.ts';
+import { reasonHas } from './reasons.ts';
 
 /** What can go on by itself, now or later. Each function is one read. */
 export interface Due {
@@ -40,7 +42,7 @@ const IS_SCHEDULED = `d.state IN ('due', 'in_doubt') AND d.due_at > 0
       ELSE ${IS_HELD_DOUBT} IS NOT TRUE END`;
 
 /** Of such a delivery: the API has not been able to take it since before a time. */
-const IS_LEFT_AWAY = `d.state = 'due' AND d.reason ->> '$.code' = 'unavailable' AND d.reason ->> '$.since' <= @before`;
+const IS_LEFT_AWAY = `d.state = 'due' AND ${reasonHas('d', 'api_away')} AND d.reason ->> '$.since' <= @before`;
 
 type Scheduled = HeldDoubts & Of & { operations: string };
 
@@ -103,8 +105,8 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
     ),
     isDue: db.prepare<[number], { id: number }>("SELECT id FROM deliveries WHERE id = ? AND state = 'due'"),
     denials: db.prepare<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
-      `SELECT iif(d.reason ->> '$.code' = 'denied_scope', d.settled_at, NULL) AS at,
-         ifnull((SELECT p.operation = d.operation AND p.reason ->> '$.code' = 'forbidden' FROM deliveries p
+      `SELECT iif(${reasonHas('d', 'scope_denied')}, d.settled_at, NULL) AS at,
+         ifnull((SELECT p.operation = d.operation AND ${reasonHas('p', 'item_forbidden')} FROM deliveries p
            WHERE p.item_id = d.item_id AND p.revision < d.revision ORDER BY p.revision DESC LIMIT 1), 0) AS isAskedAgain
        FROM deliveries d WHERE d.id = ?`,
     ),
@@ -167,7 +169,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
       const parameters = { ...scheduled(held, of), before };
       const { away, all } = sql.countAway.get(parameters) ?? { away: 0, all: 0 };
       const first = away > 0 && away === all ? sql.firstAway.get(parameters) : undefined;
-      return first ? { count: away, first: { ...first, reason: parseJson<Reason>(first.reason) } } : null;
+      return first ? { count: away, first: { ...first, reason: storedReason(first.reason) ?? NO_REASON } } : null;
     },
 
     countSending: (of) => sql.sending.get(ofWork(of)) ?? 0,

@@ -1,6 +1,7 @@
 // Bulk imports: several deliveries on their way as one request.
 //
 // Each changed product has a delivery of its own, which stays what the rest of the ledger knows. An import ties some of them
+
 // together from their claim until it is known what became of the request. While nobody knows whether it arrived it is kept,
 // to go out again with the same bytes and key; otherwise it is dissolved, and its members find new company at their next
 // claim. Its members move together or not at all: bytes of an import that one of them has left would bring back what that
@@ -9,11 +10,11 @@
 import { type DeliveryState, idempotencyKey, transition } from '../../domain/delivery.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { ClaimedDelivery, ClaimedRequest, EncodeImport } from '../../domain/ports/claim.ts';
+import { awaySince, storedReason } from '../../domain/reason.ts';
 import { wholePayload } from '../../domain/reconcile.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
-import { sinceOf } from './delivery-row.ts';
 
 interface MemberRow {
   id: number;
@@ -157,7 +158,7 @@ export function createImports({ db, clock, profile, epoch, target }: LedgerConte
       attempts,
       uncertain: again,
       busySince: null,
-      awaySince: sinceOf(row, 'unavailable'),
+      awaySince: awaySince(storedReason(row.reason)),
     };
   }
 

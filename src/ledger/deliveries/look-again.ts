@@ -1,6 +1,6 @@
-import type { Reason } from '../../domain/delivery.ts';
+import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { Items } from '../items/items.ts';
-import { type LedgerContext, parseJson } from '../store/context.ts';
+import { type LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
 
 /**
@@ -17,7 +17,10 @@ export function createLookAgain(
   );
   return (source) => {
     for (const { id, itemId, reason } of refused.all(source)) {
-      items.suspect({ id, itemId, state: 'rejected' }, { reason: parseJson<Reason>(reason), lookAt: clock.now() });
+      items.suspect(
+        { id, itemId, state: 'rejected' },
+        { reason: storedReason(reason) ?? NO_REASON, lookAt: clock.now() },
+      );
     }
   };
 }

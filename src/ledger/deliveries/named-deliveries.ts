@@ -1,15 +1,13 @@
-import type { Operation, Reason } from '../../domain/delivery.ts';
+import type { Operation } from '../../domain/delivery.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { SETTLE_STATES, type SettleState } from '../../domain/manual.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery, NamedSelection } from '../../domain/ports/unconfirmed.ts';
+import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
+import { type LedgerContext, parseJson } from '../store/context.ts';
 import { isOpen } from './delivery-states.ts';
-
-/** Stands for the reason of a delivery that has none. */
-export const NO_REASON: Reason = { code: 'unknown', message: '' };
 
 /** Finds the deliveries that a manual resolution names. Each function is one read. */
 export interface NamedDeliveries {
@@ -72,7 +70,7 @@ export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' 
       kind,
       uncertain: uncertain === 1,
       naturalKey: kind === 'passport' ? naturalKey : (sent?.value ?? null),
-      reason: parseJsonOrNull<Reason>(reason) ?? NO_REASON,
+      reason: storedReason(reason) ?? NO_REASON,
     };
   }
 

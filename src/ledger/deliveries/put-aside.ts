@@ -1,4 +1,5 @@
-import { type Reason, transition } from '../../domain/delivery.ts';
+import { transition } from '../../domain/delivery.ts';
+import type { Reason } from '../../domain/reason.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';

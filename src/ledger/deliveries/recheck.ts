@@ -2,6 +2,7 @@ import type { SubjectKind } from '../../domain/item.ts';
 import type { Items } from '../items/items.ts';
 import type { Passports } from '../passports/passports.ts';
 import type { LedgerContext } from '../store/context.ts';
+import { reasonHas } from './reasons.ts';
 
 interface BlockedRow {
   id: number;
@@ -31,7 +32,7 @@ export function createRecheck(
       `SELECT d.id FROM deliveries d JOIN deliveries p ON p.item_id = d.item_id AND p.revision =
          (SELECT max(revision) FROM deliveries WHERE item_id = d.item_id AND revision < d.revision)
        WHERE d.id = ? AND d.state = 'superseded' AND p.state = 'superseded' AND p.operation = d.operation
-         AND p.desired_hash = d.desired_hash AND p.reason ->> '$.code' IN ('gate', 'forbidden')`,
+         AND p.desired_hash = d.desired_hash AND ${reasonHas('p', 'asked_again')}`,
     ),
     forgetEvents: db.prepare<[number]>('DELETE FROM events WHERE delivery_id = ?'),
     forget: db.prepare<[number]>('DELETE FROM deliveries WHERE id = ?'),

@@ -11,6 +11,7 @@ import type { Staging, Tally } from '../records/staging.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
 import type { Imports } from './imports.ts';
+import { hasReason } from './reasons.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 
 /** Asking again for what got stuck. Each function is the body of one transaction. */
@@ -84,7 +85,7 @@ export function createReplay(
       for (const item of items.ownedBy(id)) {
         const open = items.openDelivery(item.id);
         if (open?.state === 'in_doubt') outcome.heldInDoubt += 1;
-        const kind = open?.reasonCode === 'ambiguous_key' ? kindCreatedBy(open.operation) : undefined;
+        const kind = open && hasReason(open, 'ambiguous_key') ? kindCreatedBy(open.operation) : undefined;
         if (kind !== undefined) contact.listAnew(kind);
       }
       const { source, missingSince } = record;

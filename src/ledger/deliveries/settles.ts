@@ -1,9 +1,10 @@
-import { type Reason, transition } from '../../domain/delivery.ts';
+import { transition } from '../../domain/delivery.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { isSettleState, mayBeSettled } from '../../domain/manual.ts';
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { ContactEntry } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
+import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { Restored } from '../backup/restored.ts';
 import type { Adoption } from '../contact/adoption.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
@@ -11,11 +12,10 @@ import type { Items } from '../items/items.ts';
 import { presenceOf } from '../items/known-content.ts';
 import type { RemoteIds } from '../items/remote-ids.ts';
 import type { Passports } from '../passports/passports.ts';
-import { type LedgerContext, parseJsonOrNull } from '../store/context.ts';
+import { type LedgerContext } from '../store/context.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
 import { MOVES } from './moves.ts';
-import { NO_REASON } from './named-deliveries.ts';
 
 /** What the timeline shows of a manual resolution. */
 const ARRIVED = { message: 'A person has said that it arrived.' };
@@ -189,7 +189,7 @@ function maySay({ kind, state, uncertain }: DeliveryRow, decision: Decision): bo
 
 /** Whether a delivery is as it was looked up for a manual resolution. */
 function isAsSeen({ state, sentAt, reason }: DeliveryRow, seen: NonNullable<Settlement['seen']>): boolean {
-  const { code } = parseJsonOrNull<Reason>(reason) ?? NO_REASON;
+  const { code } = storedReason(reason) ?? NO_REASON;
   return state === seen.state && sentAt === seen.sentAt && code === seen.reason.code;
 }
 

@@ -1,4 +1,5 @@
-import { type DeliveryState, idempotencyKey, type Reason } from '../../domain/delivery.ts';
+import { type DeliveryState, idempotencyKey } from '../../domain/delivery.ts';
+import type { Reason } from '../../domain/reason.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { ItemRow } from './item-row.ts';
 import type { WantedWrite } from './wanted.ts';

@@ -1,16 +1,12 @@
-import {
-  type DeliveryState,
-  IN_FLIGHT_STATES,
-  type Operation,
-  type Reason,
-  transition,
-} from '../../domain/delivery.ts';
+import { type DeliveryState, IN_FLIGHT_STATES, type Operation, transition } from '../../domain/delivery.ts';
 import { hasRefs, type Item, type ItemContent, type ItemRef, type SubjectKind } from '../../domain/item.ts';
 import type { NaturalKey } from '../../domain/natural-key.ts';
+import type { Reason } from '../../domain/reason.ts';
 import type { Restored, Suspicion } from '../backup/restored.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
 import { ADOPTED_BOM, type Parts } from '../contact/parts.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
+import { hasReason } from '../deliveries/reasons.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createInsertDelivery, type ReconciledItem } from './insert-delivery.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
@@ -23,8 +19,8 @@ export interface OpenDelivery {
   desiredHash: string;
   /** 1 while it is not known whether the write took effect, whatever the state. */
   uncertain: number;
-  /** Why it is where it is, as a code. */
-  reasonCode: string | null;
+  /** Why it is in its state, as JSON. */
+  reason: string | null;
 }
 
 /** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
@@ -81,8 +77,7 @@ export function createItems(
        WHERE refs.item_id = +? AND nullif(items.remote_id, 'null') IS NULL`,
     ),
     openDelivery: db.prepare<[number], OpenDelivery>(
-      `SELECT id, state, operation, desired_hash AS desiredHash, uncertain,
-         reason ->> 'code' AS reasonCode FROM deliveries
+      `SELECT id, state, operation, desired_hash AS desiredHash, uncertain, reason FROM deliveries
        WHERE item_id = ? AND ${isOpen('deliveries')}`,
     ),
     supersede: db.prepare<[string, number, number]>(
@@ -139,7 +134,7 @@ export function createItems(
     if (!open && !again && item.ignoredHash === wanted.desiredHash) return null;
     if (open) {
       // Each further import would make one more product: only a person's word sends another.
-      if (open.reasonCode === 'not_upserted' && wanted.need === 'write' && !again) return null;
+      if (hasReason(open, 'made_second') && wanted.need === 'write' && !again) return null;
       const same = open.operation === wanted.operation && open.desiredHash === wanted.desiredHash;
       const moving = open.state === 'due' || open.state === 'waiting';
       const stays = wanted.need === 'blocked' ? open.state === 'blocked' || !(moving || again) : moving || !again;

@@ -1,5 +1,5 @@
-import { type Reason, SHARED_ID } from '../../domain/delivery.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
+import type { Reason } from '../../domain/reason.ts';
 import { kindWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import type { DeliveryRow } from '../deliveries/delivery-row.ts';
@@ -54,5 +54,5 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
 function sharedReason({ kind, key }: DeliveryRow, other: string, remoteId: JsonValue): Reason {
   const noun = kindWord(kind);
   const message = `The id ${JSON.stringify(remoteId)} was given for the ${noun} ${key}, and the ${noun} ${other} has it already. An answer may have been mixed up. Look at the platform which of the two has this id, and say so with \`dpp-sync settle KEY --delivered --id ID\`.`;
-  return { code: SHARED_ID, message };
+  return { code: 'shared_id', message };
 }

@@ -1,9 +1,10 @@
 import { adoptedReason } from '../../domain/adoption.ts';
-import type { Operation, Reason } from '../../domain/delivery.ts';
+import type { Operation } from '../../domain/delivery.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import { nextStep, type PassportDesire, type PassportStatus } from '../../domain/passport.ts';
 import type { Profile } from '../../domain/profile.ts';
+import type { Reason } from '../../domain/reason.ts';
 import { difference } from '../../domain/reconcile.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject } from '../../lib/json.ts';

@@ -2,10 +2,11 @@
 // are at the API as their source has them now, no row of theirs is in quarantine, and every source of parts has been read
 // and mapped as a whole. Whatever holds a passport is told in a sentence that leads to its cure.
 
-import type { DeliveryState, Reason } from '../../domain/delivery.ts';
+import type { DeliveryState } from '../../domain/delivery.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { PassportRules } from '../../domain/passport.ts';
-import { formatPlace, type Place } from '../../domain/record.ts';
+import { formatPlace, type Place } from '../../domain/place.ts';
+import { storedReason } from '../../domain/reason.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
@@ -130,7 +131,7 @@ const ENDINGS: Record<string, string> = { failed: 'failed', interrupted: 'was cu
 function partHolds(what: string, { state, reason, recordState, place }: PartRow): string[] {
   const holds: string[] = [];
   if (state !== null) {
-    const why = parseJsonOrNull<Reason>(reason)?.message;
+    const why = storedReason(reason)?.message;
     holds.push(`${what} is ${state.replace('_', ' ')}${why === undefined ? '.' : `: ${why}`}`);
   }
   if (recordState === 'quarantined') holds.push(`${what} has a changed row in quarantine: ${placeText(place)}`);

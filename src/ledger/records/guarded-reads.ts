@@ -1,4 +1,4 @@
-import type { GuardedRead } from '../../domain/ports/ledger-views.ts';
+import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Sqlite } from '../store/database.ts';
 import { type CompleteRead, guardAgainst } from './missing-guard.ts';

@@ -1,6 +1,6 @@
 import type { Issue } from '../../domain/issue.ts';
+import type { Place } from '../../domain/place.ts';
 import type { PendingRecord } from '../../domain/ports/intake.ts';
-import type { Place } from '../../domain/record.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 

@@ -1,9 +1,9 @@
-import type { Reason } from '../../domain/delivery.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { AdoptedChanges } from '../../domain/ports/first-contact.ts';
 import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
+import { storedReason } from '../../domain/reason.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
-import { parseJsonOrNull } from '../store/context.ts';
+import { reasonHas } from '../deliveries/reasons.ts';
 import type { Sqlite } from '../store/database.ts';
 
 /** What first contact leaves to be seen: suspended creates, and adopted items of which a person has to decide. */
@@ -23,18 +23,18 @@ export function createContactViews(db: Sqlite): Pick<LedgerViews, 'suspended' | 
        FROM listings l WHERE l.needed > 0 ORDER BY l.kind DESC`,
     ),
     adopted: db.prepare<[{ sources: string }], { source: string; kind: ItemKind; items: number }>(
-      `SELECT i.source, i.kind, count(*) AS items FROM ${blocked} AND i.adopted = 1 AND d.reason ->> '$.code' = 'adopted'
+      `SELECT i.source, i.kind, count(*) AS items FROM ${blocked} AND i.adopted = 1 AND ${reasonHas('d', 'adopted_change')}
        GROUP BY 1, 2 ORDER BY 1, 2 DESC`,
     ),
     fields: db.prepare<[{ sources: string }], { source: string; kind: ItemKind; field: string; items: number }>(
       `SELECT s.source, s.kind, f.key AS field, count(*) AS items
-       FROM (SELECT i.source, i.kind, d.reason FROM ${blocked} AND i.adopted = 1 AND d.reason ->> '$.code' = 'adopted') s
+       FROM (SELECT i.source, i.kind, d.reason FROM ${blocked} AND i.adopted = 1 AND ${reasonHas('d', 'adopted_change')}) s
        CROSS JOIN json_each(s.reason, '$.fields') f GROUP BY 1, 2, 3 ORDER BY items DESC, field`,
     ),
     parts: db.prepare<[{ sources: string }], { products: number; bomItems: number }>(
       `SELECT count(DISTINCT f.key) AS products, count(*) AS bomItems FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
        CROSS JOIN refs f ON f.item_id = i.id AND f.role = 'product'
-       WHERE ${isStuck('d')} AND d.state = 'blocked' AND ${ofSources} AND d.reason ->> '$.code' = 'adopted_bom'`,
+       WHERE ${isStuck('d')} AND d.state = 'blocked' AND ${ofSources} AND ${reasonHas('d', 'parts_unknown')}`,
     ),
   };
   const listed = (sources: readonly string[] = []) => ({ sources: JSON.stringify(sources) });
@@ -44,7 +44,7 @@ export function createContactViews(db: Sqlite): Pick<LedgerViews, 'suspended' | 
       sql.suspended
         .all(listed(sources))
         .filter(({ creates }) => creates > 0 || sources.length === 0)
-        .map(({ failure, ...row }) => ({ ...row, reason: parseJsonOrNull<Reason>(failure) })),
+        .map(({ failure, ...row }) => ({ ...row, reason: storedReason(failure) })),
     adoptedChanges(sources) {
       const all: AdoptedChanges[] = sql.adopted.all(listed(sources)).map((row) => ({ ...row, fields: {} }));
       for (const { source, kind, field, items } of all.length === 0 ? [] : sql.fields.all(listed(sources))) {

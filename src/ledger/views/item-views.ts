@@ -1,7 +1,8 @@
-import type { Operation, Reason } from '../../domain/delivery.ts';
+import type { Operation } from '../../domain/delivery.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { ItemKind, RefRole, SubjectKind } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
+import type { Place } from '../../domain/place.ts';
 import type {
   ItemState,
   ItemSummary,
@@ -10,7 +11,7 @@ import type {
   RefStanding,
   TimelineEntry,
 } from '../../domain/ports/ledger-views.ts';
-import type { Place } from '../../domain/record.ts';
+import { storedReason } from '../../domain/reason.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { isOpen, itemState } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
@@ -179,7 +180,7 @@ function summary(row: SummaryRow): ItemSummary {
     state: row.state,
     remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
     missing: row.missing === 1,
-    reason: parseJsonOrNull<Reason>(row.reason),
+    reason: storedReason(row.reason),
     dueAt: row.dueAt,
   };
 }

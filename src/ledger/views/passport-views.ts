@@ -1,6 +1,6 @@
-import type { Reason } from '../../domain/delivery.ts';
 import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { LedgerViews, PassportCounts, PassportState } from '../../domain/ports/ledger-views.ts';
+import { storedReason } from '../../domain/reason.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
 import { createCompleteness, type EvaluatedProduct } from '../passports/completeness.ts';
 import { parseJsonOrNull } from '../store/context.ts';
@@ -60,7 +60,7 @@ export function createPassportViews(
         state: row.state,
         acknowledged: row.acknowledged,
         desired: parseJsonOrNull<PassportDesire>(row.desired),
-        reason: parseJsonOrNull<Reason>(row.reason),
+        reason: storedReason(row.reason),
         holds: holds.slice(0, HOLDS_MAX),
       };
     },

@@ -1,9 +1,10 @@
-import type { DeliveryState, Operation, Reason } from '../../domain/delivery.ts';
+import type { DeliveryState, Operation } from '../../domain/delivery.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
+import type { Place } from '../../domain/place.ts';
+import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import type {
-  GuardedRead,
   LedgerViews,
   QuarantinedRecord,
   RunView,
@@ -11,10 +12,11 @@ import type {
   StuckDelivery,
   WaitingGroup,
 } from '../../domain/ports/ledger-views.ts';
-import type { Place } from '../../domain/record.ts';
+import { storedReason } from '../../domain/reason.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { readApiWait } from '../deliveries/api-wait.ts';
 import { isOpen, isStuck, itemState } from '../deliveries/delivery-states.ts';
+import { reasonHas } from '../deliveries/reasons.ts';
 import { createMissingCounts } from '../items/missing-items.ts';
 import { OPEN_GUARDED_READS } from '../records/guarded-reads.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
@@ -93,7 +95,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     deferred: db.prepare<[], { count: number; since: number | null; message: string }>(
       `SELECT count(*) AS count, min(d.reason ->> '$.since') AS since, d.reason ->> '$.message' AS message FROM deliveries d
        WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'due'
-         AND d.reason ->> '$.code' = 'unavailable'`,
+         AND ${reasonHas('d', 'api_away')}`,
     ),
     delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE d.id = ?`),
     // What waits is little beside all the refs, so it comes first.
@@ -171,6 +173,6 @@ function quarantinedRecord({ place, raw, issues, ...row }: QuarantineRow): Quara
 
 function stuckDelivery(row: StuckRow): StuckDelivery {
   const { id, kind, key, revision, naturalKey, operation, source, state } = row;
-  const reason = parseJsonOrNull<Reason>(row.reason) ?? { code: 'unknown', message: 'No reason was kept.' };
+  const reason = storedReason(row.reason) ?? { code: 'unknown', message: 'No reason was kept.' };
   return { id, kind, key, revision, naturalKey, operation, source, state, reason };
 }

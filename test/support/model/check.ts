@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import type { DeliveryState, Reason } from '../../../src/domain/delivery.ts';
+import type { DeliveryState } from '../../../src/domain/delivery.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import { itemHash } from '../../../src/domain/item.ts';
+import type { Reason } from '../../../src/domain/reason.ts';
 import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../../src/lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
+import { misplacedReason } from '../reason-check.ts';
 import type { LossyQueues } from './lossy-queues.ts';
 import type { ModelApi } from './model-api.ts';
 import { MODEL_KEY } from './model-process.ts';
@@ -232,6 +234,8 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
 }
 
 function checkOpen({ id, state, dueAt, reason }: NonNullable<ItemState['open']>, witness: Witness): string[] {
+  const misplaced = misplacedReason(state, reason?.code ?? null);
+  if (misplaced !== null) return [`I5: ${misplaced}.`];
   if (state === 'due' || state === 'sending') return [`I5: it is left ${state}.`];
   if (state === 'in_doubt' && dueAt > 0) return ['I5: its doubt is left to be looked at.'];
   if (state === 'waiting') return [];

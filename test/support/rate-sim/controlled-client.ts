@@ -23,9 +23,9 @@ export function controlledClient(random: () => number, maxRate: number | null = 
     admit(now) {
       const waitMs = outage.admit(now);
       if (waitMs > 0) return waitMs;
-      const turnMs = controller.admit(now);
-      if (turnMs > 0) outage.observe({ kind: 'unused' }, now);
-      return turnMs;
+      const slotMs = controller.admit(now);
+      if (slotMs > 0) outage.observe({ kind: 'unused' }, now);
+      return slotMs;
     },
     concurrency: (now) => controller.concurrency(now),
     observe(answer, sentAt, now) {

@@ -1,0 +1,15 @@
+/** Where a row stands in its source. */
+export interface Place {
+  /** File name, table or URL path. */
+  file?: string;
+  /** Line in the file, from 1; the line where the row begins. */
+  line?: number;
+  /** A path into a document, as `$.parts[3]`. */
+  path?: string;
+}
+
+/** `stuecklisten-01.csv:17`, for messages. */
+export function formatPlace(place: Place): string {
+  const parts = [place.file ?? '', place.line === undefined ? '' : String(place.line), place.path ?? ''];
+  return parts.filter((part) => part !== '').join(':') || 'unknown place';
+}

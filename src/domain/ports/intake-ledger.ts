@@ -1,0 +1,31 @@
+import type {
+  Accepted,
+  MappedRecord,
+  PageToStage,
+  PendingRecord,
+  RunResult,
+  RunStart,
+  StagedPage,
+  StageSummary,
+  StartedRun,
+  StreamEnd,
+} from './intake.ts';
+
+/** What the ledger takes in: runs, pages of records, and what mapping makes of them. Each method is one whole transaction. */
+export interface IntakeLedger {
+  startRun(start: RunStart): Promise<StartedRun>;
+  /** Stores the records of a page that are new or changed, together with the cursor, and counts the page. */
+  stagePage(page: PageToStage): Promise<StagedPage>;
+  /** Marks what a complete read did not see as missing, unless the guard takes the read for broken. */
+  endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;
+  endRun(end: { runId: number; result: RunResult; error?: string }): Promise<void>;
+  /**
+   * A person accepts what is blocked or guarded for these sources. Of a guarded read the figures are accepted: the next read
+   * counts as whole if it misses no more records and has no fewer rows.
+   */
+  accept(request: { sources: readonly string[] }): Promise<Accepted>;
+  /** Records that wait to be mapped, oldest first, after `afterId`. */
+  pendingRecords(request: { source: string; afterId: number; limit: number }): Promise<PendingRecord[]>;
+  /** Turns mapped records into desired payloads and deliveries. A record that has changed since is left alone. */
+  stage(records: readonly MappedRecord[]): Promise<StageSummary>;
+}
