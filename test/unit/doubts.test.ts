@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { createCreatePause } from '../../src/delivery/admission/create-pause.ts';
 import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts';
-import { createTargetGate } from '../../src/delivery/admission/target-gate.ts';
 import { createDoubts } from '../../src/delivery/unconfirmed/doubts.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { Listing, RemoteItem } from '../../src/domain/ports/target.ts';
@@ -71,10 +70,15 @@ function given(
       },
     },
     reader: { publications: async () => ({ complete: true, count: null }) },
-    pacer: { answers: async () => true, heard: () => undefined },
-    breaker: { wasOut: () => false, failsAtWrites: () => failsAtWrites },
+    health: {
+      answers: async () => true,
+      observe: () => undefined,
+      allows: () => true,
+      refused: () => new Map(),
+      wasOut: () => false,
+      takesOnlyReads: () => failsAtWrites,
+    },
     retries,
-    gate: createTargetGate(clock),
     pause,
     profile: Profile.parse({ list: { lagMs } }),
     clock,

@@ -2,9 +2,7 @@ import type { Outcome } from '../../domain/outcome.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Listing } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Pacer } from '../admission/pacer.ts';
-import { signalOf } from '../admission/signal.ts';
-import type { TargetGate } from '../admission/target-gate.ts';
+import type { ApiHealth } from '../admission/api-health.ts';
 import { createReadBudget, type Readable } from './read-budget.ts';
 
 /** A list whose last reading failed. `since` is in `ticks` of the clock. */
@@ -20,19 +18,14 @@ export interface Unreadable {
 export interface Readings {
   /** Milliseconds until this list may be read; 0 for now. @param gathers as of `ReadBudget.admit` */
   waitMs(what: Readable, gathers?: boolean): number;
-  /** Passes the result of a reading on to gate, pacer and counters, like any other answer. Returns it as an outcome. */
+  /** Passes the result of a reading on to the API's health and to the counters, like any other answer. Returns it as an outcome. */
   heard(what: Readable, listing: Listing, begunAt: number): Outcome;
   /** The list that has been unreadable for longest; null if the last reading of every list succeeded. */
   unreadable(): Unreadable | null;
 }
 
-export function createReadings(options: {
-  gate: Pick<TargetGate, 'observe'>;
-  pacer: Pick<Pacer, 'heard'>;
-  clock: Clock;
-  emit: Emit;
-}): Readings {
-  const { gate, pacer, clock, emit } = options;
+export function createReadings(options: { health: Pick<ApiHealth, 'observe'>; clock: Clock; emit: Emit }): Readings {
+  const { health, clock, emit } = options;
   const budget = createReadBudget();
   const failing = new Map<Readable, Unreadable>();
   return {
@@ -48,8 +41,7 @@ export function createReadings(options: {
         const local = outcome.kind === 'unavailable' && outcome.local === true;
         failing.set(what, { what, since: failing.get(what)?.since ?? begunAt, reason, local });
       }
-      gate.observe(outcome, 'read');
-      pacer.heard(signalOf(outcome, what));
+      health.observe({ outcome, scope: 'read', subject: what }, null);
       const operation = what === 'publications' ? what : 'list';
       emit({ type: 'request', operation, outcome: outcome.kind, retry: false });
       return outcome;
