@@ -11,7 +11,7 @@ import { TARGET } from './ledger.ts';
 
 /** The last version in which deliveries had rows of their own. */
 export const OLD_VERSION: number = MIGRATIONS.length;
-export const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
+const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
 
 type Value = string | number | null;
 export type Columns = Record<string, Value>;
