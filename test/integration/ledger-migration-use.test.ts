@@ -192,9 +192,9 @@ describe('a converted ledger that is worked with', () => {
       ...['due', 'moved-on', 'readable', 'sending', 'suspect', 'throttled', 'uncertain'].map((key) => `product ${key}`),
     ]);
     const open = rows(
-      "SELECT kind || ' ' || key AS name, state FROM items WHERE state NOT IN ('delivered', 'superseded') ORDER BY id",
+      "SELECT kind || ' ' || key || ': ' || state AS item FROM items WHERE state NOT IN ('delivered', 'superseded') ORDER BY id",
     );
-    expect(open.map(({ name, state }) => `${name}: ${state}`)).toEqual([
+    expect(open.map((row) => row['item'])).toEqual([
       'product gate: blocked',
       'product ambiguous: blocked',
       'product refused: rejected',
@@ -213,7 +213,7 @@ describe('a converted ledger that is worked with', () => {
     await ledger.startRun({
       source: 'erp',
       trigger: 'cli',
-      streams: [{ name: 'products', snapshot: true }],
+      streams: [{ name: 'default', snapshot: true }],
       mappingRevision: 'r',
     });
     expect(await findNothing()).toContain('product sought');

@@ -277,7 +277,8 @@ function passports(old: OldLedger): void {
   passport('adopted', 'published', []);
 }
 
-function theRest({ db, insert }: OldLedger): void {
+function theRest(old: OldLedger): void {
+  const { db } = old;
   const idOf = (key: string) =>
     db.prepare('SELECT id FROM items WHERE key = ? AND kind = ?').pluck().get(key, 'product') as number;
   const deliveryOf = (key: string, revision: number) =>
@@ -286,7 +287,7 @@ function theRest({ db, insert }: OldLedger): void {
       .pluck()
       .get(idOf(key), revision) as number;
   const event = (key: string, delivery: number | null, type: string, detail: Columns | null) =>
-    insert('events', {
+    old.insert('events', {
       item_id: idOf(key),
       delivery_id: delivery,
       at: 1650,
@@ -301,17 +302,17 @@ function theRest({ db, insert }: OldLedger): void {
   db.prepare('DELETE FROM events WHERE id = ?').run(lost);
 
   const records = db.prepare('SELECT id FROM records ORDER BY id').pluck().all() as number[];
-  insert('claims', { kind: 'product', key: 'delivered', record_id: records[1] ?? 0 });
-  insert('holds', { record_id: records[2] ?? 0, product_key: 'due' });
+  old.insert('claims', { kind: 'product', key: 'delivered', record_id: records[1] ?? 0 });
+  old.insert('holds', { record_id: records[2] ?? 0, product_key: 'due' });
   db.exec("UPDATE listings SET matched_to = 12, read_at = 1300 WHERE kind = 'product'");
-  insert('contacts', { source: 'erp', kind: 'product', contacted: 1, creates: 3 });
+  old.insert('contacts', { source: 'erp', kind: 'product', contacted: 1, creates: 3 });
   for (const [name, value] of Object.entries({
     restored_at: '1650',
     'unproven:product': '1',
     pruned_deliveries: '40',
     pruned_events: '3',
   })) {
-    insert('meta', { name, value });
+    old.insert('meta', { name, value });
   }
   db.exec(
     "UPDATE items SET was_absent = 1 WHERE key = 'throttled'; UPDATE items SET parts_unknown = 1 WHERE key = 'withdrawn' AND kind = 'product'",

@@ -11,7 +11,7 @@ import { TARGET } from './ledger.ts';
 
 /** The last version in which deliveries had rows of their own. */
 export const OLD_VERSION: number = MIGRATIONS.length;
-export const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
+const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
 
 type Value = string | number | null;
 export type Columns = Record<string, Value>;
@@ -69,11 +69,11 @@ export function createOldLedger(file: string, version: number = OLD_VERSION): Ol
 
   const meta = { id: 'a1b2c3d4-0000-4000-8000-000000000000', epoch: OLD_EPOCH, target: TARGET, generation: '7' };
   for (const [name, value] of Object.entries(meta)) insert('meta', { name, value });
-  insert('streams', { id: 1, source: 'erp', name: 'products', mapping_revision: 'r' });
+  insert('streams', { id: 1, source: 'erp', name: 'default', mapping_revision: 'r1' });
   insert('runs', { id: 1, source: 'erp', cause: 'cli', started_at: 900, ended_at: 950, result: 'complete' });
 
   function insertItem({ kind, key, desired, baseline, baselineHash, remoteId, refs = [], ...item }: OldItem): number {
-    const record = kind === 'passport' ? null : insertRecord(`${kind} ${key}`);
+    const record = kind === 'passport' ? null : insertRecord(key);
     const id = insert('items', {
       kind,
       key,

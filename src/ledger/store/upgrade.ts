@@ -24,6 +24,8 @@ export interface UpgradeOptions {
 
 /** How often an upgrade reports how far it has come. */
 const REPORT_MS = 5000;
+/** Keys are in no order, so that pages of the indexes are written again and again where too few are kept. */
+const CACHE_KB = 64_000;
 /** Room that every upgrade needs, however small the ledger is. */
 const ROOM_LEAST = 1_000_000;
 /** Room for the new tables, as a share of the ledger: once in the log, and once in the file, which the old tables are still in. */
@@ -87,8 +89,10 @@ function keepBackup(
 
 /** All steps in one transaction, with the tables' rules off that would delete rows of others when a table is replaced. */
 function runSteps(db: Database.Database, version: number, onProgress: ConvertProgress): void {
+  const cacheSize = Number(db.pragma('cache_size', { simple: true }));
   db.pragma('foreign_keys = OFF');
   db.pragma('legacy_alter_table = ON');
+  db.pragma(`cache_size = -${CACHE_KB}`);
   try {
     db.transaction(() => {
       for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
@@ -96,6 +100,7 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();
   } finally {
+    db.pragma(`cache_size = ${cacheSize}`);
     db.pragma('legacy_alter_table = OFF');
     db.pragma('foreign_keys = ON');
   }
