@@ -6,7 +6,7 @@ import type { Page, SourceReader, SourceStream } from '../domain/ports/source.ts
 import { createBitmap } from '../lib/bitmap.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
-import { incomingRecord } from './incoming-record.ts';
+import { incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
@@ -110,7 +110,7 @@ async function pullStream(request: StreamPull, options: PullOptions, abort: Abor
   for await (const page of stream.read(cursor, abort)) {
     if (abort.aborted) return null;
     number += 1;
-    const records = page.rows.map((row) => incomingRecord(row, stream.key, omitted));
+    const records = incomingRecords(page.rows, stream.key, omitted);
     const toStore = { runId, source, stream: stream.name, records, seen, uncounted, number, ...cursorOf(page) };
     const staged = await storePage(toStore, { ...options, mapper: request.mapper }, abort);
     if (staged === null) return null;
