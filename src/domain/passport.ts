@@ -1,4 +1,5 @@
 import type { Operation } from './delivery.ts';
+import { fault } from './faults.ts';
 
 /** How far a passport has come at the API: what its last acknowledged write left behind. */
 export const PASSPORT_STATUSES = ['initialized', 'published', 'unpublished'] as const;
@@ -78,6 +79,23 @@ export function nextStep(from: PassportStatus | null, to: PassportDesire['status
   if (from === null) return { operation: 'passport.init', status: 'initialized' };
   if (to === 'published' && from !== 'published') return { operation: 'passport.publish', status: to };
   return null;
+}
+
+const STATUS_AFTER: Partial<Record<Operation, PassportStatus>> = {
+  'passport.init': 'initialized',
+  'passport.publish': 'published',
+  'passport.unpublish': 'unpublished',
+};
+
+/**
+ * Where a passport's write leads.
+ *
+ * @throws Fault `internal` for an operation that is about no passport
+ */
+export function statusAfter(operation: Operation | null): PassportStatus {
+  const status = operation === null ? undefined : STATUS_AFTER[operation];
+  if (status === undefined) throw fault('internal', `The operation ${operation} is about no passport.`);
+  return status;
 }
 
 /** What the policy wants of the passport of a complete product; null where it wants none. */

@@ -14,16 +14,20 @@ import { createListedEntries } from './contact/listed.ts';
 import { createParts } from './contact/parts.ts';
 import { noteApiWait } from './deliveries/api-wait.ts';
 import { createClaims } from './deliveries/claims.ts';
-import { createDoubtful } from './deliveries/doubtful.ts';
+import { createDeadLetter } from './deliveries/dead-letter.ts';
+import { createDeliver } from './deliveries/deliver.ts';
 import { createDue } from './deliveries/due.ts';
 import { createFollowProfile } from './deliveries/follow-profile.ts';
 import { createImports } from './deliveries/imports.ts';
 import { createLookAgain } from './deliveries/look-again.ts';
 import { createNamedDeliveries } from './deliveries/named-deliveries.ts';
-import { createPutAside } from './deliveries/put-aside.ts';
+import { createPlainSettles } from './deliveries/plain-settles.ts';
 import { createRecheck } from './deliveries/recheck.ts';
 import { createReplay } from './deliveries/replay.ts';
+import { createRequests } from './deliveries/requests.ts';
+import { createSettleRequest } from './deliveries/settle-request.ts';
 import { createSettles } from './deliveries/settles.ts';
+import { createUnconfirmed } from './deliveries/unconfirmed.ts';
 import { createItems } from './items/items.ts';
 import { createAcceptMissing } from './items/missing-items.ts';
 import { createRelease } from './items/release.ts';
@@ -127,7 +131,8 @@ function compose(
   const listed = createListedEntries(context);
   const contact = createContact(context, { listed, restored });
   const parts = createParts(context);
-  const items = createItems(context, { restored, contact, parts });
+  const requests = createRequests(db);
+  const items = createItems(context, { restored, contact, parts, requests });
   const guardedReads = createGuardedReads(context);
   const run = {
     began: (source: string) => contact.runBegan(source),
@@ -142,21 +147,25 @@ function compose(
   const staging = createStaging(context, { items, contact, accounts });
   const pageLooks = createPageLooks(db, streams);
   const storePage = createStagePage(context, { items, staging, streams, accounts, contact });
-  const imports = createImports(context, options.encodeImport);
+  const imports = createImports(context, requests, options.encodeImport);
   const due = createDue(context, contact);
   const passportItems = createPassportItems(context);
   const passports = createPassports(context, { items, passportItems });
-  const claims = createClaims(context, { imports, passports, contact }, options.encode);
+  const claims = createClaims(context, { requests, imports, passports, contact }, options.encode);
   const release = createRelease(context, items);
   const adoption = createAdoption(context, { contact, listed, items, parts, passports: passportItems, release });
   const remoteIds = createRemoteIds(context, items);
-  const settling = { items, imports, passports, restored, remoteIds, adoption, contact, release };
-  const settles = createSettles(context, settling);
+  const deliver = createDeliver(context, { items, requests, passports, restored, adoption, contact, release });
+  const settling = { items, requests, imports, passports, restored, remoteIds };
+  const settles = createSettles(context, {
+    plain: createPlainSettles(context, { ...settling, release }),
+    settleRequest: createSettleRequest(context, { ...settling, deliver }),
+  });
   const lookAgain = createLookAgain(context, items);
-  const putAside = createPutAside(context, { items, imports, settles });
-  const doubtful = createDoubtful(context, items);
+  const deadLetter = createDeadLetter(context, { items, requests, imports, settles });
+  const unconfirmed = createUnconfirmed(context, items);
   const followProfile = createFollowProfile(context, items);
-  const replay = createReplay(context, { items, imports, restored, contact }, staging);
+  const replay = createReplay(context, { items, requests, restored, contact }, staging);
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDeliveries(context);
   const acceptMissing = createAcceptMissing(context);
@@ -177,7 +186,7 @@ function compose(
     recover: (settlingDelayMs) =>
       commit.run(() => {
         followClock.atStart();
-        const voided = doubtful.voidLeases(settlingDelayMs);
+        const voided = unconfirmed.voidLeases(settlingDelayMs);
         followProfile();
         contact.atStart();
         return { voided };
@@ -217,8 +226,8 @@ function compose(
     countSuspended: async (held) => reading(() => due.countSuspended(held)),
     claim: (requests) => commit.run(() => claims.claim(requests)),
     settle: (requests) => commit.run(() => settles.settle(requests)),
-    putAside: (request) => commit.run(() => putAside(request)),
-    unconfirmedDeliveries: (request) => timely(() => doubtful.list(request)),
+    putAside: (request) => commit.run(() => deadLetter(request)),
+    unconfirmedDeliveries: (request) => timely(() => unconfirmed.list(request)),
     deliveriesNamed: async (name) => reading(() => named.named(name)),
     countSelected: async (selection) => reading(() => named.count(selection)),
     selectedDeliveries: async (request) => reading(() => named.selected(request)),
@@ -227,7 +236,7 @@ function compose(
     replayCandidates: async (request) => reading(() => replay.candidates(request)),
     replay: (request) => commit.run(() => replay.replay(request)),
     forceUnconfirmed: (request) => commit.run(() => replay.forceUnconfirmed(request)),
-    evaluatePassports: (request) => commit.run(() => passports.judge(request)),
+    evaluatePassports: (request) => commit.run(() => passports.evaluate(request)),
     unpublishedPassports: async (request) => reading(() => passports.unpublished(request)),
     askForPassports: (request) => commit.run(() => passports.ask(request)),
     replayPassports: (request) => commit.run(() => passports.replay(request)),
@@ -235,7 +244,7 @@ function compose(
       await followClock.notice();
       return await commit.run(() => recheck(request));
     },
-    acknowledgedCreates: async (request) => reading(() => doubtful.acknowledgedCreates(request)),
+    acknowledgedCreates: async (request) => reading(() => unconfirmed.acknowledgedCreates(request)),
     unprovenKinds: async () => reading(() => restored.unprovenKinds()),
     hasUnbound: async (kind, naturalKeys) => reading(() => restored.hasUnbound(kind, naturalKeys)),
     endProof: (kind) => commit.run(() => restored.endProof(kind)),

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { chaosSeed, scaled, seededRandom } from '../support/chaos.ts';
 import { type CutWorld, createCutWorld } from '../support/cut-world.ts';
 import { type DiskEvent, readDiskRecording } from '../support/disk-recording.ts';
+import { REVISIONS } from '../support/ledger-revisions.ts';
 import { createLossyDisk, writeFiles } from '../support/lossy-disk.ts';
 import { covers, ORACLE } from '../support/reliability.ts';
 import { type DiskCall, describeStrace, runTraced } from '../support/strace.ts';
@@ -49,7 +50,7 @@ function lookInto(file: string, told: readonly Told[]): { integrity: unknown; lo
     if (told.length === 0) return { integrity, lost: [] };
     const find = db
       .prepare<[string, string, string, string], number>(
-        `SELECT 1 FROM deliveries d JOIN items i ON i.id = d.item_id
+        `SELECT 1 FROM ${REVISIONS} d JOIN items i ON i.id = d.item_id
          WHERE i.kind = ? AND i.key = ? AND d.operation = ? AND iif(d.state = 'sending', 'due', d.state) = ?`,
       )
       .pluck();

@@ -21,16 +21,29 @@ interface Sent {
   key: string;
 }
 
+/** Keeps the requests that the ledger forgets: those that are answered for good. */
+function keepRequests(): void {
+  const db = new Database(ledgerFile());
+  db.exec(`CREATE TABLE kept_requests AS SELECT * FROM requests;
+    CREATE TRIGGER keep_requests BEFORE DELETE ON requests BEGIN
+      INSERT INTO kept_requests SELECT * FROM requests WHERE id = old.id;
+    END`);
+  db.close();
+}
+
+const ledgerFile = (): string => join(world.folder, 'data/ledger.db');
+
 /** The last delivery of an operation that was refused, as it was sent. */
 function lastRefused(operation: string): Sent {
-  const db = new Database(join(world.folder, 'data/ledger.db'), { readonly: true });
+  const db = new Database(ledgerFile(), { readonly: true });
   try {
     const row = db
-      .prepare<[string], Sent>(
-        `SELECT path, body, idempotency_key AS key FROM deliveries
-         WHERE operation = ? AND state IN ('blocked', 'rejected') ORDER BY id DESC LIMIT 1`,
+      .prepare<[{ operation: string }], Sent>(
+        `SELECT path, body, idempotency_key AS key FROM kept_requests
+         WHERE operation = @operation AND claimed_at IN
+           (SELECT sent_at FROM items WHERE operation = @operation AND state IN ('blocked', 'rejected')) ORDER BY id DESC LIMIT 1`,
       )
-      .get(operation);
+      .get({ operation });
     if (!row) throw new Error(`no ${operation} was refused`);
     return row;
   } finally {
@@ -69,6 +82,9 @@ async function given(options: {
     },
     profile: idempotency === 'honoured' ? { idempotency } : {},
   });
+  const runtime = await world.open();
+  await runtime.close();
+  keepRequests();
 }
 
 async function working<T>(work: (runtime: Runtime) => Promise<T>): Promise<T> {

@@ -125,7 +125,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
       fixture.clock.jump(ms);
       await expect(followClock.notice()).rejects.toBe(full);
       await followClock.notice();
-      const dueAt = db.prepare<[], number>('SELECT due_at FROM deliveries').pluck().get();
+      const dueAt = db.prepare<[], number>('SELECT due_at FROM items').pluck().get();
       db.close();
       expect((dueAt ?? 0) - fixture.clock.now()).toBe(MINUTE / 2);
     },

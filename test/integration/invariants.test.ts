@@ -52,12 +52,15 @@ it('finds nothing wrong with a sync that went well, and each thing that is made 
   expect(told({ secrets: ['SKU-P1'] })[0]).toMatch(/^I7 .* holds the key SKU-P1…$/);
 
   const db = new Database(good.ledgerFile);
-  db.exec("UPDATE deliveries SET idempotency_key = 'same'");
-  db.exec("UPDATE items SET desired_hash = 'other' WHERE key = 'M1'");
+  for (const id of [1_000, 1_001])
+    db.exec(
+      `INSERT INTO requests (id, operation, sends, claimed_at, idempotency_key, path) VALUES (${id}, '', 1, 0, 'same', '')`,
+    );
+  db.exec("UPDATE items SET acknowledged = 2, baseline = '{}', baseline_hash = 'other' WHERE key = 'M1'");
   db.exec('UPDATE run_streams SET read = read + 1');
   db.close();
   const spoilt = told({});
   expect(spoilt).toContain('I4 material M1 differs from its baseline; it is delivered');
-  expect(spoilt.some((line) => /^I2 \d+ deliveries have the idempotency key same$/.test(line))).toBe(true);
+  expect(spoilt.some((line) => /^I2 \d+ requests have the idempotency key same$/.test(line))).toBe(true);
   expect(spoilt.some((line) => line.startsWith('I5 a run has read'))).toBe(true);
 });

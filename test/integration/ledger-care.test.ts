@@ -79,17 +79,18 @@ const DAMAGE: Record<string, { sql: string; also?: string[] }> = {
   'file.refs': { sql: "INSERT INTO events (item_id, at, type) VALUES (999, 1, 'x')" },
   'meta.identity': { sql: "DELETE FROM meta WHERE name = 'epoch'" },
   'states.known': { sql: "UPDATE records SET state = 'lost' WHERE key = 'k:1' OR id = 1" },
-  'delivery.one_open': {
-    sql: `DROP INDEX deliveries_open; UPDATE deliveries SET state = 'waiting', desired = '{}'
-      WHERE item_id = (SELECT id FROM items WHERE kind = 'bom_item' AND key = '11');
-      INSERT INTO deliveries (item_id, operation, revision, state, idempotency_key, desired, desired_hash, staged_at)
-      SELECT item_id, operation, 0, state, idempotency_key, desired, desired_hash, staged_at FROM deliveries WHERE state = 'waiting'`,
+  'delivery.present': { sql: "UPDATE items SET staged_at = NULL WHERE state = 'waiting'" },
+  'delivery.revision': {
+    sql: `INSERT INTO history (item_id, revision, operation, state, desired_hash, attempts, staged_at)
+      SELECT id, revision, operation, 'superseded', desired_hash, 0, 0 FROM items WHERE state = 'waiting'`,
   },
-  'delivery.revision': { sql: "UPDATE deliveries SET revision = 7 WHERE state = 'waiting'" },
-  'delivery.key': { sql: "UPDATE deliveries SET idempotency_key = 'no key' WHERE state = 'waiting'" },
-  'delivery.bytes': { sql: "UPDATE deliveries SET state = 'sending' WHERE state = 'due'" },
-  'delivery.payload': { sql: "UPDATE deliveries SET desired = NULL WHERE state = 'waiting'" },
-  'delivery.doubt': { sql: "UPDATE deliveries SET state = 'in_doubt' WHERE state = 'waiting'" },
+  'delivery.key': {
+    sql: `INSERT INTO requests (operation, sends, claimed_at, idempotency_key, path) VALUES ('product.create', 1, 0, 'no key', '/');
+      UPDATE items SET operation = 'product.create', request_id = last_insert_rowid(), request_place = 0 WHERE state = 'due'`,
+  },
+  'delivery.bytes': { sql: "UPDATE items SET state = 'sending' WHERE state = 'due'" },
+  'delivery.payload': { sql: "UPDATE items SET sent = '{}' WHERE state = 'waiting'" },
+  'delivery.doubt': { sql: "UPDATE items SET state = 'in_doubt' WHERE state = 'waiting'" },
   'delivery.waiting': { sql: "UPDATE refs SET key = '900' WHERE key = 'unknown'" },
   'item.baseline': { sql: "UPDATE items SET remote_id = NULL WHERE key = '10'" },
   'item.remote_id': {
@@ -97,14 +98,16 @@ const DAMAGE: Record<string, { sql: string; also?: string[] }> = {
       WHERE kind = 'product' AND key = '2'`,
   },
   'item.adopted': { sql: "UPDATE items SET adopted = 1 WHERE key = '10'" },
-  'item.difference': { sql: "UPDATE items SET desired_hash = 'other' WHERE key = '10'" },
+  'item.difference': {
+    sql: "UPDATE items SET acknowledged = 2, baseline = '{}', baseline_hash = 'other' WHERE key = '10'",
+  },
   'item.ignored': { sql: "UPDATE items SET ignored_hash = 'other' WHERE key = '10'" },
   'passport.step': { sql: `UPDATE items SET desired = '{"status":"unpublished"}' WHERE kind = 'passport'` },
   'item.refs': { sql: "DELETE FROM refs WHERE role = 'material' AND key = '900'" },
   'item.owner': { sql: "UPDATE items SET record_id = 999 WHERE key = '900'" },
   'record.quarantine': { sql: "UPDATE records SET state = 'quarantined' WHERE id = 1" },
   'json.readable': { sql: "UPDATE streams SET cursor = '{'" },
-  'import.members': { sql: "UPDATE deliveries SET import_id = 5, import_place = 0 WHERE state = 'due'" },
+  'import.members': { sql: "UPDATE items SET request_id = 5, request_place = 0 WHERE state = 'due'" },
 };
 
 describe('verify', () => {

@@ -63,7 +63,13 @@ const stateOf = (key: string) => fixture.ledger.views.item('product', key)?.stat
 function stored(): unknown[] {
   const db = openDatabaseReadOnly(fixture.file);
   try {
-    return db?.prepare('SELECT path, body, idempotency_key AS idempotencyKey FROM imports').all() ?? [];
+    return (
+      db
+        ?.prepare(
+          "SELECT path, body, idempotency_key AS idempotencyKey FROM requests WHERE operation = 'product.import'",
+        )
+        .all() ?? []
+    );
   } finally {
     db?.close();
   }

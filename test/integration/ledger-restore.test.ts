@@ -293,7 +293,7 @@ async function pruneWithLongHistory(key: string): Promise<void> {
   const { id } = db.prepare<[string], { id: number }>('SELECT id FROM items WHERE key = ?').get(key) ?? { id: 0 };
   const note = db.prepare("INSERT INTO events (item_id, at, type) VALUES (?, 0, 'unconfirmed')");
   for (let count = 0; count < 60; count += 1) note.run(id);
-  db.prepare("DELETE FROM deliveries WHERE item_id = ? AND state = 'delivered'").run(id);
+  db.prepare('DELETE FROM history WHERE item_id = ?').run(id);
   db.close();
   const runtime = await world.open();
   await runtime.ledger.prune();

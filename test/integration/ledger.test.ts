@@ -27,6 +27,7 @@ import {
   text,
   useLedger,
 } from '../support/ledger.ts';
+import { REVISIONS } from '../support/ledger-revisions.ts';
 import { covers } from '../support/reliability.ts';
 
 const fixture = useLedger();
@@ -259,7 +260,7 @@ describe('intake', () => {
     const history = () => {
       const db = openDatabaseReadOnly(fixture.file);
       const kept = db
-        ?.prepare("SELECT d.revision FROM deliveries d JOIN items i ON i.id = d.item_id WHERE i.key = '1'")
+        ?.prepare(`SELECT d.revision FROM ${REVISIONS} d JOIN items i ON i.id = d.item_id WHERE i.key = '1'`)
         .pluck();
       const revisions = (kept?.all() ?? []) as number[];
       db?.close();
@@ -497,7 +498,7 @@ describe('deliveries', () => {
     const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
     await mapRows(fixture.ledger, asMaterial);
-    expect(await claimOne(fixture.ledger, first!.id)).toEqual({ status: 'gone' });
+    expect(await claimOne(fixture.ledger, first!)).toEqual({ status: 'gone' });
     const [second] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     await claimOne(fixture.ledger, second!.id);
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'C' })] });

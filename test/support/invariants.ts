@@ -5,6 +5,7 @@ import type { DeliveryState } from '../../src/domain/delivery.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxSnapshot } from '../../src/sandbox/inspection.ts';
 import { text } from './ledger.ts';
+import { REVISIONS } from './ledger-revisions.ts';
 import { misplacedReason } from './reason-check.ts';
 import type { Invariant } from './reliability.ts';
 import type { SmallExport } from './small-export.ts';
@@ -89,9 +90,8 @@ export function violations(evidence: Evidence): Violation[] {
 
 type Say = (invariant: Invariant, message: string) => void;
 
-const ITEMS = `SELECT i.id, i.kind, i.key, i.baseline, i.remote_id AS remoteId,
-    i.baseline_hash IS i.desired_hash AS isAcknowledged, d.state, d.reason
-  FROM items i LEFT JOIN deliveries d ON d.id = (SELECT max(id) FROM deliveries WHERE item_id = i.id)`;
+const ITEMS = `SELECT i.id, i.kind, i.key, iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline, i.remote_id AS remoteId,
+    i.acknowledged = 1 OR i.baseline_hash IS i.desired_hash AS isAcknowledged, i.state, i.reason FROM items i`;
 
 /** The cursor went past every row, so every row has to be stored and accounted for. */
 function recordsAreThere(db: Database.Database, { source }: Evidence, say: Say): void {
@@ -116,23 +116,23 @@ function recordsAreThere(db: Database.Database, { source }: Evidence, say: Say):
 function keysAreStable(db: Database.Database, say: Say): void {
   const doubled = db
     .prepare<[], { key: string; count: number }>(
-      'SELECT idempotency_key AS key, count(*) AS count FROM deliveries GROUP BY 1 HAVING count(*) > 1',
+      'SELECT idempotency_key AS key, count(*) AS count FROM requests GROUP BY 1 HAVING count(*) > 1',
     )
     .all();
-  for (const { key, count } of doubled) say('I2', `${count} deliveries have the idempotency key ${key}`);
+  for (const { key, count } of doubled) say('I2', `${count} requests have the idempotency key ${key}`);
   const bare = db
     .prepare<[], { id: number }>(
-      `SELECT id FROM deliveries WHERE sent_at IS NOT NULL AND path IS NULL AND import_id IS NULL
+      `SELECT id FROM items WHERE sent_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.id = request_id)
        AND operation <> 'product.import' AND state IN ('sending', 'in_doubt')`,
     )
     .all();
-  for (const { id } of bare) say('I2', `delivery ${id} went out, and its bytes are not stored`);
+  for (const { id } of bare) say('I2', `the delivery of item ${id} was sent, and its bytes are not stored`);
 }
 
 function revisionsAreInOrder(db: Database.Database, say: Say): void {
   const open = db
     .prepare<[], { item: number; count: number }>(
-      `SELECT item_id AS item, count(*) AS count FROM deliveries
+      `SELECT item_id AS item, count(*) AS count FROM ${REVISIONS}
        WHERE state IN ('waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked')
        GROUP BY 1 HAVING count(*) > 1`,
     )
@@ -140,8 +140,8 @@ function revisionsAreInOrder(db: Database.Database, say: Say): void {
   for (const { item, count } of open) say('I3', `item ${item} has ${count} deliveries that are not over`);
   const late = db
     .prepare<[], { item: number; older: number; newer: number }>(
-      `SELECT a.item_id AS item, a.revision AS older, b.revision AS newer FROM deliveries a
-       JOIN deliveries b ON b.item_id = a.item_id AND b.revision > a.revision
+      `SELECT a.item_id AS item, a.revision AS older, b.revision AS newer FROM ${REVISIONS} a
+       JOIN ${REVISIONS} b ON b.item_id = a.item_id AND b.revision > a.revision
        WHERE b.state = 'delivered' AND a.state NOT IN ('delivered', 'superseded', 'blocked', 'rejected', 'parked')`,
     )
     .all();
@@ -223,7 +223,7 @@ function writesAreSingle(db: Database.Database, { platform }: Evidence, say: Say
   }
   const steps = db
     .prepare<[], { operation: string; deliveries: number }>(
-      `SELECT operation, count(*) AS deliveries FROM deliveries WHERE operation LIKE 'passport.%' AND sent_at IS NOT NULL
+      `SELECT operation, count(*) AS deliveries FROM ${REVISIONS} WHERE operation LIKE 'passport.%' AND sent_at IS NOT NULL
        GROUP BY 1`,
     )
     .all();

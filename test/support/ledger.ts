@@ -233,6 +233,7 @@ export async function deliverAll(
       const decision: Decision = { kind: 'delivered', remoteId: created, contentKnown: true, by: 'answer' };
       const settlements = claim.delivery.members.map((member) => ({ ...member, decision }));
       await ledger.settle([{ claim: claim.delivery, settlements, keep: false, groupMax: null }]);
+      for (const member of settlements) claims.get(ledger)?.delete(member.id);
     }
   }
 }

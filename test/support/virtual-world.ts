@@ -36,6 +36,7 @@ import {
   TARGET,
   text,
 } from './ledger.ts';
+import { REVISIONS } from './ledger-revisions.ts';
 import { createPlainQueues } from './plain-queues.ts';
 import { createRecordingLog } from './recording-log.ts';
 import { syncedBySqlite } from './synced-by-sqlite.ts';
@@ -213,7 +214,7 @@ export async function createVirtualWorld(options: {
       const db = new Database(join(folder, 'ledger.db'), { readonly: true });
       const rows = db
         .prepare<[], [string, number]>(
-          'SELECT i.key, d.attempts FROM deliveries d JOIN items i ON i.id = d.item_id ORDER BY d.revision',
+          `SELECT i.key, d.attempts FROM ${REVISIONS} d JOIN items i ON i.id = d.item_id ORDER BY d.revision`,
         )
         .raw()
         .all();

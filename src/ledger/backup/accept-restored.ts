@@ -5,13 +5,14 @@
 //   each is written in full once, with what the source says by then and not with what it said when the backup was made.
 
 import { randomUUID } from 'node:crypto';
-import { type DeliveryState, idempotencyKey, type Operation, transition } from '../../domain/delivery.ts';
+import type { DeliveryState, Operation } from '../../domain/delivery.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createContact, forgetListings } from '../contact/contact.ts';
 import { createListedEntries } from '../contact/listed.ts';
 import { createParts } from '../contact/parts.ts';
+import { createRequests } from '../deliveries/requests.ts';
 import { createItems } from '../items/items.ts';
 import { presenceOf } from '../items/known-content.ts';
 import { createRunAccounts } from '../records/run-accounts.ts';
@@ -24,14 +25,10 @@ export type Suspected = Partial<Record<Operation, number>>;
 
 interface OpenRow {
   id: number;
-  itemId: number;
+  revision: number;
   operation: Operation;
   state: DeliveryState;
-  desiredHash: string;
-  revision: number;
-  neverSent: number;
   uncertain: number;
-  name: string;
 }
 
 interface BoundRow {
@@ -52,13 +49,7 @@ export function acceptRestored(
   const meta = createMeta(db);
   const sql = {
     open: db.prepare<[], OpenRow>(
-      `SELECT d.id, d.item_id AS itemId, d.operation, d.state, d.desired_hash AS desiredHash, d.revision,
-         d.sent_at IS NULL AS neverSent, d.uncertain, coalesce(i.natural_key, i.key) AS name
-       FROM deliveries d JOIN items i ON i.id = d.item_id WHERE d.state IN ('waiting', 'due', 'sending', 'in_doubt')`,
-    ),
-    setKey: db.prepare<[string, number]>('UPDATE deliveries SET idempotency_key = ? WHERE id = ?'),
-    supersede: db.prepare<[string, number, number]>(
-      'UPDATE deliveries SET state = ?, settled_at = ?, desired = NULL, body = NULL, due_at = 0 WHERE id = ?',
+      `SELECT id, revision, operation, state, uncertain FROM items WHERE state IN ('waiting', 'due', 'sending', 'in_doubt')`,
     ),
     hasRecord: db
       .prepare<[number], number>(
@@ -66,10 +57,13 @@ export function acceptRestored(
       )
       .pluck(),
     bound: db.prepare<[], BoundRow>(
-      `SELECT i.id, i.kind, i.baseline FROM items i JOIN records r ON r.id = i.record_id
-       WHERE i.kind IN ('product', 'material') AND i.baseline IS NOT NULL AND r.missing_since IS NULL`,
+      `SELECT i.id, i.kind, iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline
+       FROM items i JOIN records r ON r.id = i.record_id
+       WHERE i.kind IN ('product', 'material') AND i.acknowledged > 0 AND r.missing_since IS NULL`,
     ),
-    forget: db.prepare<[string, string, number]>('UPDATE items SET baseline = ?, baseline_hash = ? WHERE id = ?'),
+    forget: db.prepare<[string, string, number]>(
+      'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
+    ),
     streams: db.prepare<[], number>('SELECT id FROM streams').pluck(),
     readAnew: db.prepare("UPDATE records SET state = 'stale', version = version + 1 WHERE missing_since IS NULL"),
     raise: db.prepare<[{ least: string }]>(
@@ -92,23 +86,20 @@ export function acceptRestored(
       const listed = createListedEntries({ db, profile });
       const contact = createContact({ db, clock, profile, contactRules }, { listed, restored });
       const parts = createParts({ db, contactRules });
-      const items = createItems({ db, clock, profile, epoch, target }, { restored, contact, parts });
+      const requests = createRequests(db);
+      const items = createItems({ db, clock, profile, epoch, target }, { restored, contact, parts, requests });
 
       for (const row of sql.open.all()) {
-        const { id, itemId, operation, desiredHash: payloadHash, revision, name: naturalKey } = row;
-        // I2 holds for what went out: only what never did as far as this ledger knows is given another key.
-        if (row.neverSent === 1) {
-          const parts = { epoch, target, operation, subject: itemId, naturalKey, payloadHash, revision };
-          sql.setKey.run(idempotencyKey(parts), id);
-        }
+        const { id, operation } = row;
+        // I2 holds for what was sent: its request keeps its key. Whatever else is sent is given a key of the new epoch.
         // What waits is looked at when its refs arrive: they may turn out to be new.
-        const suspicion = row.state === 'waiting' ? null : restored.suspicionOf(itemId, operation);
+        const suspicion = row.state === 'waiting' ? null : restored.suspicionOf(id, operation);
         if (suspicion) {
           items.suspect(row, suspicion);
           suspected[operation] = (suspected[operation] ?? 0) + 1;
-        } else if (row.state === 'due' && isUpdate(operation) && row.uncertain === 0 && sql.hasRecord.get(itemId)) {
+        } else if (row.state === 'due' && isUpdate(operation) && row.uncertain === 0 && sql.hasRecord.get(id)) {
           // An older content would go out before the source is read; its record brings the change again.
-          sql.supersede.run(transition('due', 'supersede'), clock.now(), id);
+          items.takeBack(id);
         }
       }
       for (const { id, kind, baseline } of sql.bound.all()) {

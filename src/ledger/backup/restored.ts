@@ -19,13 +19,15 @@ export interface Suspicion {
 
 /** For use inside a transaction. */
 export interface Restored {
+  /** Whether this ledger was put back from a backup at some time. */
+  isRestored: boolean;
   /** Why this write may have been made in the lost time, or null where it cannot. */
   suspicionOf(itemId: number, operation: Operation): Suspicion | null;
   /**
-   * What this delivery is to create was not there before: it has just been created, or a person says so. That has to
+   * What the delivery of this item is to create was not there before: it has just been created, or a person says so. That has to
    * outlast the history of the item, which is pruned.
    */
-  wasAbsent(deliveryId: number): void;
+  wasAbsent(itemId: number): void;
   /** A source was read as a whole: rows that come later were not there in the lost time. */
   sourceWasRead(runId: number): void;
   unprovenKinds(): ListableKind[];
@@ -56,10 +58,7 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
            WHERE f.item_id = @itemId AND p.was_absent = 1)`,
       )
       .pluck(),
-    setAbsent: db.prepare<[number]>(
-      `UPDATE items SET was_absent = 1
-       WHERE id = (SELECT item_id FROM deliveries WHERE id = ? AND operation IN (${CREATES}))`,
-    ),
+    setAbsent: db.prepare<[number]>(`UPDATE items SET was_absent = 1 WHERE id = ? AND operation IN (${CREATES})`),
     sourceOf: db.prepare<[number], string>('SELECT source FROM runs WHERE id = ?').pluck(),
     lastRecord: db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM records').pluck(),
     unbound: db
@@ -72,6 +71,7 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
   const proofOf = (kind: ListableKind): string => `unproven:${kind}`;
 
   return {
+    isRestored,
     suspicionOf(itemId, operation) {
       if (!isRestored || sql.wasAbsent.get(itemId) === 1) return null;
       if (operation === 'bom_item.create') {
@@ -81,8 +81,8 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
       if (kind === undefined || meta.get(proofOf(kind)) === null) return null;
       return { reason: RESTORED, lookAt: clock.now() };
     },
-    wasAbsent(deliveryId) {
-      if (isRestored) sql.setAbsent.run(deliveryId);
+    wasAbsent(itemId) {
+      if (isRestored) sql.setAbsent.run(itemId);
     },
     sourceWasRead(runId) {
       if (!isRestored) return;

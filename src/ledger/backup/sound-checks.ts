@@ -13,10 +13,11 @@ export interface SoundCheck {
 
 const list = (words: readonly string[]): string => `(${words.map((word) => `'${word}'`).join(', ')})`;
 const OPEN = list(OPEN_STATES);
-const DELIVERY = "d.operation || ' of ' || i.key || ', revision ' || d.revision AS place";
-const DELIVERIES = 'deliveries d JOIN items i ON i.id = d.item_id';
+const DELIVERY = "i.operation || ' of ' || i.key || ', revision ' || i.revision AS place";
 const ITEM = "i.kind || ' ' || i.key AS place";
-const NO_OPEN = `NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.item_id = i.id AND d.state IN ${OPEN})`;
+const NO_OPEN = `coalesce(i.state, '') NOT IN ${OPEN}`;
+/** The hash of what the API has acknowledged. */
+const BASELINE_HASH = 'iif(i.acknowledged = 1, i.desired_hash, i.baseline_hash)';
 const ROLE_PAIRS = `(VALUES ${REF_ROLES.map((role) => `('${role}', '${REF_KINDS[role]}')`).join(', ')})`;
 
 /** What the ledger's own rules are, beside those that SQLite enforces. */
@@ -30,61 +31,64 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   {
     name: 'states.known',
     holds: 'Every delivery, record and item is in a state, of an operation and of a kind that there is.',
-    sql: `SELECT 'delivery ' || id || ': ' || operation || ', ' || state AS place FROM deliveries
+    sql: `SELECT 'delivery of item ' || id || ': ' || coalesce(operation, '') || ', ' || coalesce(state, '') AS place FROM items
         WHERE state NOT IN ${list(DELIVERY_STATES)} OR operation NOT IN ${list(OPERATIONS)}
+      UNION ALL SELECT 'revision ' || revision || ' of item ' || item_id || ': ' || operation || ', ' || state FROM history
+        WHERE state NOT IN ('delivered', 'superseded') OR operation NOT IN ${list(OPERATIONS)}
       UNION ALL SELECT 'record ' || key || ': ' || state FROM records
         WHERE state NOT IN ('stale', 'pending', 'mapped', 'excluded', 'quarantined')
       UNION ALL SELECT 'item ' || key || ': ' || kind FROM items WHERE kind NOT IN ${list(SUBJECT_KINDS)}
       UNION ALL SELECT 'run ' || id || ': ' || result FROM runs WHERE result NOT IN ('complete', 'failed', 'interrupted')`,
   },
   {
-    name: 'delivery.one_open',
-    holds: 'An item has at most one delivery that is not over (I3).',
-    // Without the index, which a damaged one would hide the second row behind.
-    sql: `SELECT ${ITEM} FROM items i JOIN deliveries d NOT INDEXED ON d.item_id = i.id
-      WHERE d.state IN ${OPEN} GROUP BY i.id HAVING count(*) > 1`,
+    name: 'delivery.present',
+    holds: 'An item has a delivery from its first revision on, which has a state, an operation and a time.',
+    sql: `SELECT ${ITEM} FROM items i WHERE (i.revision = 0) <> (i.state IS NULL)
+      OR (i.state IS NULL) <> (i.operation IS NULL) OR (i.state IS NULL) <> (i.staged_at IS NULL)`,
   },
   {
     name: 'delivery.revision',
-    holds: "Each revision of an item was given once, and none is beyond the item's count.",
-    sql: `SELECT ${DELIVERY} FROM ${DELIVERIES} WHERE d.revision > i.revision
-      UNION ALL SELECT ${DELIVERY} FROM ${DELIVERIES} GROUP BY d.item_id, d.revision HAVING count(*) > 1`,
+    holds: 'What is kept of an item besides its present revision are revisions before that.',
+    sql: `SELECT h.operation || ' of ' || i.key || ', revision ' || h.revision AS place
+      FROM history h JOIN items i ON i.id = h.item_id WHERE h.revision >= i.revision OR h.revision < 1`,
   },
   {
     name: 'delivery.key',
-    holds: 'Every delivery has an idempotency key (I2).',
-    sql: `SELECT ${DELIVERY} FROM ${DELIVERIES}
-      WHERE length(d.idempotency_key) <> 43 OR d.idempotency_key GLOB '*[^A-Za-z0-9_-]*'`,
+    holds: 'Every request has an idempotency key, and no two have the same (I2).',
+    sql: `SELECT 'request ' || id AS place FROM requests
+        WHERE length(idempotency_key) <> 43 OR idempotency_key GLOB '*[^A-Za-z0-9_-]*'
+      UNION ALL SELECT 'requests ' || group_concat(id, ', ') FROM requests GROUP BY idempotency_key HAVING count(*) > 1`,
   },
   {
     name: 'delivery.bytes',
-    holds: 'What is under way has the path that it went to, or the import that it went in (I2).',
-    sql: `SELECT ${DELIVERY} FROM ${DELIVERIES}
-      WHERE d.state = 'sending' AND d.path IS NULL AND d.import_id IS NULL`,
+    holds: 'What is being sent has the request that holds its bytes (I2).',
+    sql: `SELECT ${DELIVERY} FROM items i WHERE i.state = 'sending' AND i.request_id IS NULL`,
   },
   {
     name: 'delivery.payload',
-    holds: 'Whatever may still be sent has its payload.',
-    sql: `SELECT ${DELIVERY} FROM ${DELIVERIES} WHERE d.state IN ${OPEN} AND d.desired IS NULL`,
+    holds: 'Only an open delivery asks for another payload than the desired one, and it says so in payload and hash.',
+    sql: `SELECT ${DELIVERY} FROM items i WHERE (i.sent IS NOT NULL AND (i.sent_hash IS NULL OR i.kind = 'passport' OR ${NO_OPEN}))
+      OR (i.sent_hash IS NOT NULL AND i.sent IS NULL AND NOT ${NO_OPEN})`,
   },
   {
     name: 'delivery.doubt',
-    holds: 'What is in doubt is noted as uncertain, and what was delivered is not.',
-    sql: `SELECT ${DELIVERY} FROM ${DELIVERIES}
-      WHERE (d.state = 'in_doubt' AND d.uncertain <> 1) OR (d.state = 'delivered' AND d.uncertain <> 0)`,
+    holds: 'What is unconfirmed is noted as uncertain, and what was delivered is not.',
+    sql: `SELECT ${DELIVERY} FROM items i
+      WHERE (i.state = 'in_doubt' AND i.uncertain <> 1) OR (i.state = 'delivered' AND i.uncertain <> 0)`,
   },
   {
     name: 'delivery.waiting',
     holds: 'What waits has a ref to wait for.',
-    sql: `SELECT ${DELIVERY} FROM ${DELIVERIES} WHERE d.state = 'waiting' AND NOT EXISTS (
+    sql: `SELECT ${DELIVERY} FROM items i WHERE i.state = 'waiting' AND NOT EXISTS (
         SELECT 1 FROM refs f LEFT JOIN items t ON t.kind = f.kind AND t.key = f.key
         WHERE f.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL)`,
   },
   {
     name: 'item.baseline',
     holds: 'What the API acknowledged has a content, a hash and a remote id, or none of the three.',
-    sql: `SELECT ${ITEM} FROM items i WHERE (i.baseline IS NULL) <> (i.baseline_hash IS NULL)
-      OR (i.baseline IS NULL) <> (i.remote_id IS NULL)`,
+    sql: `SELECT ${ITEM} FROM items i WHERE i.acknowledged NOT IN (0, 1, 2) OR (i.acknowledged = 2) <> (i.baseline IS NOT NULL)
+      OR (i.acknowledged = 2) <> (i.baseline_hash IS NOT NULL) OR (i.acknowledged = 0) <> (i.remote_id IS NULL)
+      OR (i.kind = 'passport' AND i.acknowledged = 1)`,
   },
   {
     name: 'item.remote_id',
@@ -97,25 +101,24 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
     holds: 'What is desired and what was acknowledged differ only with a delivery that says so (I4).',
     // A record that waits to be read or mapped anew stages the difference when it is; an item without one asks for nothing.
     sql: `SELECT ${ITEM} FROM items i JOIN records r ON r.id = i.record_id
-      WHERE i.kind <> 'passport' AND i.desired_hash IS NOT i.baseline_hash AND r.state NOT IN ('stale', 'pending')
+      WHERE i.kind <> 'passport' AND i.desired_hash IS NOT ${BASELINE_HASH} AND r.state NOT IN ('stale', 'pending')
         AND i.ignored_hash IS NOT i.desired_hash AND ${NO_OPEN}`,
   },
   {
     name: 'item.ignored',
     holds: 'An item whose write a person has ended has nothing open, and that write says so (I4).',
-    sql: `SELECT ${ITEM} FROM items i WHERE i.ignored_hash IS NOT NULL AND NOT (${NO_OPEN} AND EXISTS (
-        SELECT 1 FROM deliveries d WHERE d.item_id = i.id AND d.revision = i.revision AND d.state = 'superseded'
-          AND d.desired_hash = i.ignored_hash AND d.reason IS NOT NULL))`,
+    sql: `SELECT ${ITEM} FROM items i WHERE i.ignored_hash IS NOT NULL AND (i.state IS NOT 'superseded' OR i.reason IS NULL
+        OR coalesce(i.sent_hash, i.desired_hash) <> i.ignored_hash)`,
   },
   {
     name: 'item.adopted',
     holds: 'An adopted item whose changes wait for a person is at the platform, and differs from what is desired.',
-    sql: `SELECT ${ITEM} FROM items i WHERE i.adopted = 1 AND (i.remote_id IS NULL OR i.desired_hash IS i.baseline_hash)`,
+    sql: `SELECT ${ITEM} FROM items i WHERE i.adopted = 1 AND (i.remote_id IS NULL OR i.desired_hash IS ${BASELINE_HASH})`,
   },
   {
     name: 'passport.step',
-    holds: 'A passport that is not where it is to be has a delivery that leads there, or is to be judged again (I4).',
-    sql: `SELECT ${ITEM} FROM items i WHERE i.kind = 'passport' AND i.stirred = 0 AND ${NO_OPEN} AND CASE i.desired ->> 'status'
+    holds: 'A passport that is not where it is to be has a delivery that leads there, or needs evaluation (I4).',
+    sql: `SELECT ${ITEM} FROM items i WHERE i.kind = 'passport' AND i.dirty = 0 AND ${NO_OPEN} AND CASE i.desired ->> 'status'
         WHEN 'none' THEN 0
         WHEN 'unpublished' THEN coalesce(i.baseline ->> 'status', '') = 'published'
         WHEN 'published' THEN coalesce(i.baseline ->> 'status', '') <> 'published'
@@ -151,16 +154,19 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
       UNION ALL SELECT 'record ' || key FROM records
         WHERE json_valid(raw) = 0 OR json_valid(place) = 0 OR json_valid(issues) = 0 OR json_valid(source_issues) = 0
       UNION ALL SELECT ${ITEM} FROM items i
-        WHERE json_valid(desired) = 0 OR json_valid(baseline) = 0 OR json_valid(remote_id) = 0
-      UNION ALL SELECT 'delivery ' || id FROM deliveries WHERE json_valid(desired) = 0 OR json_valid(reason) = 0`,
+        WHERE json_valid(desired) = 0 OR json_valid(baseline) = 0 OR json_valid(remote_id) = 0 OR json_valid(sent) = 0
+          OR json_valid(reason) = 0
+      UNION ALL SELECT 'revision ' || revision || ' of item ' || item_id FROM history WHERE json_valid(reason) = 0`,
   },
   {
     name: 'import.members',
-    holds: 'An import has members, all of them on the same way and each in a place of its own (I3).',
-    sql: `SELECT 'import ' || coalesce(m.id, d.import_id) AS place
-      FROM (SELECT * FROM deliveries WHERE import_id IS NOT NULL) d FULL JOIN imports m ON m.id = d.import_id
-      GROUP BY coalesce(m.id, d.import_id)
-      HAVING count(d.id) = 0 OR count(m.id) = 0 OR count(DISTINCT d.import_place) <> count(d.id)
-        OR sum(d.operation <> 'product.import') > 0 OR sum(d.state NOT IN ('due', 'sending', 'in_doubt')) > 0`,
+    holds:
+      'A request has members that may still be sent in it: one, or those of an import in places of their own (I3).',
+    sql: `SELECT 'request ' || coalesce(r.id, i.request_id) AS place
+      FROM (SELECT * FROM items WHERE request_id IS NOT NULL) i FULL JOIN requests r ON r.id = i.request_id
+      GROUP BY coalesce(r.id, i.request_id)
+      HAVING count(i.id) = 0 OR count(r.id) = 0 OR count(DISTINCT i.request_place) <> count(i.id)
+        OR (count(i.id) > 1 AND max(r.operation) <> 'product.import') OR sum(i.operation <> r.operation) > 0
+        OR sum(i.state NOT IN ('due', 'sending', 'in_doubt', 'rejected')) > 0`,
   },
 ];

@@ -1,7 +1,7 @@
 // Adopting what the platform holds: binding items to entries of its lists. See domain/adoption.ts for what that means.
 
 import { adoptedBaseline, ambiguousReason } from '../../domain/adoption.ts';
-import { type ItemKind, itemHash, type SubjectKind } from '../../domain/item.ts';
+import { type ItemKind, itemHash } from '../../domain/item.ts';
 import type { Compared, ContactLedger, PartsAnswer } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
@@ -9,6 +9,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
 import { hasReason, reasonHas } from '../deliveries/reasons.ts';
 import type { Items } from '../items/items.ts';
+import type { Release } from '../items/release.ts';
 import type { PassportItems } from '../passports/passport-items.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
 import type { Contact } from './contact.ts';
@@ -35,7 +36,7 @@ interface AdoptionParts {
   items: Items;
   parts: Parts;
   passports: PassportItems;
-  release: (kind: SubjectKind, key: string) => number;
+  release: Release;
 }
 
 /** How many creates one transaction compares. */
@@ -46,37 +47,35 @@ export function createAdoption(
   { contact, listed, items, parts, passports, release }: AdoptionParts,
 ): Adoption {
   const sql = {
-    creates: db.prepare<[string, number, number], { id: number; itemId: number; desired: string }>(
-      `SELECT id, item_id AS itemId, desired FROM deliveries
+    creates: db.prepare<[string, number, number], { id: number; key: string; payload: string }>(
+      `SELECT id, key, coalesce(sent, desired) AS payload FROM items
        WHERE state = 'due' AND operation = +? AND id > +? AND uncertain = 0 ORDER BY id LIMIT +?`,
     ),
     ambiguous: db
       .prepare<[string], number>(
-        `SELECT item_id FROM deliveries d WHERE ${isStuck('d')} AND d.state = 'blocked' AND d.operation = ?
-           AND ${reasonHas('d', 'ambiguous_key')}`,
+        `SELECT i.id FROM items i WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = ?
+           AND ${reasonHas('i', 'ambiguous_key')}`,
       )
       .pluck(),
-    named: db.prepare<[{ operation: string; name: string }], { itemId: number; key: string }>(
-      `SELECT i.id AS itemId, i.key FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
-       WHERE ${isStuck('d')} AND d.state = 'blocked' AND d.operation = @operation
-         AND ${reasonHas('d', 'ambiguous_key')} AND (i.key = @name OR i.natural_key = @name)
+    named: db.prepare<[{ operation: string; name: string }], { id: number; key: string }>(
+      `SELECT i.id, i.key FROM items i
+       WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = @operation
+         AND ${reasonHas('i', 'ambiguous_key')} AND (i.key = @name OR i.natural_key = @name)
        ORDER BY i.key = @name DESC LIMIT 1`,
     ),
     bind: db.prepare<[{ id: number; baseline: string; hash: string; remoteId: string }]>(
-      `UPDATE items SET baseline = @baseline, baseline_hash = @hash, remote_id = @remoteId, adopted = 1 WHERE id = @id`,
+      `UPDATE items SET acknowledged = 2, baseline = @baseline, baseline_hash = @hash, remote_id = @remoteId, adopted = 1
+       WHERE id = @id`,
     ),
     isBound: db
       .prepare<[string, string], number>('SELECT 1 FROM items WHERE kind = +? AND remote_id = +? LIMIT 1')
       .pluck(),
-    adopted: db.prepare<
-      [{ source: string; afterId: number; upTo: number }],
-      { id: number; itemId: number; kind: ItemKind }
-    >(
-      `SELECT d.id, i.id AS itemId, i.kind FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
-       WHERE ${isStuck('d')} AND d.state = 'blocked' AND d.id > @afterId AND d.id <= @upTo AND i.source = @source
-         AND i.adopted = 1 AND ${reasonHas('d', 'adopted_change')} ORDER BY d.id LIMIT ${PAGE}`,
+    adopted: db.prepare<[{ source: string; afterId: number; upTo: number }], { id: number; kind: ItemKind }>(
+      `SELECT i.id, i.kind FROM items i
+       WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.id > @afterId AND i.id <= @upTo AND i.source = @source
+         AND i.adopted = 1 AND ${reasonHas('i', 'adopted_change')} ORDER BY i.id LIMIT ${PAGE}`,
     ),
-    lastStuck: db.prepare<[], number>(`SELECT coalesce(max(d.id), 0) FROM deliveries d WHERE ${isStuck('d')}`).pluck(),
+    lastStuck: db.prepare<[], number>(`SELECT coalesce(max(i.id), 0) FROM items i WHERE ${isStuck('i')}`).pluck(),
     unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
   };
 
@@ -90,8 +89,8 @@ export function createAdoption(
     listed.remove(kind, remoteId);
     items.reconcile(itemId);
     if (kind === 'product') adoptProduct(itemId, item.key, remoteId);
-    passports.stirBy({ id: itemId, kind, key: item.key, isNew: true });
-    return release(kind, item.key);
+    passports.markDirtyBy([{ id: itemId, kind, key: item.key, isNew: true }]);
+    return release.release(kind, item.key);
   }
 
   /** Adopts a product's publication as a person left it, and marks its BOM items as unanswered. */
@@ -149,8 +148,8 @@ export function createAdoption(
       if (hides) return { ...counts, next: 'unusable' };
       const rows = sql.creates.all(`${kind}.create`, matchedTo, PAGE);
       let lastId = matchedTo;
-      for (const { id, itemId, desired } of rows) {
-        const payload = parseJson<JsonObject>(desired);
+      for (const { id, key, payload: text } of rows) {
+        const payload = parseJson<JsonObject>(text);
         const field = keyFieldOf(profile, kind, payload);
         if (field !== null && !shown.includes(field)) return { ...counts, next: 'unusable' };
         const match = matchOf(kind, payload);
@@ -160,10 +159,10 @@ export function createAdoption(
           return { ...counts, next: publications };
         }
         if (match.kind === 'one') {
-          adopt(itemId, kind, match.entry);
+          adopt(id, kind, match.entry);
           counts.adopted += 1;
         } else if (match.kind === 'unclear') {
-          items.block(itemId, ambiguousReason(kind, items.byId(itemId)?.key ?? '', match));
+          items.block(id, ambiguousReason(kind, key, match));
           counts.ambiguous += 1;
         }
         lastId = id;
@@ -178,10 +177,10 @@ export function createAdoption(
 
     accept(source, { afterId, upTo }) {
       const rows = sql.adopted.all({ source, afterId, upTo });
-      for (const { itemId } of rows) {
-        sql.unadopt.run(itemId);
-        items.note(itemId, null, 'accepted', { message: 'A person has accepted its changes.' });
-        items.reconcile(itemId, true);
+      for (const { id } of rows) {
+        sql.unadopt.run(id);
+        items.note(id, null, 'accepted', { message: 'A person has accepted its changes.' });
+        items.reconcile(id, true);
       }
       return { kinds: rows.map(({ kind }) => kind), lastId: rows.length < PAGE ? null : (rows.at(-1)?.id ?? null) };
     },
@@ -196,10 +195,10 @@ export function createAdoption(
           if (present) parts.acknowledge(part);
           items.note(part, null, 'person', { message: present ? PART_PRESENT : PART_ABSENT });
           items.reconcile(part, true);
-          passports.stirBy({ id: part, kind: 'bom_item', key: '', isNew: false });
+          passports.markDirtyBy([{ id: part, kind: 'bom_item', key: '', isNew: false }]);
         }
         bomItems += open.length;
-        passports.stirBy({ id, kind: 'product', key, isNew: false });
+        passports.markDirtyBy([{ id, kind: 'product', key, isNew: false }]);
       }
       return { products: found.length, bomItems, unknown };
     },
@@ -210,7 +209,7 @@ export function createAdoption(
       // An id that a person types has no JSON type: the list shows whether it is a number or a text.
       const id = JSON.stringify(remoteId);
       const entry = listed.entry(kind, id) ?? listed.entry(kind, otherForm(remoteId));
-      adopt(row.itemId, kind, entry ?? { remoteId: id, fields: {} });
+      adopt(row.id, kind, entry ?? { remoteId: id, fields: {} });
       return { key: row.key };
     },
   };

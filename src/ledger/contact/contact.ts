@@ -23,8 +23,8 @@ export interface Contact
   /** Creates that must not be sent now. */
   suspendedCreates(): Operation[];
   isSuspended(operation: Operation): boolean;
-  /** A create is staged: where the stored list shows what may be its item, it is compared first. */
-  noticeCreate(kind: ListableKind, desired: string): void;
+  /** Creates are staged: where the stored list shows what may be one of their items, they are compared first. */
+  noticeCreates(kind: ListableKind, creates: readonly { itemId: number; desired: string }[]): void;
   /** So many creates of a source were staged together. */
   countCreates(counts: CreateCounts): void;
   runBegan(source: string): void;
@@ -40,7 +40,7 @@ export interface Contact
   /** All staged creates of the kind were compared: they are sent, from every source. */
   release(kind: ListableKind): void;
   standing(list: ContactList): { matchedTo: number; shown: string[]; hides: boolean };
-  matchedTo(kind: ListableKind, deliveryId: number): void;
+  matchedTo(kind: ListableKind, itemId: number): void;
   /** Takes on the config as it is now. */
   atStart(): void;
 }
@@ -107,6 +107,10 @@ export function createContact(
       'UPDATE listings SET position = NULL, read_at = NULL, surplus = NULL WHERE kind = ?',
     ),
     matched: db.prepare<[number, string]>('UPDATE listings SET matched_to = ? WHERE kind = ?'),
+    // A comparison that is under way has passed the items before this one.
+    compareFrom: db.prepare<[{ kind: string; itemId: number }]>(
+      'UPDATE listings SET matched_to = @itemId - 1 WHERE kind = @kind AND matched_to >= @itemId',
+    ),
     release: db.prepare<[string]>('UPDATE listings SET needed = 0, failure = NULL WHERE kind = ?'),
     contacted: db.prepare<[string]>('UPDATE contacts SET contacted = 1, creates = 0 WHERE kind = ?'),
     count: db.prepare<[string, string, number], { contacted: 0 | 1; creates: number }>(
@@ -173,9 +177,12 @@ export function createContact(
       const kind = lists ? CREATED_BY.get(operation) : undefined;
       return kind !== undefined && (sql.isNeeded.get(kind) ?? 0) > 0;
     },
-    noticeCreate(kind, desired) {
-      if (!lists || listed.isEmpty(kind) || sql.isNeeded.get(kind) !== 0) return;
-      if (listed.meets(kind, parseJson<JsonObject>(desired))) sql.need.run(kind);
+    noticeCreates(kind, creates) {
+      if (!lists || listed.isEmpty(kind)) return;
+      if (sql.isNeeded.get(kind) === 0) {
+        const isShown = creates.some(({ desired }) => listed.meets(kind, parseJson<JsonObject>(desired)));
+        if (isShown) sql.need.run(kind);
+      } else sql.compareFrom.run({ kind, itemId: Math.min(...creates.map(({ itemId }) => itemId)) });
     },
     countCreates(counts) {
       const unproven = restored.unprovenKinds();
@@ -227,7 +234,7 @@ export function createContact(
       const { matchedTo, shown, hides } = rowOf(kind);
       return { matchedTo, shown: parseJson<string[]>(shown), hides: hides === 1 };
     },
-    matchedTo: (kind, deliveryId) => void sql.matched.run(deliveryId, kind),
+    matchedTo: (kind, itemId) => void sql.matched.run(itemId, kind),
     atStart() {
       if (lists) return;
       sql.allContacted.run();

@@ -11,6 +11,8 @@ export type PartStanding = 'create' | 'ask' | 'present';
 
 /** For use inside a transaction. */
 export interface Parts {
+  /** Whether there is an adopted product of which nobody has said whether its BOM items are at the platform. */
+  mayAsk(): boolean;
   standingOf(itemId: number): PartStanding;
   /** A product was adopted. */
   productAdopted(itemId: number): void;
@@ -45,7 +47,7 @@ export function createParts({ db, contactRules }: Pick<LedgerContext, 'db' | 'co
     mark: db.prepare<[number]>('UPDATE items SET parts_unknown = 1 WHERE id = ?'),
     unmark: db.prepare<[number]>('UPDATE items SET parts_unknown = 0 WHERE id = ?'),
     acknowledge: db.prepare<[number]>(
-      "UPDATE items SET baseline = desired, baseline_hash = desired_hash, remote_id = 'null' WHERE id = ?",
+      "UPDATE items SET acknowledged = 1, baseline = NULL, baseline_hash = NULL, remote_id = 'null' WHERE id = ?",
     ),
     of: db
       .prepare<[string], number>(
@@ -63,6 +65,7 @@ export function createParts({ db, contactRules }: Pick<LedgerContext, 'db' | 'co
   let hasAny = sql.any.get() !== undefined;
 
   return {
+    mayAsk: () => hasAny,
     standingOf(itemId) {
       const isFirst = hasAny ? sql.ofUnknown.get(itemId) : undefined;
       if (isFirst === undefined) return 'create';

@@ -1,96 +1,179 @@
-import { type Operation, transition } from '../../domain/delivery.ts';
+import { idempotencyKey, type Operation, transition } from '../../domain/delivery.ts';
 import { hasRefs, type RefRole } from '../../domain/item.ts';
-import type { ClaimedDelivery, ClaimedRequest, DeliveryName, Encode } from '../../domain/ports/claim.ts';
-import type { Write } from '../../domain/ports/target.ts';
-import { awaySince, busySince, storedReason } from '../../domain/reason.ts';
+import type { ClaimedRequest, DeliveryName, Encode } from '../../domain/ports/claim.ts';
+import type { EncodedWrite, Write } from '../../domain/ports/target.ts';
 import { changedFields } from '../../domain/reconcile.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Contact } from '../contact/contact.ts';
+import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
 import type { Passports } from '../passports/passports.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
-import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERY, SELECT_REFS } from './delivery-row.ts';
+import {
+  claimedDelivery,
+  type DeliveryRow,
+  type RefRow,
+  SELECT_LISTED_DELIVERIES,
+  SELECT_LISTED_REFS,
+} from './delivery-row.ts';
 import type { Imports } from './imports.ts';
+import type { RequestRow, Requests } from './requests.ts';
 
 /** Steps of a passport that are taken for complete products alone. */
 const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
 
-/** Marks due deliveries as sending. The body of one transaction. */
-export function createClaims(
-  { db, clock }: LedgerContext,
-  { imports, passports, contact }: { imports: Imports; passports: Passports; contact: Pick<Contact, 'isSuspended'> },
-  encode: Encode,
-): { claim(requests: readonly (readonly DeliveryName[])[]): ClaimedRequest[] } {
-  const sql = {
-    byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
-    setState: db.prepare<[string, number]>('UPDATE deliveries SET state = ? WHERE id = ?'),
-    send: db.prepare<[string, string, string | null, number, number]>(
-      'UPDATE deliveries SET state = ?, path = ?, body = ?, sent_at = ?, due_at = 0 WHERE id = ?',
-    ),
-    refs: db.prepare<[number], RefRow>(SELECT_REFS),
-  };
-
-  function mayGo(row: DeliveryRow | undefined, { revision }: DeliveryName): row is DeliveryRow {
-    if (row?.state !== 'due' || row.revision !== revision) return false;
-    // A create is compared with the platform's list before it is sent for the first time.
-    if (contact.isSuspended(row.operation)) return false;
-    // A withdrawal is sent whatever the product is like, and so is a write that has to be followed to its end.
-    const needsCompleteness = ASKS_FOR_COMPLETENESS.has(row.operation) && row.uncertain === 0;
-    return !needsCompleteness || !passports.holdBack(row.itemId);
-  }
-
-  function claimAlone(row: DeliveryRow): ClaimedRequest[] {
-    let { path, body } = row;
-    if (path === null) {
-      const write = writeOf(row);
-      if (!write) {
-        sql.setState.run(transition(row.state, 'refs_missing'), row.id);
-        return [];
-      }
-      ({ path, body } = encode(write));
-    }
-    // I2: path, bytes and key are durable before the first byte is sent, and never change afterwards.
-    sql.send.run(transition(row.state, 'claim'), path, body, clock.now(), row.id);
-    const { operation, idempotencyKey } = row;
-    const claim = { request: row.id, sends: row.path === null ? 1 : 2 };
-    return [{ ...claim, operation, path, body, idempotencyKey, members: [claimedDelivery(row)] }];
-  }
-
-  function claim(names: readonly DeliveryName[]): ClaimedRequest[] {
-    const rows = names.flatMap((name) => {
-      const row = sql.byId.get(name.id);
-      return mayGo(row, name) ? [row] : [];
-    });
-    const [first] = rows;
-    if (first === undefined) return [];
-    return first.operation === 'product.import' ? imports.claim(first.id) : rows.flatMap(claimAlone);
-  }
-
-  /** The write in canonical terms, or null while a ref has no remote id. */
-  function writeOf(row: DeliveryRow): Write | null {
-    const refs: Partial<Record<RefRole, JsonValue>> = {};
-    for (const { role, remoteId } of hasRefs(row.kind) ? sql.refs.all(row.itemId) : []) {
-      if (remoteId === null) return null;
-      refs[role] = parseJson<JsonValue>(remoteId);
-    }
-    const desired = parseJson<JsonObject>(row.desired ?? '{}');
-    const updates = row.operation.endsWith('.update');
-    const payload = updates ? changedFields(desired, parseJsonOrNull<JsonObject>(row.baseline) ?? {}) : desired;
-    // The API knows a passport by its product's id.
-    const remoteId = row.kind === 'passport' ? (refs.product ?? null) : parseJsonOrNull<JsonValue>(row.remoteId);
-    return { operation: row.operation, payload, refs, remoteId };
-  }
-
-  return { claim: (requests) => requests.flatMap(claim) };
+interface ClaimsParts {
+  requests: Requests;
+  imports: Imports;
+  passports: Pick<Passports, 'holdBack'>;
+  contact: Pick<Contact, 'suspendedCreates'>;
 }
 
-function claimedDelivery(row: DeliveryRow): ClaimedDelivery {
-  return {
-    ...dueDelivery(row),
-    naturalKey: row.naturalKey,
-    remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
-    attempts: row.attempts,
-    uncertain: row.uncertain === 1,
-    busySince: busySince(storedReason(row.reason)),
-    awaySince: awaySince(storedReason(row.reason)),
+/** Marks due deliveries as sending, with a handful of statements for all of them. The body of one transaction. */
+export function createClaims(
+  { db, clock, epoch, target }: Pick<LedgerContext, 'db' | 'clock' | 'epoch' | 'target'>,
+  { requests, imports, passports, contact }: ClaimsParts,
+  encode: Encode,
+): { claim(lists: readonly (readonly DeliveryName[])[]): ClaimedRequest[] } {
+  const sql = {
+    rows: db.prepare<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES),
+    refs: db.prepare<[string], RefRow>(SELECT_LISTED_REFS),
+    wait: db.prepare<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
+    send: db.prepare<[{ state: string; now: number; members: string }]>(
+      `UPDATE items SET state = @state, sent_at = @now, due_at = 0, request_id = m.request, request_place = m.place
+       FROM (SELECT value ->> 0 AS id, value ->> 1 AS request, value ->> 2 AS place FROM json_each(@members)) m
+       WHERE items.id = m.id`,
+    ),
   };
+
+  /** The lists without what is not due under the named revision, may not be sent now, or is named a second time. */
+  function claimable(lists: readonly (readonly DeliveryName[])[]): DeliveryRow[][] {
+    const named = sql.rows.all(JSON.stringify(lists.flatMap((list) => list.map(({ id }) => id))));
+    const rows = new Map(named.map((row) => [row.id, row]));
+    const suspended = new Set(contact.suspendedCreates());
+    return lists.map((list) =>
+      list.flatMap(({ id, revision }) => {
+        const row = rows.get(id);
+        rows.delete(id);
+        const isDue = row?.state === 'due' && row.revision === revision;
+        // A create is compared with the platform's list before it is sent for the first time.
+        return isDue && !suspended.has(row.operation) && !isHeldBack(row) ? [row] : [];
+      }),
+    );
+  }
+
+  /** A withdrawal is sent whatever the product is like, and so is a write that has to be followed to its end. */
+  function isHeldBack({ id, operation, uncertain }: DeliveryRow): boolean {
+    return ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0 && passports.holdBack(id);
+  }
+
+  /** The remote ids of what the rows point to; null for an item that lacks one of them. */
+  function refsOf(rows: readonly DeliveryRow[]): Map<number, Refs | null> {
+    const pointing = rows.filter(({ kind, requestId }) => requestId === null && hasRefs(kind)).map(({ id }) => id);
+    const found = new Map<number, Refs | null>();
+    for (const { itemId, role, remoteId } of pointing.length === 0 ? [] : sql.refs.all(JSON.stringify(pointing))) {
+      const refs = found.get(itemId) ?? (found.has(itemId) ? null : {});
+      if (refs !== null && remoteId !== null) refs[role] = parseJson<JsonValue>(remoteId);
+      found.set(itemId, remoteId === null ? null : refs);
+    }
+    return found;
+  }
+
+  function newRequest(row: DeliveryRow, refs: Refs, id: number): RequestRow {
+    const { operation, revision } = row;
+    const content = revisionContent(row);
+    const { path, body } = encodeWrite(row, content.text, refs);
+    const key = idempotencyKey({
+      epoch,
+      target,
+      operation,
+      subject: row.id,
+      naturalKey: row.naturalKey ?? row.key,
+      payloadHash: content.hash,
+      revision,
+    });
+    return { id, operation, idempotencyKey: key, path, body, sends: 0 };
+  }
+
+  function encodeWrite(row: DeliveryRow, text: string, refs: Refs): EncodedWrite {
+    const { operation, kind } = row;
+    const desired = parseJson<JsonObject>(text);
+    const isUpdate = operation.endsWith('.update');
+    const before = parseJsonOrNull<JsonObject>(acknowledgedContent(row)?.text ?? null) ?? {};
+    const payload = isUpdate ? changedFields(desired, before) : desired;
+    // The API knows a passport by its product's id.
+    const remoteId = kind === 'passport' ? (refs.product ?? null) : parseJsonOrNull<JsonValue>(row.remoteId);
+    return encode({ operation, payload, refs, remoteId } satisfies Write);
+  }
+
+  function claim(lists: readonly (readonly DeliveryName[])[]): ClaimedRequest[] {
+    const due = claimable(lists);
+    const refs = refsOf(due.flat());
+    const claimed: ClaimedRequest[] = [];
+    const fresh: RequestRow[] = [];
+    const kept: number[] = [];
+    const waiting: number[] = [];
+    const members: [id: number, request: number, place: number][] = [];
+    const inImports = new Set<number>();
+    const firstId = requests.nextId();
+
+    const add = (request: RequestRow, isKept: boolean, rows: readonly DeliveryRow[]): void => {
+      const { id, operation, idempotencyKey: key, path, body } = request;
+      const sends = request.sends + 1;
+      if (isKept) kept.push(id);
+      else fresh.push({ ...request, sends });
+      for (const [place, row] of rows.entries()) members.push([row.id, id, place]);
+      const isImport = operation === 'product.import';
+      const taken = rows.map((row) => (isImport ? imports.claimedMember(row, isKept) : claimedDelivery(row)));
+      claimed.push({ request: id, sends, operation, path, body, idempotencyKey: key, members: taken });
+    };
+
+    for (const list of due) {
+      const [first] = list;
+      if (first?.operation === 'product.import') {
+        // A kept import may have brought along what another list names.
+        const left = list.filter(({ id, operation }) => operation === first.operation && !inImports.has(id));
+        if (left.length === 0) continue;
+        const { request, isKept, rows } = imports.gather(left, firstId + fresh.length);
+        for (const { id } of rows) inImports.add(id);
+        add(request, isKept, rows);
+        continue;
+      }
+      for (const row of list) {
+        const found = keptRequest(row);
+        const pointed = hasRefs(row.kind) ? (refs.get(row.id) ?? null) : {};
+        if (found !== null) add(found, true, [row]);
+        else if (pointed !== null) add(newRequest(row, pointed, firstId + fresh.length), false, [row]);
+        else waiting.push(row.id);
+      }
+    }
+    store({ fresh, kept, waiting, members });
+    return claimed;
+  }
+
+  /** I2: path, bytes and key are durable before the first byte is sent, and never change afterwards. */
+  function store(claimed: Claimed): void {
+    const now = clock.now();
+    requests.insert(claimed.fresh, now);
+    requests.claimAgain(claimed.kept, now);
+    const { waiting, members } = claimed;
+    if (waiting.length > 0) sql.wait.run(transition('due', 'refs_missing'), JSON.stringify(waiting));
+    if (members.length > 0) sql.send.run({ state: transition('due', 'claim'), now, members: JSON.stringify(members) });
+  }
+
+  return { claim };
+}
+
+type Refs = Partial<Record<RefRole, JsonValue>>;
+
+interface Claimed {
+  fresh: readonly RequestRow[];
+  kept: readonly number[];
+  waiting: readonly number[];
+  members: readonly (readonly [id: number, request: number, place: number])[];
+}
+
+/** The request that a delivery was sent in before, whose bytes are sent again. */
+function keptRequest({ requestId, operation, idempotencyKey: key, path, body, sends }: DeliveryRow): RequestRow | null {
+  if (requestId === null || key === null || path === null || sends === null) return null;
+  return { id: requestId, operation, idempotencyKey: key, path, body, sends };
 }

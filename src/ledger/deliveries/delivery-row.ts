@@ -1,57 +1,60 @@
 import type { DeliveryState, Operation } from '../../domain/delivery.ts';
-import type { RefRole, SubjectKind } from '../../domain/item.ts';
+import type { RefRole } from '../../domain/item.ts';
+import type { ClaimedDelivery } from '../../domain/ports/claim.ts';
 import type { DueDelivery } from '../../domain/ports/due.ts';
+import { awaySince, busySince, storedReason } from '../../domain/reason.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { type ItemRow, itemColumns } from '../items/item-row.ts';
+import { parseJsonOrNull } from '../store/context.ts';
 
-/** A delivery with what it is about, as a statement over `DELIVERY_COLUMNS` gives it. */
-export interface DeliveryRow {
-  id: number;
-  itemId: number;
-  kind: SubjectKind;
-  key: string;
-  source: string;
-  operation: Operation;
-  revision: number;
+/** An item with the delivery of its present revision and the request that holds its bytes. */
+export interface DeliveryRow extends ItemRow {
   state: DeliveryState;
-  idempotencyKey: string;
-  desired: string | null;
-  desiredHash: string;
+  operation: Operation;
+  /** Null where it has no request, like the three that follow. */
+  sends: number | null;
+  idempotencyKey: string | null;
   path: string | null;
   body: string | null;
-  attempts: number;
-  reason: string | null;
-  naturalKey: string | null;
-  remoteId: string | null;
-  /** Of what the item is to be by now. */
-  itemHash: string;
-  baseline: string | null;
-  baselineHash: string | null;
-  uncertain: number;
-  importId: number | null;
-  sentAt: number | null;
-  settledAt: number | null;
 }
 
-/** Columns of a `DeliveryRow`, and where they come from. */
-export const DELIVERY_COLUMNS = `d.id, d.item_id AS itemId, i.kind, i.key, i.source,
-  d.operation, d.revision, d.state, d.idempotency_key AS idempotencyKey, d.desired, d.desired_hash AS desiredHash,
-  d.path, d.body, d.attempts, d.reason, i.natural_key AS naturalKey, i.remote_id AS remoteId,
-  i.desired_hash AS itemHash, i.baseline,
-  i.baseline_hash AS baselineHash, d.uncertain, d.import_id AS importId,
-  d.sent_at AS sentAt, d.settled_at AS settledAt
-  FROM deliveries d JOIN items i ON i.id = d.item_id`;
+const COLUMNS = `${itemColumns('i')}, r.sends, r.idempotency_key AS idempotencyKey, r.path, r.body`;
 
-export const SELECT_DELIVERY = `SELECT ${DELIVERY_COLUMNS} WHERE d.id = +?`;
+/** Deliveries of the items `i`, to be followed by a condition. */
+export const SELECT_DELIVERIES = `SELECT ${COLUMNS} FROM items i LEFT JOIN requests r ON r.id = i.request_id`;
 
-/** The items that an item points to, with their remote ids. */
+/** The deliveries of a JSON list of items. Items without a revision are left out. */
+export const SELECT_LISTED_DELIVERIES = `SELECT ${COLUMNS} FROM json_each(+?) listed
+  CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id`;
+
+export const SELECT_DELIVERY = `${SELECT_DELIVERIES} WHERE i.id = +? AND i.state IS NOT NULL`;
+
+/** An item that an item points to, with its remote id. */
 export interface RefRow {
+  itemId: number;
   role: RefRole;
   remoteId: string | null;
 }
 
-export const SELECT_REFS = `SELECT refs.role, nullif(items.remote_id, 'null') AS remoteId FROM refs
-  LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key WHERE refs.item_id = +?`;
+/** What the items of a JSON list point to. */
+export const SELECT_LISTED_REFS = `SELECT refs.item_id AS itemId, refs.role, nullif(items.remote_id, 'null') AS remoteId
+  FROM json_each(+?) listed CROSS JOIN refs ON refs.item_id = listed.value
+  LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key`;
 
-export function dueDelivery(row: DeliveryRow): DueDelivery {
+export function dueDelivery(row: Pick<DeliveryRow, keyof DueDelivery>): DueDelivery {
   const { id, kind, key, revision, operation, source } = row;
   return { id, kind, key, revision, operation, source };
+}
+
+export function claimedDelivery(row: DeliveryRow): ClaimedDelivery {
+  const reason = storedReason(row.reason);
+  return {
+    ...dueDelivery(row),
+    naturalKey: row.naturalKey,
+    remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
+    attempts: row.attempts,
+    uncertain: row.uncertain === 1,
+    busySince: busySince(reason),
+    awaySince: awaySince(reason),
+  };
 }

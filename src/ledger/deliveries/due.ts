@@ -3,7 +3,7 @@ import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../.
 import type { Ledger } from '../../domain/ports/ledger.ts';
 import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { Contact } from '../contact/contact.ts';
-import { type LedgerContext } from '../store/context.ts';
+import type { LedgerContext } from '../store/context.ts';
 import { reasonHas } from './reasons.ts';
 
 /** What can go on by itself, now or later. Each function is one read. */
@@ -15,16 +15,16 @@ export interface Due {
   leftAway(request: Parameters<Ledger['leftAway']>[0]): LeftAway | null;
   countSending(of: WorkOf): number;
   hasSuspended(of: WorkOf): boolean;
-  isDue(deliveryId: number): boolean;
-  denialsOf(deliveryId: number): Denials;
+  isDue(itemId: number): boolean;
+  denialsOf(itemId: number): Denials;
   countSuspended(held: SuspendedWork): { due: number; inDoubt: number };
 }
 
 const NOTHING_HELD: SuspendedWork = { operations: [], doubts: { operations: [], reasons: [] } };
 
-/** True of a doubt `d` that is held; takes the parameters of `heldDoubts`. */
-export const IS_HELD_DOUBT = `(d.operation IN (SELECT value FROM json_each(@doubtOperations))
-  OR d.reason ->> '$.code' IN (SELECT value FROM json_each(@doubtReasons)))`;
+/** True of an unconfirmed item `i` that is held; takes the parameters of `heldDoubts`. */
+export const IS_HELD_DOUBT = `(i.operation IN (SELECT value FROM json_each(@doubtOperations))
+  OR i.reason ->> '$.code' IN (SELECT value FROM json_each(@doubtReasons)))`;
 
 interface HeldDoubts {
   doubtOperations: string;
@@ -36,20 +36,20 @@ export function heldDoubts({ doubts }: SuspendedWork = NOTHING_HELD): HeldDoubts
   return { doubtOperations: JSON.stringify(doubts.operations), doubtReasons: JSON.stringify(doubts.reasons) };
 }
 
-/** Of a delivery `d`: it can go on by itself at some time, and is not held. */
-const IS_SCHEDULED = `d.state IN ('due', 'in_doubt') AND d.due_at > 0
-  AND CASE d.state WHEN 'due' THEN d.operation NOT IN (SELECT value FROM json_each(@operations))
+/** Of an item `i`: it can go on by itself at some time, and is not held. */
+const IS_SCHEDULED = `i.state IN ('due', 'in_doubt') AND i.due_at > 0
+  AND CASE i.state WHEN 'due' THEN i.operation NOT IN (SELECT value FROM json_each(@operations))
       ELSE ${IS_HELD_DOUBT} IS NOT TRUE END`;
 
 /** Of such a delivery: the API has not been able to take it since before a time. */
-const IS_LEFT_AWAY = `d.state = 'due' AND ${reasonHas('d', 'api_away')} AND d.reason ->> '$.since' <= @before`;
+const IS_LEFT_AWAY = `i.state = 'due' AND ${reasonHas('i', 'api_away')} AND i.reason ->> '$.since' <= @before`;
 
 type Scheduled = HeldDoubts & Of & { operations: string };
 
 /** Of an item `i`: its deliveries are meant. Takes the parameters of `ofWork`. */
 const IS_OF = `(@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
   AND (@products = '[]' OR (i.kind = 'passport' AND i.key IN (SELECT value FROM json_each(@products))))`;
-const DELIVERIES = 'deliveries d CROSS JOIN items i ON i.id = d.item_id';
+const DUE_COLUMNS = 'i.id, i.kind, i.key, i.revision, i.operation, i.source';
 
 interface Of {
   sources: string;
@@ -69,53 +69,51 @@ function ofWork(of: WorkOf | undefined): Of {
 export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, 'suspendedCreates'>): Due {
   const sql = {
     due: db.prepare<[Operation, number, number, number], DueDelivery>(
-      `SELECT d.id, i.kind, i.key, d.revision, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
-       WHERE d.state = 'due' AND d.operation = +? AND d.id > +? AND d.due_at <= +? ORDER BY d.id LIMIT +?`,
+      `SELECT ${DUE_COLUMNS} FROM items i
+       WHERE i.state = 'due' AND i.operation = +? AND i.id > +? AND i.due_at <= +? ORDER BY i.id LIMIT +?`,
     ),
     span: db.prepare<[Operation], { least: number | null; most: number | null }>(
-      "SELECT min(id) AS least, max(id) AS most FROM deliveries WHERE state = 'due' AND operation = +?",
+      "SELECT min(id) AS least, max(id) AS most FROM items WHERE state = 'due' AND operation = +?",
     ),
     byHand: db.prepare<[{ now: number; limit: number; operations: string }], DueDelivery>(
-      `SELECT d.id, i.kind, i.key, d.revision, d.operation, i.source FROM deliveries d JOIN items i ON i.id = d.item_id
-       WHERE d.by_hand = 1 AND d.state = 'due' AND d.due_at <= @now
-         AND d.operation NOT IN (SELECT value FROM json_each(@operations)) ORDER BY d.id LIMIT @limit`,
+      `SELECT ${DUE_COLUMNS} FROM items i
+       WHERE i.by_hand = 1 AND i.state = 'due' AND i.due_at <= @now
+         AND i.operation NOT IN (SELECT value FROM json_each(@operations)) ORDER BY i.id LIMIT @limit`,
     ),
     // The latest first: what is asked about was mostly staged last.
     dueNow: db.prepare<[Of & { operation: Operation }], { id: number }>(
-      `SELECT d.id FROM ${DELIVERIES} WHERE d.state = 'due' AND d.operation = +@operation AND d.due_at = 0 AND ${IS_OF}
-       ORDER BY d.id DESC LIMIT 1`,
+      `SELECT i.id FROM items i WHERE i.state = 'due' AND i.operation = +@operation AND i.due_at = 0 AND ${IS_OF}
+       ORDER BY i.id DESC LIMIT 1`,
     ),
     suspended: db.prepare<[Of & { operation: Operation }], { id: number }>(
-      `SELECT d.id FROM ${DELIVERIES} WHERE d.state = 'due' AND d.operation = +@operation AND ${IS_OF}
-       ORDER BY d.id DESC LIMIT 1`,
+      `SELECT i.id FROM items i WHERE i.state = 'due' AND i.operation = +@operation AND ${IS_OF}
+       ORDER BY i.id DESC LIMIT 1`,
     ),
-    sending: db
-      .prepare<[Of], number>(`SELECT count(*) FROM ${DELIVERIES} WHERE d.state = 'sending' AND ${IS_OF}`)
-      .pluck(),
+    sending: db.prepare<[Of], number>(`SELECT count(*) FROM items i WHERE i.state = 'sending' AND ${IS_OF}`).pluck(),
     next: db.prepare<[Scheduled & { after: number }], { at: number }>(
-      `SELECT d.due_at AS at FROM ${DELIVERIES} WHERE ${IS_SCHEDULED} AND d.due_at > @after AND ${IS_OF}
-       ORDER BY d.due_at LIMIT 1`,
+      `SELECT i.due_at AS at FROM items i WHERE ${IS_SCHEDULED} AND i.due_at > @after AND ${IS_OF}
+       ORDER BY i.due_at LIMIT 1`,
     ),
     countAway: db.prepare<[Scheduled & { before: number }], { away: number; all: number }>(
-      `SELECT count(*) FILTER (WHERE ${IS_LEFT_AWAY}) AS away, count(*) AS "all" FROM ${DELIVERIES} WHERE ${IS_SCHEDULED} AND ${IS_OF}`,
+      `SELECT count(*) FILTER (WHERE ${IS_LEFT_AWAY}) AS away, count(*) AS "all" FROM items i WHERE ${IS_SCHEDULED} AND ${IS_OF}`,
     ),
     firstAway: db.prepare<[Scheduled & { before: number }], DueDelivery & { reason: string; dueAt: number }>(
-      `SELECT d.id, i.kind, i.key, d.revision, d.operation, i.source, d.reason, d.due_at AS dueAt
-       FROM ${DELIVERIES} WHERE ${IS_SCHEDULED} AND ${IS_LEFT_AWAY} AND ${IS_OF} ORDER BY d.reason ->> '$.since', d.id LIMIT 1`,
+      `SELECT ${DUE_COLUMNS}, i.reason, i.due_at AS dueAt
+       FROM items i WHERE ${IS_SCHEDULED} AND ${IS_LEFT_AWAY} AND ${IS_OF} ORDER BY i.reason ->> '$.since', i.id LIMIT 1`,
     ),
-    isDue: db.prepare<[number], { id: number }>("SELECT id FROM deliveries WHERE id = ? AND state = 'due'"),
+    isDue: db.prepare<[number], { id: number }>("SELECT id FROM items WHERE id = ? AND state = 'due'"),
     denials: db.prepare<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
-      `SELECT iif(${reasonHas('d', 'scope_denied')}, d.settled_at, NULL) AS at,
-         ifnull((SELECT p.operation = d.operation AND ${reasonHas('p', 'item_forbidden')} FROM deliveries p
-           WHERE p.item_id = d.item_id AND p.revision < d.revision ORDER BY p.revision DESC LIMIT 1), 0) AS isAskedAgain
-       FROM deliveries d WHERE d.id = ?`,
+      `SELECT iif(${reasonHas('i', 'scope_denied')}, i.settled_at, NULL) AS at,
+         ifnull((SELECT h.operation = i.operation AND ${reasonHas('h', 'item_forbidden')} FROM history h
+           WHERE h.item_id = i.id AND h.revision < i.revision ORDER BY h.revision DESC LIMIT 1), 0) AS isAskedAgain
+       FROM items i WHERE i.id = ?`,
     ),
     countDue: db.prepare<[Operation], { count: number }>(
-      "SELECT count(*) AS count FROM deliveries WHERE state = 'due' AND operation = ?",
+      "SELECT count(*) AS count FROM items WHERE state = 'due' AND operation = ?",
     ),
     countDoubts: db.prepare<[HeldDoubts], { count: number }>(
-      `SELECT count(*) AS count FROM deliveries d
-       WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt' AND ${IS_HELD_DOUBT}`,
+      `SELECT count(*) AS count FROM items i
+       WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND ${IS_HELD_DOUBT}`,
     ),
   };
 
@@ -176,10 +174,10 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
     hasSuspended: (of) =>
       contact.suspendedCreates().some((operation) => sql.suspended.get({ operation, ...ofWork(of) })),
 
-    isDue: (deliveryId) => sql.isDue.get(deliveryId) !== undefined,
+    isDue: (itemId) => sql.isDue.get(itemId) !== undefined,
 
-    denialsOf(deliveryId) {
-      const { at, isAskedAgain } = sql.denials.get(deliveryId) ?? { at: null, isAskedAgain: 0 };
+    denialsOf(itemId) {
+      const { at, isAskedAgain } = sql.denials.get(itemId) ?? { at: null, isAskedAgain: 0 };
       return { at, isAskedAgain: isAskedAgain === 1 };
     },
 

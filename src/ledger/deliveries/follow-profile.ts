@@ -5,10 +5,10 @@ import { isStuck } from './delivery-states.ts';
 
 /** By the profile's way for changed products: the items whose change was staged for the other one and is not in flight. */
 const STAGED_OTHERWISE: Record<Profile['productUpdate'], string> = {
-  import: `SELECT item_id FROM deliveries WHERE ${isStuck('deliveries')}
+  import: `SELECT id FROM items WHERE ${isStuck('items')}
     AND state = 'blocked' AND operation = 'product.update'`,
-  none: `SELECT item_id FROM deliveries WHERE state = 'due' AND operation = 'product.import' AND uncertain = 0
-    UNION ALL SELECT item_id FROM deliveries WHERE ${isStuck('deliveries')}
+  none: `SELECT id FROM items WHERE state = 'due' AND operation = 'product.import' AND uncertain = 0
+    UNION ALL SELECT id FROM items WHERE ${isStuck('items')}
     AND state = 'rejected' AND operation = 'product.import'`,
 };
 
@@ -16,7 +16,10 @@ const STAGED_OTHERWISE: Record<Profile['productUpdate'], string> = {
  * Stages changes of products anew that were staged while the profile had another way for them, or none. For use inside a
  * transaction.
  */
-export function createFollowProfile({ db, profile }: LedgerContext, items: Items): () => void {
+export function createFollowProfile(
+  { db, profile }: Pick<LedgerContext, 'db' | 'profile'>,
+  items: Pick<Items, 'reconcile'>,
+): () => void {
   const stagedOtherwise = db.prepare<[], number>(STAGED_OTHERWISE[profile.productUpdate]).pluck();
   return () => {
     for (const itemId of stagedOtherwise.all()) items.reconcile(itemId);

@@ -1,6 +1,6 @@
 import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { Items } from '../items/items.ts';
-import { type LedgerContext } from '../store/context.ts';
+import type { LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
 
 /**
@@ -9,16 +9,16 @@ import { isStuck } from './delivery-states.ts';
  */
 export function createLookAgain(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  items: Items,
+  items: Pick<Items, 'suspect'>,
 ): (source: string) => void {
-  const refused = db.prepare<[string], { id: number; itemId: number; reason: string }>(
-    `SELECT d.id, d.item_id AS itemId, d.reason FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
-     WHERE ${isStuck('d')} AND d.state = 'rejected' AND d.reason ->> '$.lookAgain' = 1 AND i.source = +?`,
+  const refused = db.prepare<[string], { id: number; revision: number; reason: string }>(
+    `SELECT i.id, i.revision, i.reason FROM items i
+     WHERE ${isStuck('i')} AND i.state = 'rejected' AND i.reason ->> '$.lookAgain' = 1 AND i.source = +?`,
   );
   return (source) => {
-    for (const { id, itemId, reason } of refused.all(source)) {
+    for (const { id, revision, reason } of refused.all(source)) {
       items.suspect(
-        { id, itemId, state: 'rejected' },
+        { id, revision, state: 'rejected' },
         { reason: storedReason(reason) ?? NO_REASON, lookAt: clock.now() },
       );
     }

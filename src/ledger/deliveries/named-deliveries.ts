@@ -6,8 +6,9 @@ import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery, NamedSelection } from '../../domain/ports/unconfirmed.ts';
 import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { type ItemRow, itemColumns, revisionContent } from '../items/item-row.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
-import { isOpen } from './delivery-states.ts';
+import { isStuck } from './delivery-states.ts';
 
 /** Finds the deliveries that a manual resolution names. Each function is one read. */
 export interface NamedDeliveries {
@@ -17,60 +18,54 @@ export interface NamedDeliveries {
   boundTo(kind: ListableKind, remoteId: JsonValue): string | null;
 }
 
-interface Row {
-  id: number;
-  kind: SubjectKind;
-  key: string;
-  revision: number;
+interface Row extends ItemRow {
   operation: Operation;
-  source: string;
   state: SettleState;
-  uncertain: number;
-  sentAt: number | null;
-  naturalKey: string | null;
-  desired: string | null;
-  reason: string | null;
 }
 
-const COLUMNS = `d.id, i.kind, i.key, d.revision, d.operation, i.source, d.state, d.uncertain, d.sent_at AS sentAt,
-  i.natural_key AS naturalKey, d.desired, d.reason`;
-const IS_SETTLEABLE = `${isOpen('d')} AND d.state IN (${SETTLE_STATES.map((state) => `'${state}'`).join(', ')})`;
-const IS_SELECTED = `${isOpen('d')} AND d.state = @state AND (@kind IS NULL OR i.kind = @kind)
-  AND (@source IS NULL OR i.source = @source)`;
+const IS_SETTLEABLE = `i.state IN (${SETTLE_STATES.map((state) => `'${state}'`).join(', ')})`;
+const IS_SELECTED = `i.state = @state AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)`;
+/** What is open is little beside all items, so it is found by its own index. */
+const SELECTED = [`${isStuck('i')} AND ${IS_SELECTED}`, `i.state = 'waiting' AND ${IS_SELECTED}`];
 
 export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>): NamedDeliveries {
   const named = (column: string) =>
     db.prepare<[{ kind: SubjectKind; name: string }], Row>(
-      `SELECT ${COLUMNS} FROM items i JOIN deliveries d ON d.item_id = i.id AND ${IS_SETTLEABLE}
-       WHERE i.kind = @kind AND i.${column} = @name ORDER BY d.id`,
+      `SELECT ${itemColumns('i')} FROM items i WHERE i.kind = @kind AND i.${column} = @name AND ${IS_SETTLEABLE} ORDER BY i.id`,
     );
   const sql = {
     byKey: named('key'),
     byNaturalKey: named('natural_key'),
-    // What is open is little beside all items, so it comes first.
-    count: db
-      .prepare<[NamedSelection], number>(
-        `SELECT count(*) FROM deliveries d CROSS JOIN items i ON i.id = d.item_id WHERE ${IS_SELECTED}`,
-      )
-      .pluck(),
-    selected: db.prepare<[NamedSelection & { afterId: number; limit: number }], Row>(
-      `SELECT ${COLUMNS} FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
-       WHERE ${IS_SELECTED} AND d.id > @afterId ORDER BY d.id LIMIT @limit`,
+    count: SELECTED.map((selected) =>
+      db.prepare<[NamedSelection], number>(`SELECT count(*) FROM items i WHERE ${selected}`).pluck(),
+    ),
+    selected: SELECTED.map((selected) =>
+      db.prepare<[NamedSelection & { afterId: number; limit: number }], Row>(
+        `SELECT ${itemColumns('i')} FROM items i WHERE ${selected} AND i.id > @afterId ORDER BY i.id LIMIT @limit`,
+      ),
     ),
     bound: db
       .prepare<[string, string], string>('SELECT key FROM items WHERE kind = ? AND remote_id = ? LIMIT 1')
       .pluck(),
   };
 
-  function namedDelivery({ desired, naturalKey, reason, kind, uncertain, ...row }: Row): NamedDelivery {
+  function namedDelivery(row: Row): NamedDelivery {
+    const { id, kind, key, revision, operation, source, state, sentAt } = row;
     // What was sent counts, not what the item is called by now.
-    const sent = kind === 'passport' ? null : naturalKeyOf(profile, kind, parseJson<JsonObject>(desired ?? '{}'));
+    const sent =
+      kind === 'passport' ? null : naturalKeyOf(profile, kind, parseJson<JsonObject>(revisionContent(row).text));
     return {
-      ...row,
+      id,
       kind,
-      uncertain: uncertain === 1,
-      naturalKey: kind === 'passport' ? naturalKey : (sent?.value ?? null),
-      reason: storedReason(reason) ?? NO_REASON,
+      key,
+      revision,
+      operation,
+      source,
+      state,
+      sentAt,
+      uncertain: row.uncertain === 1,
+      naturalKey: kind === 'passport' ? row.naturalKey : (sent?.value ?? null),
+      reason: storedReason(row.reason) ?? NO_REASON,
     };
   }
 
@@ -80,8 +75,9 @@ export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' 
       const found = byKey.length > 0 ? byKey : SUBJECT_KINDS.flatMap((kind) => sql.byNaturalKey.all({ kind, name }));
       return found.map(namedDelivery);
     },
-    count: (selection) => sql.count.get(selection) ?? 0,
-    selected: (request) => sql.selected.all(request).map(namedDelivery),
+    count: (selection) => sql.count.reduce((sum, statement) => sum + (statement.get(selection) ?? 0), 0),
+    // A selection is of one state, so one of the two finds nothing.
+    selected: (request) => sql.selected.flatMap((statement) => statement.all(request)).map(namedDelivery),
     boundTo: (kind, remoteId) => sql.bound.get(kind, JSON.stringify(remoteId)) ?? null,
   };
 }

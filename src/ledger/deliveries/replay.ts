@@ -3,6 +3,7 @@ import type { MappedRecord } from '../../domain/ports/intake.ts';
 import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../../domain/ports/replay.ts';
 import type { Restored } from '../backup/restored.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
+import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
 import { type PendingRow, pendingRecord } from '../records/pending-record.ts';
 import { createRunAccounts } from '../records/run-accounts.ts';
@@ -10,8 +11,8 @@ import { type RecordRow, SELECT_RECORD } from '../records/staged-record.ts';
 import type { Staging, Tally } from '../records/staging.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
-import type { Imports } from './imports.ts';
 import { hasReason } from './reasons.ts';
+import type { Requests } from './requests.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 
 /** Asking again for what got stuck. Each function is the body of one transaction. */
@@ -25,21 +26,21 @@ export function createReplay(
   { db }: LedgerContext,
   {
     items,
-    imports,
+    requests,
     restored,
     contact,
-  }: { items: Items; imports: Imports; restored: Restored; contact: Pick<Contact, 'countCreates' | 'listAnew'> },
+  }: { items: Items; requests: Requests; restored: Restored; contact: Pick<Contact, 'countCreates' | 'listAnew'> },
   staging: Staging,
 ): Replay {
   const accounts = createRunAccounts(db);
   const sql = {
     candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
       `WITH found (record_id) AS (
-         SELECT i.record_id FROM deliveries d JOIN items i ON i.id = d.item_id
-         WHERE d.state IN (SELECT value FROM json_each(@states)) AND ${isStuck('d')}
+         SELECT i.record_id FROM items i
+         WHERE i.state IN (SELECT value FROM json_each(@states)) AND ${isStuck('i')}
            AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
                 OR i.natural_key IN (SELECT value FROM json_each(@keys)))
-           AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
+           AND (@ids = '[]' OR i.id IN (SELECT value FROM json_each(@ids)))
          UNION
          SELECT i.record_id FROM items i
          WHERE i.ignored_hash IS NOT NULL AND 'superseded' IN (SELECT value FROM json_each(@states)) AND @ids = '[]'
@@ -50,7 +51,7 @@ export function createReplay(
          WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND @ids = '[]'
            AND 'quarantined' IN (SELECT value FROM json_each(@states))
            AND (@keys = '[]' OR r.key IN (SELECT value FROM json_each(@keys)) OR r.id IN
-                (SELECT record_id FROM claims WHERE key IN (SELECT value FROM json_each(@keys)))
+                (SELECT record_id FROM contenders WHERE key IN (SELECT value FROM json_each(@keys)))
                 OR r.id IN (SELECT record_id FROM items WHERE key IN (SELECT value FROM json_each(@keys))
                             OR natural_key IN (SELECT value FROM json_each(@keys))))
        )
@@ -59,20 +60,20 @@ export function createReplay(
        WHERE (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))) AND r.id > @afterId
        ORDER BY r.id LIMIT @limit`,
     ),
-    doubts: db.prepare<[SelectionParameters], { id: number; itemId: number; importId: number | null }>(
-      `SELECT d.id, d.item_id AS itemId, d.import_id AS importId FROM deliveries d JOIN items i ON i.id = d.item_id
-       WHERE ${isStuck('d')} AND d.state = 'in_doubt'
+    unconfirmed: db.prepare<[SelectionParameters], Pick<ItemRow, 'id' | 'revision' | 'operation' | 'requestId'>>(
+      `SELECT i.id, i.revision, i.operation, i.request_id AS requestId FROM items i
+       WHERE ${isStuck('i')} AND i.state = 'in_doubt'
          AND 'in_doubt' IN (SELECT value FROM json_each(@states))
          AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
               OR i.natural_key IN (SELECT value FROM json_each(@keys)))
-         AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
+         AND (@ids = '[]' OR i.id IN (SELECT value FROM json_each(@ids)))
          AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
     ),
     record: db.prepare<[number], RecordRow>(SELECT_RECORD),
     savepoint: db.prepare('SAVEPOINT dry_run'),
     undo: db.prepare('ROLLBACK TO dry_run'),
     release: db.prepare('RELEASE dry_run'),
-    resend: db.prepare<[string, number]>('UPDATE deliveries SET state = ?, due_at = 0, uncertain = 0 WHERE id = ?'),
+    resend: db.prepare<[string, number]>('UPDATE items SET state = ?, due_at = 0, uncertain = 0 WHERE id = ?'),
   };
 
   function replay(records: readonly MappedRecord[]): ReplayOutcome {
@@ -103,21 +104,22 @@ export function createReplay(
     },
 
     forceUnconfirmed({ selection, dryRun }) {
-      const doubts = sql.doubts.all(parametersOf(selection));
-      if (dryRun) return doubts.length;
-      for (const { id, itemId, importId } of doubts) {
-        // The person's word is about this delivery alone: what it shared an import with goes its own way.
-        if (importId !== null) imports.dissolve(importId);
+      const unconfirmed = sql.unconfirmed.all(parametersOf(selection));
+      if (dryRun) return unconfirmed.length;
+      for (const item of unconfirmed) {
+        const { id, revision } = item;
+        // The resolution is about this delivery alone: its request is not sent again, also not for other members of an import.
+        requests.release(item);
         // A person vouches for it: nothing of this write is at the API. That ends its revision: under the same key a server
         // that keeps its failures would repeat them for ever.
         sql.resend.run(transition('in_doubt', 'resend'), id);
-        items.note(itemId, id, 'forced', null);
+        items.note(id, revision, 'forced', null);
         restored.wasAbsent(id);
-        items.takeBack(itemId);
-        // Where the item has moved on meanwhile, that goes out in its place.
-        items.reconcile(itemId);
+        items.takeBack(id);
+        // Where the item has moved on meanwhile, the newer payload is sent in its place.
+        items.reconcile(id);
       }
-      return doubts.length;
+      return unconfirmed.length;
     },
 
     replay({ records, dryRun }) {

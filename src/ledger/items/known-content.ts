@@ -1,4 +1,3 @@
-import type { Operation } from '../../domain/delivery.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { SentProduct } from '../../domain/ports/unconfirmed.ts';
@@ -8,6 +7,7 @@ import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
+import { acknowledgedContent, type ItemRow, revisionContent } from './item-row.ts';
 
 /** What an item's baseline is where only its presence at the API is known. */
 export interface Presence {
@@ -38,23 +38,16 @@ export function presenceOf(
   return { baseline, hash: sha256Url(baseline) };
 }
 
-interface SentRow {
-  operation: Operation;
-  desired: string | null;
-  baseline: string | null;
-  baselineHash: string | null;
-  remoteId: string | null;
-}
-
 /**
- * What an import carried of a product, told from what it was made of: neither the delivery's payload nor the item's baseline
- * changes before the doubt is settled. Null for any other operation.
+ * What an import carried of a product, found from what it was made of: neither what the revision asks for nor the
+ * item's baseline changes before the delivery is settled. Null for any other operation.
  */
-export function sentProduct(row: SentRow): SentProduct | null {
+export function sentProduct(row: ItemRow): SentProduct | null {
   if (row.operation !== 'product.import') return null;
-  const desired = parseJson<JsonObject>(row.desired ?? '{}');
-  const before = parseJsonOrNull<JsonObject>(row.baseline) ?? {};
-  const isKnown = row.baseline !== null && row.baselineHash !== sha256Url(row.baseline);
+  const desired = parseJson<JsonObject>(revisionContent(row).text);
+  const baseline = acknowledgedContent(row);
+  const before = parseJson<JsonObject>(baseline?.text ?? '{}');
+  const isKnown = baseline !== null && baseline.hash !== sha256Url(baseline.text);
   return {
     payload: wholePayload(desired, before),
     changed: isKnown ? Object.keys(changedFields(desired, before)) : null,

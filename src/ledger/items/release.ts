@@ -1,32 +1,54 @@
 import { type Operation, transition } from '../../domain/delivery.ts';
 import { hasRefs, type SubjectKind } from '../../domain/item.ts';
 import type { LedgerContext } from '../store/context.ts';
+import type { ItemName } from './item-name.ts';
 import type { Items } from './items.ts';
 
-/**
- * Makes due what waited for an item that has a remote id now, and has all its other refs. Gives how many deliveries that
- * were. For use inside a transaction.
- */
-export function createRelease(
-  { db }: Pick<LedgerContext, 'db'>,
-  items: Pick<Items, 'refsArrived' | 'suspectWhereRestored'>,
-): (kind: SubjectKind, key: string) => number {
+/** Makes due what waited for items that have a remote id now. For use inside a transaction. */
+export interface Release {
+  /** Gives how many deliveries became due for each item, in their order. Each of them counts once. */
+  releaseAll(items: readonly ItemName[]): number[];
+  release(kind: SubjectKind, key: string): number;
+}
+
+export function createRelease({ db }: Pick<LedgerContext, 'db'>, items: Pick<Items, 'suspectWhereRestored'>): Release {
+  const due = transition('waiting', 'refs_arrived');
   const sql = {
-    setState: db.prepare<[string, number]>('UPDATE deliveries SET state = ? WHERE id = ?'),
-    waiters: db.prepare<[string, string], { id: number; itemId: number; operation: Operation }>(
-      `SELECT d.id, d.item_id AS itemId, d.operation FROM refs JOIN deliveries d ON d.item_id = refs.item_id AND d.state = 'waiting'
-       WHERE refs.kind = +? AND refs.key = +?`,
+    // Items that wait for one of these and have all their refs, each with the first of these that it points to.
+    ready: db.prepare<[{ kind: string; keys: string }], ReadyRow>(
+      `SELECT w.id, w.revision, w.operation, min(k.key) AS place FROM json_each(@keys) k
+       CROSS JOIN refs ON refs.kind = @kind AND refs.key = k.value
+       CROSS JOIN items w ON w.id = refs.item_id AND w.state = 'waiting'
+       WHERE NOT EXISTS (SELECT 1 FROM refs other LEFT JOIN items t ON t.kind = other.kind AND t.key = other.key
+         WHERE other.item_id = w.id AND nullif(t.remote_id, 'null') IS NULL)
+       GROUP BY w.id`,
     ),
+    setDue: db.prepare<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
   };
-  return (kind, key) => {
-    // What points to others is pointed to by none.
-    if (hasRefs(kind)) return 0;
-    let released = 0;
-    for (const { id, itemId, operation } of sql.waiters.all(kind, key)) {
-      if (!items.refsArrived(itemId)) continue;
-      sql.setState.run(transition('waiting', 'refs_arrived'), id);
-      if (!items.suspectWhereRestored({ id, itemId, operation })) released += 1;
+
+  function releaseAll(arrived: readonly ItemName[]): number[] {
+    const released = arrived.map(() => 0);
+    const places = arrived.map(({ kind, key }, place) => ({ kind, key, place }));
+    for (const [kind, ofKind] of Map.groupBy(places, (one) => one.kind)) {
+      // What points to others is pointed to by none.
+      if (hasRefs(kind)) continue;
+      const ready = sql.ready.all({ kind, keys: JSON.stringify(ofKind.map(({ key }) => key)) });
+      if (ready.length === 0) continue;
+      sql.setDue.run(due, JSON.stringify(ready.map(({ id }) => id)));
+      for (const { place, ...delivery } of ready) {
+        const at = ofKind[place]?.place ?? 0;
+        if (!items.suspectWhereRestored(delivery)) released[at] = (released[at] ?? 0) + 1;
+      }
     }
     return released;
-  };
+  }
+
+  return { releaseAll, release: (kind, key) => releaseAll([{ kind, key }])[0] ?? 0 };
+}
+
+interface ReadyRow {
+  id: number;
+  revision: number;
+  operation: Operation;
+  place: number;
 }

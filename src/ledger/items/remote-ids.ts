@@ -1,3 +1,4 @@
+import type { SubjectKind } from '../../domain/item.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { Reason } from '../../domain/reason.ts';
 import { kindWord } from '../../domain/words.ts';
@@ -13,6 +14,15 @@ export interface RemoteIds {
    * item that is gone from its source leaves its id to the one that took its place.
    */
   conflict(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): Decision | null;
+  /** Of items that are given remote ids at once, those whose id another item has or is given as well. */
+  heldByOthers(items: readonly GivenId[]): Set<number>;
+}
+
+/** An item with the remote id that it is given, as JSON; null where it is given none. */
+interface GivenId {
+  id: number;
+  kind: SubjectKind;
+  given: string | null;
 }
 
 /** What is known of another item with the same id. */
@@ -29,13 +39,34 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
        FROM items i LEFT JOIN records r ON r.id = i.record_id
        WHERE i.kind = +? AND i.remote_id = +? AND i.remote_id <> 'null' AND i.id <> +? LIMIT 1`,
     ),
+    holders: db.prepare<[string, string], { id: number; remoteId: string }>(
+      `SELECT id, remote_id AS remoteId FROM items
+       WHERE kind = +? AND remote_id IN (SELECT value FROM json_each(+?)) AND remote_id <> 'null'`,
+    ),
     release: db.prepare<[number]>("UPDATE items SET remote_id = 'null' WHERE id = ?"),
   };
 
+  function heldByOthersOf(kind: SubjectKind, given: readonly (GivenId & { given: string })[]): number[] {
+    const holders = new Map(
+      sql.holders.all(kind, JSON.stringify(given.map((one) => one.given))).map((row) => [row.remoteId, row.id]),
+    );
+    return given.flatMap(({ id, given: remoteId }) => {
+      const holder = holders.get(remoteId);
+      if (holder === undefined) holders.set(remoteId, id);
+      return holder === undefined || holder === id ? [] : [id];
+    });
+  }
+
   return {
+    heldByOthers(items) {
+      const given = items.flatMap((one) => (one.given === null ? [] : [{ ...one, given: one.given }]));
+      return new Set(
+        [...Map.groupBy(given, ({ kind }) => kind)].flatMap(([kind, ofKind]) => heldByOthersOf(kind, ofKind)),
+      );
+    },
     conflict(row, decision) {
       if (decision.remoteId === null) return null;
-      const holder = sql.holder.get(row.kind, JSON.stringify(decision.remoteId), row.itemId);
+      const holder = sql.holder.get(row.kind, JSON.stringify(decision.remoteId), row.id);
       if (holder === undefined) return null;
       if (holder.isGone === 1) {
         sql.release.run(holder.id);

@@ -1,6 +1,5 @@
 import { adoptedReason } from '../../domain/adoption.ts';
 import type { Operation } from '../../domain/delivery.ts';
-import type { ItemKind } from '../../domain/item.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import { nextStep, type PassportDesire, type PassportStatus } from '../../domain/passport.ts';
 import type { Profile } from '../../domain/profile.ts';
@@ -8,9 +7,9 @@ import type { Reason } from '../../domain/reason.ts';
 import { difference } from '../../domain/reconcile.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { statusText } from '../passports/passport-items.ts';
+import { statusText } from '../passports/passport-text.ts';
 import { parseJson } from '../store/context.ts';
-import type { ItemRow } from './item-row.ts';
+import { acknowledgedContent, type Content, type ItemRow } from './item-row.ts';
 
 /** A write that would make the API hold what is desired, with what it leaves behind there. */
 export interface WantedWrite {
@@ -29,9 +28,11 @@ export type Wanted =
 
 /** The difference between what is desired and what the API acknowledged (I4), as the write that would end it. */
 export function wantedOf(item: ItemRow, profile: Profile): Wanted {
-  const { kind, key, desired, desiredHash, baselineHash } = item;
-  if (kind === 'passport') return passportDifference(item);
-  const renamed = kind === 'product' && baselineHash !== desiredHash && isRenamed(item, kind, profile);
+  const { kind, key, desired, desiredHash } = item;
+  const baseline = acknowledgedContent(item);
+  if (kind === 'passport') return passportDifference(desired, baseline);
+  const baselineHash = baseline?.hash ?? null;
+  const renamed = kind === 'product' && baselineHash !== desiredHash && isRenamed(item, baseline, profile);
   const wanted = difference({ kind, key, desiredHash, baselineHash, renamed }, profile);
   if (wanted.need === 'none') return wanted;
   const write = { ...wanted, desired, desiredHash, byHand: false };
@@ -39,20 +40,20 @@ export function wantedOf(item: ItemRow, profile: Profile): Wanted {
   const reason = adoptedReason(
     item.source,
     parseJson<JsonObject>(desired),
-    parseJson<JsonObject>(item.baseline ?? '{}'),
+    parseJson<JsonObject>(baseline?.text ?? '{}'),
   );
   return { ...write, need: 'blocked', reason };
 }
 
 /** Whether the API knows the item by another natural key than the one that it is to have. */
-function isRenamed({ naturalKey, baseline }: ItemRow, kind: ItemKind, profile: Profile): boolean {
-  const known = baseline === null ? null : naturalKeyOf(profile, kind, parseJson<JsonObject>(baseline));
+function isRenamed({ naturalKey }: ItemRow, baseline: Content | null, profile: Profile): boolean {
+  const known = baseline === null ? null : naturalKeyOf(profile, 'product', parseJson<JsonObject>(baseline.text));
   return known !== null && known.value !== naturalKey;
 }
 
 /** A passport goes step by step: each delivery leads to one status. */
-function passportDifference({ desired, baseline }: ItemRow): Wanted {
-  const { status: from = null } = parseJson<{ status?: PassportStatus }>(baseline ?? '{}');
+function passportDifference(desired: string, baseline: Content | null): Wanted {
+  const { status: from = null } = parseJson<{ status?: PassportStatus }>(baseline?.text ?? '{}');
   const { status, because } = parseJson<PassportDesire>(desired);
   const step = nextStep(from, status);
   if (step === null) return { need: 'none' };

@@ -38,6 +38,9 @@ interface QuarantinedRow {
   issues: string | null;
 }
 
+/** The state of an item's open delivery; null where it has none. */
+const OPEN_STATE = `iif(${isOpen('i')}, i.state, NULL) AS state`;
+
 export function createCompleteness(db: Sqlite, { sources, partSources, bomSources }: PassportRules): Completeness {
   const quarantined = `SELECT r.place, r.issues FROM holds h JOIN records r ON r.id = h.record_id
      JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
@@ -45,16 +48,15 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
   const listed = JSON.stringify(sources);
   const sql = {
     product: db.prepare<[number], PartRow & { missing: number }>(
-      `SELECT i.key, d.state, d.reason, r.state AS recordState, r.place, i.missing_since IS NOT NULL AS missing
-       FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')}
-       LEFT JOIN records r ON r.id = i.record_id WHERE i.id = ?`,
+      `SELECT i.key, ${OPEN_STATE}, i.reason, r.state AS recordState, r.place, i.missing_since IS NOT NULL AS missing
+       FROM items i LEFT JOIN records r ON r.id = i.record_id WHERE i.id = ?`,
     ),
     // A part that the source no longer has, and that never came to the API, is no longer one.
     parts: db.prepare<[string, number], PartRow>(
-      `SELECT i.key, d.state, d.reason, r.state AS recordState, r.place FROM refs f JOIN items i ON i.id = f.item_id
-       LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')} LEFT JOIN records r ON r.id = i.record_id
+      `SELECT i.key, ${OPEN_STATE}, i.reason, r.state AS recordState, r.place FROM refs f JOIN items i ON i.id = f.item_id
+       LEFT JOIN records r ON r.id = i.record_id
        WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND (
-         (d.id IS NOT NULL AND (i.missing_since IS NULL OR d.state IN ('due', 'sending', 'in_doubt') OR d.uncertain = 1))
+         (${isOpen('i')} AND (i.missing_since IS NULL OR i.state IN ('due', 'sending', 'in_doubt') OR i.uncertain = 1))
          OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL))
        ORDER BY i.id LIMIT ?`,
     ),

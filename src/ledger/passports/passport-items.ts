@@ -1,9 +1,9 @@
 import { fault } from '../../domain/faults.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { PassportDesire, PassportStatus } from '../../domain/passport.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { LedgerContext } from '../store/context.ts';
+import { desireText, statusText } from './passport-text.ts';
 
 /** The product that a passport is of. */
 export interface PassportOwner {
@@ -12,18 +12,26 @@ export interface PassportOwner {
   source: string;
 }
 
+/** An item that was delivered or ended. `isNew` says that it had no remote id before. */
+export interface DeliveredItem {
+  id: number;
+  kind: SubjectKind;
+  key: string;
+  isNew: boolean;
+}
+
 /** Passports as rows among the items. For use inside a transaction. */
 export interface PassportItems {
   /** Writes what is wanted of a product's passport; reconcile it then. Gives its id. */
   desire(product: PassportOwner, desire: PassportDesire): number;
   /** A product was adopted whose passport a person has published, or withdrawn again: it stays as that person left it. */
   adopt(product: PassportOwner, status: PassportStatus): void;
-  /** Has a passport judged again, whatever comes of it otherwise. */
-  stir(id: number): void;
-  /** What stirred it has been taken into account. */
-  calm(id: number): void;
+  /** The passport needs evaluation, whatever else happens to it. */
+  markDirty(id: number): void;
+  /** The passport was evaluated. */
+  clearDirty(id: number): void;
   /** Something of a product was delivered: what its passport waits for or was refused for may be there now. */
-  stirBy(item: { id: number; kind: SubjectKind; key: string; isNew: boolean }): void;
+  markDirtyBy(items: readonly DeliveredItem[]): void;
 }
 
 export function createPassportItems({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>): PassportItems {
@@ -39,23 +47,25 @@ export function createPassportItems({ db, clock }: Pick<LedgerContext, 'db' | 'c
       "INSERT OR IGNORE INTO refs (item_id, role, kind, key) VALUES (?, 'product', 'product', ?)",
     ),
     acknowledge: db.prepare<[string, string, number]>(
-      "UPDATE items SET baseline = ?, baseline_hash = ?, remote_id = 'null' WHERE id = ?",
+      "UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ?, remote_id = 'null' WHERE id = ?",
     ),
-    stir: db.prepare<[number]>('UPDATE items SET stirred = 1 WHERE id = ?'),
-    calm: db.prepare<[number]>('UPDATE items SET stirred = 0 WHERE id = ?'),
-    stirProduct: db.prepare<[string]>("UPDATE items SET stirred = 1 WHERE kind = 'passport' AND key = ?"),
-    stirOfPart: db.prepare<[number]>(
-      `UPDATE items SET stirred = 1 WHERE kind = 'passport'
-       AND key IN (SELECT key FROM refs WHERE item_id = ? AND role = 'product')`,
+    markDirty: db.prepare<[number]>('UPDATE items SET dirty = 1 WHERE id = ?'),
+    clearDirty: db.prepare<[number]>('UPDATE items SET dirty = 0 WHERE id = ?'),
+    ofProducts: db.prepare<[string]>(
+      "UPDATE items SET dirty = 1 WHERE kind = 'passport' AND key IN (SELECT value FROM json_each(?))",
     ),
-    stirUsers: db.prepare<[string]>(
-      `UPDATE items SET stirred = 1 WHERE kind = 'passport' AND key IN (
-         SELECT p.key FROM refs m JOIN refs p ON p.item_id = m.item_id AND p.role = 'product'
-         WHERE m.kind = 'material' AND m.key = ?)`,
+    ofBomItems: db.prepare<[string]>(
+      `UPDATE items SET dirty = 1 WHERE kind = 'passport' AND key IN (
+         SELECT f.key FROM json_each(?) b CROSS JOIN refs f ON f.item_id = b.value AND f.role = 'product')`,
+    ),
+    ofMaterials: db.prepare<[string]>(
+      `UPDATE items SET dirty = 1 WHERE kind = 'passport' AND key IN (
+         SELECT p.key FROM json_each(?) k CROSS JOIN refs m ON m.kind = 'material' AND m.key = k.value
+         JOIN refs p ON p.item_id = m.item_id AND p.role = 'product')`,
     ),
   };
 
-  // Where there is none, nothing is stirred by what is delivered.
+  // Where there is no passport, what is delivered makes none dirty.
   let hasAny = db.prepare("SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1").get() !== undefined;
 
   function put({ key, naturalKey, source }: PassportOwner, desire: PassportDesire): number {
@@ -74,24 +84,17 @@ export function createPassportItems({ db, clock }: Pick<LedgerContext, 'db' | 'c
       const text = statusText(status);
       sql.acknowledge.run(text, sha256Url(text), id);
     },
-    stir: (id) => void sql.stir.run(id),
-    calm: (id) => void sql.calm.run(id),
-    stirBy({ id, kind, key, isNew }) {
+    markDirty: (id) => void sql.markDirty.run(id),
+    clearDirty: (id) => void sql.clearDirty.run(id),
+    markDirtyBy(delivered) {
       if (!hasAny) return;
-      if (kind === 'product') sql.stirProduct.run(key);
-      else if (kind === 'bom_item') sql.stirOfPart.run(id);
-      // BOM items come after their material: of a new one no product is complete yet.
-      else if (kind === 'material' && !isNew) sql.stirUsers.run(key);
+      const products = delivered.filter(({ kind }) => kind === 'product').map(({ key }) => key);
+      const bomItems = delivered.filter(({ kind }) => kind === 'bom_item').map(({ id }) => id);
+      // BOM items come after their material: of a new material no product is complete yet.
+      const materials = delivered.filter(({ kind, isNew }) => kind === 'material' && !isNew).map(({ key }) => key);
+      if (products.length > 0) sql.ofProducts.run(JSON.stringify(products));
+      if (bomItems.length > 0) sql.ofBomItems.run(JSON.stringify(bomItems));
+      if (materials.length > 0) sql.ofMaterials.run(JSON.stringify(materials));
     },
   };
-}
-
-/** A desire as the ledger keeps it. */
-export function desireText(desire: PassportDesire): string {
-  return canonicalJson({ ...desire });
-}
-
-/** What a step leaves behind at the API, as the ledger keeps it. */
-export function statusText(status: PassportStatus): string {
-  return canonicalJson({ status });
 }

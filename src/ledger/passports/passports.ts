@@ -14,21 +14,22 @@ import { parametersOf, type SelectionParameters } from '../deliveries/selection.
 import type { Items } from '../items/items.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
 import { createCompleteness, type EvaluatedProduct } from './completeness.ts';
-import { desireText, type PassportItems, type PassportOwner, statusText } from './passport-items.ts';
+import type { PassportItems, PassportOwner } from './passport-items.ts';
+import { desireText, statusText } from './passport-text.ts';
 
 /** From complete products to deliveries of their passports. Each function is the body of one transaction, or a part of one. */
 export interface Passports {
-  judge(request: { afterKey: string | null; limit: number }): { staged: number; lastKey: string | null };
-  /** Judges one passport, of which a step was acknowledged just now. True when the next one is staged. */
+  evaluate(request: { afterKey: string | null; limit: number }): { staged: number; lastKey: string | null };
+  /** Evaluates one passport, of which a step was acknowledged just now. True when the next one is staged. */
   follow(passportId: number): boolean;
   /**
-   * Takes back a staged init or publish that may not go out any more, for things change between staging and sending; the
-   * judgement comes back to it. True where it did.
+   * Takes back a staged init or publish that may not be sent any more, because things change between staging and sending; the
+   * passport needs evaluation then. True where it was taken back.
    */
   holdBack(passportId: number): boolean;
   /** Asks again for a passport that got stuck, as a new revision, where its product is complete. True where it did. */
   askAgain(passportId: number): boolean;
-  stirBy: PassportItems['stirBy'];
+  markDirtyBy: PassportItems['markDirtyBy'];
   ask(request: { products: readonly string[]; status: 'published' | 'unpublished' }): PassportAnswer[];
   unpublished(request: { afterKey: string | null; limit: number }): UnpublishedPage;
   replay(request: { selection: ReplaySelection; dryRun: boolean }): PassportReplay;
@@ -40,13 +41,13 @@ interface CandidateRow extends EvaluatedProduct, PassportOwner {
   passportId: number | null;
   desired: string | null;
   baseline: string | null;
-  stirred: number | null;
+  dirty: number | null;
 }
 
 const HOLDS_MAX = 10;
 const COLUMNS = `p.id, p.key, p.natural_key AS naturalKey, p.source, p.appeared_at AS appearedAt,
   (p.missing_since IS NOT NULL OR p.record_id IS NULL) AS gone,
-  q.id AS passportId, q.desired, q.baseline, q.stirred`;
+  q.id AS passportId, q.desired, q.baseline, q.dirty`;
 const CANDIDATE = `${COLUMNS} FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
 /** Where no passport is wanted by itself, products without one are not looked at. */
 const CANDIDATE_WITH_PASSPORT = `${COLUMNS} FROM items q CROSS JOIN items p ON q.kind = 'passport' AND p.key = q.key`;
@@ -73,14 +74,14 @@ export function createPassports(
   const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });
   const first = wanted === null ? 'q' : 'p';
   const sql = {
-    // Those that are at rest are passed over by their texts, so that a judgement of a million takes a second or two.
+    // Those that are at rest are left out by their texts, so that an evaluation of a million takes a second or two.
     candidates: db.prepare<
       [{ afterKey: string; limit: number; wanted: string | null; asWanted: string } & typeof AT_REST],
       CandidateRow
     >(
       `SELECT ${wanted === null ? CANDIDATE_WITH_PASSPORT : CANDIDATE}
        WHERE p.kind = 'product' AND ${first}.key > @afterKey AND p.remote_id IS NOT NULL AND (
-         (q.id IS NULL AND @wanted IS NOT NULL) OR q.stirred = 1
+         (q.id IS NULL AND @wanted IS NOT NULL) OR q.dirty = 1
          OR (q.id IS NOT NULL AND (p.missing_since IS NOT NULL OR p.record_id IS NULL))
          OR (q.desired <> @asWanted AND q.desired NOT LIKE '{"because":"person"%'
              AND NOT (q.desired = @published AND coalesce(q.baseline, '') = @isPublished)
@@ -101,13 +102,12 @@ export function createPassports(
     ),
     // What is stuck is little, so it comes first.
     stuck: db.prepare<[SelectionParameters], CandidateRow & { state: DeliveryState }>(
-      `SELECT ${COLUMNS}, d.state FROM deliveries d CROSS JOIN items q ON q.id = d.item_id AND q.kind = 'passport'
-       CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
-       WHERE ${isStuck('d')}
-         AND d.state IN (SELECT value FROM json_each(@states))
+      `SELECT ${COLUMNS}, q.state FROM items q CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
+       WHERE ${isStuck('q')} AND q.kind = 'passport'
+         AND q.state IN (SELECT value FROM json_each(@states))
          AND (@keys = '[]' OR p.key IN (SELECT value FROM json_each(@keys))
               OR p.natural_key IN (SELECT value FROM json_each(@keys)))
-         AND (@ids = '[]' OR d.id IN (SELECT value FROM json_each(@ids)))
+         AND (@ids = '[]' OR q.id IN (SELECT value FROM json_each(@ids)))
          AND (@sources = '[]' OR q.source IN (SELECT value FROM json_each(@sources)))`,
     ),
   };
@@ -127,15 +127,15 @@ export function createPassports(
     return step === null || step.operation === 'passport.unpublish' || complete();
   }
 
-  function judge(row: CandidateRow, again: boolean, complete?: () => boolean): boolean {
+  function evaluate(row: CandidateRow, again: boolean, complete?: () => boolean): boolean {
     const revision = revised(row);
     const desire = revision ?? desireIn(row.desired);
     if (desire === null || (revision === null && !again) || !mayStep(row, desire, complete)) return false;
     const id = revision === null ? row.passportId : passports.desire(row, revision);
     if (id === null) return false;
     const staged = items.reconcile(id, again);
-    // What comes to an end now was asked of the API before something stirred: it may have to be asked again.
-    if (again && (staged !== null || !MOVING.includes(items.openDelivery(id)?.state))) passports.calm(id);
+    // What is under way now was asked of the API before the passport became dirty: it may have to be asked again.
+    if (again && (staged !== null || !MOVING.includes(items.openDelivery(id)?.state))) passports.clearDirty(id);
     return staged !== null;
   }
 
@@ -159,11 +159,11 @@ export function createPassports(
   }
 
   return {
-    judge({ afterKey, limit }) {
+    evaluate({ afterKey, limit }) {
       const held = completeness.commonHolds(1).length > 0;
       const rows = sql.candidates.all({ ...AT_REST, afterKey: afterKey ?? '', wanted, asWanted, limit });
       const staged = rows.filter((row) =>
-        judge(row, row.stirred === 1, () => !held && completeness.holds(row, 1).length === 0),
+        evaluate(row, row.dirty === 1, () => !held && completeness.holds(row, 1).length === 0),
       ).length;
       return { staged, lastKey: rows.length < limit ? null : (rows.at(-1)?.key ?? null) };
     },
@@ -171,9 +171,9 @@ export function createPassports(
     follow(passportId) {
       const row = sql.passport.get(passportId);
       if (!row) return false;
-      // Where its product is not complete now, the judgement comes back to it.
-      passports.stir(passportId);
-      return judge(row, true);
+      // Where its product is not complete now, it is evaluated again.
+      passports.markDirty(passportId);
+      return evaluate(row, true);
     },
 
     holdBack(passportId) {
@@ -182,19 +182,19 @@ export function createPassports(
       const isWanted = row && desire && nextStep(statusIn(row.baseline), desire.status) !== null;
       if (isWanted && mayStep(row, desire)) return false;
       items.takeBack(passportId);
-      passports.stir(passportId);
+      passports.markDirty(passportId);
       return true;
     },
 
     askAgain(passportId) {
       const row = sql.passport.get(passportId);
       const desire = row === undefined ? null : desireIn(row.desired);
-      // Where something else is wanted by now, the judgement comes to it.
+      // Where something else is wanted by now, the evaluation stages that.
       if (row === undefined || desire === null || revised(row) !== null) return false;
       return mayStep(row, desire) && items.reconcile(passportId, true) !== null;
     },
 
-    stirBy: (item) => passports.stirBy(item),
+    markDirtyBy: (delivered) => passports.markDirtyBy(delivered),
 
     ask: ({ products, status }) => products.map((name) => askOne(name, status)),
 
@@ -215,18 +215,18 @@ export function createPassports(
     },
 
     replay({ selection, dryRun }) {
-      const told: PassportReplay = { asked: 0, incomplete: 0, heldInDoubt: 0 };
+      const replayed: PassportReplay = { asked: 0, incomplete: 0, heldInDoubt: 0 };
       for (const row of sql.stuck.all(parametersOf(selection))) {
         const desire = desireIn(row.desired);
         if (desire === null || row.passportId === null) continue;
-        if (row.state === 'in_doubt') told.heldInDoubt += 1;
-        else if (!mayStep(row, desire)) told.incomplete += 1;
+        if (row.state === 'in_doubt') replayed.heldInDoubt += 1;
+        else if (!mayStep(row, desire)) replayed.incomplete += 1;
         else {
-          told.asked += 1;
+          replayed.asked += 1;
           if (!dryRun) items.reconcile(row.passportId, true);
         }
       }
-      return told;
+      return replayed;
     },
   };
 }

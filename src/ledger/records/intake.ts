@@ -71,7 +71,7 @@ export function createIntake(
     requeueContenders: db.prepare<[number]>(
       `UPDATE records SET state = 'pending', version = version + 1
        WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
-         (SELECT c.record_id FROM items i JOIN claims c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
+         (SELECT c.record_id FROM items i JOIN contenders c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
     ),
     releaseStale: db.prepare<[number, number]>(
       `UPDATE records SET state = 'pending', run_id = CASE WHEN run_id = ? THEN run_id END

@@ -5,8 +5,9 @@ import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
 import type { MappedRecord, StageSummary } from '../../domain/ports/intake.ts';
 import { addCreate, type Contact, type CreateCounts } from '../contact/contact.ts';
+import type { DesiredItem } from '../items/desire.ts';
 import type { ItemRow } from '../items/item-row.ts';
-import type { DesiredItem, Items } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
 import type { RunAccounts, RunCount } from './run-accounts.ts';
 import { type RecordRow, SELECT_RECORD } from './staged-record.ts';
@@ -49,15 +50,15 @@ export function createStaging(
        WHERE i.kind = +? AND i.natural_key = +? AND i.key <> +? AND r.missing_since IS NULL ORDER BY i.id LIMIT 1`,
     ),
     addClaim: db.prepare<[string, string, number]>(
-      'INSERT OR IGNORE INTO claims (kind, key, record_id) VALUES (?, ?, ?)',
+      'INSERT OR IGNORE INTO contenders (kind, key, record_id) VALUES (?, ?, ?)',
     ),
-    dropClaims: db.prepare<[number]>('DELETE FROM claims WHERE record_id = ?'),
+    dropClaims: db.prepare<[number]>('DELETE FROM contenders WHERE record_id = ?'),
     addHold: db.prepare<[number, string | null]>('INSERT INTO holds (record_id, product_key) VALUES (?, ?)'),
     dropHolds: db.prepare<[number]>('DELETE FROM holds WHERE record_id = ?'),
     // Whoever else makes the item is mapped anew: its claim may hold now, or no longer agree.
     requeueContenders: db.prepare<[string, string, number]>(
       `UPDATE records SET state = 'pending', version = version + 1
-       WHERE id IN (SELECT record_id FROM claims WHERE kind = ? AND key = ?) AND id <> ?
+       WHERE id IN (SELECT record_id FROM contenders WHERE kind = ? AND key = ?) AND id <> ?
          AND state IN ('mapped', 'quarantined')`,
     ),
   };
@@ -172,7 +173,7 @@ export function createStaging(
       const staged = items.desire(one, record, again);
       const { item, content, known } = one;
       if (staged) tally[staged] += 1;
-      const isCreate = staged === 'due' && (known === undefined || known.baselineHash === null);
+      const isCreate = staged === 'due' && (known === undefined || known.acknowledged === 0);
       if (isCreate && item.kind !== 'bom_item') addCreate(tally.creates, record.source, item.kind);
       if (known && known.desiredHash !== content.hash) sql.requeueContenders.run(item.kind, item.key, recordId);
     }

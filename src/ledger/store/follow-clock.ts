@@ -16,7 +16,7 @@ export interface FollowClock {
 /** A clock that is slewed drifts by less than this within hours; whoever sets it by less does no harm. */
 const JUMP_MS = 1_000;
 
-/** Deliveries whose time is yet to come, each by the index that has them. */
+/** Items with a delivery whose time is yet to come, each by the index that has them. */
 const SCHEDULED = ["state IN ('due', 'in_doubt') AND due_at > 0", "state = 'blocked' AND due_at > 0"];
 
 interface FollowClockOptions {
@@ -34,15 +34,15 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
     // What was decided before the clock was set forward has that much longer to wait, on the new clock.
     setForward: SCHEDULED.map((scheduled) =>
       db.prepare<[{ ms: number; before: number }]>(
-        `UPDATE deliveries SET due_at = due_at + @ms, settled_at = settled_at + @ms
+        `UPDATE items SET due_at = due_at + @ms, settled_at = settled_at + @ms
          WHERE ${scheduled} AND settled_at <= @before`,
       ),
     ),
-    // What was decided later than now waits anew: nobody knows how much of its wait is over, and a doubt that is looked at
-    // too early would be taken for absence.
+    // What was decided later than now waits from the beginning: nobody knows how much of its wait is over, and an unconfirmed write
+    // that is looked at too early would be taken for absent.
     setBack: SCHEDULED.map((scheduled) =>
       db.prepare<[{ now: number }]>(
-        `UPDATE deliveries SET due_at = @now + max(0, due_at - settled_at), settled_at = @now
+        `UPDATE items SET due_at = @now + max(0, due_at - settled_at), settled_at = @now
          WHERE ${scheduled} AND settled_at > @now`,
       ),
     ),

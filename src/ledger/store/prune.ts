@@ -1,24 +1,19 @@
 import type { LedgerContext } from './context.ts';
 import { createMeta } from './meta.ts';
 
-/** How much history is kept: enough to explain, bounded as the years go by (I9). */
-const KEEP = { deliveriesPerItem: 20, eventsPerItem: 50, runsPerSource: 400, missingRecordDays: 30 };
+/** How much is kept beside the revisions of items, which are bounded as they are written: enough to explain, bounded as the years go by (I9). */
+const KEEP = { eventsPerItem: 50, runsPerSource: 400, missingRecordDays: 30 };
 
-/** Removes history beyond what is kept. For use inside a transaction. */
-export function createPrune({ db, clock }: LedgerContext): () => void {
+const PRUNED_EVENTS = 'pruned_events';
+
+/** Removes events, runs and records beyond what is kept. For use inside a transaction. */
+export function createPrune({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>): () => void {
   const meta = createMeta(db);
   const runs = db.prepare<[number]>(
     `DELETE FROM runs WHERE id IN (
        SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY source ORDER BY id DESC) AS age FROM runs) WHERE age > ?)`,
   );
-  // A history grows by what is added to it, so only the items of what has come since the last time are looked at.
-  const busyItems = db
-    .prepare<[number, number], number>('SELECT DISTINCT item_id FROM deliveries WHERE id > ? AND revision > ?')
-    .pluck();
-  const deliveries = db.prepare<[number, number]>(
-    `DELETE FROM deliveries WHERE item_id = ? AND state IN ('delivered', 'superseded')
-     AND revision <= (SELECT revision FROM items WHERE id = deliveries.item_id) - ?`,
-  );
+  // Only the items with events that were added since the last time are looked at.
   const noisyItems = db
     .prepare<[number, number], number>(
       `SELECT item_id FROM events WHERE item_id IN (SELECT item_id FROM events WHERE id > ?)
@@ -32,25 +27,18 @@ export function createPrune({ db, clock }: LedgerContext): () => void {
   const records = db.prepare<[number]>(
     `DELETE FROM records WHERE missing_since < ? AND NOT EXISTS (SELECT 1 FROM items WHERE items.record_id = records.id)`,
   );
-  const latest = {
-    deliveries: db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM deliveries').pluck(),
-    events: db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM events').pluck(),
-  };
+  const latestEvent = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM events').pluck();
 
-  /** The last id that was there the last time; the present one is remembered for the next. */
-  function since(table: keyof typeof latest): number {
-    const name = `pruned_${table}`;
-    const before = Number(meta.get(name) ?? 0);
-    meta.set(name, String(latest[table].get() ?? 0));
+  /** The last event that was there the last time; the present one is remembered for the next. */
+  function eventBefore(): number {
+    const before = Number(meta.get(PRUNED_EVENTS) ?? 0);
+    meta.set(PRUNED_EVENTS, String(latestEvent.get() ?? 0));
     return before;
   }
 
   return () => {
     records.run(clock.now() - KEEP.missingRecordDays * 24 * 3_600_000);
     runs.run(KEEP.runsPerSource);
-    for (const id of busyItems.all(since('deliveries'), KEEP.deliveriesPerItem)) {
-      deliveries.run(id, KEEP.deliveriesPerItem);
-    }
-    for (const id of noisyItems.all(since('events'), KEEP.eventsPerItem)) events.run(id, id, KEEP.eventsPerItem);
+    for (const id of noisyItems.all(eventBefore(), KEEP.eventsPerItem)) events.run(id, id, KEEP.eventsPerItem);
   };
 }

@@ -1,6 +1,8 @@
 // The tables of the ledger. Each migration is one step from one `user_version` to the next and is never edited once it is
 // released; a change is a new step.
 
+import { FRESH_SLIM_TABLES } from './slim-schema.ts';
+
 /** Steps from an empty file to the present schema, in order. */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -296,4 +298,5 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE items ADD COLUMN missing_accepted INTEGER;
   CREATE INDEX items_missing ON items (kind) WHERE missing_since IS NOT NULL;
   `,
+  FRESH_SLIM_TABLES,
 ];

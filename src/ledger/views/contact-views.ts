@@ -9,8 +9,7 @@ import type { Sqlite } from '../store/database.ts';
 /** What first contact leaves to be seen: suspended creates, and adopted items of which a person has to decide. */
 export function createContactViews(db: Sqlite): Pick<LedgerViews, 'suspended' | 'adoptedChanges' | 'unansweredParts'> {
   const ofSources = "(@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))";
-  const blocked = `deliveries d CROSS JOIN items i ON i.id = d.item_id
-     WHERE ${isStuck('d')} AND d.state = 'blocked' AND ${ofSources}`;
+  const blocked = `items i WHERE ${isStuck('i')} AND i.state = 'blocked' AND ${ofSources}`;
   const sql = {
     suspended: db.prepare<
       [{ sources: string }],
@@ -18,23 +17,23 @@ export function createContactViews(db: Sqlite): Pick<LedgerViews, 'suspended' | 
     >(
       `SELECT l.kind, l.failure,
          (SELECT count(*) FROM listed e WHERE e.kind = l.kind) AS listed,
-         (SELECT count(*) FROM deliveries d JOIN items i ON i.id = d.item_id
-          WHERE d.state = 'due' AND d.operation = l.kind || '.create' AND ${ofSources}) AS creates
+         (SELECT count(*) FROM items i
+          WHERE i.state = 'due' AND i.operation = l.kind || '.create' AND ${ofSources}) AS creates
        FROM listings l WHERE l.needed > 0 ORDER BY l.kind DESC`,
     ),
     adopted: db.prepare<[{ sources: string }], { source: string; kind: ItemKind; items: number }>(
-      `SELECT i.source, i.kind, count(*) AS items FROM ${blocked} AND i.adopted = 1 AND ${reasonHas('d', 'adopted_change')}
+      `SELECT i.source, i.kind, count(*) AS items FROM ${blocked} AND i.adopted = 1 AND ${reasonHas('i', 'adopted_change')}
        GROUP BY 1, 2 ORDER BY 1, 2 DESC`,
     ),
     fields: db.prepare<[{ sources: string }], { source: string; kind: ItemKind; field: string; items: number }>(
       `SELECT s.source, s.kind, f.key AS field, count(*) AS items
-       FROM (SELECT i.source, i.kind, d.reason FROM ${blocked} AND i.adopted = 1 AND ${reasonHas('d', 'adopted_change')}) s
+       FROM (SELECT i.source, i.kind, i.reason FROM ${blocked} AND i.adopted = 1 AND ${reasonHas('i', 'adopted_change')}) s
        CROSS JOIN json_each(s.reason, '$.fields') f GROUP BY 1, 2, 3 ORDER BY items DESC, field`,
     ),
     parts: db.prepare<[{ sources: string }], { products: number; bomItems: number }>(
-      `SELECT count(DISTINCT f.key) AS products, count(*) AS bomItems FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
+      `SELECT count(DISTINCT f.key) AS products, count(*) AS bomItems FROM items i
        CROSS JOIN refs f ON f.item_id = i.id AND f.role = 'product'
-       WHERE ${isStuck('d')} AND d.state = 'blocked' AND ${ofSources} AND ${reasonHas('d', 'parts_unknown')}`,
+       WHERE ${isStuck('i')} AND i.state = 'blocked' AND ${ofSources} AND ${reasonHas('i', 'parts_unknown')}`,
     ),
   };
   const listed = (sources: readonly string[] = []) => ({ sources: JSON.stringify(sources) });

@@ -1,27 +1,31 @@
 import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import type { ItemCounts, ItemState, LedgerViews } from '../../domain/ports/ledger-views.ts';
-import { isOpen } from '../deliveries/delivery-states.ts';
+import { isStuck } from '../deliveries/delivery-states.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createItemTotals } from './item-totals.ts';
 
+/** What is open is little beside all items, and each of these has an index of its own. */
+const IS_OPEN = ["i.state = 'waiting'", "i.state = 'due'", "i.state = 'sending'", isStuck('i')];
+
 /**
- * Counts items by kind and state; passports are told by where they stand instead. Nearly all items of a ledger are
+ * Counts items by kind and state; passports are counted by where they stand instead. Nearly all items of a ledger are
  * delivered most of the time: those are what is left of the total without the ones that have an open delivery,
  * or whose last write a person has ended.
  */
 export function createItemCounts(db: Sqlite): LedgerViews['itemCounts'] {
   const totals = createItemTotals(db);
   const open = db.prepare<[{ sources: string }], { kind: ItemKind; state: ItemState; n: number }>(
-    `SELECT i.kind, d.state, count(*) AS n FROM deliveries d CROSS JOIN items i ON i.id = d.item_id
-     WHERE ${isOpen('d')} AND i.kind <> 'passport'
-       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
-     GROUP BY 1, 2`,
+    IS_OPEN.map(
+      (isInState) =>
+        `SELECT i.kind, i.state, count(*) AS n FROM items i WHERE ${isInState} AND i.kind <> 'passport'
+         AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY 1, 2`,
+    ).join(' UNION ALL '),
   );
   const ended = db.prepare<[{ sources: string }], { kind: ItemKind; n: number }>(
     `SELECT i.kind, count(*) AS n FROM items i WHERE i.ignored_hash IS NOT NULL
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY i.kind`,
   );
-  // One transaction, so that both speak of the same moment.
+  // One transaction, so that both show the same moment.
   return db.transaction((sources: readonly string[] = []) => {
     const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
     const delivered = totals(sources);

@@ -42,11 +42,12 @@ interface DetailRow extends SummaryRow {
 }
 
 const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, json_extract(i.desired, '$.name') AS name, i.source,
-  ${itemState('i', 'd')} AS state, i.remote_id AS remoteId, i.missing_since IS NOT NULL AS missing,
+  ${itemState('i')} AS state, i.remote_id AS remoteId, i.missing_since IS NOT NULL AS missing,
   i.missing_since IS NOT NULL AND i.missing_accepted IS i.missing_since AS missingAccepted,
-  CASE WHEN i.ignored_hash IS NULL THEN d.reason ELSE (SELECT e.reason FROM deliveries e WHERE e.item_id = i.id
-    ORDER BY e.revision DESC LIMIT 1) END AS reason, nullif(d.due_at, 0) AS dueAt`;
-const FROM = `FROM items i LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')}`;
+  iif(${isOpen('i')} OR i.ignored_hash IS NOT NULL, i.reason, NULL) AS reason,
+  iif(${isOpen('i')}, nullif(i.due_at, 0), NULL) AS dueAt`;
+/** What the API has acknowledged. */
+const BASELINE = 'iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline';
 
 /** Lists and single items. */
 export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerViews, 'items' | 'item'> {
@@ -66,21 +67,21 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
       ],
       SummaryRow
     >(
-      `SELECT ${SUMMARY} ${FROM}
+      `SELECT ${SUMMARY} FROM items i
        WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
-         AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING}) OR ${itemState('i', 'd')} = @state)
+         AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING}) OR ${itemState('i')} = @state)
          AND (@search IS NULL OR instr(lower(i.key), @search) OR instr(lower(coalesce(i.natural_key, '')), @search)
               OR instr(lower(coalesce(json_extract(i.desired, '$.name'), '')), @search))
        ORDER BY i.id LIMIT @limit`,
     ),
     item: db.prepare<[{ kind: string; key: string }], DetailRow>(
-      `SELECT ${SUMMARY}, i.desired, i.baseline, i.revision, d.attempts, i.record_id AS recordId ${FROM}
+      `SELECT ${SUMMARY}, i.desired, ${BASELINE}, i.revision, iif(${isOpen('i')}, i.attempts, NULL) AS attempts,
+         i.record_id AS recordId FROM items i
        WHERE i.kind = @kind AND (i.key = @key OR i.natural_key = @key) ORDER BY i.key = @key DESC LIMIT 1`,
     ),
     refs: db.prepare<[number], { role: RefRole; kind: ItemKind; key: string; state: ItemState | null }>(
-      `SELECT refs.role, refs.kind, refs.key, CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i', 'd')} END AS state
-       FROM refs LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
-       LEFT JOIN deliveries d ON d.item_id = i.id AND ${isOpen('d')} WHERE refs.item_id = ?`,
+      `SELECT refs.role, refs.kind, refs.key, CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state
+       FROM refs LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key WHERE refs.item_id = ?`,
     ),
     record: db.prepare<
       [number],
@@ -89,22 +90,27 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
       `SELECT s.source, s.name AS stream, r.place, r.raw, r.state, r.issues FROM records r JOIN streams s ON s.id = r.stream_id
        WHERE r.id = ?`,
     ),
-    deliveries: db.prepare<[number], DeliveryTimes>(
-      `SELECT operation, revision, state, staged_at AS stagedAt, sent_at AS sentAt, settled_at AS settledAt FROM deliveries
-       WHERE item_id = ? ORDER BY revision`,
+    revisions: db.prepare<[{ id: number }], RevisionTimes>(
+      `SELECT operation, revision, state, staged_at AS stagedAt, sent_at AS sentAt, settled_at AS settledAt FROM history
+       WHERE item_id = @id UNION ALL
+       SELECT operation, revision, state, staged_at, sent_at, settled_at FROM items
+       WHERE id = @id AND state IS NOT NULL ORDER BY revision`,
     ),
     events: db.prepare<
       [number],
       { at: number; type: string; detail: string | null; operation: Operation | null; revision: number | null }
     >(
-      `SELECT e.at, e.type, e.detail, d.operation, d.revision FROM events e LEFT JOIN deliveries d ON d.id = e.delivery_id
-       WHERE e.item_id = ? ORDER BY e.id`,
+      // A revision that is no longer kept has no operation.
+      `SELECT e.at, e.type, e.detail, coalesce(h.operation, i.operation) AS operation,
+         iif(h.operation IS NULL AND i.operation IS NULL, NULL, e.revision) AS revision
+       FROM events e LEFT JOIN history h ON h.item_id = e.item_id AND h.revision = e.revision
+       LEFT JOIN items i ON i.id = e.item_id AND i.revision = e.revision WHERE e.item_id = ? ORDER BY e.id`,
     ),
   };
 
   function timeline(itemId: number): TimelineEntry[] {
     const entries: TimelineEntry[] = [];
-    for (const { operation, revision, state, stagedAt, sentAt, settledAt } of sql.deliveries.all(itemId)) {
+    for (const { operation, revision, state, stagedAt, sentAt, settledAt } of sql.revisions.all({ id: itemId })) {
       const of = { operation, revision, detail: null };
       entries.push({ at: stagedAt, what: 'staged', ...of });
       if (sentAt !== null) entries.push({ at: sentAt, what: 'sent', ...of });
@@ -161,7 +167,7 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
   };
 }
 
-interface DeliveryTimes {
+interface RevisionTimes {
   operation: Operation;
   revision: number;
   state: string;

@@ -9,20 +9,19 @@ import { createItemTotals } from './item-totals.ts';
 
 const HOLDS_MAX = 10;
 
-// What has not come as far as it is wanted, and has no delivery on its way, is not complete: it would have been judged
-// otherwise.
+// What has not come as far as it is wanted, and has no open delivery, is not complete: otherwise its evaluation would have staged
+// one.
 const STATE = `CASE
-  WHEN d.state IN ('blocked', 'rejected', 'parked') OR (d.state = 'in_doubt' AND d.due_at = 0) THEN 'blocked'
-  WHEN d.id IS NULL AND p.missing_since IS NULL AND p.record_id IS NOT NULL
+  WHEN q.state IN ('blocked', 'rejected', 'parked') OR (q.state = 'in_doubt' AND q.due_at = 0) THEN 'blocked'
+  WHEN ${isOpen('q')} IS NOT TRUE AND p.missing_since IS NULL AND p.record_id IS NOT NULL
     AND coalesce(json_extract(q.baseline, '$.status'), 'none') <> 'published'
     AND CASE json_extract(q.desired, '$.because') WHEN 'person' THEN json_extract(q.desired, '$.status') = 'published'
         ELSE @wanted = 'published' END THEN 'incomplete'
   WHEN json_extract(q.baseline, '$.status') IS NOT NULL THEN json_extract(q.baseline, '$.status')
   WHEN q.id IS NULL AND @wanted IS NOT NULL AND p.missing_since IS NULL AND p.record_id IS NOT NULL THEN 'incomplete'
   ELSE 'none' END`;
-const DELIVERY = `LEFT JOIN deliveries d ON d.item_id = q.id AND ${isOpen('d')}`;
-const FROM = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key ${DELIVERY}`;
-const FROM_PASSPORTS = `FROM items q CROSS JOIN items p ON q.kind = 'passport' AND p.key = q.key ${DELIVERY}`;
+const FROM = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
+const FROM_PASSPORTS = `FROM items q CROSS JOIN items p ON q.kind = 'passport' AND p.key = q.key`;
 const IS_PRODUCT = `p.kind = 'product' AND (@sources = '[]' OR p.source IN (SELECT value FROM json_each(@sources)))`;
 
 interface PassportRow extends EvaluatedProduct {
@@ -43,7 +42,7 @@ export function createPassportViews(
   const sql = {
     passport: db.prepare<[{ name: string; wanted: PassportStatus | null }], PassportRow>(
       `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${STATE} AS state, q.desired,
-         json_extract(q.baseline, '$.status') AS acknowledged, d.reason ${FROM}
+         json_extract(q.baseline, '$.status') AS acknowledged, iif(${isOpen('q')}, q.reason, NULL) AS reason ${FROM}
        WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name) ORDER BY p.key = @name DESC LIMIT 1`,
     ),
     counts: db.prepare<[{ sources: string; wanted: PassportStatus | null }], { state: PassportState; n: number }>(

@@ -15,7 +15,7 @@ import type {
 import { storedReason } from '../../domain/reason.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { readApiWait } from '../deliveries/api-wait.ts';
-import { isOpen, isStuck, itemState } from '../deliveries/delivery-states.ts';
+import { isStuck, itemState } from '../deliveries/delivery-states.ts';
 import { reasonHas } from '../deliveries/reasons.ts';
 import { createMissingCounts } from '../items/missing-items.ts';
 import { OPEN_GUARDED_READS } from '../records/guarded-reads.ts';
@@ -28,7 +28,7 @@ import { createItemCounts } from './item-counts.ts';
 import { createItemViews } from './item-views.ts';
 import { createPassportViews } from './passport-views.ts';
 
-const NEEDS_PERSON = "(d.state IN ('blocked', 'rejected', 'parked') OR (d.state = 'in_doubt' AND d.due_at = 0))";
+const NEEDS_PERSON = "(i.state IN ('blocked', 'rejected', 'parked') OR (i.state = 'in_doubt' AND i.due_at = 0))";
 
 interface StuckRow {
   id: number;
@@ -52,9 +52,8 @@ type RunRow = Omit<RunView, 'streams'>;
 
 /** The read side over one connection; read-only beside a writer, or the writer's own. */
 export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
-  const stuckColumns = `SELECT d.id, i.kind, i.key, d.revision, i.natural_key AS naturalKey, d.operation, i.source, d.state, d.reason,
-    ${NEEDS_PERSON} AS needsPerson
-    FROM deliveries d JOIN items i ON i.id = d.item_id`;
+  const stuckColumns = `SELECT i.id, i.kind, i.key, i.revision, i.natural_key AS naturalKey, i.operation, i.source, i.state, i.reason,
+    ${NEEDS_PERSON} AS needsPerson FROM items i`;
   const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
   const sql = {
     runs: db.prepare<[{ source: string | null; limit: number }], RunRow>(
@@ -81,33 +80,31 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
        WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND (@source IS NULL OR s.source = @source) AND r.id > @afterId
        ORDER BY r.id LIMIT @limit`,
     ),
-    stuck: db.prepare<[Listed & { limit: number }], StuckRow>(`${stuckColumns} WHERE ${isStuck('d')} AND ${NEEDS_PERSON}
-       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) ORDER BY d.id DESC LIMIT @limit`),
+    stuck: db.prepare<[Listed & { limit: number }], StuckRow>(`${stuckColumns} WHERE ${isStuck('i')} AND ${NEEDS_PERSON}
+       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) ORDER BY i.staged_at DESC, i.id DESC LIMIT @limit`),
     // Written like the index of what is scheduled.
     doubtsUnderWay: db
       .prepare<[Listed], number>(
-        `SELECT count(*) FROM deliveries d JOIN items i ON i.id = d.item_id
-         WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt' AND i.kind <> 'passport'
+        `SELECT count(*) FROM items i
+         WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.kind <> 'passport'
            AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
       )
       .pluck(),
     // SQLite takes the other columns from the row that has the minimum.
     deferred: db.prepare<[], { count: number; since: number | null; message: string }>(
-      `SELECT count(*) AS count, min(d.reason ->> '$.since') AS since, d.reason ->> '$.message' AS message FROM deliveries d
-       WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'due'
-         AND ${reasonHas('d', 'api_away')}`,
+      `SELECT count(*) AS count, min(i.reason ->> '$.since') AS since, i.reason ->> '$.message' AS message FROM items i
+       WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'due'
+         AND ${reasonHas('i', 'api_away')}`,
     ),
-    delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE d.id = ?`),
+    delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE i.id = ? AND i.state IS NOT NULL`),
     // What waits is little beside all the refs, so it comes first.
     waitingFor: db.prepare<[Listed & { limit: number }], WaitingGroup>(
       `SELECT refs.kind, refs.key,
-         CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i', 'o')} END AS state, count(*) AS count
-       FROM deliveries d CROSS JOIN refs ON refs.item_id = d.item_id
+         CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state, count(*) AS count
+       FROM items w CROSS JOIN refs ON refs.item_id = w.id
        LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
-       LEFT JOIN deliveries o ON o.item_id = i.id AND ${isOpen('o')}
-       WHERE ${isOpen('d')} AND d.state = 'waiting' AND i.remote_id IS NULL
-         AND (@sources = '[]' OR EXISTS (SELECT 1 FROM items w WHERE w.id = d.item_id
-           AND w.source IN (SELECT value FROM json_each(@sources))))
+       WHERE w.state = 'waiting' AND i.remote_id IS NULL
+         AND (@sources = '[]' OR w.source IN (SELECT value FROM json_each(@sources)))
        GROUP BY 1, 2 ORDER BY count DESC, refs.key LIMIT @limit`,
     ),
     bomEdges: db.prepare<[], { parent: string; component: string }>(

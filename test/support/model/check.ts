@@ -7,12 +7,13 @@ import type { Reason } from '../../../src/domain/reason.ts';
 import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../../src/lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
+import { IS_OPEN } from '../ledger-revisions.ts';
 import { misplacedReason } from '../reason-check.ts';
 import type { LossyQueues } from './lossy-queues.ts';
 import type { ModelApi } from './model-api.ts';
 import { MODEL_KEY } from './model-process.ts';
 import { type ModelSource, PAYLOAD_MARK } from './model-source.ts';
-import type { Evidence, Witness } from './witness.ts';
+import { DELIVERY_NUMBER, type Evidence, type Witness } from './witness.ts';
 
 export interface ItemState {
   id: number;
@@ -31,7 +32,8 @@ export interface ItemState {
   /** Whether that is in the source now. */
   isMade: boolean;
   open: {
-    id: number;
+    /** As the witness numbers it. */
+    number: number;
     state: DeliveryState;
     operation: string;
     uncertain: boolean;
@@ -71,11 +73,11 @@ export function readItems(file: string): ItemState[] {
   try {
     const rows = db
       .prepare<[], Row>(
-        `SELECT i.id, i.kind, i.key, i.natural_key AS naturalKey, i.desired, i.desired_hash AS desiredHash, i.baseline,
-           i.baseline_hash AS baselineHash, i.ignored_hash AS ignoredHash, i.remote_id AS remoteId, i.record_id AS recordId, i.missing_since AS missingSince, d.id AS deliveryId, d.state, d.operation, d.uncertain,
-           d.due_at AS dueAt, d.attempts, d.desired AS sent, d.reason
-         FROM items i LEFT JOIN deliveries d ON d.item_id = i.id
-           AND d.state NOT IN ('delivered', 'superseded') ORDER BY i.id`,
+        `SELECT i.id, i.kind, i.key, i.natural_key AS naturalKey, i.desired, i.desired_hash AS desiredHash,
+           iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline,
+           iif(i.acknowledged = 1, i.desired_hash, i.baseline_hash) AS baselineHash, i.ignored_hash AS ignoredHash, i.remote_id AS remoteId, i.record_id AS recordId, i.missing_since AS missingSince, 
+           iif(${IS_OPEN}, ${DELIVERY_NUMBER}, NULL) AS deliveryId, i.state, i.operation, i.uncertain, i.due_at AS dueAt, i.attempts,
+           iif(i.kind = 'passport', NULL, coalesce(i.sent, i.desired)) AS sent, i.reason FROM items i ORDER BY i.id`,
       )
       .all();
     return rows.map((row) => ({
@@ -95,7 +97,7 @@ export function readItems(file: string): ItemState[] {
         row.deliveryId === null
           ? null
           : {
-              id: row.deliveryId,
+              number: row.deliveryId,
               state: row.state,
               operation: row.operation,
               uncertain: row.uncertain === 1,
@@ -173,7 +175,7 @@ export function checkAtRest(file: string, parts: AtRest): string[] {
   for (const item of items) {
     const name = `${item.kind} ${item.key}`;
     // A refusal says nothing of an earlier attempt: what was created all the same is found when it is asked for again.
-    const mayBeThere = item.open !== null && witness.evidenceFor(item.open.id).has('unclear');
+    const mayBeThere = item.open !== null && witness.evidenceFor(item.open.number).has('unclear');
     if (!mayBeThere) problems.push(...checkItem(item, items, parts).map((problem) => `${name}: ${problem}`));
     if (item.open) problems.push(...checkOpen(item.open, witness).map((problem) => `${name}: ${problem}`));
     if (witness.creations(name) > 1 && !mayBeDouble(item, parts)) problems.push(`I6: ${name} was created twice.`);
@@ -233,7 +235,7 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
   return problems;
 }
 
-function checkOpen({ id, state, dueAt, reason }: NonNullable<ItemState['open']>, witness: Witness): string[] {
+function checkOpen({ number, state, dueAt, reason }: NonNullable<ItemState['open']>, witness: Witness): string[] {
   const misplaced = misplacedReason(state, reason?.code ?? null);
   if (misplaced !== null) return [`I5: ${misplaced}.`];
   if (state === 'due' || state === 'sending') return [`I5: it is left ${state}.`];
@@ -241,7 +243,7 @@ function checkOpen({ id, state, dueAt, reason }: NonNullable<ItemState['open']>,
   if (state === 'waiting') return [];
   if (reason === null || reason.message === '') return [`I5: it is ${state} without a reason.`];
   const explained = EXPLAINED_BY[state];
-  const heard = witness.evidenceFor(id);
+  const heard = witness.evidenceFor(number);
   // The bytes of a claim may never have gone out.
   const isLost = (reason.code === 'crash' && witness.deaths() > 0) || reason.code === 'restored';
   const isWord = reason.code === 'person';

@@ -61,16 +61,15 @@ async function say(
   way: PersonsWay,
   { process, api, witness, items, reach }: Parameters<typeof helpAsPerson>[2] & { items: ItemState[] },
 ): Promise<void> {
-  const deliveryId = item.open?.id ?? 0;
   const remote = remoteOf(api, asSent(item), items);
   const hasArrived = remote !== null && showsWrite(item, remote, witness);
   if (!hasArrived && way === 'force') {
     reach('a person had it sent again');
-    const selection = { states: ['in_doubt' as const], sources: [], keys: [], deliveryIds: [deliveryId] };
+    const selection = { states: ['in_doubt' as const], sources: [], keys: [], deliveryIds: [item.id] };
     await process.replay({ selection, force: true, dryRun: false });
     return;
   }
-  const doubt = (await process.ledger.deliveriesNamed(item.key)).find(({ id }) => id === deliveryId);
+  const doubt = (await process.ledger.deliveriesNamed(item.key)).find(({ id }) => id === item.id);
   if (doubt === undefined) return;
   const word: ManualResolution = hasArrived
     ? { said: 'delivered', remoteId: idFor(doubt, remote) }

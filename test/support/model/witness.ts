@@ -3,6 +3,11 @@ import type { Exchange } from '../../../src/api/transport.ts';
 import type { Effect } from './model-api.ts';
 import { TURNED_AWAY } from './model-api.ts';
 
+/** One number for each revision of an item `i`. It rises with the revision, and with the item where a key is made once more. */
+export const DELIVERY_NUMBER = 'i.id * 1000000 + i.revision';
+
+const itemIn = (deliveryNumber: number): number => Math.floor(deliveryNumber / 1_000_000);
+
 /** One delivery as a write carries it. */
 interface Carried {
   deliveryId: number;
@@ -73,19 +78,12 @@ export function createWitness(): Witness {
     breaches,
     attach(file) {
       db = new Database(file, { readonly: true });
-      const single = db.prepare<[string], FoundRow>(
-        `SELECT d.id AS deliveryId, i.kind || ' ' || i.key AS item, d.operation, i.natural_key AS naturalKey, d.state,
-           d.path, d.body FROM deliveries d JOIN items i ON i.id = d.item_id WHERE d.idempotency_key = ?`,
-      );
       const members = db.prepare<[string], FoundRow>(
-        `SELECT d.id AS deliveryId, i.kind || ' ' || i.key AS item, d.operation, d.desired ->> 'sku' AS naturalKey, d.state,
-           m.path, m.body FROM imports m JOIN deliveries d ON d.import_id = m.id JOIN items i ON i.id = d.item_id
-         WHERE m.idempotency_key = ?`,
+        `SELECT ${DELIVERY_NUMBER} AS deliveryId, i.kind || ' ' || i.key AS item, i.operation, i.state, r.path, r.body,
+           iif(i.operation = 'product.import', coalesce(i.sent, i.desired) ->> 'sku', i.natural_key) AS naturalKey
+         FROM requests r JOIN items i ON i.request_id = r.id WHERE r.idempotency_key = ? ORDER BY i.request_place`,
       );
-      find = (key) => {
-        const rows = members.all(key);
-        return rows.length > 0 ? rows : single.all(key);
-      };
+      find = (key) => members.all(key);
     },
     detach() {
       db?.close();
@@ -158,8 +156,9 @@ export function createWitness(): Witness {
       keyOf.clear();
       effects.clear();
       newest.clear();
-      const last = db?.prepare<[], number | null>('SELECT max(id) FROM deliveries').pluck().get() ?? 0;
-      for (const id of evidence.keys()) if (id > last) evidence.delete(id);
+      const present = db?.prepare<[], number>(`SELECT ${DELIVERY_NUMBER} FROM items i`).pluck().all() ?? [];
+      const revisions = new Map(present.map((number) => [itemIn(number), number]));
+      for (const id of evidence.keys()) if (id > (revisions.get(itemIn(id)) ?? 0)) evidence.delete(id);
     },
     hasRestored: () => hasRestored,
     died() {

@@ -5,16 +5,17 @@ import type { Ledger } from '../../domain/ports/ledger.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import { NO_REASON, type Reason, storedReason } from '../../domain/reason.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { revisionContent } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
 import { sentProduct } from '../items/known-content.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
-import { DELIVERY_COLUMNS, type DeliveryRow, dueDelivery, type RefRow, SELECT_REFS } from './delivery-row.ts';
+import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERIES, SELECT_LISTED_REFS } from './delivery-row.ts';
 import { heldDoubts, IS_HELD_DOUBT } from './due.ts';
 
 /** Deliveries of which nobody knows whether they arrived. */
-export interface Doubtful {
+export interface Unconfirmed {
   /**
-   * Puts in doubt what an earlier process was sending when it ended. For use inside a transaction.
+   * Marks as unconfirmed what an earlier process was sending when it ended. For use inside a transaction.
    *
    * @returns how many those were
    */
@@ -25,41 +26,44 @@ export interface Doubtful {
   acknowledgedCreates(request: Parameters<Ledger['acknowledgedCreates']>[0]): { remoteId: JsonValue; sentAt: number }[];
 }
 
-/** So many deliveries around a doubt are looked through for later ones; they are sent about in the order of their ids. */
+/** So many items around an unconfirmed one are searched for later creates; they are sent about in the order of their ids. */
 const BEFORE_MAX = 2_000;
 const AROUND_MAX = 20_000;
 
-export function createDoubtful({ db, clock, profile }: LedgerContext, items: Items): Doubtful {
+export function createUnconfirmed(
+  { db, clock, profile }: Pick<LedgerContext, 'db' | 'clock' | 'profile'>,
+  items: Pick<Items, 'note'>,
+): Unconfirmed {
   const sql = {
     list: db.prepare<[ReturnType<typeof heldDoubts> & { now: number; limit: number }], DeliveryRow>(
-      `SELECT ${DELIVERY_COLUMNS} WHERE d.state IN ('due', 'in_doubt') AND d.due_at > 0 AND d.state = 'in_doubt'
-       AND d.due_at <= +@now AND ${IS_HELD_DOUBT} IS NOT TRUE ORDER BY d.due_at LIMIT +@limit`,
+      `${SELECT_DELIVERIES} WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'
+       AND i.due_at <= +@now AND ${IS_HELD_DOUBT} IS NOT TRUE ORDER BY i.due_at LIMIT +@limit`,
     ),
     creates: db.prepare<
       [{ operation: string; afterId: number; sentAfter: number }],
       { remoteId: string; sentAt: number }
     >(
-      `SELECT i.remote_id AS remoteId, d.sent_at AS sentAt FROM (
-         SELECT item_id, operation, state, sent_at FROM deliveries WHERE id > @afterId ORDER BY id LIMIT ${AROUND_MAX}) d
-       JOIN items i ON i.id = d.item_id
-       WHERE d.operation = @operation AND d.state = 'delivered' AND d.sent_at > @sentAfter AND i.remote_id IS NOT NULL`,
+      // What was created and changed since has its create in the history.
+      `WITH i AS (SELECT id, remote_id, operation, state, sent_at FROM items WHERE id > @afterId ORDER BY id LIMIT ${AROUND_MAX})
+       SELECT i.remote_id AS remoteId, i.sent_at AS sentAt FROM i
+       WHERE i.operation = @operation AND i.state = 'delivered' AND i.sent_at > @sentAfter AND i.remote_id IS NOT NULL
+       UNION ALL SELECT i.remote_id, h.sent_at FROM i CROSS JOIN history h ON h.item_id = i.id
+       WHERE h.operation = @operation AND h.state = 'delivered' AND h.sent_at > @sentAfter AND i.remote_id IS NOT NULL`,
     ),
-    sending: db.prepare<[], { id: number; itemId: number }>(
-      "SELECT id, item_id AS itemId FROM deliveries WHERE state = 'sending'",
+    sending: db.prepare<[], { id: number; revision: number }>("SELECT id, revision FROM items WHERE state = 'sending'"),
+    unconfirmed: db.prepare<[string, number, string, number, number]>(
+      'UPDATE items SET state = ?, due_at = ?, uncertain = 1, reason = ?, settled_at = ? WHERE id = ?',
     ),
-    doubt: db.prepare<[string, number, string, number, number]>(
-      'UPDATE deliveries SET state = ?, due_at = ?, uncertain = 1, reason = ?, settled_at = ? WHERE id = ?',
-    ),
-    refs: db.prepare<[number], RefRow>(SELECT_REFS),
+    refs: db.prepare<[string], RefRow>(SELECT_LISTED_REFS),
   };
 
   /** What was sent counts, not what the item is called by now. */
-  function sentKeyOf({ kind, desired }: DeliveryRow): NaturalKey | null {
-    return naturalKeyOf(profile, kind, parseJson<JsonObject>(desired ?? '{}'));
+  function sentKeyOf(row: DeliveryRow): NaturalKey | null {
+    return naturalKeyOf(profile, row.kind, parseJson<JsonObject>(revisionContent(row).text));
   }
 
   function productIdOf(itemId: number): JsonValue {
-    const product = sql.refs.all(itemId).find(({ role }) => role === 'product');
+    const product = sql.refs.all(JSON.stringify([itemId])).find(({ role }) => role === 'product');
     return parseJsonOrNull<JsonValue>(product?.remoteId ?? null);
   }
 
@@ -71,9 +75,15 @@ export function createDoubtful({ db, clock, profile }: LedgerContext, items: Ite
         message: 'The process ended between sending this and hearing the answer.',
       };
       const rows = sql.sending.all();
-      for (const { id, itemId } of rows) {
-        sql.doubt.run(transition('sending', 'unconfirmed'), now + settlingDelayMs, JSON.stringify(reason), now, id);
-        items.note(itemId, id, 'unconfirmed', reason);
+      for (const { id, revision } of rows) {
+        sql.unconfirmed.run(
+          transition('sending', 'unconfirmed'),
+          now + settlingDelayMs,
+          JSON.stringify(reason),
+          now,
+          id,
+        );
+        items.note(id, revision, 'unconfirmed', reason);
       }
       return rows.length;
     },
@@ -92,11 +102,11 @@ export function createDoubtful({ db, clock, profile }: LedgerContext, items: Ite
         body: row.body,
         naturalKey: row.naturalKey,
         sentKey: sentKeyOf(row),
-        productId: row.kind === 'passport' ? productIdOf(row.itemId) : null,
+        productId: row.kind === 'passport' ? productIdOf(row.id) : null,
         reason: storedReason(row.reason) ?? NO_REASON,
         since: row.settledAt ?? 0,
         attempts: row.attempts,
-        importId: row.importId,
+        importId: row.operation === 'product.import' ? row.requestId : null,
         sent: sentProduct(row),
       }));
     },

@@ -1,0 +1,59 @@
+import { transition } from '../../domain/delivery.ts';
+import type { Reason } from '../../domain/reason.ts';
+import type { Items } from '../items/items.ts';
+import type { LedgerContext } from '../store/context.ts';
+import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
+import type { Imports } from './imports.ts';
+import type { Requests } from './requests.ts';
+import type { Settles } from './settles.ts';
+
+/**
+ * Dead-letters a delivery that cannot even be attempted, because something threw where nothing should. It waits for a person and is
+ * not sent by itself. For use inside a transaction.
+ */
+export function createDeadLetter(
+  { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
+  { items, requests, imports, settles }: { items: Items; requests: Requests; imports: Imports; settles: Settles },
+): (request: { deliveryId: number; reason: Reason }) => void {
+  const sql = {
+    byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
+    reject: db.prepare<[string, string, number, number]>(
+      'UPDATE items SET state = ?, due_at = 0, reason = ?, settled_at = ? WHERE id = ?',
+    ),
+    goAlone: db.prepare<[number]>(
+      "UPDATE items SET group_max = 1 WHERE id = ? AND operation = 'product.import' AND group_max IS NOT 1",
+    ),
+  };
+
+  function rejectDue(row: DeliveryRow, reason: Reason): void {
+    if (row.uncertain === 1) {
+      items.suspect(row, { reason, lookAt: null });
+      return;
+    }
+    // Nobody knows which member of an import is at fault: each is tried alone first.
+    if (sql.goAlone.run(row.id).changes > 0) return;
+    requests.release(row);
+    sql.reject.run(transition(row.state, 'reject'), JSON.stringify(reason), clock.now(), row.id);
+    items.note(row.id, row.revision, 'rejected', reason);
+  }
+
+  return ({ deliveryId, reason }) => {
+    const row = sql.byId.get(deliveryId);
+    if (!row) return;
+    // The members of an import that was sent change state together (I3).
+    const isTied = row.operation === 'product.import' && row.requestId !== null;
+    const ids = isTied ? imports.members(row.requestId ?? 0) : [row.id];
+    const rows = ids.flatMap((id) => sql.byId.get(id) ?? []);
+    const sending = rows.filter(({ state }) => state === 'sending');
+    if (row.requestId !== null && sending.length > 0) {
+      // I6: bytes may have been sent.
+      const decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason } as const;
+      const settlements = sending.map(({ id, revision }) => ({ id, revision, decision }));
+      const claim = { request: row.requestId, sends: row.sends ?? 0 };
+      settles.settle([{ claim, settlements, keep: false, groupMax: null }]);
+    }
+    const due = rows.filter(({ state }) => state === 'due');
+    if (isTied && due.length > 0) requests.release(row);
+    for (const one of due) rejectDue(one, reason);
+  };
+}

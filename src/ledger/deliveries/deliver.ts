@@ -1,0 +1,117 @@
+import { transition } from '../../domain/delivery.ts';
+import type { Decision } from '../../domain/ports/decision.ts';
+import type { ContactEntry } from '../../domain/ports/first-contact.ts';
+import type { ListableKind } from '../../domain/ports/target.ts';
+import type { Restored } from '../backup/restored.ts';
+import type { Adoption } from '../contact/adoption.ts';
+import type { Contact } from '../contact/contact.ts';
+import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
+import type { Items } from '../items/items.ts';
+import { presenceOf } from '../items/known-content.ts';
+import type { Release } from '../items/release.ts';
+import type { Passports } from '../passports/passports.ts';
+import type { LedgerContext } from '../store/context.ts';
+import type { DeliveryRow } from './delivery-row.ts';
+import type { Requests } from './requests.ts';
+
+/** What a delivery changes about its item. For use inside a transaction; the first two give how many deliveries that released. */
+export interface Deliver {
+  deliver(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): number;
+  /**
+   * The platform has refused a create, because it has such an item already, and its list shows it. That ends the revision: the
+   * item is adopted like any other that was there before.
+   */
+  adoptFound(row: DeliveryRow, kind: ListableKind, found: readonly ContactEntry[]): number;
+  /**
+   * A refused update whose earlier attempts nobody has an answer to: the API may hold either content. With nothing taken
+   * for granted, the next desire is written in full.
+   */
+  forgetBaseline(row: DeliveryRow): void;
+}
+
+interface DeliverParts {
+  items: Items;
+  requests: Requests;
+  passports: Passports;
+  restored: Restored;
+  adoption: Pick<Adoption, 'resolve'>;
+  contact: Pick<Contact, 'refusedDuplicate'>;
+  release: Release;
+}
+
+export function createDeliver(
+  { db, clock, profile }: Pick<LedgerContext, 'db' | 'clock' | 'profile'>,
+  { items, requests, passports, restored, adoption, contact, release }: DeliverParts,
+): Deliver {
+  const sql = {
+    // Where it was read back, the attempt that did it was counted when it became unconfirmed.
+    deliver: db.prepare<[Delivered & { id: number; state: string; now: number; attempts: 0 | 1; remoteId: string }]>(
+      `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL,
+         attempts = max(1, attempts + @attempts), acknowledged = @acknowledged, baseline = @baseline,
+         baseline_hash = @baselineHash, remote_id = @remoteId WHERE id = @id`,
+    ),
+    reject: db.prepare<[string, number, number]>(
+      'UPDATE items SET state = ?, due_at = 0, uncertain = 0, settled_at = ? WHERE id = ?',
+    ),
+    presence: db.prepare<[string, string, number]>(
+      'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
+    ),
+  };
+
+  /** I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is. */
+  function delivered(row: DeliveryRow, contentKnown: boolean): Delivered {
+    const sent = revisionContent(row);
+    if (!contentKnown) {
+      const { baseline, hash } = presenceOf(profile, row.kind, { desired: sent.text, before: null });
+      return { acknowledged: 2, baseline, baselineHash: hash };
+    }
+    const isDesired = row.kind !== 'passport' && row.sentHash === null;
+    if (isDesired) return { acknowledged: 1, baseline: null, baselineHash: null };
+    return { acknowledged: 2, baseline: sent.text, baselineHash: sent.hash };
+  }
+
+  /** Stages what is desired beyond what was just acknowledged (I4). */
+  function hasFollower({ kind, id }: DeliveryRow, { acknowledged }: Delivered): boolean {
+    if (kind === 'passport') return passports.follow(id);
+    return acknowledged !== 1 && items.reconcile(id) === 'due';
+  }
+
+  return {
+    deliver(row, decision) {
+      const { id, kind, key } = row;
+      const attempts = decision.by === 'answer' ? 1 : 0;
+      const isNew = row.remoteId === null;
+      const remoteId = decision.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(decision.remoteId);
+      const known = delivered(row, decision.contentKnown);
+      if (decision.by === 'answer' && row.uncertain === 0) restored.wasAbsent(id);
+      // The members of an import have left it before.
+      if (row.operation !== 'product.import') requests.release(row);
+      sql.deliver.run({ ...known, id, state: transition(row.state, 'accept'), now: clock.now(), attempts, remoteId });
+      passports.markDirtyBy([{ id, kind, key, isNew }]);
+      const follower = hasFollower(row, known) ? 1 : 0;
+      return follower + (isNew ? release.release(kind, key) : 0);
+    },
+
+    adoptFound(row, kind, found) {
+      requests.release(row);
+      sql.reject.run(transition(row.state, 'reject'), clock.now(), row.id);
+      const isCompared = contact.refusedDuplicate(kind, found);
+      items.reconcile(row.id, true);
+      return isCompared ? 0 : adoption.resolve(row.id, kind);
+    },
+
+    forgetBaseline(row) {
+      if (row.remoteId === null) return;
+      const before = acknowledgedContent(row)?.text ?? null;
+      const { baseline, hash } = presenceOf(profile, row.kind, { desired: revisionContent(row).text, before });
+      sql.presence.run(baseline, hash, row.id);
+    },
+  };
+}
+
+/** What is stored of what the API has acknowledged. */
+interface Delivered {
+  acknowledged: 1 | 2;
+  baseline: string | null;
+  baselineHash: string | null;
+}

@@ -1,0 +1,129 @@
+import { transition } from '../../domain/delivery.ts';
+import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
+import type { Restored } from '../backup/restored.ts';
+import type { Release } from '../items/release.ts';
+import type { RemoteIds } from '../items/remote-ids.ts';
+import type { Passports } from '../passports/passports.ts';
+import type { LedgerContext } from '../store/context.ts';
+import type { DeliveryRow } from './delivery-row.ts';
+import type { Imports } from './imports.ts';
+import type { Requests } from './requests.ts';
+
+/** The common case: the answer acknowledges all members of a request, and their items are still to be as they were sent. */
+export interface PlainSettles {
+  /** Settles the groups that are plain. Gives what came of each group, in their order; null for one that is not plain. */
+  settle(groups: readonly FoundGroup[]): (Settled[] | null)[];
+}
+
+/** A settlement with the delivery that it names, as that was before anything was settled. */
+interface FoundSettlement {
+  settlement: Settlement;
+  row: DeliveryRow | undefined;
+}
+
+interface FoundGroup {
+  group: RequestSettlement;
+  members: readonly FoundSettlement[];
+}
+
+type Delivered = Extract<Decision, { kind: 'delivered' }>;
+
+interface PlainSettlement {
+  row: DeliveryRow;
+  decision: Delivered;
+}
+
+interface PlainSettlesParts {
+  requests: Requests;
+  imports: Pick<Imports, 'members'>;
+  passports: Pick<Passports, 'markDirtyBy'>;
+  restored: Restored;
+  remoteIds: Pick<RemoteIds, 'heldByOthers'>;
+  release: Release;
+}
+
+/** For use inside a transaction. */
+export function createPlainSettles(
+  { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
+  { requests, imports, passports, restored, remoteIds, release }: PlainSettlesParts,
+): PlainSettles {
+  const sql = {
+    // I4: the API holds what is desired, which is not stored a second time.
+    deliver: db.prepare<[{ state: string; now: number; settled: string }]>(
+      `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL,
+         attempts = max(1, attempts + 1), acknowledged = 1, baseline = NULL, baseline_hash = NULL,
+         remote_id = coalesce(s.remote_id, items.remote_id, 'null'), request_id = NULL, request_place = NULL
+       FROM (SELECT value ->> 0 AS id, value ->> 1 AS remote_id FROM json_each(@settled)) s WHERE items.id = s.id`,
+    ),
+  };
+
+  /** The members of a group that is plain, but for their remote ids; null where it is not. */
+  function plainMembers({ group, members }: FoundGroup): PlainSettlement[] | null {
+    const { claim } = group;
+    const plain = members.flatMap((member) => (claim === null ? [] : (plainSettlement(member, claim) ?? [])));
+    const [first] = plain;
+    if (first === undefined || plain.length < members.length || claim === null) return null;
+    const count = first.row.operation === 'product.import' ? imports.members(claim.request).length : 1;
+    return plain.length === count ? plain : null;
+  }
+
+  function deliver(settlements: readonly PlainSettlement[]): Map<number, number> {
+    if (settlements.length === 0) return new Map();
+    const settled = settlements.map(({ row, decision: { remoteId } }) => [row.id, idText(remoteId)]);
+    const now = clock.now();
+    // Before the delivery is over: what is uncertain may have been created by an earlier attempt.
+    for (const { row } of restored.isRestored ? settlements : []) if (row.uncertain === 0) restored.wasAbsent(row.id);
+    sql.deliver.run({ state: transition('sending', 'accept'), now, settled: JSON.stringify(settled) });
+    requests.remove([...new Set(settlements.flatMap(({ row }) => row.requestId ?? []))]);
+    const delivered = settlements.map(({ row: { id, kind, key, remoteId } }) => ({
+      id,
+      kind,
+      key,
+      isNew: remoteId === null,
+    }));
+    passports.markDirtyBy(delivered);
+    const arrived = delivered.filter(({ isNew }) => isNew);
+    const released = release.releaseAll(arrived);
+    return new Map(arrived.map(({ id }, at) => [id, released[at] ?? 0]));
+  }
+
+  return {
+    settle(groups) {
+      const candidates = groups.map(plainMembers);
+      const taken = remoteIds.heldByOthers(
+        candidates
+          .flatMap((members) => members ?? [])
+          .map(({ row, decision }) => ({ ...row, given: idText(decision.remoteId) })),
+      );
+      const isFree = (members: PlainSettlement[]): boolean => members.every(({ row }) => !taken.has(row.id));
+      const plain = candidates.map((members) => (members !== null && isFree(members) ? members : null));
+      const released = deliver(plain.flatMap((members) => members ?? []));
+      return plain.map(
+        (members) =>
+          members?.map(({ row: { id, revision } }) => ({
+            id,
+            revision,
+            released: released.get(id) ?? 0,
+            applied: true,
+          })) ?? null,
+      );
+    },
+  };
+}
+
+function plainSettlement(
+  { settlement, row }: FoundSettlement,
+  claim: NonNullable<RequestSettlement['claim']>,
+): PlainSettlement | null {
+  const { decision, revision, seen } = settlement;
+  if (row?.state !== 'sending' || row.revision !== revision || seen !== undefined) return null;
+  if (row.requestId !== claim.request || row.sends !== claim.sends) return null;
+  // A passport's baseline is not what is desired of it, and neither is what was sent of an item that has moved on.
+  if (row.kind === 'passport' || row.sentHash !== null) return null;
+  if (decision.kind !== 'delivered' || decision.by !== 'answer' || !decision.contentKnown) return null;
+  return decision.shown === undefined && decision.shownAs === undefined ? { row, decision } : null;
+}
+
+function idText(remoteId: Delivered['remoteId']): string | null {
+  return remoteId === null ? null : JSON.stringify(remoteId);
+}

@@ -1,0 +1,85 @@
+import type { Operation } from '../../domain/delivery.ts';
+import type { ItemRow } from '../items/item-row.ts';
+import type { Sqlite } from '../store/database.ts';
+import { createInsertMany } from '../store/insert-many.ts';
+import { createNextId } from '../store/next-id.ts';
+
+/** A request that was claimed and may be sent again. */
+export interface RequestRow {
+  id: number;
+  operation: Operation;
+  idempotencyKey: string;
+  path: string;
+  body: string | null;
+  /** How often it was claimed. */
+  sends: number;
+}
+
+/** Requests with their bytes and keys (I2). For use inside a transaction. */
+export interface Requests {
+  nextId(): number;
+  find(id: number): RequestRow | undefined;
+  /** Stores requests that are claimed for the first time. */
+  insert(requests: readonly RequestRow[], claimedAt: number): void;
+  /** Counts a further claim of requests that were kept. */
+  claimAgain(ids: readonly number[], claimedAt: number): void;
+  /**
+   * Forgets the request that an item is in, whose bytes must not be sent again. All members of a bulk import leave it: bytes of an
+   * import that one of them has left would bring back what that one was before (I3).
+   */
+  release(item: Pick<ItemRow, 'id' | 'operation' | 'requestId'>): void;
+  /** Forgets requests whose members name them no more. */
+  remove(ids: readonly number[]): void;
+}
+
+export function createRequests(db: Sqlite): Requests {
+  const nextId = createNextId(db, 'requests');
+  const insert = createInsertMany(db, {
+    into: 'requests',
+    columns: ['id', 'operation', 'idempotency_key', 'path', 'body', 'sends', 'claimed_at'],
+  });
+  const sql = {
+    find: db.prepare<[number], RequestRow>(
+      'SELECT id, operation, idempotency_key AS idempotencyKey, path, body, sends FROM requests WHERE id = ?',
+    ),
+    claimAgain: db.prepare<[{ ids: string; now: number }]>(
+      'UPDATE requests SET sends = sends + 1, claimed_at = @now WHERE id IN (SELECT value FROM json_each(@ids))',
+    ),
+    leave: db.prepare<[number]>('UPDATE items SET request_id = NULL, request_place = NULL WHERE id = ?'),
+    leaveImport: db.prepare<[number]>(
+      `UPDATE items SET request_id = NULL, request_place = NULL
+       WHERE request_id IS NOT NULL AND operation = 'product.import' AND request_id = ?`,
+    ),
+    remove: db.prepare<[string]>('DELETE FROM requests WHERE id IN (SELECT value FROM json_each(?))'),
+  };
+
+  return {
+    nextId,
+    find: (id) => sql.find.get(id),
+    insert(requests, claimedAt) {
+      insert(
+        requests.map(({ id, operation, idempotencyKey, path, body, sends }) => [
+          id,
+          operation,
+          idempotencyKey,
+          path,
+          body,
+          sends,
+          claimedAt,
+        ]),
+      );
+    },
+    claimAgain(ids, now) {
+      if (ids.length > 0) sql.claimAgain.run({ ids: JSON.stringify(ids), now });
+    },
+    release({ id, operation, requestId }) {
+      if (requestId === null) return;
+      if (operation === 'product.import') sql.leaveImport.run(requestId);
+      else sql.leave.run(id);
+      sql.remove.run(JSON.stringify([requestId]));
+    },
+    remove(ids) {
+      if (ids.length > 0) sql.remove.run(JSON.stringify(ids));
+    },
+  };
+}
