@@ -22,7 +22,7 @@ export function incomingRecord(
   const { raw, hash } = serializeFields(storedFields(row.fields, keyColumns, omitted), issues);
   const identity = keyColumns.length === 0 ? null : identityOf(row.fields, keyColumns);
   if (identity !== null) return { identity, hash, raw, place: row.place, issues };
-  // A row that cannot be told from others by a key is told by its content.
+  // A row without a key is identified by its content.
   const missingKey = keyColumns.length > 0 && issues.length === 0 ? [keyIssue(row, keyColumns)] : [];
   return { identity: hash, hash, raw, place: row.place, issues: [...issues, ...missingKey] };
 }

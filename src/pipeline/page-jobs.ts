@@ -102,7 +102,7 @@ export function createPageJobs({
         handed.resolve(staged);
         return { status: 'done' };
       } catch (error) {
-        // The pull hears of it, and hands the page over again where that may help.
+        // The pull receives the error, and hands the page over again where that may help.
         handed.reject(error);
         if (isLedgerFault(error)) return { status: 'done', note: messageOf(error) };
         throw error;
