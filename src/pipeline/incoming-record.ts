@@ -3,6 +3,15 @@ import type { SourceRow } from '../domain/ports/source.ts';
 import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
 
+/** The rows of a page as they are stored. Every row of an unchanged export passes here, so this is a loop of its own. */
+export function incomingRecords(
+  rows: readonly SourceRow[],
+  keyColumns: readonly string[],
+  omitted: ReadonlySet<string>,
+): IncomingRecord[] {
+  return rows.map((row) => incomingRecord(row, keyColumns, omitted));
+}
+
 /** A row as it is stored: without the columns that are never stored, and with its identity and hash. */
 export function incomingRecord(
   row: SourceRow,
@@ -13,7 +22,7 @@ export function incomingRecord(
   const { raw, hash } = serializeFields(storedFields(row.fields, keyColumns, omitted), issues);
   const identity = keyColumns.length === 0 ? null : identityOf(row.fields, keyColumns);
   if (identity !== null) return { identity, hash, raw, place: row.place, issues };
-  // A row that cannot be told from others by a key is told by its content.
+  // A row without a key is identified by its content.
   const missingKey = keyColumns.length > 0 && issues.length === 0 ? [keyIssue(row, keyColumns)] : [];
   return { identity: hash, hash, raw, place: row.place, issues: [...issues, ...missingKey] };
 }

@@ -55,7 +55,7 @@ export function createMapQueue({
   }
 
   async function receiveSource(source: string): Promise<JobResult> {
-    // From here on records that come to wait need another job: this one may have passed them already.
+    // Records that begin to wait from here on need another job: this one may have passed them already.
     enqueued.delete(source);
     working.add(source);
     try {

@@ -13,8 +13,8 @@ const BATCH = 100;
  */
 export interface StoredRecordMapper {
   /**
-   * Maps and stages every record of a source that waits for it. What comes to wait meanwhile is mapped too; a call while the source
-   * is being mapped makes that begin once more when it has ended.
+   * Maps and stages every record of a source that waits for it. Records that begin to wait meanwhile are mapped too: a call while the
+   * source is being mapped makes the mapping begin once more at its end.
    */
   mapSource(source: string, abort: AbortSignal): Promise<void>;
 }

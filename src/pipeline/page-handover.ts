@@ -55,7 +55,7 @@ export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
   return {
     put(page) {
       const { promise: stored, resolve, reject } = Promise.withResolvers<StagedPage>();
-      // Whoever handed the page over may have been told to stop meanwhile.
+      // The pull that handed the page over may have stopped meanwhile.
       stored.catch(() => undefined);
       const handed: HandedPage = { page, isTaken: false, stored, resolve, reject };
       pages.set(nameOf(jobDataOf(page)), handed);

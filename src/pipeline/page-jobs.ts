@@ -102,7 +102,7 @@ export function createPageJobs({
         handed.resolve(staged);
         return { status: 'done' };
       } catch (error) {
-        // The pull hears of it, and hands the page over again where that may help.
+        // The pull receives the error, and hands the page over again where that may help.
         handed.reject(error);
         if (isLedgerFault(error)) return { status: 'done', note: messageOf(error) };
         throw error;
@@ -136,12 +136,14 @@ async function within<T>(
   { clock }: WritableWait,
   abort: AbortSignal,
 ): Promise<T | null> {
-  const isOver = new AbortController();
+  const sleep = new AbortController();
+  const wake = (): void => sleep.abort();
   // An abort that came before does not count: the page is taken then, and is waited for.
-  const signal = abort.aborted ? isOver.signal : AbortSignal.any([abort, isOver.signal]);
+  if (!abort.aborted) abort.addEventListener('abort', wake);
   try {
-    return await Promise.race([promise, clock.sleep(ms, signal).then(() => null)]);
+    return await Promise.race([promise, clock.sleep(ms, sleep.signal).then(() => null)]);
   } finally {
-    isOver.abort();
+    abort.removeEventListener('abort', wake);
+    sleep.abort();
   }
 }

@@ -6,7 +6,7 @@ import type { Page, SourceReader, SourceStream } from '../domain/ports/source.ts
 import { createBitmap } from '../lib/bitmap.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
-import { incomingRecord } from './incoming-record.ts';
+import { incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
@@ -31,7 +31,7 @@ export interface PullOptions {
   wait: WritableWait;
 }
 
-/** How a run ended. `interrupted`: it was told to stop, and the next one starts over where that is needed. */
+/** How a run ended. `interrupted`: it was stopped, and the next run reads again what it has to. */
 export interface PullResult {
   runId: number;
   result: 'complete' | 'interrupted';
@@ -61,7 +61,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
       if (abort.aborted) break;
     }
   } catch (error) {
-    // A connector that is told to stop may do so by throwing.
+    // A connector that is asked to stop may do so by throwing.
     if (!abort.aborted) {
       const failed = { runId, result: 'failed', error: messageOf(error) } as const;
       await untilWritable(() => ledger.endRun(failed), wait, abort);
@@ -110,7 +110,7 @@ async function pullStream(request: StreamPull, options: PullOptions, abort: Abor
   for await (const page of stream.read(cursor, abort)) {
     if (abort.aborted) return null;
     number += 1;
-    const records = page.rows.map((row) => incomingRecord(row, stream.key, omitted));
+    const records = incomingRecords(page.rows, stream.key, omitted);
     const toStore = { runId, source, stream: stream.name, records, seen, uncounted, number, ...cursorOf(page) };
     const staged = await storePage(toStore, { ...options, mapper: request.mapper }, abort);
     if (staged === null) return null;
@@ -133,7 +133,7 @@ interface PageToStore extends ReadPage {
   uncounted: number;
 }
 
-/** Stores what has changed, to be mapped when the stream has been read to its end: rows without a key are told apart only then. */
+/** Stores what has changed. It is mapped at the end of the stream: only then is it known which rows without a key are gone. */
 function storeUnmapped(page: PageToStore, { ledger, wait }: PullOptions, abort: AbortSignal): Promise<StagedPage> {
   const { number: _, ...toStage } = page;
   return untilWritable(() => ledger.stagePage({ ...toStage, hold: true }), wait, abort);

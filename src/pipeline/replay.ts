@@ -8,7 +8,7 @@ const BATCH = 250;
 export interface ReplayRequest {
   selection: ReplaySelection;
   force: boolean;
-  /** Only tells what would happen. */
+  /** Only reports what would happen. */
   dryRun: boolean;
 }
 
@@ -23,8 +23,8 @@ export interface ReplayReport extends ReplayOutcome {
 }
 
 /**
- * Maps stored records anew with the present mapping, and stages what they come to as new revisions: a replay never sends
- * the old mistake again.
+ * Maps stored records again with the present mapping, and stages the items as new revisions: a replay never sends the old
+ * mistake again.
  */
 export async function replay(
   request: ReplayRequest,
@@ -32,22 +32,22 @@ export async function replay(
 ): Promise<ReplayReport> {
   const { selection, force, dryRun } = request;
   const { ledger, mapperOf } = options;
-  // First of all: what is sent again by force is not held any more.
+  // First of all: what is sent again by force is unconfirmed no more.
   const forced = force ? await ledger.forceUnconfirmed({ selection, dryRun }) : 0;
-  const told = await ledger.replayPassports({ selection, dryRun });
+  const passports = await ledger.replayPassports({ selection, dryRun });
   const report: ReplayReport = {
     records: 0,
     passing: 0,
-    passports: { asked: told.asked, incomplete: told.incomplete },
-    staged: forced + told.asked,
+    passports: { asked: passports.asked, incomplete: passports.incomplete },
+    staged: forced + passports.asked,
     quarantined: 0,
-    heldInDoubt: told.heldInDoubt,
+    heldInDoubt: passports.heldInDoubt,
   };
   let afterId = 0;
   for (;;) {
     const candidates = await ledger.replayCandidates({ selection, afterId, limit: BATCH });
     const last = candidates.at(-1);
-    // A dry run has left in doubt what would be sent again.
+    // A dry run has left unconfirmed what would be sent again.
     if (!last) return { ...report, heldInDoubt: Math.max(0, report.heldInDoubt - (dryRun ? forced : 0)) };
     afterId = last.id;
     const mapped = candidates.flatMap((record) => {

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fault } from '../../src/domain/faults.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
@@ -201,9 +202,11 @@ describe('a run that ends', () => {
     await given({
       aroundLedger: (ledger) => ({
         ...ledger,
-        stagePage(page) {
+        async stagePage(page) {
           abort.abort();
-          return ledger.stagePage(page);
+          // A run that did not wait would end now, and be late with this page.
+          for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+          return await ledger.stagePage(page);
         },
       }),
     });

@@ -21,7 +21,7 @@ export interface RunStart {
   source: string;
   trigger: RunTrigger;
   streams: RunStream[];
-  /** Under another revision than the stored records were mapped with, all of them are mapped anew. */
+  /** Under another revision than the stored records were mapped with, all of them are mapped again. */
   mappingRevision: string;
 }
 
@@ -93,7 +93,7 @@ export interface StagedPage {
   summary?: StageSummary;
 }
 
-/** The record ids that a run has seen in a stream: what tells repeated rows apart, and what is missing at the end. */
+/** The record ids that a run has seen in a stream: they show which rows are repeated, and which records are missing at the end. */
 export interface SeenRecords {
   has(id: number): boolean;
   add(id: number): void;
@@ -151,7 +151,7 @@ export interface StageSummary {
   mapped: number;
   excluded: number;
   quarantined: number;
-  /** Deliveries that came to be, by the state they begin in. */
+  /** Deliveries that were staged, by the state in which they begin. */
   due: number;
   waiting: number;
   blocked: number;

@@ -2,6 +2,7 @@ import { contentOf } from '../../domain/item.ts';
 import type { MapResult } from '../../domain/mapping.ts';
 import type { IncomingRecord } from '../../domain/record.ts';
 import { addCreate } from '../contact/contact.ts';
+import type { OwnedDesire } from '../items/desire.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createInsertMany } from '../store/insert-many.ts';
@@ -44,12 +45,12 @@ export function createStageNewRecords({ db }: Pick<LedgerContext, 'db'>, items: 
   });
   const insertHolds = createInsertMany(db, { into: 'holds', columns: ['record_id', 'product_key'] });
 
-  function stageItems(recordId: number, made: readonly NamedItem[], source: string, tally: Tally): void {
-    for (const { item, naturalKey } of made) {
-      const wanted = { item, content: contentOf(item), naturalKey, known: undefined };
-      const staged = items.desire(wanted, { id: recordId, source, missingSince: null }, false);
+  function stageItems(desires: readonly OwnedDesire[], tally: Tally): void {
+    for (const [at, staged] of items.desireAll(desires, false).entries()) {
       if (staged) tally[staged] += 1;
-      if (staged === 'due' && item.kind !== 'bom_item') addCreate(tally.creates, source, item.kind);
+      const desire = desires[at];
+      if (staged !== 'due' || desire === undefined || desire.item.kind === 'bom_item') continue;
+      addCreate(tally.creates, desire.owner.source, desire.item.kind);
     }
   }
 
@@ -68,9 +69,19 @@ export function createStageNewRecords({ db }: Pick<LedgerContext, 'db'>, items: 
       }),
     );
     insertHolds(records.flatMap(({ mapped }, at) => holdsOf(mapped?.result).map((key) => [firstId + at, key])));
-    for (const [at, { mapped }] of records.entries()) {
-      if (mapped !== null) stageItems(firstId + at, mapped.items, source, tally);
-    }
+    const desires = records.flatMap(({ mapped }, at) => {
+      const owner = { id: firstId + at, source, missingSince: null };
+      return (mapped?.items ?? []).map(
+        ({ item, naturalKey }): OwnedDesire => ({
+          item,
+          content: contentOf(item),
+          naturalKey,
+          known: undefined,
+          owner,
+        }),
+      );
+    });
+    stageItems(desires, tally);
     return ids;
   };
 }

@@ -17,7 +17,7 @@ export interface RecordsTo {
 export interface RecordStore {
   /** Stores a record that is new, changed, or mapped again, as one that waits to be mapped; gives its id. */
   store(row: IncomingRecord, identified: IdentifiedRecord, to: RecordsTo): number;
-  /** Unchanged rows were read at these places. A place is only kept true where people look at it, or may come to. */
+  /** Unchanged rows were read at these places. A place is only kept true where people look at it, or soon may. */
   movePlaces(rows: readonly { id: number; place: Place }[]): void;
 }
 

@@ -84,7 +84,7 @@ export function createSkipUnchanged(db: Sqlite): SkipUnchanged {
     const ids = new Set<number>();
     const isSkipped = ({ identity, hash, place }: IncomingRecord): boolean => {
       const stored = sql.unchanged.get(streamId, recordKey(identity, 1), hash);
-      // A row that is repeated is told from the first one by what was seen before.
+      // Records that were seen before show that a row is repeated.
       if (!stored || ids.has(stored.id) || seen.has(stored.id)) return false;
       ids.add(stored.id);
       return stored.placeToKeep === null || stored.placeToKeep === JSON.stringify(place);

@@ -3,7 +3,7 @@ export interface RecordRow {
   version: number;
   state: string;
   source: string;
-  /** The run that counts what the record comes to, if one does. */
+  /** The run that counts what the record becomes, if one does. */
   runId: number | null;
   streamId: number;
   /** Since when its items count as missing: one that had gone before it was mapped makes items that are missing from the start. */

@@ -1,25 +1,22 @@
 import type { Issue } from '../../domain/issue.ts';
-import { contentOf } from '../../domain/item.ts';
-import { type HeldProducts, type MappedItem, productsOf } from '../../domain/mapping.ts';
-import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
-import { formatPlace, type Place } from '../../domain/place.ts';
+import { type HeldProducts, productsOf } from '../../domain/mapping.ts';
 import type { MappedRecord, StageSummary } from '../../domain/ports/intake.ts';
 import { addCreate, type Contact, type CreateCounts } from '../contact/contact.ts';
 import type { DesiredItem } from '../items/desire.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
-import { type LedgerContext, parseJson } from '../store/context.ts';
+import type { LedgerContext } from '../store/context.ts';
+import { createContest } from './contest.ts';
 import type { RunAccounts, RunCount } from './run-accounts.ts';
 import { type RecordRow, SELECT_RECORD } from './staged-record.ts';
 
-type ItemName = Pick<MappedItem, 'kind' | 'key'>;
 /** What staging led to, with the creates that first contact counts. */
 export type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'> & { creates: CreateCounts };
 
 /** From mapped records to desired payloads. For use inside a transaction. */
 export interface Staging {
   stage(records: readonly MappedRecord[]): StageSummary;
-  /** Stages one record whatever its state; with `again`, stuck deliveries are asked anew. Gives its state afterwards. */
+  /** Stages one record whatever its state; with `again`, stuck deliveries are sent again. Gives its state afterwards. */
   apply(record: StagedRecord, result: MappedRecord['result'], options: { again: boolean; tally: Tally }): RecordState;
 }
 
@@ -36,26 +33,19 @@ export function createStaging(
   { db, profile }: LedgerContext,
   { items, contact, accounts }: { items: Items; contact: Pick<Contact, 'countCreates'>; accounts: RunAccounts },
 ): Staging {
+  const contest = createContest({ db, profile }, items);
   const sql = {
     record: db.prepare<[number], RecordRow>(SELECT_RECORD),
     setState: db.prepare<[string, string | null, number]>(
       'UPDATE records SET state = ?, issues = ?, run_id = NULL WHERE id = ?',
     ),
-    place: db.prepare<[number], { place: string; missing: number }>(
-      'SELECT place, missing_since IS NOT NULL AS missing FROM records WHERE id = ?',
-    ),
-    // An owner that has gone keeps nobody from its natural key.
-    namesake: db.prepare<[string, string, string], { key: string; place: string }>(
-      `SELECT i.key, r.place FROM items i JOIN records r ON r.id = i.record_id
-       WHERE i.kind = +? AND i.natural_key = +? AND i.key <> +? AND r.missing_since IS NULL ORDER BY i.id LIMIT 1`,
-    ),
-    addClaim: db.prepare<[string, string, number]>(
+    addContender: db.prepare<[string, string, number]>(
       'INSERT OR IGNORE INTO contenders (kind, key, record_id) VALUES (?, ?, ?)',
     ),
-    dropClaims: db.prepare<[number]>('DELETE FROM contenders WHERE record_id = ?'),
+    dropContenders: db.prepare<[number]>('DELETE FROM contenders WHERE record_id = ?'),
     addHold: db.prepare<[number, string | null]>('INSERT INTO holds (record_id, product_key) VALUES (?, ?)'),
     dropHolds: db.prepare<[number]>('DELETE FROM holds WHERE record_id = ?'),
-    // Whoever else makes the item is mapped anew: its claim may hold now, or no longer agree.
+    // Other records that make the item are mapped again: they may make it now, or no longer agree with it.
     requeueContenders: db.prepare<[string, string, number]>(
       `UPDATE records SET state = 'pending', version = version + 1
        WHERE id IN (SELECT record_id FROM contenders WHERE kind = ? AND key = ?) AND id <> ?
@@ -63,80 +53,12 @@ export function createStaging(
     ),
   };
 
-  /** Where the record stands that keeps this one from making the item, or null when nothing does. */
-  function rivalPlace(known: ItemRow | undefined, recordId: number): Place | null {
-    if (!known || known.recordId === null || known.recordId === recordId) return null;
-    const owner = sql.place.get(known.recordId);
-    return !owner || owner.missing === 1 ? null : parseJson<Place>(owner.place);
-  }
-
-  function conflicts(
-    mapped: readonly MappedItem[],
-    recordId: number,
-  ): { issues: Issue[]; rivals: ItemName[]; own: DesiredItem[] } {
-    const issues: Issue[] = [];
-    const rivals: ItemName[] = [];
-    const own: DesiredItem[] = [];
-    const seen = new Set<string>();
-    for (const item of mapped) {
-      const name = `${item.kind} ${JSON.stringify(item.key)}`;
-      if (seen.has(name)) {
-        issues.push({
-          code: 'claim.twice',
-          field: 'key',
-          value: item.key,
-          message: `The row makes the ${name} twice.`,
-        });
-        continue;
-      }
-      seen.add(name);
-      const known = items.find(item.kind, item.key);
-      const content = contentOf(item);
-      const other = rivalPlace(known, recordId);
-      if (other) rivals.push(item);
-      if (other && known?.desiredHash !== content.hash) {
-        issues.push({
-          code: 'claim.conflict',
-          field: 'key',
-          value: item.key,
-          message: `The ${name} is already made, with other content, by the row at ${formatPlace(other)}.`,
-          cure: 'Keep one of the two rows, or give them different keys.',
-          other,
-        });
-      } else if (!other) {
-        const naturalKey = naturalKeyOf(profile, item.kind, item.payload);
-        own.push({ item, content, naturalKey, known });
-        const taken = naturalKey && naturalKeyTaken(item, naturalKey);
-        if (!taken) continue;
-        rivals.push({ kind: item.kind, key: taken.by });
-        issues.push(taken.issue);
-      }
-    }
-    return { issues, rivals, own };
-  }
-
-  /** The other item that has this one's natural key, by key, and what to say of it. */
-  function naturalKeyTaken(item: MappedItem, { field, value }: NaturalKey): { by: string; issue: Issue } | null {
-    const other = sql.namesake.get(item.kind, value, item.key);
-    if (!other) return null;
-    const place = parseJson<Place>(other.place);
-    const issue: Issue = {
-      code: 'natural_key.taken',
-      field,
-      value,
-      message: `The API knows a ${item.kind} by its ${field}, and ${JSON.stringify(value)} belongs to the ${item.kind} with the key ${JSON.stringify(other.key)} (${formatPlace(place)}) already.`,
-      cure: `Give each ${item.kind} a ${field} of its own.`,
-      other: place,
-    };
-    return { by: other.key, issue };
-  }
-
   function release(item: ItemRow, recordId: number): void {
     items.disown(item);
     sql.requeueContenders.run(item.kind, item.key, recordId);
   }
 
-  /** Lets go of what the record made before and makes no more. */
+  /** Releases the items that the record made before and makes no more. */
   function releaseBut(own: readonly DesiredItem[], recordId: number): void {
     const kept = new Set(own.map(({ item }) => `${item.kind}/${item.key}`));
     for (const before of items.ownedBy(recordId)) {
@@ -161,12 +83,12 @@ export function createStaging(
     const { id: recordId, isNew } = record;
     if (!isNew) {
       sql.dropHolds.run(recordId);
-      sql.dropClaims.run(recordId);
+      sql.dropContenders.run(recordId);
     }
     if (result.status === 'quarantined') return quarantine(recordId, result.issues, result.holds);
     const mapped = result.status === 'mapped' ? result.items : [];
-    const { issues, rivals, own } = conflicts(mapped, recordId);
-    for (const { kind, key } of rivals) sql.addClaim.run(kind, key, recordId);
+    const { issues, contested, own } = contest(mapped, recordId);
+    for (const { kind, key } of contested) sql.addContender.run(kind, key, recordId);
     if (issues.length > 0) return quarantine(recordId, issues, productsOf(mapped));
     if (!isNew) releaseBut(own, recordId);
     for (const one of own) {
@@ -208,7 +130,7 @@ export function createStaging(
   };
 }
 
-/** What records came to, by run and stream. */
+/** What records became, by run and stream. */
 function createCounts(): { of(runId: number, streamId: number): RunCount; all(): Iterable<RunCount> } {
   const counts = new Map<string, RunCount>();
   return {

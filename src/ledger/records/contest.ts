@@ -1,0 +1,102 @@
+import type { Issue } from '../../domain/issue.ts';
+import { contentOf } from '../../domain/item.ts';
+import type { MappedItem } from '../../domain/mapping.ts';
+import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
+import { formatPlace, type Place } from '../../domain/place.ts';
+import type { DesiredItem } from '../items/desire.ts';
+import type { ItemRow } from '../items/item-row.ts';
+import type { Items } from '../items/items.ts';
+import { type LedgerContext, parseJson } from '../store/context.ts';
+
+type ItemName = Pick<MappedItem, 'kind' | 'key'>;
+
+/** Which of the items that a record asks for it may make. */
+interface Contested {
+  /** Why the record cannot be staged; empty where it can. */
+  issues: Issue[];
+  /** Items of other records that keep this one from making its own, or that it would make again. */
+  contested: ItemName[];
+  /** The items that are the record's own. */
+  own: DesiredItem[];
+}
+
+/** Compares the items that a record asks for with those of other records. For use inside a transaction. */
+export type Contest = (mapped: readonly MappedItem[], recordId: number) => Contested;
+
+export function createContest({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>, items: Items): Contest {
+  const sql = {
+    place: db.prepare<[number], { place: string; missing: number }>(
+      'SELECT place, missing_since IS NOT NULL AS missing FROM records WHERE id = ?',
+    ),
+    // An owner that is missing keeps nobody from its natural key.
+    namesake: db.prepare<[string, string, string], { key: string; place: string }>(
+      `SELECT i.key, r.place FROM items i JOIN records r ON r.id = i.record_id
+       WHERE i.kind = +? AND i.natural_key = +? AND i.key <> +? AND r.missing_since IS NULL ORDER BY i.id LIMIT 1`,
+    ),
+  };
+
+  /** The place of the record that keeps this one from making the item, or null where none does. */
+  function ownerPlace(known: ItemRow | undefined, recordId: number): Place | null {
+    if (!known || known.recordId === null || known.recordId === recordId) return null;
+    const owner = sql.place.get(known.recordId);
+    return !owner || owner.missing === 1 ? null : parseJson<Place>(owner.place);
+  }
+
+  /** The key of the other item that has this one's natural key, and the issue for that. */
+  function naturalKeyTaken(item: MappedItem, { field, value }: NaturalKey): { by: string; issue: Issue } | null {
+    const other = sql.namesake.get(item.kind, value, item.key);
+    if (!other) return null;
+    const place = parseJson<Place>(other.place);
+    const issue: Issue = {
+      code: 'natural_key.taken',
+      field,
+      value,
+      message: `The API knows a ${item.kind} by its ${field}, and ${JSON.stringify(value)} belongs to the ${item.kind} with the key ${JSON.stringify(other.key)} (${formatPlace(place)}) already.`,
+      cure: `Give each ${item.kind} a ${field} of its own.`,
+      other: place,
+    };
+    return { by: other.key, issue };
+  }
+
+  return (mapped, recordId) => {
+    const issues: Issue[] = [];
+    const contested: ItemName[] = [];
+    const own: DesiredItem[] = [];
+    const seen = new Set<string>();
+    for (const item of mapped) {
+      const name = `${item.kind} ${JSON.stringify(item.key)}`;
+      if (seen.has(name)) {
+        issues.push({
+          code: 'claim.twice',
+          field: 'key',
+          value: item.key,
+          message: `The row makes the ${name} twice.`,
+        });
+        continue;
+      }
+      seen.add(name);
+      const known = items.find(item.kind, item.key);
+      const content = contentOf(item);
+      const other = ownerPlace(known, recordId);
+      if (other) contested.push(item);
+      if (other && known?.desiredHash !== content.hash) {
+        issues.push({
+          code: 'claim.conflict',
+          field: 'key',
+          value: item.key,
+          message: `The ${name} is already made, with other content, by the row at ${formatPlace(other)}.`,
+          cure: 'Keep one of the two rows, or give them different keys.',
+          other,
+        });
+      } else if (!other) {
+        const naturalKey = naturalKeyOf(profile, item.kind, item.payload);
+        own.push({ item, content, naturalKey, known });
+        const taken = naturalKey && naturalKeyTaken(item, naturalKey);
+        if (!taken) continue;
+        contested.push({ kind: item.kind, key: taken.by });
+        issues.push(taken.issue);
+      }
+    }
+    return { issues, contested, own };
+  };
+}
