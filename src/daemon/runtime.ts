@@ -15,7 +15,7 @@ import { createPassports, type Passports } from '../delivery/passports.ts';
 import { createPlatformRequests, type PlatformRequests } from '../delivery/platform-requests.ts';
 import { createRateController } from '../delivery/rate/rate-controller.ts';
 import { createRecheck, type Recheck } from '../delivery/recheck.ts';
-import { createDoubts, type Doubts } from '../delivery/unconfirmed/doubts.ts';
+import { createUnconfirmedResolver, type UnconfirmedResolver } from '../delivery/unconfirmed/unconfirmed-resolver.ts';
 import { fault } from '../domain/faults.ts';
 import type { RunTrigger } from '../domain/ports/intake.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
@@ -83,7 +83,7 @@ export interface Runtime extends ApiCondition {
   passports: Passports;
   recheck: Recheck;
   /** The list that has been out of reach for longest, which doubts wait for; null where all could be read the last time. */
-  unreadable: Doubts['unreadable'];
+  unreadable: UnconfirmedResolver['unreadable'];
   /** Why this process may write to the ledger no more, or null while it may: it has to end then. */
   ledgerLost(): Fault | null;
   /** Deliveries that were in the air when the last process ended. */
@@ -180,7 +180,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const feeder = createFeeder({ ledger, queues, held, breaker, random });
     const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
     const deliverer = createDeliverer(delivering);
-    const doubts = createDoubts({ ...delivering, reader });
+    const doubts = createUnconfirmedResolver({ ...delivering, reader });
     const contact = createFirstContact({ ledger, target, reader, pacer, gate, clock, log, emit });
     const recheck = createRecheck({ ledger, now: () => clock.ticks() });
     const condition = createApiCondition({ gate, breaker, controller, pacer, ping, clock });
@@ -190,7 +190,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const waitWatch = createWaitWatch({ condition, ledger, views, hasAnswered, emit, log });
     const passports = createPassports({ ledger, now: () => clock.ticks() });
     bus.subscribe(({ type }) => {
-      if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.stir();
+      if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.markDirty();
     });
     const mapQueue = createMapQueue({ queues, worker: createMapWorker({ ledger, mapperOf, emit: emitAndWake }) });
 
@@ -234,10 +234,10 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       paused = pausedFault((await queues.paused()).filter((name) => name !== 'pull'));
       outageWatch.look();
       await waitWatch.look();
-      if ((await recheck.look()) > 0) engine.wake();
+      if ((await recheck.stageNext()) > 0) engine.wake();
       await mapQueue.watch(views.pendingSources());
       const atRest = pulling.size === 0 && !mapping() && feeder.outstanding() === 0;
-      if ((await passports.look(atRest)) > 0) engine.wake();
+      if ((await passports.evaluateAtRest(atRest)) > 0) engine.wake();
     }
 
     function emitAndWake(event: Parameters<typeof emit>[0]): void {
@@ -346,7 +346,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         } finally {
           pulling.delete(id);
           resting.delete(id);
-          passports.stir();
+          passports.markDirty();
           release();
         }
       },

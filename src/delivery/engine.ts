@@ -13,14 +13,14 @@ import type { Feeder } from './feeder.ts';
 import type { FirstContact } from './first-contact.ts';
 import { createInHand } from './in-hand.ts';
 import { createTroubleLog } from './trouble-log.ts';
-import type { Doubts } from './unconfirmed/doubts.ts';
+import type { UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
 
 export interface EngineOptions {
   ledger: Ledger;
   queues: Queues;
   feeder: Feeder;
   deliverer: Deliverer;
-  doubts: Doubts;
+  doubts: UnconfirmedResolver;
   contact: FirstContact;
   gate: TargetGate;
   /** What cannot go on while the API refuses a scope. */
@@ -94,7 +94,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   async function hear(bell: ReceivedJob): Promise<JobResult> {
     if (isStuckJob(bell) && failedJobs) {
-      const heard = await failedJobs.hear(bell);
+      const heard = await failedJobs.process(bell);
       wake();
       return heard;
     }
@@ -171,7 +171,7 @@ export function createEngine(options: EngineOptions): Engine {
   /** Reads the lists that creates wait for; never rejects. */
   async function makeContact(): Promise<void> {
     try {
-      const moved = await contact.look(abort.signal);
+      const moved = await contact.advance(abort.signal);
       contactTrouble = null;
       if (moved) wake();
     } catch (error) {
@@ -214,7 +214,7 @@ export function createEngine(options: EngineOptions): Engine {
     if (waiting > 0 || isHeardSoon || hearing > 0 || awaited() !== before) return;
     log.warn({ outstanding: before }, 'The queue has lost its doorbells; they are rung anew from the ledger.');
     feeder.lost();
-    failedJobs?.lost();
+    failedJobs?.queueLost();
     wake();
   }
 
@@ -236,12 +236,12 @@ export function createEngine(options: EngineOptions): Engine {
         const begunAt = clock.now();
         await round();
         trouble = null;
-        troubleLog.look(doubtTrouble ?? deliverer.trouble());
+        troubleLog.update(doubtTrouble ?? deliverer.trouble());
         await clock.sleep(await restMs(begunAt), current.signal);
       } catch (error) {
         // The queue or the disk may come back: what is due stays due in the ledger.
         trouble = error instanceof Error ? error : new Error(messageOf(error));
-        troubleLog.look(trouble);
+        troubleLog.update(trouble);
         await clock.sleep(AGAIN_MS, abort.signal);
       }
     }

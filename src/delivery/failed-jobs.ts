@@ -22,9 +22,9 @@ export interface FailedJobs {
   /** Failed jobs that were rung for and not heard yet. */
   outstanding(): number;
   /** Forgets what was rung, since the queue has lost it. */
-  lost(): void;
+  queueLost(): void;
   /** Hears a job of this kind: the first time it ends as failed, with the reason; on Retry it replays. */
-  hear(bell: ReceivedJob): Promise<JobResult>;
+  process(bell: ReceivedJob): Promise<JobResult>;
 }
 
 export function createFailedJobs({ queues, views, replay }: FailedJobsOptions): FailedJobs {
@@ -55,9 +55,9 @@ export function createFailedJobs({ queues, views, replay }: FailedJobsOptions): 
     },
 
     outstanding: () => underWay.size,
-    lost: () => underWay.clear(),
+    queueLost: () => underWay.clear(),
 
-    async hear(bell) {
+    async process(bell) {
       const id = stuckDeliveryOf(bell);
       const delivery = id === null ? null : views.delivery(id);
       if (id !== null) underWay.delete(id);

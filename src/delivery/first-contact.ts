@@ -11,8 +11,8 @@ import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { Pacer } from './admission/pacer.ts';
 import type { TargetGate } from './admission/target-gate.ts';
-import type { Readable } from './unconfirmed/read-budget.ts';
-import { createReadings, type Readings } from './unconfirmed/readings.ts';
+import { createListReads, type ListReads } from './unconfirmed/list-reads.ts';
+import type { ListName } from './unconfirmed/read-budget.ts';
 
 export interface FirstContactOptions {
   ledger: ContactLedger;
@@ -31,11 +31,11 @@ export interface FirstContactOptions {
  */
 export interface FirstContact {
   /** Takes the next steps that can be taken now. True where creates may have become due, or items were adopted. */
-  look(abort: AbortSignal): Promise<boolean>;
+  advance(abort: AbortSignal): Promise<boolean>;
   /** True where no creates are suspended, or none of their lists can be had until something changes at the platform. */
   isAtRest(): Promise<boolean>;
   /** The list that has been out of reach for longest; null where all could be read the last time. */
-  unreadable: Readings['unreadable'];
+  unreadable: ListReads['unreadable'];
 }
 
 /** An unreliable list is read once more: entries that moved during the first reading may have stopped moving. */
@@ -45,7 +45,7 @@ const USELESS_MS = 300_000;
 
 export function createFirstContact(options: FirstContactOptions): FirstContact {
   const { ledger, target, reader, pacer, gate, clock, log, emit } = options;
-  const readings = createReadings({ gate, pacer, clock, emit });
+  const readings = createListReads({ gate, pacer, clock, emit });
   /** How many readings in a row have failed because of the list itself, by kind. */
   const failures = new Map<ListableKind, number>();
   /** Kinds whose list cannot be used, and when it is read again. */
@@ -54,7 +54,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   /** The last logged message of each kind, so that it is logged once. */
   const logged = new Map<ListableKind, string>();
 
-  async function mayRead(what: Readable, abort: AbortSignal): Promise<boolean> {
+  async function mayRead(what: ListName, abort: AbortSignal): Promise<boolean> {
     if (abort.aborted || !gate.allows('read') || readings.waitMs(what) > 0) return false;
     return pacer.answers(null, abort);
   }
@@ -77,7 +77,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   }
 
   /** A list could not be read to its end. A failure that may pass is tried again, from the position that was reached. */
-  async function failed(kind: ListableKind, what: Readable, outcome: Outcome): Promise<void> {
+  async function failed(kind: ListableKind, what: ListName, outcome: Outcome): Promise<void> {
     if (!('detail' in outcome)) return;
     const isOutOfScope = outcome.kind === 'denied' && outcome.by === 'scope';
     const isOwn = outcome.kind === 'refused' || (outcome.kind === 'ambiguous' && outcome.atWork === true);
@@ -95,7 +95,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
     if (expected !== null) {
       const counted = await target.count(kind, abort);
       if (!counted.ok) {
-        readings.heard(kind, { complete: false, outcome: counted.outcome }, begunAt);
+        readings.ended(kind, { complete: false, outcome: counted.outcome }, begunAt);
         await failed(kind, kind, counted.outcome);
         return false;
       }
@@ -122,13 +122,13 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
 
   async function ended(
     kind: ListableKind,
-    what: Readable,
+    what: ListName,
     end: { listing: Listing; begunAt: number; count: number; abort: AbortSignal },
   ): Promise<boolean> {
     const { listing, begunAt, count, abort } = end;
     // An interrupted reading is resumed later. It shows nothing about the list.
     if (abort.aborted) return false;
-    const outcome = readings.heard(what, listing, begunAt);
+    const outcome = readings.ended(what, listing, begunAt);
     if (!listing.complete) {
       await failed(kind, what, outcome);
       return false;
@@ -187,7 +187,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
       return steps.every(({ kind }) => useless.has(kind));
     },
 
-    async look(abort) {
+    async advance(abort) {
       let moved = false;
       for (const step of await ledger.contactSteps()) {
         const { kind } = step;
@@ -213,7 +213,7 @@ function entryOf(publication: Publication): ContactEntry {
   return { remoteId: id ?? sha256Url(canonicalJson({ ...publication })), fields };
 }
 
-const LISTS: Record<Readable, string> = { product: 'products', material: 'materials', publications: 'publications' };
+const LISTS: Record<ListName, string> = { product: 'products', material: 'materials', publications: 'publications' };
 
 function suspendedWords(kind: ListableKind): string {
   return `No ${kind} is created before it is known which ones the platform has.`;
@@ -222,7 +222,7 @@ function suspendedWords(kind: ListableKind): string {
 const ASSUME_EMPTY = 'If it has none of yours, set `target.firstContact: assume-empty`.';
 
 /** @param lasts whether the list stays as it is; what passes by itself, as an outage, is no reason to do without it */
-function unreadReason(kind: ListableKind, what: Readable, why: string, lasts: boolean): Reason {
+function unreadReason(kind: ListableKind, what: ListName, why: string, lasts: boolean): Reason {
   const words = [
     `The platform's list of ${LISTS[what]} could not be read: ${why.replace(/\.?$/, '.')}`,
     suspendedWords(kind),

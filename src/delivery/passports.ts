@@ -3,14 +3,14 @@ import type { Ledger } from '../domain/ports/ledger.ts';
 /** Sees that passports follow their products. What is due for a passport is decided in the ledger. */
 export interface Passports {
   /** Something happened after which a passport may be due: a delivery was settled, records were mapped, a run has ended. */
-  stir(): void;
+  markDirty(): void;
   /**
    * Judges all passports, unless nothing has happened since they were judged last. Gives the number of deliveries that
    * were staged.
    */
-  judge(): Promise<number>;
+  evaluate(): Promise<number>;
   /** Judges as soon as the work has come to rest, which is when most products are complete. Call it now and then. */
-  look(atRest: boolean): Promise<number>;
+  evaluateAtRest(atRest: boolean): Promise<number>;
   /** Keeps `look` from judging, while more is known to come. Call what it gives to end that. */
   pause(): () => void;
 }
@@ -23,13 +23,13 @@ const RESTLESS_MS = 60_000;
 export function createPassports(options: { ledger: Pick<Ledger, 'evaluatePassports'>; now: () => number }): Passports {
   const { ledger, now } = options;
   // An earlier process may have ended before it judged.
-  let stirred = true;
-  let decidedAt = now();
+  let isDirty = true;
+  let evaluatedAt = now();
   let pauses = 0;
   let running: Promise<number> | null = null;
 
-  async function judgeAll(): Promise<number> {
-    stirred = false;
+  async function evaluateAll(): Promise<number> {
+    isDirty = false;
     let staged = 0;
     let afterKey: string | null = null;
     try {
@@ -39,30 +39,30 @@ export function createPassports(options: { ledger: Pick<Ledger, 'evaluatePasspor
         afterKey = page.lastKey;
       } while (afterKey !== null);
     } catch (error) {
-      stirred = true;
+      isDirty = true;
       throw error;
     }
-    decidedAt = now();
+    evaluatedAt = now();
     return staged;
   }
 
-  async function judge(): Promise<number> {
+  async function evaluate(): Promise<number> {
     if (running) return running;
-    if (!stirred) return 0;
-    running = judgeAll().finally(() => {
+    if (!isDirty) return 0;
+    running = evaluateAll().finally(() => {
       running = null;
     });
     return running;
   }
 
   return {
-    judge,
-    stir() {
-      stirred = true;
+    evaluate: evaluate,
+    markDirty() {
+      isDirty = true;
     },
-    async look(atRest) {
-      if (pauses > 0 || !(atRest || now() - decidedAt >= RESTLESS_MS)) return 0;
-      return judge();
+    async evaluateAtRest(atRest) {
+      if (pauses > 0 || !(atRest || now() - evaluatedAt >= RESTLESS_MS)) return 0;
+      return evaluate();
     },
     pause() {
       pauses += 1;

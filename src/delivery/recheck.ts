@@ -6,9 +6,9 @@ export interface Recheck {
    * Stages a page of what is to be asked again by now, and looks for a first one at most once a minute. Gives how many
    * deliveries that staged.
    */
-  look(): Promise<number>;
+  stageNext(): Promise<number>;
   /** True while there is another page: what was staged may go out before that is. */
-  more(): boolean;
+  hasMore(): boolean;
 }
 
 const LOOK_MS = 60_000;
@@ -20,8 +20,8 @@ export function createRecheck(options: { ledger: Pick<Ledger, 'recheckBlocked'>;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let more = false;
   return {
-    more: () => more,
-    async look() {
+    hasMore: () => more,
+    async stageNext() {
       const at = now();
       if (!more && at - lookedAt < LOOK_MS) return 0;
       lookedAt = at;

@@ -7,12 +7,12 @@ import type { Logger } from '../lib/logging.ts';
 const NEWS_AFTER_MS = 60_000;
 
 /** Logs a trouble that stops deliveries: once when it begins, and once when it is over. */
-export function createTroubleLog(log: Logger, clock: Pick<Clock, 'ticks'>): { look(trouble: Error | null): void } {
+export function createTroubleLog(log: Logger, clock: Pick<Clock, 'ticks'>): { update(trouble: Error | null): void } {
   let known: string | null = null;
   let last: { kind: string; at: number } | null = null;
   let isNews = true;
   return {
-    look(trouble) {
+    update(trouble) {
       const kind = trouble instanceof Fault ? trouble.code : (trouble?.message ?? null);
       if (kind === known) return;
       known = kind;

@@ -12,7 +12,7 @@ import { createTargetGate } from '../../src/delivery/admission/target-gate.ts';
 import { createDeliverer, type Deliverer } from '../../src/delivery/deliverer.ts';
 import { createFirstContact } from '../../src/delivery/first-contact.ts';
 import { createRateController } from '../../src/delivery/rate/rate-controller.ts';
-import { createDoubts } from '../../src/delivery/unconfirmed/doubts.ts';
+import { createUnconfirmedResolver } from '../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
 import type { ContactRules } from '../../src/domain/ports/first-contact.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import { Profile } from '../../src/domain/profile.ts';
@@ -113,7 +113,7 @@ export async function createDeliveryWorld(options: {
       target,
       events,
       deliverer: createDeliverer(shared),
-      doubts: createDoubts(shared),
+      doubts: createUnconfirmedResolver(shared),
       contact: createFirstContact({ ...shared, log }),
     };
   }
@@ -144,7 +144,7 @@ export async function createDeliveryWorld(options: {
         const due = await parts.ledger.dueDeliveries({ afterId: 0, limit: 1000 });
         await Promise.all(due.map((one) => parts.deliverer.attempt(one, never)));
         const looked = await parts.doubts.resolve(never);
-        const moved = await parts.contact.look(never);
+        const moved = await parts.contact.advance(never);
         if (due.length > 0 || looked > 0 || moved) continue;
         const next = await parts.ledger.nextDueAt();
         if (next === null) return;

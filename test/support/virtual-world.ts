@@ -15,7 +15,7 @@ import { createEngine, type Engine } from '../../src/delivery/engine.ts';
 import { createFeeder } from '../../src/delivery/feeder.ts';
 import { createFirstContact } from '../../src/delivery/first-contact.ts';
 import { createRateController } from '../../src/delivery/rate/rate-controller.ts';
-import { createDoubts } from '../../src/delivery/unconfirmed/doubts.ts';
+import { createUnconfirmedResolver } from '../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
 import type { Item } from '../../src/domain/item.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Encode } from '../../src/domain/ports/claim.ts';
@@ -176,7 +176,7 @@ export async function createVirtualWorld(options: {
     queues,
     feeder,
     deliverer: createDeliverer(delivering),
-    doubts: createDoubts({ ...delivering, reader }),
+    doubts: createUnconfirmedResolver({ ...delivering, reader }),
     contact: createFirstContact({ ...delivering, reader, log: createRecordingLog() }),
     gate,
     held,

@@ -14,8 +14,8 @@ import type { Profile } from '../../domain/profile.ts';
 import type { Reason } from '../../domain/reason.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { unprovenReason, withWords } from '../unconfirmed/doubt-reasons.ts';
-import type { Sighting } from '../unconfirmed/sightings.ts';
+import type { ListingMatch } from '../unconfirmed/listing-match.ts';
+import { unprovenReason, withSentence } from '../unconfirmed/unconfirmed-reasons.ts';
 import { boundedWaitMs, decide, decideResend, type ResendContext, reasonOf } from './decide.ts';
 import { backoffMs, resendDelayMs } from './waits.ts';
 
@@ -65,27 +65,27 @@ export function decideImport(
       ...context,
       takesOthers: alone && context.takesOthers,
     });
-  const told = (outcomes: readonly MemberOutcome[] = []): ImportDecision =>
+  const eachByAnswer = (outcomes: readonly MemberOutcome[] = []): ImportDecision =>
     each((member, index) => decideMember(outcomes[index] ?? { kind: 'unknown' }, member, context));
 
   switch (outcome.kind) {
     case 'accepted':
-      return told(outcome.members);
+      return eachByAnswer(outcome.members);
     case 'refused':
-      if (outcome.members) return told(outcome.members);
+      if (outcome.members) return eachByAnswer(outcome.members);
       if (outcome.endpoint) return each(() => blocked(noImport(outcome.detail)));
-      return alone ? each(single) : each(() => together(outcome.detail, members.length, context), { groupMax: half });
+      return alone ? each(single) : each(() => splitAgain(outcome.detail, members.length, context), { groupMax: half });
     case 'gated':
     case 'exists':
-      return alone ? each(single) : each(() => together(outcome.detail, members.length, context), { groupMax: half });
+      return alone ? each(single) : each(() => splitAgain(outcome.detail, members.length, context), { groupMax: half });
     case 'unavailable':
       // One of them may be what the API cannot take: that is found out as after a refusal.
       if (alone || outcome.local || !context.takesOthers) return each(single, { keep: again });
-      return each(again ? (member) => awayInDoubt(outcome.detail, member, context) : single, { groupMax: half });
+      return each(again ? (member) => decideAway(outcome.detail, member, context) : single, { groupMax: half });
     case 'throttled':
     case 'denied':
       if (context.forbidden && !alone) {
-        return each(() => together(outcome.detail, members.length, context), { groupMax: half });
+        return each(() => splitAgain(outcome.detail, members.length, context), { groupMax: half });
       }
       // Without an effect the import may be taken apart, unless an earlier attempt of it may have had one.
       return each(single, { keep: again });
@@ -98,7 +98,7 @@ export function decideImport(
       return each(() => ({ kind: 'unconfirmed', nextLookAt, spend, reason }), { keep: true });
     }
     case 'ambiguous': {
-      const keep = alone || (sends < SENDS_MAX && !isFaultOfARow(outcome.detail, context));
+      const keep = alone || (sends < SENDS_MAX && !isRowFault(outcome.detail, context));
       const waitMs = resendDelayMs(outcome.cause, { ...context, attempts: attemptsOf(members) });
       const nextLookAt = context.now + Math.max(waitMs, boundedWaitMs(outcome));
       const reason = reasonOf(outcome.cause, outcome.detail);
@@ -111,12 +111,12 @@ export function decideImport(
 }
 
 /** A 500 comes from the API itself, which has most likely met a row that it cannot digest; nothing is lost by asking in halves. */
-function isFaultOfARow({ status }: OutcomeDetail, { profile }: ImportContext): boolean {
+function isRowFault({ status }: OutcomeDetail, { profile }: ImportContext): boolean {
   return status === 500 && profile.productUpdate === 'import';
 }
 
 /** An import that may have arrived with an earlier attempt is looked at anew before it is taken apart. */
-function awayInDoubt(detail: OutcomeDetail, { awaySince }: ClaimedDelivery, context: ImportContext): Decision {
+function decideAway(detail: OutcomeDetail, { awaySince }: ClaimedDelivery, context: ImportContext): Decision {
   const nextLookAt = context.now + resendDelayMs('reset', { ...context, attempts: 0 });
   const reason: Reason = { ...reasonOf('unavailable', detail), since: awaySince ?? context.now };
   return { kind: 'unconfirmed', nextLookAt, spend: false, reason };
@@ -128,7 +128,7 @@ function decideMember(outcome: MemberOutcome, member: ClaimedDelivery, context: 
   switch (outcome.kind) {
     case 'accepted': {
       const { effect, remoteId } = outcome;
-      const other = remoteId !== null && member.remoteId !== null && !sameId(remoteId, member.remoteId);
+      const other = remoteId !== null && member.remoteId !== null && !isSameId(remoteId, member.remoteId);
       if (effect === 'created' && other && remoteId !== null) {
         return blocked(notUpserted(member.remoteId, remoteId));
       }
@@ -158,7 +158,7 @@ function unclear(message: string, { attempts }: ClaimedDelivery, { profile, now 
   return { kind: 'unconfirmed', nextLookAt, spend: true, reason: { code: 'unclear', message } };
 }
 
-function together(detail: OutcomeDetail, count: number, { now }: ImportContext): Decision {
+function splitAgain(detail: OutcomeDetail, count: number, { now }: ImportContext): Decision {
   const message = `An import of ${count} products was refused as a whole: ${detail.message} They go out again in smaller imports, to find what is at fault.`;
   return { kind: 'retry', dueAt: now, spend: false, reason: { ...reasonOf('refused', detail), message } };
 }
@@ -194,25 +194,25 @@ function notUpserted(known: JsonValue, other: JsonValue): Reason {
  */
 export function decideReadBack(
   delivery: UnconfirmedDelivery & { sent: SentProduct },
-  { found, unclear }: Sighting,
+  { found, unclear }: ListingMatch,
   context: ResendContext,
 ): Decision {
   const { sent, reason } = delivery;
   if (unclear !== null && found.length === 0) {
-    if (context.profile.productUpdate === 'import') return decideResend(context, withWords(reason, unclear), false);
+    if (context.profile.productUpdate === 'import') return decideResend(context, withSentence(reason, unclear), false);
     return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
   }
-  const own = found.find(({ remoteId }) => sent.remoteId === null || sameId(remoteId, sent.remoteId));
+  const own = found.find(({ remoteId }) => sent.remoteId === null || isSameId(remoteId, sent.remoteId));
   const standing = own === undefined ? 'differs' : compare(sent, own);
   if (standing === 'equal') {
     return { kind: 'delivered', remoteId: sent.remoteId ?? own?.remoteId ?? null, contentKnown: true, by: 'read_back' };
   }
   if (standing === 'hidden') {
-    return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: withWords(reason, HIDDEN) };
+    return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: withSentence(reason, HIDDEN) };
   }
   const double = found.find((one) => one !== own && compare(sent, one) === 'equal');
   if (double) return blocked(notUpserted(sent.remoteId, double.remoteId));
-  const words = withWords(reason, own === undefined ? ABSENT : DIFFERS);
+  const words = withSentence(reason, own === undefined ? ABSENT : DIFFERS);
   // It is known to have had no effect. Settling it stages what is desired by now, by whatever way the profile leaves open.
   if (context.profile.productUpdate === 'none') return { kind: 'parked', reason: words };
   return decideResend(context, words, true);
@@ -225,19 +225,19 @@ const HIDDEN = 'The list of products does not show the fields that changed, so n
 function compare({ payload, changed }: SentProduct, { fields }: RemoteItem): 'equal' | 'differs' | 'hidden' {
   const names = Object.keys(payload);
   const shown = names.filter((name) => Object.hasOwn(fields, name));
-  if (shown.some((name) => !sameValue(payload[name] ?? null, fields[name] ?? null))) return 'differs';
+  if (shown.some((name) => !isSameValue(payload[name] ?? null, fields[name] ?? null))) return 'differs';
   const proven = changed?.some((name) => shown.includes(name)) || shown.length === names.length;
   return proven ? 'equal' : 'hidden';
 }
 
 /** A cleared field may be shown as an empty text, and a number as the text of its digits. */
-function sameValue(sent: JsonValue, shown: JsonValue): boolean {
+function isSameValue(sent: JsonValue, shown: JsonValue): boolean {
   if (sent === null) return shown === null || shown === '';
   if (typeof sent === 'object' || typeof shown === 'object') return canonicalJson(sent) === canonicalJson(shown);
   return String(sent) === String(shown);
 }
 
-function sameId(a: JsonValue, b: JsonValue): boolean {
+function isSameId(a: JsonValue, b: JsonValue): boolean {
   return show(a) === show(b);
 }
 

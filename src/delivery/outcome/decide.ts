@@ -2,8 +2,8 @@ import type { DeliveryState, Operation } from '../../domain/delivery.ts';
 import { askedWaitMs, type Outcome, type OutcomeDetail } from '../../domain/outcome.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { Reason, ReasonCode } from '../../domain/reason.ts';
-import { doubtPolicy, isRepeatable, showsInListing } from '../unconfirmed/doubt-policy.ts';
-import { showsInPublications } from '../unconfirmed/passport-doubts.ts';
+import { showsInPublications } from '../unconfirmed/publications.ts';
+import { isRepeatable, showsInListing, unconfirmedPolicy } from '../unconfirmed/unconfirmed-policy.ts';
 import { readInitConflict } from './init-conflict.ts';
 import { type Attempted, readBackDelayMs, resendDelayMs, settlingDelayMs } from './waits.ts';
 
@@ -59,28 +59,28 @@ export function decide(outcome: Outcome, context: AttemptContext): Decision {
         ...(outcome.shownAs !== undefined && { shownAs: outcome.shownAs }),
       };
     case 'exists':
-      return soughtAtPlatform(afterDoubt({ ...reasonOf('exists', outcome.detail), lookAgain: true }, context), context);
+      return readBackNow(markOwn({ ...reasonOf('exists', outcome.detail), lookAgain: true }, context), context);
     // None of these says anything about the delivery itself, so none of them uses an attempt.
     case 'throttled':
-      return decideHeldUp('throttled', outcome.detail, context);
+      return decideDeferred('throttled', outcome.detail, context);
     case 'denied':
       if (context.forbidden) return decideForbidden(outcome.detail, context);
       return { kind: 'retry', dueAt: now, spend: false, reason: reasonOf(`denied_${outcome.by}`, outcome.detail) };
     case 'unavailable':
-      return outcome.local ? decideHeldUp('local', outcome.detail, context) : decideAway(outcome, context);
+      return outcome.local ? decideDeferred('local', outcome.detail, context) : decideAway(outcome, context);
     case 'in_flight':
       return decideBusy(outcome.detail, context);
     case 'gated':
       return decideGate(outcome, context);
     case 'refused': {
       const reason = reasonOf('refused', outcome.detail);
-      if (isUnknowable(context)) return leftToPerson(reason);
-      if (isToBeLookedUp(context)) return lookedUp(reason, context);
+      if (isUnreadable(context)) return leaveToPerson(reason);
+      if (needsReadBack(context)) return readBackLater(reason, context);
       return outcome.mayExist ? mayExist(outcome.detail, context) : { kind: 'rejected', reason };
     }
     case 'ambiguous': {
       const reason = reasonOf(outcome.cause, outcome.detail);
-      const isReadBack = doubtPolicy(operation, profile) === 'read_back';
+      const isReadBack = unconfirmedPolicy(operation, profile) === 'read_back';
       const waitMs = isReadBack ? readBackDelayMs(outcome.cause, context) : resendDelayMs(outcome.cause, context);
       const askedMs = boundedWaitMs(outcome);
       return { kind: 'unconfirmed', nextLookAt: now + Math.max(waitMs, askedMs), spend: true, reason };
@@ -92,7 +92,7 @@ export function decide(outcome: Outcome, context: AttemptContext): Decision {
  * The API did not look at the delivery. The delivery keeps the time since which the API could not take it, so that a delivery
  * that always fails still reaches its limit.
  */
-function decideHeldUp(
+function decideDeferred(
   code: 'throttled' | 'local',
   detail: OutcomeDetail,
   { now, awaySince }: AttemptContext,
@@ -106,11 +106,11 @@ const AWAY_MAX_MS = 25 * 3_600_000;
 /** The bound of the waits for an API that is away may grow as high, once it has been away for long. */
 const AWAY_WAIT_MAX_MS = 300_000;
 /** For no longer is a delivery put off by a time that the API has named. */
-const PUT_OFF_MAX_MS = 3_600_000;
+const DEFER_MAX_MS = 3_600_000;
 
 /** The wait that an answer asks for, as far as it is obeyed, in milliseconds. */
 export function boundedWaitMs(outcome: Outcome): number {
-  return Math.min(askedWaitMs(outcome) ?? 0, PUT_OFF_MAX_MS);
+  return Math.min(askedWaitMs(outcome) ?? 0, DEFER_MAX_MS);
 }
 
 /**
@@ -159,7 +159,7 @@ function decideBusy(detail: OutcomeDetail, context: AttemptContext): Decision {
       reason,
     };
   }
-  const isReadBack = doubtPolicy(operation, profile) === 'read_back';
+  const isReadBack = unconfirmedPolicy(operation, profile) === 'read_back';
   const waitMs = isReadBack ? readBackDelayMs('timeout', context) : resendDelayMs('timeout', context);
   return { kind: 'unconfirmed', nextLookAt: now + waitMs, spend: true, reason };
 }
@@ -170,7 +170,7 @@ function decideBusy(detail: OutcomeDetail, context: AttemptContext): Decision {
  */
 function decideForbidden(detail: OutcomeDetail, context: AttemptContext): Decision {
   const reason = reasonOf('forbidden', detail);
-  if (isUnknowable(context)) return leftToPerson(reason);
+  if (isUnreadable(context)) return leaveToPerson(reason);
   if (!context.uncertain || isRepeatable(context)) return blockedByGate(reason, context);
   // I6: an earlier attempt may have arrived, and that is looked up first.
   return { kind: 'unconfirmed', nextLookAt: context.now + resendDelayMs('reset', context), spend: true, reason };
@@ -183,9 +183,9 @@ const ALREADY = /\balready\b/i;
 function decideGate({ detail, ...outcome }: Outcome & { kind: 'gated' }, context: AttemptContext): Decision {
   const { operation, now } = context;
   const reason = reasonOf('gate', detail);
-  if (isUnknowable(context)) return leftToPerson(reason);
+  if (isUnreadable(context)) return leaveToPerson(reason);
   if (operation === 'passport.init') return decideInitConflict(detail, context);
-  if (isToBeLookedUp(context)) return lookedUp(reason, context);
+  if (needsReadBack(context)) return readBackLater(reason, context);
   if (outcome.mayExist) return mayExist(detail, context);
   const isDone = ALREADY.test(detail.message) && showsInPublications(operation);
   return isDone ? { kind: 'unconfirmed', nextLookAt: now, spend: false, reason } : blockedByGate(reason, context);
@@ -195,12 +195,12 @@ function decideGate({ detail, ...outcome }: Outcome & { kind: 'gated' }, context
  * True where an earlier attempt may have taken effect and a listing tells. I6: a refusal of this attempt says nothing of
  * that one, and what follows it would make the item a second time, or leave a passport public that nobody knows of.
  */
-function isToBeLookedUp({ operation, uncertain }: AttemptContext): boolean {
+function needsReadBack({ operation, uncertain }: AttemptContext): boolean {
   return uncertain && showsInListing(operation);
 }
 
 /** The earlier attempt may be on its way yet. */
-function lookedUp(reason: Reason, { operation, profile, now }: AttemptContext): Decision {
+function readBackLater(reason: Reason, { operation, profile, now }: AttemptContext): Decision {
   const nextLookAt = now + settlingDelayMs('timeout', profile);
   const again = showsInPublications(operation) ? {} : { lookAgain: true as const };
   return { kind: 'unconfirmed', nextLookAt, spend: false, reason: { ...reason, ...again } };
@@ -212,16 +212,16 @@ function lookedUp(reason: Reason, { operation, profile, now }: AttemptContext): 
  */
 function mayExist(detail: OutcomeDetail, context: AttemptContext): Decision {
   const again = context.attempts > 0 ? { lookAgain: true as const } : {};
-  return soughtAtPlatform({ ...reasonOf('may_exist', detail), ...again }, context);
+  return readBackNow({ ...reasonOf('may_exist', detail), ...again }, context);
 }
 
 /** Marks an item that an earlier attempt may have created: it is ours. Any other existing item is adopted. */
-function afterDoubt(reason: Reason, { uncertain }: AttemptContext): Reason {
+function markOwn(reason: Reason, { uncertain }: AttemptContext): Reason {
   return uncertain ? { ...reason, afterDoubt: true } : reason;
 }
 
 /** The platform is asked for the item before a person is asked to correct the row. */
-function soughtAtPlatform(reason: Reason, { now }: AttemptContext): Decision {
+function readBackNow(reason: Reason, { now }: AttemptContext): Decision {
   return { kind: 'unconfirmed', nextLookAt: now, spend: false, reason };
 }
 
@@ -248,11 +248,11 @@ export function blockedByGate(reason: Reason, { profile, now, random }: DecideCo
  * True where an earlier attempt may have taken effect and nothing but a person can tell. I6: a refusal of this attempt says
  * nothing of that one, and a replay would send it anew.
  */
-function isUnknowable({ operation, uncertain }: AttemptContext): boolean {
+function isUnreadable({ operation, uncertain }: AttemptContext): boolean {
   return uncertain && operation === 'bom_item.create';
 }
 
-function leftToPerson(reason: Reason): Decision {
+function leaveToPerson(reason: Reason): Decision {
   const message = `${reason.message} An earlier attempt may have taken effect all the same, and the API cannot be asked.`;
   return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: { ...reason, message } };
 }

@@ -14,14 +14,15 @@ export type ManualResolution = { said: 'delivered'; remoteId: JsonValue } | { sa
  */
 export function manualDecision(
   { kind, reason }: Pick<NamedDelivery, 'kind' | 'reason'>,
-  word: ManualResolution,
+  resolution: ManualResolution,
 ): Decision {
-  if (word.said === 'rejected') return { kind: 'rejected', reason: NOT_ARRIVED, absent: true };
-  if (word.said === 'ignored') return { kind: 'ignored', reason: { code: 'ignored', message: ignoredMessage(reason) } };
+  if (resolution.said === 'rejected') return { kind: 'rejected', reason: NOT_ARRIVED, absent: true };
+  if (resolution.said === 'ignored')
+    return { kind: 'ignored', reason: { code: 'ignored', message: ignoredMessage(reason) } };
   // As after a listing match: an item that existed before this write, or that was written since the backup, may have other
   // content. A BOM item has no content that could be written again.
   const mayDiffer = (kind === 'product' || kind === 'material') && hasTrait(reason, 'content_unknown');
-  return { kind: 'delivered', remoteId: word.remoteId, contentKnown: !mayDiffer, by: 'person' };
+  return { kind: 'delivered', remoteId: resolution.remoteId, contentKnown: !mayDiffer, by: 'person' };
 }
 
 /** The settlement of a delivery by a manual resolution, as the delivery was looked up. */

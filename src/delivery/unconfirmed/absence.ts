@@ -13,18 +13,18 @@ import type { JsonValue } from '../../lib/json.ts';
  */
 export interface Absence {
   /** Before a list of items is read for these doubts. */
-  watch(kind: ListableKind, doubts: readonly UnconfirmedDelivery[]): Promise<AbsenceWatch>;
+  watch(kind: ListableKind, doubts: readonly UnconfirmedDelivery[]): Promise<ListWatch>;
   /** Before the publications are read, which nothing that was sent later is looked for in. */
-  watchPublications(): Pick<AbsenceWatch, 'waitMs'>;
+  watchPublications(): Pick<ListWatch, 'waitMs'>;
   /** Whether a list that is read now shows what was written before this process began. */
   showsThePast(): boolean;
   /** The doubt is settled. */
   forget(deliveryId: number): void;
 }
 
-export interface AbsenceWatch {
+export interface ListWatch {
   /** Takes in an entry of the list. */
-  see(item: RemoteItem): void;
+  add(item: RemoteItem): void;
   /** After a complete reading that does not show it: milliseconds until another has to confirm that; 0 to believe it. */
   waitMs(delivery: UnconfirmedDelivery): number;
 }
@@ -33,7 +33,7 @@ interface Remembered {
   /** When the doubtful request had ended, by the wall clock. */
   endedAt: number;
   /** When a complete list did not show it first, by `ticks`. */
-  missedAt: number | null;
+  notShownAt: number | null;
 }
 
 /** How many doubts are remembered at most (I9). The oldest are dropped first, and their wait begins again. */
@@ -53,7 +53,7 @@ export function createAbsence(options: {
     if (known) return known;
     // Writes that a restored ledger looks for were sent before this process began.
     const endedAt = hasTrait(reason, 'since_backup') ? Math.min(since, born.at) : since;
-    const fresh = { endedAt, missedAt: null };
+    const fresh = { endedAt, notShownAt: null };
     remembered.set(id, fresh);
     for (const oldest of remembered.keys()) {
       if (remembered.size <= REMEMBERED_MAX) break;
@@ -64,8 +64,8 @@ export function createAbsence(options: {
 
   function confirmedIn(delivery: UnconfirmedDelivery, begunAt: number): number {
     const known = remember(delivery);
-    known.missedAt ??= clock.ticks();
-    return Math.max(0, known.missedAt + lagMs - begunAt);
+    known.notShownAt ??= clock.ticks();
+    return Math.max(0, known.notShownAt + lagMs - begunAt);
   }
 
   return {
@@ -84,7 +84,7 @@ export function createAbsence(options: {
       /** When the newest item was sent that the list shows. */
       let showsUntil = Number.NEGATIVE_INFINITY;
       return {
-        see({ remoteId }) {
+        add({ remoteId }) {
           showsUntil = Math.max(showsUntil, sentAt.get(nameOf(remoteId)) ?? Number.NEGATIVE_INFINITY);
         },
         waitMs(delivery) {

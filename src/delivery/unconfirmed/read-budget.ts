@@ -7,12 +7,12 @@ export interface ReadBudget {
    *
    * @param gathers true where nothing is in doubt: creates were refused, and the list may show why
    */
-  admit(what: Readable, now: number, gathers?: boolean): number;
+  admit(what: ListName, now: number, gathers?: boolean): number;
   /** A reading is over, to its end or not. */
-  spent(what: Readable, time: { begunAt: number; endedAt: number }, complete: boolean): void;
+  ended(what: ListName, time: { begunAt: number; endedAt: number }, complete: boolean): void;
 }
 
-export type Readable = ListableKind | 'publications';
+export type ListName = ListableKind | 'publications';
 
 /**
  * Refused creates gather between two readings that are made for nothing else. While more of them come each rest is twice as
@@ -29,11 +29,11 @@ const AGAIN = { firstMs: 2000, lastMs: 300_000 };
  * together by the next. A list that cannot be read is tried ever more seldom.
  */
 export function createReadBudget(): ReadBudget {
-  const restUntil = new Map<Readable, number>();
-  const failures = new Map<Readable, number>();
-  const gathered = new Map<Readable, { restMs: number; until: number }>();
+  const restUntil = new Map<ListName, number>();
+  const failures = new Map<ListName, number>();
+  const gathered = new Map<ListName, { restMs: number; until: number }>();
 
-  function gather(what: Readable, endedAt: number): void {
+  function gather(what: ListName, endedAt: number): void {
     const before = gathered.get(what);
     const goesOn = before !== undefined && endedAt - before.until < GATHER.lastMs;
     const restMs = goesOn ? Math.min(before.restMs * 2, GATHER.lastMs) : GATHER.firstMs;
@@ -45,7 +45,7 @@ export function createReadBudget(): ReadBudget {
       const until = Math.max(restUntil.get(what) ?? now, gathers ? (gathered.get(what)?.until ?? now) : now);
       return Math.max(0, until - now);
     },
-    spent(what, { begunAt, endedAt }, complete) {
+    ended(what, { begunAt, endedAt }, complete) {
       const count = complete ? 0 : (failures.get(what) ?? 0) + 1;
       failures.set(what, count);
       if (complete) gather(what, endedAt);

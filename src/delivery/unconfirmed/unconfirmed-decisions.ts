@@ -7,11 +7,11 @@ import type { Breaker } from '../admission/breaker.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
 import { blockedByGate, type DecideContext, decideResend, type ResendContext } from '../outcome/decide.ts';
 import { decideReadBack } from '../outcome/decide-import.ts';
-import { absentReason, notFoundReason, notShownReason, unprovenReason, withWords } from './doubt-reasons.ts';
-import { unclearReason } from './passport-doubts.ts';
-import type { Readable } from './read-budget.ts';
-import type { Readings } from './readings.ts';
-import type { Sighting } from './sightings.ts';
+import type { ListReads } from './list-reads.ts';
+import type { ListingMatch } from './listing-match.ts';
+import { unclearPublicationsReason } from './publications.ts';
+import type { ListName } from './read-budget.ts';
+import { absentReason, notFoundReason, notShownReason, unprovenReason, withSentence } from './unconfirmed-reasons.ts';
 
 /** What becomes of a delivery in doubt. Whatever goes out again has its turn among the retries. */
 export interface UnconfirmedDecisions {
@@ -20,27 +20,27 @@ export interface UnconfirmedDecisions {
    *
    * @param list one that could not be read to its end proves what it shows, and no absence
    */
-  listed(delivery: UnconfirmedDelivery, sighting: Sighting, list: ListRead): Decision;
+  afterList(delivery: UnconfirmedDelivery, sighting: ListingMatch, list: ListRead): Decision;
   /** After the publications were read. @param done whether it has taken effect; null where they do not tell */
-  published(delivery: UnconfirmedDelivery, done: boolean | null): Decision;
+  afterPublications(delivery: UnconfirmedDelivery, done: boolean | null): Decision;
   /** Where the list has to be read once more, after so long at least. */
-  lookedAtAgain(delivery: UnconfirmedDelivery, what: Readable, waitMs?: number): Decision;
+  readAgain(delivery: UnconfirmedDelivery, what: ListName, waitMs?: number): Decision;
   /** Where it is safe to send it again. */
-  sentAgain(delivery: UnconfirmedDelivery): Decision;
+  resend(delivery: UnconfirmedDelivery): Decision;
   /** The same of all members of an import, in their order: they go out together, so that they take one turn. */
-  sentTogether(members: readonly UnconfirmedDelivery[]): Settlement[];
+  resendImport(members: readonly UnconfirmedDelivery[]): Settlement[];
 }
 
 /** A list that was read. */
 export interface ListRead {
-  what: Readable;
+  what: ListName;
   complete: boolean;
   /** Milliseconds until it has to be read again, before it is believed that something is absent; 0 to believe it. */
   waitMs: () => number;
 }
 
 export interface UnconfirmedDecisionsOptions {
-  readings: Pick<Readings, 'waitMs'>;
+  readings: Pick<ListReads, 'waitMs'>;
   breaker: Pick<Breaker, 'wasOut'>;
   retries: RetryBudget;
   profile: Profile;
@@ -67,18 +67,18 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
   });
 
   /** When the next retry may go out; 0 for now. */
-  function turn(): number {
+  function reserveSlot(): number {
     const turnMs = retries.reserve(clock.ticks());
     return turnMs === 0 ? 0 : clock.now() + turnMs;
   }
 
   /** Gives a retry its turn. What has not been sent since the ledger was put back is none. */
-  function inTurn(decision: Decision): Decision {
+  function inSlot(decision: Decision): Decision {
     if (decision.kind !== 'resend' || hasTrait(decision.reason, 'since_backup')) return decision;
-    return { ...decision, dueAt: turn() };
+    return { ...decision, dueAt: reserveSlot() };
   }
 
-  function lookedAtAgain({ reason }: UnconfirmedDelivery, what: Readable, waitMs = 1): Decision {
+  function readAgain({ reason }: UnconfirmedDelivery, what: ListName, waitMs = 1): Decision {
     const nextLookAt = clock.now() + Math.max(1, Math.ceil(waitMs), readings.waitMs(what));
     return { kind: 'unconfirmed', nextLookAt, spend: false, reason };
   }
@@ -96,21 +96,21 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       case 'ask_person':
         return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: notFoundReason(reason) };
       case 'resend':
-        return inTurn(decideResend(resendContext(delivery), absentReason(reason), true));
+        return inSlot(decideResend(resendContext(delivery), absentReason(reason), true));
     }
   }
 
   return {
-    listed(delivery, sighting, { what, complete, waitMs }) {
+    afterList(delivery, sighting, { what, complete, waitMs }) {
       const { reason, sent } = delivery;
       const { found, unclear } = sighting;
       if (sent !== null && complete) {
-        return inTurn(decideReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
+        return inSlot(decideReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
       }
       // I6: a create that may be there, although it is not shown, would make the item a second time.
       if (unclear !== null && found.length === 0 && complete) {
         // It was refused and is not sent again. The reason names the other entries for the person who corrects the row.
-        if (hasTrait(reason, 'may_exist')) return absent({ ...delivery, reason: withWords(reason, unclear) });
+        if (hasTrait(reason, 'may_exist')) return absent({ ...delivery, reason: withSentence(reason, unclear) });
         return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
       }
       const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
@@ -122,31 +122,32 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       };
       // An item that existed before is adopted. An item that an earlier attempt may have made is ours.
       if (remoteId !== null) return wasThereBefore(reason) ? { ...decision, shown: found } : decision;
-      if (!complete) return lookedAtAgain(delivery, what);
+      if (!complete) return readAgain(delivery, what);
       // A refused create is not sent again, so a list that lags doubles nothing. It is looked for again only if the platform
       // stated that the item exists.
       const againMs = isLookedForOnce(reason) ? 0 : waitMs();
-      return againMs > 0 ? lookedAtAgain(delivery, what, againMs) : absent(delivery);
+      return againMs > 0 ? readAgain(delivery, what, againMs) : absent(delivery);
     },
 
-    published(delivery, done) {
+    afterPublications(delivery, done) {
       const { reason } = delivery;
       if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
-      if (done === null) return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unclearReason(reason) };
+      if (done === null)
+        return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unclearPublicationsReason(reason) };
       return absent(delivery);
     },
 
-    lookedAtAgain,
+    readAgain: readAgain,
 
-    sentAgain: (delivery) => inTurn(decideResend(resendContext(delivery), delivery.reason, false)),
+    resend: (delivery) => inSlot(decideResend(resendContext(delivery), delivery.reason, false)),
 
-    sentTogether(members) {
+    resendImport(members) {
       const judged = members.map((delivery) => ({
         id: delivery.id,
         revision: delivery.revision,
         decision: decideResend(resendContext(delivery), delivery.reason, false),
       }));
-      const dueAt = judged.some(({ decision }) => decision.kind === 'resend') ? turn() : 0;
+      const dueAt = judged.some(({ decision }) => decision.kind === 'resend') ? reserveSlot() : 0;
       return judged.map(({ decision, ...name }) => ({
         ...name,
         decision: decision.kind === 'resend' ? { ...decision, dueAt } : decision,

@@ -15,7 +15,7 @@ import { createFirstContact } from '../../../src/delivery/first-contact.ts';
 import { createPassports } from '../../../src/delivery/passports.ts';
 import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
 import { createRecheck } from '../../../src/delivery/recheck.ts';
-import { createDoubts } from '../../../src/delivery/unconfirmed/doubts.ts';
+import { createUnconfirmedResolver } from '../../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import type { Ledger } from '../../../src/domain/ports/ledger.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
@@ -114,7 +114,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   const retries = createRetryBudget();
   const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
   const deliverer = createDeliverer(delivering);
-  const doubts = createDoubts({ ...delivering, reader });
+  const doubts = createUnconfirmedResolver({ ...delivering, reader });
   const contact = createFirstContact({ ...delivering, reader, log });
   const passports = createPassports({ ledger, now: () => clock.ticks() });
   const recheck = createRecheck({
@@ -149,13 +149,13 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     scrub: (text) => text,
     async eachRound() {
       await mapQueue.watch(views.pendingSources());
-      if ((await recheck.look()) > 0) engine.wake();
+      if ((await recheck.stageNext()) > 0) engine.wake();
       const atRest = pulling === 0 && !mapping() && feeder.outstanding() === 0;
-      if ((await passports.look(atRest)) > 0) engine.wake();
+      if ((await passports.evaluateAtRest(atRest)) > 0) engine.wake();
     },
   });
   listeners.push(({ type }) => {
-    if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.stir();
+    if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.markDirty();
     if (type === 'mapped') engine.wake();
   });
   const gateWatch = createGateWatch({
@@ -186,7 +186,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
         await pull({ ...request, mappingRevision, ignoreMissing: false }, working, abort.signal);
       } finally {
         pulling -= 1;
-        passports.stir();
+        passports.markDirty();
       }
     },
     async replay(request) {
@@ -199,7 +199,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     },
     // `settle` is a command of its own: the process that comes after it judges all passports.
     wake() {
-      passports.stir();
+      passports.markDirty();
       engine.wake();
     },
     isPulling: () => pulling > 0,

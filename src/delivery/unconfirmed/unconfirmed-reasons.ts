@@ -14,7 +14,7 @@ export function unprovenReason(reason: Reason, unclear: string): Reason {
 const COULD_DOUBLE = 'sending it again could double it.';
 
 /** Adds a sentence to a reason, once. */
-export function withWords(reason: Reason, words: string): Reason {
+export function withSentence(reason: Reason, words: string): Reason {
   return reason.message.endsWith(words) ? reason : { ...reason, message: `${reason.message} ${words}` };
 }
 
@@ -22,7 +22,7 @@ const NOT_SHOWN = "The platform's listing does not show it to this key.";
 
 /** The reason of a create that was refused because its item exists, while the list does not show the item. */
 export function notShownReason(reason: Reason): Reason {
-  return withWords(reason, NOT_SHOWN);
+  return withSentence(reason, NOT_SHOWN);
 }
 
 /** The reason of a write whose answer belongs to another request, while the list does not show its item. */

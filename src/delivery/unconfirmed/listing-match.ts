@@ -2,7 +2,7 @@ import { foldedKey, keyText, type NaturalKey } from '../../domain/natural-key.ts
 import type { ListableKind, RemoteItem } from '../../domain/ports/target.ts';
 
 /** What a listing shows under the natural key that a write was sent with. */
-export interface Sighting {
+export interface ListingMatch {
   /** The items with this very key, at most `SAME_KEY_MAX`. */
   found: readonly RemoteItem[];
   /** Why it would prove nothing that none is found; null where it would. */
@@ -10,10 +10,10 @@ export interface Sighting {
 }
 
 /** Looks through a listing for items that may or may not be there. */
-export interface Sightings {
+export interface ListingMatches {
   /** Takes an entry in. True where it is one of those that are looked for. */
-  see(item: RemoteItem): boolean;
-  of(key: NaturalKey): Sighting;
+  add(item: RemoteItem): boolean;
+  of(key: NaturalKey): ListingMatch;
   /** Whether some entry shows none of the fields by which it could be told from others. */
   hidesKeys(): boolean;
 }
@@ -33,10 +33,10 @@ const SAME_KEY_MAX = 10;
  *
  * @param fields the kind's natural keys, in order of preference
  */
-export function createSightings(
+export function createListingMatches(
   kind: ListableKind,
   { fields, keys }: { fields: readonly string[]; keys: readonly NaturalKey[] },
-): Sightings {
+): ListingMatches {
   const wanted = new Map<string, Wanted>();
   for (const { field, value } of keys) {
     const known = wanted.get(nameOf(field, value)) ?? { byValue: new Map(), unclear: null };
@@ -47,7 +47,7 @@ export function createSightings(
   let hidesKeys = false;
 
   return {
-    see(item) {
+    add(item) {
       let isWanted = false;
       let preferred: string | null = null;
       for (const field of fields) {

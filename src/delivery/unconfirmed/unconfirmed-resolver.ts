@@ -15,15 +15,15 @@ import { suspendedBy } from '../admission/suspended-work.ts';
 import type { TargetGate } from '../admission/target-gate.ts';
 import { DECISION_STATES } from '../outcome/decide.ts';
 import { createAbsence } from './absence.ts';
-import { doubtPolicy, showsInListing } from './doubt-policy.ts';
-import { unreadableReason } from './doubt-reasons.ts';
-import { hasTakenEffect, readPublications, showsInPublications } from './passport-doubts.ts';
-import type { Readable } from './read-budget.ts';
-import { createReadings, type Readings } from './readings.ts';
-import { createSightings, type Sighting } from './sightings.ts';
+import { createListReads, type ListReads } from './list-reads.ts';
+import { createListingMatches, type ListingMatch } from './listing-match.ts';
+import { hasTakenEffect, readPublications, showsInPublications } from './publications.ts';
+import type { ListName } from './read-budget.ts';
 import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
+import { showsInListing, unconfirmedPolicy } from './unconfirmed-policy.ts';
+import { unreadableReason } from './unconfirmed-reasons.ts';
 
-export interface DoubtsOptions {
+export interface UnconfirmedResolverOptions {
   ledger: Pick<
     Ledger,
     'unconfirmedDeliveries' | 'unprovenKinds' | 'hasUnbound' | 'endProof' | 'settle' | 'acknowledgedCreates'
@@ -42,16 +42,16 @@ export interface DoubtsOptions {
 }
 
 /** Settles doubts: by sending again where that is safe, by reading back where the API can be read. */
-export interface Doubts {
+export interface UnconfirmedResolver {
   /** Takes on what may be looked at by now, unless the API is away. Gives the number of doubts that were looked at. */
   resolve(abort: AbortSignal): Promise<number>;
   /** The list that has been out of reach for longest; null where all could be read the last time. */
-  unreadable: Readings['unreadable'];
+  unreadable: ListReads['unreadable'];
 }
 
 /** How many doubts one listing serves. */
 const BATCH = 10_000;
-const NOT_SOUGHT: Sighting = { found: [], unclear: null };
+const NOT_SOUGHT: ListingMatch = { found: [], unclear: null };
 /** While only writes fail, one delivery at a time comes back to be tried: all of them would only wait for their turn. */
 const TRY_AGAIN_MS = 30_000;
 
@@ -60,10 +60,10 @@ function isRefused({ reason }: UnconfirmedDelivery): boolean {
   return hasTrait(reason, 'found_before');
 }
 
-export function createDoubts(options: DoubtsOptions): Doubts {
+export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): UnconfirmedResolver {
   const { ledger, target, reader, pacer, breaker, retries, gate, pause, profile, clock, random, emit } = options;
 
-  const readings = createReadings({ gate, pacer, clock, emit });
+  const readings = createListReads({ gate, pacer, clock, emit });
   const decisions = createUnconfirmedDecisions({ readings, breaker, retries, profile, clock, random });
   const absence = createAbsence({ ledger, lagMs: profile.list.lagMs, clock });
   let triedAt = Number.NEGATIVE_INFINITY;
@@ -97,7 +97,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     abort: AbortSignal,
   ): Promise<void> {
     const fields = profile.naturalKeys[kind];
-    const sightings = createSightings(kind, { fields, keys: doubts.flatMap(({ sentKey }) => sentKey ?? []) });
+    const sightings = createListingMatches(kind, { fields, keys: doubts.flatMap(({ sentKey }) => sentKey ?? []) });
     const unproven = (await ledger.unprovenKinds()).includes(kind);
     let holdsOthers = !unproven;
     const watch = await absence.watch(kind, doubts);
@@ -107,13 +107,13 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     const listing = await target.list(
       kind,
       async (items) => {
-        for (const item of items) watch.see(item);
-        const others = items.flatMap((item) => (sightings.see(item) ? [] : (item.naturalKey ?? [])));
+        for (const item of items) watch.add(item);
+        const others = items.flatMap((item) => (sightings.add(item) ? [] : (item.naturalKey ?? [])));
         holdsOthers ||= await holdsUnknown(kind, others);
       },
       { signal: abort },
     );
-    const outcome = readings.heard(kind, listing, begunAt);
+    const outcome = readings.ended(kind, listing, begunAt);
     const moved = !listing.complete && listing.moved === true;
     pause.end(kind, { complete: listing.complete, moved, restMs: readings.waitMs(kind) });
     if (outcome.kind === 'denied') return;
@@ -122,7 +122,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       doubts.map((delivery) => {
         const sighting = delivery.sentKey === null ? NOT_SOUGHT : sightings.of(delivery.sentKey);
         const list = { what: kind, complete: listing.complete, waitMs: () => watch.waitMs(delivery) };
-        return settle(delivery, decisions.listed(delivery, sighting, list));
+        return settle(delivery, decisions.afterList(delivery, sighting, list));
       }),
     );
   }
@@ -137,16 +137,16 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     const watch = absence.watchPublications();
     const begunAt = clock.ticks();
     const read = await readPublications(reader, abort);
-    if (readings.heard('publications', read, begunAt).kind === 'denied') return;
+    if (readings.ended('publications', read, begunAt).kind === 'denied') return;
     await Promise.all(
       doubts.map((delivery) => {
-        if (!read.complete) return settle(delivery, decisions.lookedAtAgain(delivery, 'publications'));
+        if (!read.complete) return settle(delivery, decisions.readAgain(delivery, 'publications'));
         const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
         // A second publication is a double; a second withdrawal changes nothing.
         const isAbsent = done === false && delivery.operation === 'passport.publish';
         const waitMs = isAbsent ? watch.waitMs(delivery) : 0;
-        if (waitMs > 0) return settle(delivery, decisions.lookedAtAgain(delivery, 'publications', waitMs));
-        return settle(delivery, decisions.published(delivery, done));
+        if (waitMs > 0) return settle(delivery, decisions.readAgain(delivery, 'publications', waitMs));
+        return settle(delivery, decisions.afterPublications(delivery, done));
       }),
     );
   }
@@ -158,7 +158,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   /** An import that may have arrived goes out again as it is: the doubts of all its members are settled at once. */
   async function resendImport(members: readonly UnconfirmedDelivery[]): Promise<void> {
-    const settlements = decisions.sentTogether(members);
+    const settlements = decisions.resendImport(members);
     const keep = settlements.every(({ decision }) => decision.kind === 'resend');
     await ledger.settle([{ claim: null, settlements, keep, groupMax: null }]);
   }
@@ -175,7 +175,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
     const settled: Promise<void>[] = [];
     for (const delivery of doubts) {
       if (delivery.importId === null) {
-        settled.push(settle(delivery, decisions.sentAgain(delivery)));
+        settled.push(settle(delivery, decisions.resend(delivery)));
         continue;
       }
       const members = imports.get(delivery.importId) ?? [];
@@ -189,7 +189,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   /** Reads what `read` reads for these doubts, where the API may be read now and it is there. */
   async function look(
-    what: Readable,
+    what: ListName,
     doubts: readonly UnconfirmedDelivery[],
     read: () => Promise<void>,
     abort: AbortSignal,
@@ -211,7 +211,7 @@ export function createDoubts(options: DoubtsOptions): Doubts {
 
   /** False of what only has to be looked up, and of what nothing but a person can settle. */
   const isSentAgain = ({ reason, operation }: UnconfirmedDelivery): boolean =>
-    !hasTrait(reason, 'needs_reading') && doubtPolicy(operation, profile) !== 'person';
+    !hasTrait(reason, 'needs_reading') && unconfirmedPolicy(operation, profile) !== 'person';
 
   return {
     unreadable: () => readings.unreadable(),
@@ -229,7 +229,9 @@ export function createDoubts(options: DoubtsOptions): Doubts {
       for (const delivery of doubts) {
         const { kind, operation, reason } = delivery;
         const policy =
-          hasTrait(reason, 'needs_reading') || isLastResort(delivery) ? 'read_back' : doubtPolicy(operation, profile);
+          hasTrait(reason, 'needs_reading') || isLastResort(delivery)
+            ? 'read_back'
+            : unconfirmedPolicy(operation, profile);
         if (policy === 'read_back' && showsInPublications(operation)) toLookFor.push(delivery);
         else if (policy === 'read_back' && (kind === 'product' || kind === 'material')) toList[kind].push(delivery);
         else if (policy === 'resend') toSend.push(delivery);

@@ -58,7 +58,7 @@ export function hasTakenEffect(operation: Operation, publicity: Publicity): bool
 }
 
 /** What a person has to know where the list does not help. */
-export function unclearReason(reason: Reason): Reason {
+export function unclearPublicationsReason(reason: Reason): Reason {
   const message = `${reason.message} The list of publications does not say whose they are, so nobody can tell whether it took effect; see publications in the profile.`;
   return { ...reason, message };
 }

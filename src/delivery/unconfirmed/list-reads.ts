@@ -5,11 +5,11 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Pacer } from '../admission/pacer.ts';
 import { signalOf } from '../admission/signal.ts';
 import type { TargetGate } from '../admission/target-gate.ts';
-import { createReadBudget, type Readable } from './read-budget.ts';
+import { createReadBudget, type ListName } from './read-budget.ts';
 
 /** A list whose last reading failed. `since` is in `ticks` of the clock. */
-export interface Unreadable {
-  what: Readable;
+export interface UnreadableList {
+  what: ListName;
   since: number;
   reason: string;
   /** Whether a limit of this machine prevented the reading, and not the API. */
@@ -17,31 +17,31 @@ export interface Unreadable {
 }
 
 /** Readings of the platform's lists: when they may begin, and what their answers show about the API. */
-export interface Readings {
+export interface ListReads {
   /** Milliseconds until this list may be read; 0 for now. @param gathers as of `ReadBudget.admit` */
-  waitMs(what: Readable, gathers?: boolean): number;
+  waitMs(what: ListName, gathers?: boolean): number;
   /** Passes the result of a reading on to gate, pacer and counters, like any other answer. Returns it as an outcome. */
-  heard(what: Readable, listing: Listing, begunAt: number): Outcome;
+  ended(what: ListName, listing: Listing, begunAt: number): Outcome;
   /** The list that has been unreadable for longest; null if the last reading of every list succeeded. */
-  unreadable(): Unreadable | null;
+  unreadable(): UnreadableList | null;
 }
 
-export function createReadings(options: {
+export function createListReads(options: {
   gate: Pick<TargetGate, 'observe'>;
   pacer: Pick<Pacer, 'heard'>;
   clock: Clock;
   emit: Emit;
-}): Readings {
+}): ListReads {
   const { gate, pacer, clock, emit } = options;
   const budget = createReadBudget();
-  const failing = new Map<Readable, Unreadable>();
+  const failing = new Map<ListName, UnreadableList>();
   return {
     // Whole milliseconds, as the ledger has them.
     waitMs: (what, gathers = false) => Math.ceil(budget.admit(what, clock.ticks(), gathers)),
 
-    heard(what, listing, begunAt) {
+    ended(what, listing, begunAt) {
       const outcome: Outcome = listing.complete ? { kind: 'accepted', remoteId: null } : listing.outcome;
-      budget.spent(what, { begunAt, endedAt: clock.ticks() }, listing.complete);
+      budget.ended(what, { begunAt, endedAt: clock.ticks() }, listing.complete);
       if (listing.complete) failing.delete(what);
       else {
         const reason = 'detail' in outcome ? outcome.detail.message : '';

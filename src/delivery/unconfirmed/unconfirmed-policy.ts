@@ -1,9 +1,9 @@
 import type { Operation } from '../../domain/delivery.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { showsInPublications } from './passport-doubts.ts';
+import { showsInPublications } from './publications.ts';
 
 /** How a doubt about a write can be settled. */
-export type DoubtPolicy =
+export type UnconfirmedPolicy =
   /** The same revision may go out again: its key is honoured, or writing it twice is writing it once. */
   | 'resend'
   /** A complete listing tells whether the item is there, or the passport public. */
@@ -12,7 +12,7 @@ export type DoubtPolicy =
   | 'person';
 
 /** The way out of a doubt, by operation, as far as the profile trusts idempotency keys. */
-export function doubtPolicy(operation: Operation, profile: Profile): DoubtPolicy {
+export function unconfirmedPolicy(operation: Operation, profile: Profile): UnconfirmedPolicy {
   if (profile.idempotency === 'honoured') return 'resend';
   switch (operation) {
     case 'material.update':

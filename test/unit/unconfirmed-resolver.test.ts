@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createCreatePause } from '../../src/delivery/admission/create-pause.ts';
 import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts';
 import { createTargetGate } from '../../src/delivery/admission/target-gate.ts';
-import { createDoubts } from '../../src/delivery/unconfirmed/doubts.ts';
+import { createUnconfirmedResolver } from '../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { Listing, RemoteItem } from '../../src/domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
@@ -49,7 +49,7 @@ function given(
         : ({ operation: 'product.create', sent: null } as const);
     return { ...common, ...names, ...what, reason, productId: null, importId: null, since: clock.now(), attempts: 1 };
   });
-  const settling = createDoubts({
+  const settling = createUnconfirmedResolver({
     ledger: {
       unconfirmedDeliveries: async () => doubts,
       acknowledgedCreates: async ({ sentAfter }) => acknowledged.filter(({ sentAt }) => sentAt > sentAfter),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSightings } from '../../src/delivery/unconfirmed/sightings.ts';
+import { createListingMatches } from '../../src/delivery/unconfirmed/listing-match.ts';
 import type { NaturalKey } from '../../src/domain/natural-key.ts';
 import type { ListableKind } from '../../src/domain/ports/target.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
@@ -10,8 +10,8 @@ const FIELDS = { product: ['sku'], material: ['code', 'name'] } as const;
 /** What a listing of these entries says of what was sent under this key: the ids that it is found as, or why that is unclear. */
 function sighting(kind: ListableKind, [field, value]: readonly [string, string], entries: JsonObject[]) {
   const key: NaturalKey = { field, value };
-  const sightings = createSightings(kind, { fields: FIELDS[kind], keys: [key] });
-  for (const [index, fields] of entries.entries()) sightings.see({ remoteId: index, naturalKey: null, fields });
+  const sightings = createListingMatches(kind, { fields: FIELDS[kind], keys: [key] });
+  for (const [index, fields] of entries.entries()) sightings.add({ remoteId: index, naturalKey: null, fields });
   const { found, unclear } = sightings.of(key);
   return unclear ?? found.map(({ remoteId }) => remoteId);
 }
@@ -43,8 +43,8 @@ it(
 
 it('says whether an entry shows none of the fields that tell items apart', () => {
   const hides = (fields: JsonObject): boolean => {
-    const sightings = createSightings('material', { fields: FIELDS.material, keys: [] });
-    sightings.see({ remoteId: 1, naturalKey: null, fields });
+    const sightings = createListingMatches('material', { fields: FIELDS.material, keys: [] });
+    sightings.add({ remoteId: 1, naturalKey: null, fields });
     return sightings.hidesKeys();
   };
   expect([hides({}), hides({ name: 'Steel' }), hides({ code: null })]).toEqual([true, false, false]);
