@@ -5,8 +5,10 @@ import { hasTrait, isLookedForOnce, wasThereBefore, whenAbsent } from '../../dom
 import { type Clock, ticksAt } from '../../lib/clock.ts';
 import type { Breaker } from '../admission/breaker.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
-import { blockedByGate, type DecideContext, decideResend, type ResendContext } from '../outcome/decide.ts';
-import { decideReadBack } from '../outcome/decide-import.ts';
+import type { DecideContext } from '../outcome/decide-context.ts';
+import { decideReadBack } from '../outcome/decide-read-back.ts';
+import { blockedByRule } from '../outcome/decide-refusal.ts';
+import { decideResend, type ResendContext } from '../outcome/decide-resend.ts';
 import type { ListReads } from './list-reads.ts';
 import type { ListingMatch } from './listing-match.ts';
 import { unclearPublicationsReason } from './publications.ts';
@@ -90,7 +92,7 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       case 'reject_as_hidden':
         return { kind: 'rejected', reason: notShownReason(reason) };
       case 'block':
-        return blockedByGate({ ...reason, code: 'gate' }, context(delivery));
+        return blockedByRule({ ...reason, code: 'gate' }, context(delivery));
       case 'reject':
         return { kind: 'rejected', reason: { ...reason, code: 'refused' }, absent: true };
       case 'ask_person':
