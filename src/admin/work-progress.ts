@@ -36,13 +36,13 @@ export function watchWork(
   { runtime, clock }: { runtime: Runtime; clock: Clock },
   onProgress: (progress: WorkProgress) => void,
 ): { stop: () => void } {
-  const { views, bus, gate } = runtime;
+  const { views, bus, api } = runtime;
   const streams = new Map<string, WorkProgress['streams'][number]>();
   const lists = new Map<ContactList, WorkProgress['lists'][number]>();
-  const gateNow = gate.state();
-  let paused = gateNow.open ? null : gateNow.reason;
-  let outage = runtime.unreachableSince() === null ? null : { writesAlone: runtime.failsAtWrites() !== null };
-  let apiWait = runtime.throttled()?.wait ?? null;
+  const authorization = api.authorization();
+  let paused = authorization.open ? null : authorization.reason;
+  let outage = api.unreachableSince() === null ? null : { writesAlone: api.failsAtWrites() !== null };
+  let apiWait = api.longWait();
   let settled = 0;
   let left = 0;
   let countAt = 0;

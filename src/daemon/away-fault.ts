@@ -1,9 +1,9 @@
+import type { Throttled } from '../delivery/admission/api-wait.ts';
 import { suspendedBy } from '../delivery/admission/suspended-work.ts';
 import type { ListName } from '../delivery/unconfirmed/read-budget.ts';
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
 import type { Fault } from '../lib/errors.ts';
-import type { Throttled } from './api-condition.ts';
 import { describeFailingWrites } from './outage-watch.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -21,30 +21,18 @@ export interface Patience {
   now: number;
 }
 
-type Asked = Pick<
-  Runtime,
-  | 'unreachableSince'
-  | 'answers'
-  | 'failsAtWrites'
-  | 'throttled'
-  | 'unreadable'
-  | 'gate'
-  | 'ledger'
-  | 'config'
-  | 'passports'
-  | 'views'
->;
+type Asked = Pick<Runtime, 'api' | 'unreadable' | 'ledger' | 'config' | 'passports' | 'views'>;
 
 /** The fault that ends a sync: the API has blocked its work for longer than `waitMs`. Null while the sync goes on waiting. */
 export async function awayFault(runtime: Asked, patience: Patience): Promise<Fault | null> {
   const { waitMs, since, now } = patience;
   const { baseUrl } = runtime.config.target;
-  const unreachable = runtime.unreachableSince();
+  const unreachable = runtime.api.unreachableSince();
   if (unreachable !== null && now - Math.max(unreachable, since) >= waitMs) {
     // The delivery that failed last may rest for longer than the sync waits, with nothing else to send. So the API is asked.
-    if (await runtime.answers(patience.abort)) return null;
+    if (await runtime.api.answersNow(patience.abort)) return null;
     const forAs = `for ${seconds(waitMs)}`;
-    const writes = runtime.failsAtWrites();
+    const writes = runtime.api.failsAtWrites();
     if (writes !== null) {
       const message = `The API at ${baseUrl} can be read. ${describeFailingWrites(writes)}`;
       return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: WRITES_ADVICE });
@@ -52,7 +40,7 @@ export async function awayFault(runtime: Asked, patience: Patience): Promise<Fau
     const message = `The API at ${baseUrl} has taken no request ${forAs}.`;
     return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: AWAY_ADVICE });
   }
-  const throttled = runtime.throttled();
+  const throttled = runtime.api.throttled();
   // A list cannot be read either while the API asks to wait.
   return throttled === null ? unreadableFault(runtime, patience) : throttledFault(runtime, throttled, patience);
 }
@@ -87,12 +75,12 @@ function throttledFault(
  * @param options.of whose deliveries count; all of them where it is left out
  */
 export async function leftAwayFault(
-  { gate, ledger, config, unreadable }: Pick<Runtime, 'gate' | 'ledger' | 'config' | 'unreadable'>,
+  { api, ledger, config, unreadable }: Pick<Runtime, 'api' | 'ledger' | 'config' | 'unreadable'>,
   { before, of }: { before: number; of: WorkOf | undefined },
 ): Promise<Fault | null> {
   // Deliveries that wait for an unreadable list are left out.
   const isUnreadable = unreadable() !== null;
-  const held = suspendedBy([...gate.refused().keys(), ...(isUnreadable ? (['read'] as const) : [])], config.profile);
+  const held = suspendedBy([...api.refused().keys(), ...(isUnreadable ? (['read'] as const) : [])], config.profile);
   const left = await ledger.leftAway({ before, held, of });
   if (left === null) return null;
   const { kind, key, reason, dueAt } = left.first;

@@ -101,7 +101,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, secrets, clock, log, version, queueTiming, probeMs = PROBE_MS } = options;
   const shared = { config, secrets, clock, log, version, queueTiming };
   const opened = await openRuntime({ ...shared, command: 'start', showFailedJobs: true });
-  const { ledger, queues, gate, target, engine, views, bus } = opened;
+  const { ledger, queues, api, target, engine, views, bus } = opened;
   const scrub = (text: string) => secrets.scrub(text);
   const runtime: Runtime = {
     ...opened,
@@ -127,7 +127,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     log,
   });
   const gateWatch = createGateWatch({
-    gate,
+    api,
     target,
     onReopen: () => engine.wake(),
     emit: bus.emit,

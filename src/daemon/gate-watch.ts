@@ -1,4 +1,4 @@
-import type { TargetGate } from '../delivery/admission/target-gate.ts';
+import type { ApiHealth } from '../delivery/admission/api-health.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Probe, Target } from '../domain/ports/target.ts';
 import type { Reason } from '../domain/reason.ts';
@@ -8,7 +8,7 @@ import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 
 export interface GateWatchOptions {
-  gate: TargetGate;
+  api: Pick<ApiHealth, 'authorization' | 'refused' | 'reopen' | 'reopenScope'>;
   target: Pick<Target, 'probe' | 'rereadKey'>;
   /** Called when the API takes again what it has refused. */
   onReopen: () => void;
@@ -44,7 +44,7 @@ const LOOK_MS = 500;
  * each question.
  */
 export function createGateWatch(options: GateWatchOptions): GateWatch {
-  const { gate, target, emit, clock, log, intervalMs } = options;
+  const { api, target, emit, clock, log, intervalMs } = options;
   const abort = new AbortController();
   let running: Promise<void> = Promise.resolve();
   /** What keeps the key from being read again; logged when it changes. */
@@ -70,7 +70,7 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
   }
 
   async function look(): Promise<void> {
-    const refusals = refusalsOf(gate);
+    const refusals = refusalsOf(api);
     const fresh = refusals.filter(({ scope }) => !known.has(scope));
     if (known.size === 0) askAt = clock.ticks() + intervalMs;
     for (const refusal of fresh) begin(refusal);
@@ -101,8 +101,8 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
   }
 
   function end({ scope, by, reason }: Refusal): void {
-    if (scope === null) gate.reopen();
-    else gate.reopenScope(scope);
+    if (scope === null) api.reopen();
+    else api.reopenScope(scope);
     const onTrial = known.get(scope)?.onTrial ?? false;
     known.delete(scope);
     lastEnds.set(scope, { message: reason.message, at: clock.ticks() });
@@ -137,7 +137,7 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
 
   return {
     async askNow() {
-      if (refusalsOf(gate).length === 0) return;
+      if (refusalsOf(api).length === 0) return;
       // What is refused becomes known at the first look.
       if (known.size === 0) await lookNext();
       askAt = clock.ticks();
@@ -154,10 +154,10 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
 }
 
 /** All that the API refuses at the moment. */
-function refusalsOf(gate: TargetGate): Refusal[] {
-  const state = gate.state();
+function refusalsOf(api: GateWatchOptions['api']): Refusal[] {
+  const state = api.authorization();
   const whole: Refusal[] = state.open ? [] : [{ scope: null, by: state.by, reason: state.reason }];
-  return [...whole, ...Array.from(gate.refused(), ([scope, reason]) => ({ scope, by: 'scope' as const, reason }))];
+  return [...whole, ...Array.from(api.refused(), ([scope, reason]) => ({ scope, by: 'scope' as const, reason }))];
 }
 
 /** A missing scope shows in its own answer alone; where the API leaves that open, only sending can tell. */

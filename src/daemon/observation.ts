@@ -25,7 +25,7 @@ export function createObservation(options: {
   clock: Clock;
 }): Observation {
   const { runtime, nextRun, clock } = options;
-  const { views, gate, queues, config } = runtime;
+  const { views, api, queues, config } = runtime;
   const ids = config.sources.map(({ id }) => id);
   const counted = kept(
     () => ({
@@ -36,26 +36,26 @@ export function createObservation(options: {
     clock,
   );
 
-  function api(): ApiStanding {
-    const state = gate.state();
+  function standingOfApi(): ApiStanding {
+    const state = api.authorization();
     if (!state.open) return `denied_${state.by}`;
-    if (runtime.unreachableSince() !== null) return 'unreachable';
+    if (api.unreachableSince() !== null) return 'unreachable';
     if (apiWait() !== null) return 'throttled';
-    return gate.refused().size === 0 ? 'ok' : 'denied_scope';
+    return api.refused().size === 0 ? 'ok' : 'denied_scope';
   }
 
-  const apiWait = (): ApiWait | null => runtime.throttled()?.wait ?? null;
+  const apiWait = (): ApiWait | null => api.longWait();
 
   return {
-    api,
+    api: standingOfApi,
     apiWait,
     async standing() {
       return {
         ...counted(),
         queues: await queueCounts(),
-        api: api(),
+        api: standingOfApi(),
         apiWait: apiWait(),
-        refusedScopes: [...gate.refused().keys()],
+        refusedScopes: [...api.refused().keys()],
         sources: config.sources.map(({ id: source }) => {
           const runs = views.runs({ source, limit: RUNS_LOOKED_AT });
           const completeAt = runs.find(({ result }) => result === 'complete')?.endedAt ?? null;

@@ -1,26 +1,25 @@
+import type { ApiHealth, FailingWrites } from '../delivery/admission/api-health.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
-import type { ApiCondition, FailingWrites } from './api-condition.ts';
 
 /** Reports the begin and the end of an outage, once each. Call `look` at intervals. */
 export function createOutageWatch(options: {
-  breaker: { openSince(): number | null };
-  condition: Pick<ApiCondition, 'failsAtWrites'>;
+  api: Pick<ApiHealth, 'openSince' | 'failsAtWrites'>;
   clock: Clock;
   emit: Emit;
   log: Logger;
 }): {
   look(): void;
 } {
-  const { breaker, condition, clock, emit, log } = options;
+  const { api, clock, emit, log } = options;
   let away = false;
   return {
     look() {
-      const since = breaker.openSince();
+      const since = api.openSince();
       if ((since !== null) === away) return;
       away = since !== null;
-      const writes = condition.failsAtWrites();
+      const writes = api.failsAtWrites();
       emit({ type: 'outage', away, writesAlone: writes !== null });
       if (since === null) log.info({}, 'The API answers again; deliveries go on.');
       else {

@@ -6,14 +6,14 @@ import type { Runtime } from './runtime.ts';
 
 /** What is left when nothing else is, because the API refuses the scope that it takes; null where nothing is left so. */
 export async function refusedScopeFault({
-  gate,
+  api,
   ledger,
   config,
-}: Pick<Runtime, 'gate' | 'ledger' | 'config'>): Promise<Fault | null> {
+}: Pick<Runtime, 'api' | 'ledger' | 'config'>): Promise<Fault | null> {
   const { profile, target } = config;
   const lacking: Scope[] = [];
   const messages: string[] = [];
-  for (const [scope, { message }] of gate.refused()) {
+  for (const [scope, { message }] of api.refused()) {
     const left = leftWords(await ledger.countSuspended(suspendedBy([scope], profile)));
     if (left === '') continue;
     lacking.push(scope);

@@ -1,21 +1,10 @@
 import { createApiClient } from '../api/api-client.ts';
-import { createBreaker } from '../delivery/admission/breaker.ts';
-import { createCreatePause } from '../delivery/admission/create-pause.ts';
-import { createPacer } from '../delivery/admission/pacer.ts';
-import { createPing } from '../delivery/admission/ping.ts';
-import { createRetryBudget } from '../delivery/admission/retry-budget.ts';
-import { suspendedBy } from '../delivery/admission/suspended-work.ts';
-import { createTargetGate, type TargetGate } from '../delivery/admission/target-gate.ts';
-import { createDeliverer } from '../delivery/deliverer.ts';
-import { createEngine, type Engine } from '../delivery/engine.ts';
-import { createFailedJobs } from '../delivery/failed-jobs.ts';
-import { createFeeder } from '../delivery/feeder.ts';
-import { createFirstContact } from '../delivery/first-contact.ts';
-import { createPassports, type Passports } from '../delivery/passports.ts';
-import { createPlatformRequests, type PlatformRequests } from '../delivery/platform-requests.ts';
-import { createRateController } from '../delivery/rate/rate-controller.ts';
-import { createRecheck, type Recheck } from '../delivery/recheck.ts';
-import { createUnconfirmedResolver, type UnconfirmedResolver } from '../delivery/unconfirmed/unconfirmed-resolver.ts';
+import type { ApiHealth } from '../delivery/admission/api-health.ts';
+import { createDelivery, type Delivery } from '../delivery/create-delivery.ts';
+import type { Engine } from '../delivery/engine.ts';
+import type { Passports } from '../delivery/passports.ts';
+import type { PlatformRequests } from '../delivery/platform-requests.ts';
+import type { Recheck } from '../delivery/recheck.ts';
 import { fault } from '../domain/faults.ts';
 import type { RunTrigger } from '../domain/ports/intake.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
@@ -37,7 +26,6 @@ import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/repla
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
-import { type ApiCondition, createApiCondition } from './api-condition.ts';
 import { createMappers, type Mappers } from './mappers.ts';
 import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
 import { openToPull } from './open-to-pull.ts';
@@ -66,7 +54,7 @@ export interface RuntimeOptions {
 }
 
 /** Everything of one process that works on a ledger, put together. */
-export interface Runtime extends ApiCondition {
+export interface Runtime {
   config: RuntimeConfig;
   ledger: Ledger;
   views: LedgerViews;
@@ -74,7 +62,8 @@ export interface Runtime extends ApiCondition {
   /** What people ask of the platform beside the deliveries. */
   platform: PlatformRequests;
   secrets: SecretStore;
-  gate: TargetGate;
+  /** Whether the API is there and takes what is sent. */
+  api: ApiHealth;
   queues: BullmqQueues;
   bus: EventBus;
   mappers: Mappers;
@@ -83,7 +72,7 @@ export interface Runtime extends ApiCondition {
   passports: Passports;
   recheck: Recheck;
   /** The list that has been out of reach for longest, which doubts wait for; null where all could be read the last time. */
-  unreadable: UnconfirmedResolver['unreadable'];
+  unreadable: Delivery['unreadable'];
   /** Why this process may write to the ledger no more, or null while it may: it has to end then. */
   ledgerLost(): Fault | null;
   /** Deliveries that were in the air when the last process ended. */
@@ -112,8 +101,6 @@ export interface Runtime extends ApiCondition {
   close(): Promise<void>;
 }
 
-/** How many doorbells are heard at once. */
-const BELLS_MAX = 8;
 /** How often a run that waits for another one of its source looks whether that one rests. */
 const REST_LOOK_MS = 200;
 
@@ -169,57 +156,14 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock, timing: queueTiming });
 
     const mapperOf = (source: string) => mappers.of(source);
-    const gate = createTargetGate(clock, { ownPublishKey: publishKey !== null });
-    const controller = createRateController(maxRate, random);
-    const breaker = createBreaker(random);
-    const retries = createRetryBudget();
-    const ping = createPing({ target, gate, emit });
-    const pacer = createPacer({ controller, breaker, ping, concurrency: placesFor(connections), clock });
-    const pause = createCreatePause(clock);
-    const held = () => suspendedBy(gate.refused().keys(), profile, pause.operations());
-    const feeder = createFeeder({ ledger, queues, held, breaker, random });
-    const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
-    const deliverer = createDeliverer(delivering);
-    const doubts = createUnconfirmedResolver({ ...delivering, reader });
-    const contact = createFirstContact({ ledger, target, reader, pacer, gate, clock, log, emit });
-    const recheck = createRecheck({ ledger, now: () => clock.ticks() });
-    const condition = createApiCondition({ gate, breaker, controller, pacer, ping, clock });
-    const outageWatch = createOutageWatch({ breaker, condition, clock, emit, log });
-    const openedAt = clock.ticks();
-    const hasAnswered = () => breaker.hasAnsweredSince(openedAt);
-    const waitWatch = createWaitWatch({ condition, ledger, views, hasAnswered, emit, log });
-    const passports = createPassports({ ledger, now: () => clock.ticks() });
-    bus.subscribe(({ type }) => {
-      if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.markDirty();
-    });
     const mapQueue = createMapQueue({ queues, worker: createMapWorker({ ledger, mapperOf, emit: emitAndWake }) });
 
     async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
       await mappers.refreshAll();
       const report = await replay(request, { ledger, mapperOf });
-      engine.wake();
+      delivery.engine.wake();
       return report;
     }
-
-    const failedJobs = options.showFailedJobs
-      ? createFailedJobs({ queues, views, replay: (id) => replayDelivery(id, replayNow) })
-      : null;
-    const engine = createEngine({
-      ledger,
-      queues,
-      feeder,
-      deliverer,
-      doubts,
-      contact,
-      gate,
-      held,
-      failedJobs,
-      clock,
-      log,
-      concurrency: BELLS_MAX,
-      scrub: (text) => secrets.scrub(text),
-      eachRound,
-    });
 
     const pulling = new Set<string>();
     /** Runs that wait for a ledger that cannot be written. */
@@ -230,20 +174,39 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     /** What keeps jobs waiting that a person has paused in a dashboard. The `pull` queue holds nothing that was begun. */
     let paused: Fault | null = null;
 
-    async function eachRound(): Promise<void> {
-      paused = pausedFault((await queues.paused()).filter((name) => name !== 'pull'));
-      outageWatch.look();
-      await waitWatch.look();
-      if ((await recheck.stageNext()) > 0) engine.wake();
-      await mapQueue.watch(views.pendingSources());
-      const atRest = pulling.size === 0 && !mapping() && feeder.outstanding() === 0;
-      if ((await passports.evaluateAtRest(atRest)) > 0) engine.wake();
-    }
-
     function emitAndWake(event: Parameters<typeof emit>[0]): void {
       emit(event);
-      if (event.type === 'mapped') engine.wake();
+      if (event.type === 'mapped') delivery.itemsMapped();
     }
+
+    const delivery = createDelivery({
+      ledger,
+      queues,
+      target,
+      reader,
+      profile,
+      clock,
+      random,
+      emit,
+      log,
+      scrub: (text) => secrets.scrub(text),
+      connections: placesFor(connections),
+      maxRate,
+      ownPublishKey: publishKey !== null,
+      failedJobs: options.showFailedJobs ? { views, replay: (id) => replayDelivery(id, replayNow) } : null,
+      isStaging: () => pulling.size > 0 || mapping(),
+      async eachRound() {
+        paused = pausedFault((await queues.paused()).filter((name) => name !== 'pull'));
+        outageWatch.look();
+        await waitWatch.look();
+        await mapQueue.watch(views.pendingSources());
+      },
+    });
+    const { engine, passports, recheck, platform, health: api } = delivery;
+    const outageWatch = createOutageWatch({ api, clock, emit, log });
+    const openedAt = clock.ticks();
+    const hasAnswered = () => api.hasAnsweredSince(openedAt);
+    const waitWatch = createWaitWatch({ api, ledger, views, hasAnswered, emit, log });
 
     function tellPause(source: string, reason: Fault | null): void {
       if (reason === null) resting.delete(source);
@@ -315,9 +278,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       ledger,
       views,
       target,
-      platform: createPlatformRequests({ target, reader, pacer, gate, profile }),
+      platform,
       secrets,
-      gate,
+      api,
       queues,
       bus,
       mappers,
@@ -325,8 +288,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       mapQueue,
       passports,
       recheck,
-      ...condition,
-      unreadable: () => doubts.unreadable() ?? contact.unreadable(),
+      unreadable: delivery.unreadable,
       ledgerLost: () => ledger.lost(),
       voided,
       startWorkers,

@@ -159,9 +159,10 @@ async function untilDone(
     const isStill = !isMapping && !isListing && outstanding === 0 && nextDueAt === null;
     if (isStill && !(await stagesPassports(runtime, of))) return refusedScopeFault(runtime);
     await runtime.startWorkers();
-    const gate = runtime.gate.state();
-    if (!gate.open && outstanding === 0) {
-      return fault(gate.by === 'plan' ? 'api.plan' : 'api.key', gate.reason.message, GATE_ADVICE[gate.by]);
+    const authorization = runtime.api.authorization();
+    if (!authorization.open && outstanding === 0) {
+      const { by, reason } = authorization;
+      return fault(by === 'plan' ? 'api.plan' : 'api.key', reason.message, AUTHORIZATION_ADVICE[by]);
     }
     const away = await awayFault(runtime, { ...request, of, outstanding, now: clock.ticks() });
     if (away !== null) return away;
@@ -201,7 +202,7 @@ const INTERRUPTED = fault('interrupted', 'The sync was stopped before it was don
   suggestion: 'Nothing is lost: run it again, and it goes on where it stopped.',
 });
 
-const GATE_ADVICE = {
+const AUTHORIZATION_ADVICE = {
   key: {
     path: 'target.apiKey',
     suggestion: 'Put a valid key in its place and run the sync again; everything is still due.',

@@ -1,16 +1,16 @@
+import type { ApiHealth } from '../delivery/admission/api-health.ts';
 import type { ApiWait } from '../domain/api-wait.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Logger } from '../lib/logging.ts';
-import type { ApiCondition } from './api-condition.ts';
 
 /**
  * Reports a wait beyond a minute. It is logged once when it begins and once when it ends, and noted in the ledger for other
  * processes. Call `look` at intervals.
  */
 export function createWaitWatch(options: {
-  condition: Pick<ApiCondition, 'throttled'>;
+  api: Pick<ApiHealth, 'throttled'>;
   ledger: Pick<Ledger, 'noteApiWait'>;
   views: Pick<LedgerViews, 'apiWait'>;
   /** Whether the API has answered anything in this process. */
@@ -18,7 +18,7 @@ export function createWaitWatch(options: {
   emit: Emit;
   log: Logger;
 }): { look(): Promise<void> } {
-  const { condition, ledger, views, hasAnswered, emit, log } = options;
+  const { api, ledger, views, hasAnswered, emit, log } = options;
   let waiting = false;
   /** The ledger's note. That of an earlier process stays until the API has answered this one. */
   let noted = views.apiWait();
@@ -38,7 +38,7 @@ export function createWaitWatch(options: {
 
   return {
     async look() {
-      const throttled = condition.throttled();
+      const throttled = api.throttled();
       const wait = throttled?.wait ?? null;
       tell(wait);
       const isSettled = wait !== null || (throttled === null && hasAnswered());

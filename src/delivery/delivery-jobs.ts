@@ -1,3 +1,4 @@
+import type { DeliveryName } from '../domain/ports/claim.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
 import type { StuckDelivery } from '../domain/ports/ledger-views.ts';
 import type { WakeUpJob } from '../domain/ports/queues.ts';
@@ -25,13 +26,15 @@ export function dueJob(due: readonly DueDelivery[]): WakeUpJob {
   };
 }
 
-/** The ids of the deliveries that a job asks for. What it says about them is for people: the ledger knows them better. */
-export function dueIdsOf({ data }: Pick<WakeUpJob, 'data'>): number[] {
+/** The deliveries that a job asks for. What else it says about them is for people: the ledger knows them better. */
+export function dueNamesOf({ data }: Pick<WakeUpJob, 'data'>): DeliveryName[] {
   const { type, deliveries } = data;
   if (type !== 'deliver' || !Array.isArray(deliveries)) return [];
-  return deliveries.flatMap((entry) =>
-    isJsonObject(entry) && typeof entry['deliveryId'] === 'number' ? [entry['deliveryId']] : [],
-  );
+  return deliveries.flatMap((entry) => {
+    if (!isJsonObject(entry)) return [];
+    const { deliveryId: id, revision } = entry;
+    return typeof id === 'number' && typeof revision === 'number' ? [{ id, revision }] : [];
+  });
 }
 
 /** A job that ends as failed, to show a delivery that needs a person. */

@@ -9,8 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
-import type { Pacer } from './admission/pacer.ts';
-import type { TargetGate } from './admission/target-gate.ts';
+import type { ApiHealth } from './admission/api-health.ts';
 import { createListReads, type ListReads } from './unconfirmed/list-reads.ts';
 import type { ListName } from './unconfirmed/read-budget.ts';
 
@@ -18,8 +17,7 @@ export interface FirstContactOptions {
   ledger: ContactLedger;
   target: Pick<Target, 'list' | 'count'>;
   reader: Pick<PlatformReader, 'publications'>;
-  pacer: Pick<Pacer, 'answers' | 'heard'>;
-  gate: TargetGate;
+  health: Pick<ApiHealth, 'answers' | 'observe' | 'allows' | 'refused'>;
   clock: Clock;
   log: Pick<Logger, 'info' | 'warn'>;
   emit: Emit;
@@ -44,8 +42,8 @@ const READINGS_MAX = 2;
 const USELESS_MS = 300_000;
 
 export function createFirstContact(options: FirstContactOptions): FirstContact {
-  const { ledger, target, reader, pacer, gate, clock, log, emit } = options;
-  const readings = createListReads({ gate, pacer, clock, emit });
+  const { ledger, target, reader, health, clock, log, emit } = options;
+  const readings = createListReads({ health, clock, emit });
   /** How many readings in a row have failed because of the list itself, by kind. */
   const failures = new Map<ListableKind, number>();
   /** Kinds whose list cannot be used, and when it is read again. */
@@ -55,8 +53,8 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
   const logged = new Map<ListableKind, string>();
 
   async function mayRead(what: ListName, abort: AbortSignal): Promise<boolean> {
-    if (abort.aborted || !gate.allows('read') || readings.waitMs(what) > 0) return false;
-    return pacer.answers(null, abort);
+    if (abort.aborted || !health.allows('read') || readings.waitMs(what) > 0) return false;
+    return health.answers(null, abort);
   }
 
   /** @param forMs how long the list is left alone; a scope that is refused is asked for by others */
@@ -192,7 +190,7 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
       for (const step of await ledger.contactSteps()) {
         const { kind } = step;
         if (abort.aborted) break;
-        const refused = gate.refused().get('read');
+        const refused = health.refused().get('read');
         if (refused !== undefined) await denied(kind, refused);
         if (refused !== undefined || (useless.get(kind) ?? 0) > clock.ticks()) continue;
         if (step.step === 'read' && !(await read(step, abort))) continue;

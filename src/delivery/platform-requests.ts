@@ -3,9 +3,7 @@ import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Listing, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Scope } from '../domain/scope.ts';
-import type { Pacer } from './admission/pacer.ts';
-import { signalOf } from './admission/signal.ts';
-import type { TargetGate } from './admission/target-gate.ts';
+import type { ApiHealth } from './admission/api-health.ts';
 
 /** Requests that people make beside the deliveries. */
 export type PlatformRequests = PlatformReader & Pick<Target, 'list'>;
@@ -17,21 +15,17 @@ export type PlatformRequests = PlatformReader & Pick<Target, 'list'>;
 export function createPlatformRequests({
   target,
   reader,
-  pacer,
-  gate,
+  health,
   profile,
 }: {
   target: Pick<Target, 'list'>;
   reader: PlatformReader;
-  pacer: Pick<Pacer, 'heard'>;
-  gate: Pick<TargetGate, 'observe' | 'answered'>;
+  health: Pick<ApiHealth, 'observe'>;
   profile: Profile;
 }): PlatformRequests {
   function take(outcome: Outcome, subject: string, scope: Scope = 'read'): void {
     // A refused scope may be about this kind of request alone.
-    if (outcome.kind === 'denied' && outcome.by === 'scope') gate.answered();
-    else gate.observe(outcome, scope);
-    pacer.heard(signalOf(outcome, subject));
+    health.observe({ outcome, scope, subject, denial: 'request' }, null);
   }
 
   async function listed(listing: Promise<Listing>, subject: string): Promise<Listing> {

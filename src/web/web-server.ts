@@ -174,7 +174,7 @@ function addPages(app: FastifyInstance, context: WebContext): void {
   const { runtime, health, metrics, clock, version, startedAt } = context;
 
   app.get('/', async (_request, reply) => {
-    const state = runtime.gate.state();
+    const state = runtime.api.authorization();
     const lost = runtime.ledgerLost();
     const trouble = lost === null ? (await runtime.engine.status()).trouble : null;
     const markup = statusPage({
@@ -186,7 +186,7 @@ function addPages(app: FastifyInstance, context: WebContext): void {
       lost: lost?.message ?? null,
       stuck: runtime.views.stuck(STUCK_SHOWN),
       refusal: state.open ? null : state.reason.message,
-      refusedScopes: Array.from(runtime.gate.refused(), ([scope, { message }]) => ({ scope, message })),
+      refusedScopes: Array.from(runtime.api.refused(), ([scope, { message }]) => ({ scope, message })),
       baseUrl: runtime.config.target.baseUrl,
       version,
       startedAt,

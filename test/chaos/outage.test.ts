@@ -139,8 +139,8 @@ describe('an outage', () => {
     await world.stage([...keys(300), ...keys(500, 'X')]);
     const begun = world.time.now();
     await world.time.pass(60_000);
-    expect([world.states()['delivered'], world.breaker.failsAtWrites()]).toEqual([300, true]);
-    const { failed, takenAt } = world.breaker.writes();
+    expect([world.states()['delivered'], world.health.takesOnlyReads()]).toEqual([300, true]);
+    const { failed = 0, takenAt = null } = world.health.failsAtWrites() ?? {};
     expect(failed).toBeGreaterThanOrEqual(30);
     expect(takenAt).toBeGreaterThanOrEqual(begun);
     // What comes then is sent all the same, among those that have not failed.
@@ -158,7 +158,7 @@ describe('an outage', () => {
     const begun = world.time.now();
     await world.time.pass(600_000);
     expect(world.states()).toEqual({ delivered: 100, due: 100 });
-    expect(world.breaker.openSince()).toBeNull();
+    expect(world.health.openSince()).toBeNull();
     expect((await world.engine.status()).trouble).toMatchObject({ code: 'machine.limit', exitCode: 3 });
     expect(since(begun, 'write')).toBeLessThanOrEqual(100 + 32 + 600);
     world.failing = () => null;
@@ -207,7 +207,7 @@ describe('an outage', () => {
     await world.time.pass(60_000);
     away = false;
     await world.time.pass(5 * 60_000, deliveredAll(50));
-    expect([world.states(), world.breaker.openSince()]).toEqual([{ delivered: 50 }, null]);
+    expect([world.states(), world.health.openSince()]).toEqual([{ delivered: 50 }, null]);
     // It is known by now that the question fails by itself: the next delivery finds out that the API is back.
     away = true;
     await world.stage(keys(20, 'Q'));
@@ -292,7 +292,7 @@ describe('a poison item', () => {
       expect(world.states()).toEqual({ parked: count });
       expect(spent()).toHaveLength(count);
       expect(new Set(Object.values(world.attempts()))).toEqual(new Set([8]));
-      expect(world.breaker.openSince()).toBeNull();
+      expect(world.health.openSince()).toBeNull();
     },
   );
 
@@ -338,7 +338,7 @@ describe('a poison item', () => {
       state: 'parked',
       reason: { code: 'exhausted' },
     });
-    expect(world.breaker.openSince()).toBeNull();
+    expect(world.health.openSince()).toBeNull();
   });
 });
 
@@ -366,7 +366,7 @@ describe('a delivery that the API says it cannot take, while it takes others', (
         await world.stage([key]);
         await world.time.pass(60_000);
         expect((world.createdAt.get(key) ?? Number.POSITIVE_INFINITY) - stagedAt).toBeLessThan(1000 + OWN_MS);
-        if (world.breaker.openSince() !== null) opened += 1;
+        if (world.health.openSince() !== null) opened += 1;
       }
       expect(opened).toBe(0);
       expect(sendsOf('poison', hourAt)).toBeLessThanOrEqual(120);

@@ -336,8 +336,8 @@ describe('an API that is not there', () => {
     const { daemon: here } = await startDaemon(world, { version: '0.1.0' });
     closing = () => here.stop();
     await here.ring('erp', 'schedule');
-    await expect.poll(() => here.runtime.unreachableSince(), SOON).not.toBeNull();
-    const since = here.runtime.unreachableSince() ?? 0;
+    await expect.poll(() => here.runtime.api.unreachableSince(), SOON).not.toBeNull();
+    const since = here.runtime.api.unreachableSince() ?? 0;
     await expect.poll(() => systemClock.ticks() - since, SOON).toBeGreaterThan(1500);
     const begin = systemClock.ticks();
     const { exitCode, json } = await run('sync', '--wait', '1.5', '--json');

@@ -23,9 +23,9 @@ describe('what the platform answers to a person holds for the deliveries of the 
   it('where it asks to wait', covers('throttled', 'I5'), async () => {
     const refusal = { kind: 'status', status: 429, retryAfterSeconds: 120, count: 1 } as const;
     world.sandbox.faults.add({ operation: 'passport.pdf', ...refusal });
-    expect(runtime.throttled()).toBeNull();
+    expect(runtime.api.throttled()).toBeNull();
     expect(await runtime.platform.passportPdf(1, sink)).toMatchObject({ ok: false, outcome: { kind: 'throttled' } });
-    expect(runtime.throttled()).toMatchObject({
+    expect(runtime.api.throttled()).toMatchObject({
       message: expect.stringMatching(/./),
       wait: { until: expect.any(Number) },
     });
@@ -38,15 +38,15 @@ describe('what the platform answers to a person holds for the deliveries of the 
     ['report.create', report],
   ] as const)('where it refuses the key to %s', async (operation, ask) => {
     world.sandbox.faults.add({ operation, kind: 'status', status: 401 });
-    expect(runtime.gate.state().open).toBe(true);
+    expect(runtime.api.authorization().open).toBe(true);
     await ask();
-    expect(runtime.gate.state()).toMatchObject({ open: false });
+    expect(runtime.api.authorization()).toMatchObject({ open: false });
   });
 
   it('but not where it refuses this kind of request alone', covers('key-refused', 'I5'), async () => {
     world.sandbox.faults.add({ operation: 'report.create', kind: 'status', status: 403 });
     expect(await report()).toMatchObject({ outcome: { kind: 'denied', by: 'scope' } });
-    expect(runtime.gate.state().open).toBe(true);
-    expect([...runtime.gate.refused().keys()]).toEqual([]);
+    expect(runtime.api.authorization().open).toBe(true);
+    expect([...runtime.api.refused().keys()]).toEqual([]);
   });
 });

@@ -273,7 +273,7 @@ describe('an import without a usable answer', () => {
     await world.stage(products(3, renewed));
     const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 9 });
     if (due === undefined) expect.unreachable();
-    await world.deliverer.attempt(due, new AbortController().signal);
+    await world.send([due]);
     expect(states()).toEqual({ in_doubt: 3 });
     await change(3, (id) => (id === '2' ? { name: 'Newest' } : renewed(id)));
     expect(world.names()).toEqual({ ...names(3), 'SKU-2': 'Newest' });

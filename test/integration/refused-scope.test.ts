@@ -164,7 +164,7 @@ describe('a daemon with an item that the key may not write', () => {
     const counts = () => daemon.runtime.views.itemCounts();
     await expect.poll(() => counts().product, SOON).toEqual({ delivered: 2, blocked: 1 });
     await expect.poll(() => daemon.runtime.engine.status(), SOON).toMatchObject({ outstanding: 0, nextDueAt: null });
-    expect(daemon.runtime.gate.refused().size).toBe(0);
+    expect(daemon.runtime.api.refused().size).toBe(0);
   });
 });
 

@@ -3,16 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { createApiClient } from '../../src/api/api-client.ts';
-import { createBreaker } from '../../src/delivery/admission/breaker.ts';
-import { createCreatePause } from '../../src/delivery/admission/create-pause.ts';
-import { createPacer } from '../../src/delivery/admission/pacer.ts';
-import { createPing } from '../../src/delivery/admission/ping.ts';
-import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts';
-import { createTargetGate } from '../../src/delivery/admission/target-gate.ts';
-import { createDeliverer, type Deliverer } from '../../src/delivery/deliverer.ts';
-import { createFirstContact } from '../../src/delivery/first-contact.ts';
-import { createRateController } from '../../src/delivery/rate/rate-controller.ts';
-import { createUnconfirmedResolver } from '../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
+import { createDelivery } from '../../src/delivery/create-delivery.ts';
+import type { DueDelivery } from '../../src/domain/ports/due.ts';
 import type { ContactRules } from '../../src/domain/ports/first-contact.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import { Profile } from '../../src/domain/profile.ts';
@@ -24,6 +16,7 @@ import { createSecretStore } from '../../src/lib/secrets.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { items, mapRows, NO_CONTACT, NO_PASSPORTS, pullRows, row, text } from './ledger.ts';
+import { createPlainQueues } from './plain-queues.ts';
 import { requestsSince } from './requests-since.ts';
 import { API_KEY } from './world.ts';
 
@@ -35,16 +28,17 @@ const QUICK: Settings = {
   retry: { attemptsMax: 3, backoff: { baseMs: 5, capMs: 10 } },
 };
 
-/** Ledger, deliverer and sandbox over real HTTP, without a queue between them. */
+/** Ledger, delivery path and sandbox over real HTTP, without a queue between them. */
 export interface DeliveryWorld {
   baseUrl: string;
   sandbox: Sandbox;
   ledger: SqliteLedger;
-  deliverer: Deliverer;
-  /** What the deliverer has told since the ledger was opened. */
+  /** What was reported since the ledger was opened. */
   events: ProgressEvent[];
   /** Stages products by id; what a product does not name it does not have. */
   stage(products: Record<string, JsonObject>): Promise<void>;
+  /** Sends these deliveries once, and settles what is answered. */
+  send(due: readonly DueDelivery[]): Promise<void>;
   /** Delivers and reads back until nothing goes on by itself. */
   drain(): Promise<void>;
   /** Closes the ledger and opens it again on the same file, as a new process does; perhaps under another profile. */
@@ -89,33 +83,26 @@ export async function createDeliveryWorld(options: {
     });
     await ledger.recover(profile.settlingDelayMs.reset);
     const events: ProgressEvent[] = [];
-    const controller = createRateController(null, () => 0);
-    const gate = createTargetGate(systemClock);
-    const emit = (event: ProgressEvent) => void events.push(event);
-    const breaker = createBreaker(Math.random);
-    const ping = createPing({ target, gate, emit });
-    const shared = {
+    const delivery = createDelivery({
       ledger,
+      queues: createPlainQueues(),
       target,
       reader,
       profile,
       clock: systemClock,
       random: Math.random,
-      gate,
-      pause: createCreatePause(systemClock),
-      emit,
-      breaker,
-      retries: createRetryBudget(),
-      pacer: createPacer({ controller, breaker, ping, concurrency: 8, clock: systemClock }),
-    };
-    return {
-      ledger,
-      target,
-      events,
-      deliverer: createDeliverer(shared),
-      doubts: createUnconfirmedResolver(shared),
-      contact: createFirstContact({ ...shared, log }),
-    };
+      emit: (event) => void events.push(event),
+      log,
+      scrub: (text) => text,
+      connections: 8,
+      maxRate: null,
+      ownPublishKey: false,
+      failedJobs: null,
+      isStaging: () => false,
+      eachRound: async () => undefined,
+    });
+    delivery.path.start();
+    return { ledger, target, events, delivery };
   }
 
   let parts = await open(options.profile ?? {});
@@ -124,9 +111,6 @@ export async function createDeliveryWorld(options: {
     sandbox,
     get ledger() {
       return parts.ledger;
-    },
-    get deliverer() {
-      return parts.deliverer;
     },
     get events() {
       return parts.events;
@@ -139,12 +123,17 @@ export async function createDeliveryWorld(options: {
         return items({ kind: 'product', key, payload: { sku: `SKU-${key}`, name: key, ...fields }, refs: [] });
       });
     },
+    async send(due) {
+      const { dispatcher } = parts.delivery;
+      dispatcher.receiveNow(due, false);
+      while (dispatcher.outstanding() > 0) await systemClock.sleep(1, never);
+    },
     async drain() {
       for (;;) {
         const due = await parts.ledger.dueDeliveries({ afterId: 0, limit: 1000 });
-        await Promise.all(due.map((one) => parts.deliverer.attempt(one, never)));
-        const looked = await parts.doubts.resolve(never);
-        const moved = await parts.contact.advance(never);
+        await world.send(due);
+        const looked = await parts.delivery.unconfirmed.resolve(never);
+        const moved = await parts.delivery.contact.advance(never);
         if (due.length > 0 || looked > 0 || moved) continue;
         const next = await parts.ledger.nextDueAt();
         if (next === null) return;
@@ -152,6 +141,7 @@ export async function createDeliveryWorld(options: {
       }
     },
     async reopen(settings) {
+      await parts.delivery.path.stop();
       await parts.target.close();
       await parts.ledger.close();
       parts = await open(settings ?? options.profile ?? {});
@@ -163,6 +153,7 @@ export async function createDeliveryWorld(options: {
     names: () => Object.fromEntries(Object.entries(world.products()).map(([sku, { name }]) => [sku, text(name)])),
     requests: requestsSince(sandbox),
     async remove() {
+      await parts.delivery.path.stop();
       await parts.target.close();
       await parts.ledger.close();
       await sandbox.close();

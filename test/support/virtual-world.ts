@@ -3,22 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { z } from 'zod';
-import { type Breaker, createBreaker } from '../../src/delivery/admission/breaker.ts';
-import { createCreatePause } from '../../src/delivery/admission/create-pause.ts';
-import { createPacer } from '../../src/delivery/admission/pacer.ts';
-import { createPing } from '../../src/delivery/admission/ping.ts';
-import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts';
-import { suspendedBy } from '../../src/delivery/admission/suspended-work.ts';
-import { createTargetGate } from '../../src/delivery/admission/target-gate.ts';
-import { createDeliverer } from '../../src/delivery/deliverer.ts';
-import { createEngine, type Engine } from '../../src/delivery/engine.ts';
-import { createFeeder } from '../../src/delivery/feeder.ts';
-import { createFirstContact } from '../../src/delivery/first-contact.ts';
-import { createRateController } from '../../src/delivery/rate/rate-controller.ts';
-import { createUnconfirmedResolver } from '../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
+import type { ApiHealth } from '../../src/delivery/admission/api-health.ts';
+import { createDelivery } from '../../src/delivery/create-delivery.ts';
+import type { Engine } from '../../src/delivery/engine.ts';
 import type { Item } from '../../src/domain/item.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Encode } from '../../src/domain/ports/claim.ts';
+import type { PlatformReader } from '../../src/domain/ports/platform.ts';
 import type { SentWrite, Target } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
@@ -55,7 +46,7 @@ export type ModelFailure = { outcome: Outcome; landed?: boolean; tookMs?: number
 export interface VirtualWorld {
   time: VirtualTime;
   ledger: SqliteLedger;
-  breaker: Breaker;
+  health: ApiHealth;
   engine: Engine;
   /** Every request, in order. */
   requests: ModelRequest[];
@@ -81,6 +72,13 @@ export interface VirtualWorld {
 }
 
 const LATENCY_MS = 20;
+const unread = () => Promise.reject(new Error('Nobody reads this here.'));
+const NO_READER: PlatformReader = {
+  publications: async () => ({ complete: true, count: null }),
+  reports: unread,
+  passportPdf: unread,
+  createReport: unread,
+};
 
 export async function createVirtualWorld(options: {
   profile?: z.input<typeof Profile>;
@@ -154,44 +152,29 @@ export async function createVirtualWorld(options: {
     clock: time,
     command: 'test',
   });
-  const gate = createTargetGate(time);
-  const emit = () => undefined;
-  const breaker = createBreaker(random);
-  const pacer = createPacer({
-    controller: createRateController(null, random),
-    breaker,
-    ping: createPing({ target, gate, emit }),
-    concurrency: 32,
-    clock: time,
-  });
-  const queues = createPlainQueues();
-  const pause = createCreatePause(time);
-  const held = () => suspendedBy([], profile, pause.operations());
-  const retries = createRetryBudget();
-  const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock: time, random, emit };
-  const reader = { publications: async () => ({ complete: true, count: null }) as const };
-  const feeder = createFeeder({ ledger, queues, held, breaker, random });
-  const engine = createEngine({
+  const { engine, health } = createDelivery({
     ledger,
-    queues,
-    feeder,
-    deliverer: createDeliverer(delivering),
-    doubts: createUnconfirmedResolver({ ...delivering, reader }),
-    contact: createFirstContact({ ...delivering, reader, log: createRecordingLog() }),
-    gate,
-    held,
-    failedJobs: null,
+    queues: createPlainQueues(),
+    target,
+    reader: NO_READER,
+    profile,
     clock: time,
+    random,
+    emit: () => undefined,
     log: createRecordingLog(),
-    concurrency: 8,
     scrub: (text) => text,
+    connections: 32,
+    maxRate: null,
+    ownPublishKey: false,
+    failedJobs: null,
+    isStaging: () => false,
     eachRound: async () => undefined,
   });
   const staged: string[] = [];
   const world: VirtualWorld = {
     time,
     ledger,
-    breaker,
+    health,
     engine,
     requests,
     created,

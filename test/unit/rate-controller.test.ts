@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { rateSignalOf } from '../../src/delivery/admission/signal.ts';
 import { createRateController, type RateController } from '../../src/delivery/rate/rate-controller.ts';
 import { slidingWindow } from '../support/rate-sim/limiters.ts';
 
@@ -23,7 +22,7 @@ function drive(controller: RateController, from: number, end: number, answer: (a
 }
 
 type Answer = Parameters<RateController['observe']>[0];
-const OK: Answer = { kind: 'ok' };
+const OK: Answer = { kind: 'answered', by: 'write' };
 const refused = (retryAfterMs: number | null): Answer => ({ kind: 'throttled', retryAfterMs });
 const steady = () => 0.5;
 
@@ -55,7 +54,7 @@ function counted(answer: (at: number) => Answer): {
     answer(at) {
       const one = answer(at);
       all += 1;
-      if (one.kind === 'ok') accepted += 1;
+      if (one.kind === 'answered') accepted += 1;
       return one;
     },
   };
@@ -149,7 +148,7 @@ describe('the rate controller', () => {
     controller.observe(refused(waitMs), LATENCY_MS, 900);
     expect([21, 5000, 60_000].map((at) => controller.wait(at))).toEqual([null, null, null]);
     const away = createRateController(null, steady);
-    drive(away, 0, 300_000, () => rateSignalOf({ kind: 'failed', subject: null, retryAfterMs: 60_000 }));
+    drive(away, 0, 300_000, () => { kind: 'failed', subject: null, retryAfterMs: 60_000 });
     expect(away.wait(300_000)).toBeNull();
   });
 
@@ -198,10 +197,10 @@ describe('the rate controller', () => {
 
   it('begins at the rate that the API states, and believes a change that three answers agree on', () => {
     const controller = createRateController(null, steady);
-    const stating = (advisedRate: number) => () => ({ kind: 'ok' as const, advisedRate });
+    const stating = (advisedRate: number) => () => ({ kind: 'answered' as const, by: 'write' as const, advisedRate });
     expect(drive(controller, 0, 1000, stating(100)).length).toBeLessThan(130);
     expect(drive(controller, 1000, 2000, stating(10)).length).toBeLessThan(40);
-    controller.observe({ kind: 'ok', advisedRate: 1000 }, LATENCY_MS, 2001);
+    controller.observe({ kind: 'answered', by: 'write', advisedRate: 1000 }, LATENCY_MS, 2001);
     expect(drive(controller, 2002, 3000, () => OK).length).toBeLessThan(20);
   });
 
@@ -210,7 +209,7 @@ describe('the rate controller', () => {
     const server = perSecond(50);
     const inTurns = (at: number): Answer => {
       const answer = server(at);
-      return answer.kind === 'ok' ? { ...answer, advisedRate: at % 2000 < 1000 ? 10 : 100 } : answer;
+      return answer.kind === 'answered' ? { ...answer, advisedRate: at % 2000 < 1000 ? 10 : 100 } : answer;
     };
     drive(controller, 0, 60_000, inTurns);
     const { answer, accepted } = counted(inTurns);
@@ -219,7 +218,7 @@ describe('the rate controller', () => {
 
     const still = (at: number): Answer => {
       const one = server(at);
-      return one.kind === 'ok' ? { ...one, advisedRate: 20 } : one;
+      return one.kind === 'answered' ? { ...one, advisedRate: 20 } : one;
     };
     expect(drive(controller, 120_000, 179_000, still).length / 59).toBeGreaterThan(42);
     expect(drive(controller, 181_000, 182_000, still).length).toBeLessThan(35);
@@ -239,7 +238,7 @@ describe('the rate controller', () => {
 
   it('waits as long as an API that is away asks for, and does not take that for its limit', () => {
     const controller = createRateController(null, steady);
-    const away = rateSignalOf({ kind: 'failed', subject: null, retryAfterMs: 10_000 });
+    const away: Answer = { kind: 'failed', subject: null, retryAfterMs: 10_000 };
     let from = 0;
     for (let time = 0; time < 3; time += 1) {
       drive(controller, from, from + 30_000, perSecond(50));
@@ -303,7 +302,7 @@ describe('the rate controller', () => {
   });
 
   it('does not take a wait of an API that went away during a stop for the cost of a refusal', () => {
-    const away = rateSignalOf({ kind: 'failed', subject: null, retryAfterMs: 20_000 });
+    const away: Answer = { kind: 'failed', subject: null, retryAfterMs: 20_000 };
     const waits = [refused(20_000), away].map((amid) => {
       const controller = createRateController(null, steady);
       drive(controller, 0, 30_000, perSecond(50));

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { createCreatePause } from '../../src/delivery/admission/create-pause.ts';
 import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts';
-import { createTargetGate } from '../../src/delivery/admission/target-gate.ts';
 import { createUnconfirmedResolver } from '../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { Listing, RemoteItem } from '../../src/domain/ports/target.ts';
@@ -18,13 +17,13 @@ function given(
   code: Reason['code'],
   listed: RemoteItem[],
   {
-    failsAtWrites = false,
+    takesOnlyReads = false,
     lagMs = 0,
     acknowledged = [],
     listing = { complete: true, count: null },
     count = COUNT,
   }: {
-    failsAtWrites?: boolean;
+    takesOnlyReads?: boolean;
     lagMs?: number;
     /** What the ledger has created and got acknowledged. */
     acknowledged?: { remoteId: number; sentAt: number }[];
@@ -71,10 +70,15 @@ function given(
       },
     },
     reader: { publications: async () => ({ complete: true, count: null }) },
-    pacer: { answers: async () => true, heard: () => undefined },
-    breaker: { wasOut: () => false, failsAtWrites: () => failsAtWrites },
+    health: {
+      answers: async () => true,
+      observe: () => undefined,
+      allows: () => true,
+      refused: () => new Map(),
+      wasOut: () => false,
+      takesOnlyReads: () => takesOnlyReads,
+    },
     retries,
-    gate: createTargetGate(clock),
     pause,
     profile: Profile.parse({ list: { lagMs } }),
     clock,
@@ -158,7 +162,7 @@ it('sends an import again where such a listing cannot tell, since it may be writ
 });
 
 it('sends one again in half a minute while the API fails at every write', covers('server-error', 'I5'), async () => {
-  const { clock, decisions, resolve } = given('server_error', [], { failsAtWrites: true });
+  const { clock, decisions, resolve } = given('server_error', [], { takesOnlyReads: true });
   const looks: number[] = [];
   for (let tenths = 0; tenths < 9; tenths += 1) {
     await resolve();
@@ -169,7 +173,7 @@ it('sends one again in half a minute while the API fails at every write', covers
 });
 
 it('goes on looking up what only has to be looked up meanwhile', async () => {
-  const { decisions, resolve } = given('exists', [], { failsAtWrites: true });
+  const { decisions, resolve } = given('exists', [], { takesOnlyReads: true });
   await resolve();
   expect(decisions).toHaveLength(COUNT);
 });

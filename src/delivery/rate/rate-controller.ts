@@ -13,25 +13,17 @@
 // (RateLimit-Policy, draft-ietf-httpapi-ratelimit-headers) is only the start of the search. A wrong one costs a few refusals or a
 // few seconds. A configured ceiling is never exceeded.
 
+import type { Observation } from '../observation.ts';
 import { createAdvisedRate } from './advised-rate.ts';
 import { firstBackoffMs } from './backoff.ts';
 import { createConcurrency } from './concurrency.ts';
 import { createGoodput } from './goodput.ts';
 import { createRateSearch } from './rate-search.ts';
+import { type Refusal, refusalOf } from './refusal.ts';
 import { createSendSlots } from './send-slots.ts';
 import { limitRefused, probeLost, probeRefused, type Stop, startStop } from './stop.ts';
 import { createStopHistory } from './stop-history.ts';
 import { createStopWait, type LongWait } from './stop-wait.ts';
-
-/** What a finished request shows about the API's capacity. */
-export type RateSignal =
-  | { kind: 'ok'; advisedRate?: number | null }
-  /** A 429, or with `away` a 503 that names a time: it stops requests and shows nothing about the limit. */
-  | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number | null; away?: true }
-  /** Nothing: the request was admitted and then not sent, or it failed. */
-  | { kind: 'unused' };
-
-type Refusal = Pick<Extract<RateSignal, { kind: 'throttled' }>, 'retryAfterMs'> & { away?: boolean };
 
 /**
  * Decides when the next request may be sent. Pure: the caller passes the time as `ticks` of a clock and gets a wait. The
@@ -50,7 +42,7 @@ export interface RateController {
   /** How many requests may be in flight. */
   concurrency(now: number): number;
   /** @param latencyMs since the request was admitted */
-  observe(signal: RateSignal, latencyMs: number, now: number): void;
+  observe(observation: Observation, latencyMs: number, now: number): void;
 }
 
 /** How often a request that waits for the reopen probe asks again. */
@@ -92,7 +84,7 @@ export function createRateController(maxRate: number | null, random: () => numbe
     closedUntil = Math.max(closedUntil, now + ms);
   }
 
-  function refuse({ retryAfterMs, away = false }: Refusal, sentAt: number, now: number): void {
+  function refuse({ retryAfterMs, away }: Refusal, sentAt: number, now: number): void {
     lastAnswerAt = now;
     const askedMs = retryAfterMs !== null && retryAfterMs > 0 ? retryAfterMs : null;
     const isLateAnswer = sentAt < (stop === null ? openedAt : stop.startedAt);
@@ -170,17 +162,15 @@ export function createRateController(maxRate: number | null, random: () => numbe
 
     concurrency: (now) => concurrency.bound(search.rate(now)),
 
-    observe(signal, latencyMs, now) {
+    observe(observation, latencyMs, now) {
       const sentAt = now - latencyMs;
       begin(sentAt);
-      if (signal.kind === 'unused') {
-        if (stop !== null && sentAt >= stop.startedAt) probeLost(stop);
-        return;
-      }
-      if (signal.kind === 'throttled') refuse(signal, sentAt, now);
-      else accept(sentAt, latencyMs, now);
-      const { advisedRate = null } = signal;
-      if (advisedRate !== null && advice.stated(advisedRate, now)) search.advised(advisedRate, now);
+      const refusal = refusalOf(observation);
+      if (refusal !== null) refuse(refusal, sentAt, now);
+      else if (observation.kind === 'answered') accept(sentAt, latencyMs, now);
+      else if (stop !== null && sentAt >= stop.startedAt) probeLost(stop);
+      const advisedRate = 'advisedRate' in observation ? observation.advisedRate : undefined;
+      if (advisedRate !== undefined && advice.stated(advisedRate, now)) search.advised(advisedRate, now);
     },
   };
 }

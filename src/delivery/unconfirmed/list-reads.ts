@@ -2,9 +2,7 @@ import type { Outcome } from '../../domain/outcome.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Listing } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Pacer } from '../admission/pacer.ts';
-import { signalOf } from '../admission/signal.ts';
-import type { TargetGate } from '../admission/target-gate.ts';
+import type { ApiHealth } from '../admission/api-health.ts';
 import { createReadBudget, type ListName } from './read-budget.ts';
 
 /** A list whose last reading failed. `since` is in `ticks` of the clock. */
@@ -16,23 +14,18 @@ export interface UnreadableList {
   local: boolean;
 }
 
-/** Readings of the platform's lists: when they may begin, and what their answers show about the API. */
+/** ListReads of the platform's lists: when they may begin, and what their answers show about the API. */
 export interface ListReads {
   /** Milliseconds until this list may be read; 0 for now. @param gathers as of `ReadBudget.admit` */
   waitMs(what: ListName, gathers?: boolean): number;
-  /** Passes the result of a reading on to gate, pacer and counters, like any other answer. Returns it as an outcome. */
+  /** Passes the result of a reading on to the API's health and to the counters, like any other answer. Returns it as an outcome. */
   ended(what: ListName, listing: Listing, begunAt: number): Outcome;
   /** The list that has been unreadable for longest; null if the last reading of every list succeeded. */
   unreadable(): UnreadableList | null;
 }
 
-export function createListReads(options: {
-  gate: Pick<TargetGate, 'observe'>;
-  pacer: Pick<Pacer, 'heard'>;
-  clock: Clock;
-  emit: Emit;
-}): ListReads {
-  const { gate, pacer, clock, emit } = options;
+export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; clock: Clock; emit: Emit }): ListReads {
+  const { health, clock, emit } = options;
   const budget = createReadBudget();
   const failing = new Map<ListName, UnreadableList>();
   return {
@@ -48,8 +41,7 @@ export function createListReads(options: {
         const local = outcome.kind === 'unavailable' && outcome.local === true;
         failing.set(what, { what, since: failing.get(what)?.since ?? begunAt, reason, local });
       }
-      gate.observe(outcome, 'read');
-      pacer.heard(signalOf(outcome, what));
+      health.observe({ outcome, scope: 'read', subject: what }, null);
       const operation = what === 'publications' ? what : 'list';
       emit({ type: 'request', operation, outcome: outcome.kind, retry: false });
       return outcome;

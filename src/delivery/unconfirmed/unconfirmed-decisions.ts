@@ -3,7 +3,7 @@ import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { hasTrait, isLookedForOnce, wasThereBefore, whenAbsent } from '../../domain/reason.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
-import type { Breaker } from '../admission/breaker.ts';
+import type { ApiHealth } from '../admission/api-health.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
 import type { DecideContext } from '../outcome/decide-context.ts';
 import { decideReadBack } from '../outcome/decide-read-back.ts';
@@ -43,7 +43,7 @@ export interface ListRead {
 
 export interface UnconfirmedDecisionsOptions {
   readings: Pick<ListReads, 'waitMs'>;
-  breaker: Pick<Breaker, 'wasOut'>;
+  health: Pick<ApiHealth, 'wasOut'>;
   retries: RetryBudget;
   profile: Profile;
   clock: Clock;
@@ -52,7 +52,7 @@ export interface UnconfirmedDecisionsOptions {
 }
 
 export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions): UnconfirmedDecisions {
-  const { readings, breaker, retries, profile, clock, random } = options;
+  const { readings, health, retries, profile, clock, random } = options;
 
   const context = ({ operation, attempts }: UnconfirmedDelivery): DecideContext => ({
     operation,
@@ -65,7 +65,7 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
   const resendContext = (delivery: UnconfirmedDelivery): ResendContext => ({
     ...context(delivery),
     dueAt: 0,
-    refund: breaker.wasOut(ticksAt(clock, delivery.since)),
+    refund: health.wasOut(ticksAt(clock, delivery.since)),
   });
 
   /** When the next retry may go out; 0 for now. */

@@ -7,12 +7,10 @@ import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { hasTrait } from '../../domain/reason.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
-import type { Breaker } from '../admission/breaker.ts';
+import type { ApiHealth } from '../admission/api-health.ts';
 import type { CreatePause } from '../admission/create-pause.ts';
-import type { Pacer } from '../admission/pacer.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
 import { suspendedBy } from '../admission/suspended-work.ts';
-import type { TargetGate } from '../admission/target-gate.ts';
 import { DECISION_STATES } from '../outcome/decide.ts';
 import { createAbsence } from './absence.ts';
 import { createListReads, type ListReads } from './list-reads.ts';
@@ -30,10 +28,8 @@ export interface UnconfirmedResolverOptions {
   >;
   target: Pick<Target, 'list'>;
   reader: Pick<PlatformReader, 'publications'>;
-  pacer: Pick<Pacer, 'answers' | 'heard'>;
-  breaker: Pick<Breaker, 'wasOut' | 'failsAtWrites'>;
+  health: Pick<ApiHealth, 'answers' | 'observe' | 'allows' | 'refused' | 'wasOut' | 'takesOnlyReads'>;
   retries: RetryBudget;
-  gate: TargetGate;
   pause: CreatePause;
   profile: Profile;
   clock: Clock;
@@ -61,10 +57,10 @@ function isRefused({ reason }: UnconfirmedDelivery): boolean {
 }
 
 export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): UnconfirmedResolver {
-  const { ledger, target, reader, pacer, breaker, retries, gate, pause, profile, clock, random, emit } = options;
+  const { ledger, target, reader, health, retries, pause, profile, clock, random, emit } = options;
 
-  const readings = createListReads({ gate, pacer, clock, emit });
-  const decisions = createUnconfirmedDecisions({ readings, breaker, retries, profile, clock, random });
+  const readings = createListReads({ health, clock, emit });
+  const decisions = createUnconfirmedDecisions({ readings, health, retries, profile, clock, random });
   const absence = createAbsence({ ledger, lagMs: profile.list.lagMs, clock });
   let triedAt = Number.NEGATIVE_INFINITY;
 
@@ -170,7 +166,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
   async function resend(doubts: readonly UnconfirmedDelivery[], abort: AbortSignal): Promise<number> {
     if (doubts.length === 0) return 0;
     const since = doubts.reduce((latest, delivery) => Math.max(latest, delivery.since), 0);
-    if (!(await pacer.answers(ticksAt(clock, since), abort))) return 0;
+    if (!(await health.answers(ticksAt(clock, since), abort))) return 0;
     const imports = new Map<number, UnconfirmedDelivery[]>();
     const settled: Promise<void>[] = [];
     for (const delivery of doubts) {
@@ -194,15 +190,15 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     read: () => Promise<void>,
     abort: AbortSignal,
   ): Promise<number> {
-    if (doubts.length === 0 || abort.aborted || !gate.allows('read')) return 0;
-    if (readings.waitMs(what, doubts.every(isRefused)) > 0 || !(await pacer.answers(null, abort))) return 0;
+    if (doubts.length === 0 || abort.aborted || !health.allows('read')) return 0;
+    if (readings.waitMs(what, doubts.every(isRefused)) > 0 || !(await health.answers(null, abort))) return 0;
     await read();
     return doubts.length;
   }
 
   /** Which of what would be sent again is looked at now. */
   function inTheirTurn(doubts: UnconfirmedDelivery[]): UnconfirmedDelivery[] {
-    if (!breaker.failsAtWrites()) return doubts;
+    if (!health.takesOnlyReads()) return doubts;
     const first = clock.ticks() < triedAt + TRY_AGAIN_MS ? undefined : doubts.find(isSentAgain);
     const together = (delivery: UnconfirmedDelivery): boolean =>
       delivery === first || (delivery.importId !== null && delivery.importId === first?.importId);
@@ -219,7 +215,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     async resolve(abort) {
       const all = await ledger.unconfirmedDeliveries({
         limit: BATCH,
-        held: suspendedBy(gate.refused().keys(), profile),
+        held: suspendedBy(health.refused().keys(), profile),
       });
       const doubts = inTheirTurn(all);
       const toList: Record<ListableKind, UnconfirmedDelivery[]> = { product: [], material: [] };

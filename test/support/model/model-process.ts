@@ -1,21 +1,7 @@
 import { createApiClient } from '../../../src/api/api-client.ts';
 import type { Transport } from '../../../src/api/transport.ts';
 import { createGateWatch } from '../../../src/daemon/gate-watch.ts';
-import { type Breaker, createBreaker } from '../../../src/delivery/admission/breaker.ts';
-import { createCreatePause } from '../../../src/delivery/admission/create-pause.ts';
-import { createPacer } from '../../../src/delivery/admission/pacer.ts';
-import { createPing } from '../../../src/delivery/admission/ping.ts';
-import { createRetryBudget } from '../../../src/delivery/admission/retry-budget.ts';
-import { suspendedBy } from '../../../src/delivery/admission/suspended-work.ts';
-import { createTargetGate } from '../../../src/delivery/admission/target-gate.ts';
-import { createDeliverer } from '../../../src/delivery/deliverer.ts';
-import { createEngine } from '../../../src/delivery/engine.ts';
-import { createFeeder } from '../../../src/delivery/feeder.ts';
-import { createFirstContact } from '../../../src/delivery/first-contact.ts';
-import { createPassports } from '../../../src/delivery/passports.ts';
-import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
-import { createRecheck } from '../../../src/delivery/recheck.ts';
-import { createUnconfirmedResolver } from '../../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
+import { createDelivery } from '../../../src/delivery/create-delivery.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import type { Ledger } from '../../../src/domain/ports/ledger.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
@@ -97,69 +83,60 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     command: 'model',
   });
   const { views } = opened;
-  const ledger: Ledger = fence.around(opened);
+  const fenced: Ledger = fence.around(opened);
+  const ledger: Ledger = {
+    ...fenced,
+    async recheckBlocked(request) {
+      const found = await fenced.recheckBlocked(request);
+      for (let staged = 0; staged < found.staged; staged += 1) reach('a blocked delivery was asked again by itself');
+      return found;
+    },
+  };
 
   const listeners: ((event: ProgressEvent) => void)[] = [];
   const emit = (event: ProgressEvent): void => {
     for (const listener of listeners) listener(event);
   };
-  const gate = createTargetGate(clock);
-  const controller = createRateController(null, random);
-  const breaker = telling(createBreaker(random), () => reach('a breaker opened'));
-  const ping = createPing({ target, gate, emit });
-  const pacer = createPacer({ controller, breaker, ping, concurrency: 32, clock });
-  const pause = createCreatePause(clock);
-  const held = () => suspendedBy(gate.refused().keys(), profile, pause.operations());
-  const feeder = createFeeder({ ledger, queues, held, breaker, random });
-  const retries = createRetryBudget();
-  const delivering = { ledger, target, pacer, breaker, retries, gate, pause, profile, clock, random, emit };
-  const deliverer = createDeliverer(delivering);
-  const doubts = createUnconfirmedResolver({ ...delivering, reader });
-  const contact = createFirstContact({ ...delivering, reader, log });
-  const passports = createPassports({ ledger, now: () => clock.ticks() });
-  const recheck = createRecheck({
-    ledger: {
-      async recheckBlocked(request) {
-        const found = await ledger.recheckBlocked(request);
-        for (let staged = 0; staged < found.staged; staged += 1) reach('a blocked delivery was asked again by itself');
-        return found;
-      },
-    },
-    now: () => clock.ticks(),
-  });
   const mapper = source.mapper();
   const worker = createMapWorker({ ledger, mapperOf: () => mapper, emit });
   const mapQueue = createMapQueue({ queues, worker });
   const mapping = (): boolean => mapQueue.busy() || views.pendingSources().length > 0;
   let pulling = 0;
+  let wasOpen = false;
 
-  const engine = createEngine({
+  function lookForOutage(): void {
+    const isOpen = health.openSince() !== null;
+    if (isOpen && !wasOpen) reach('a breaker opened');
+    wasOpen = isOpen;
+  }
+
+  const { engine, health, passports, ...delivery } = createDelivery({
     ledger,
     queues,
-    feeder,
-    deliverer,
-    doubts,
-    contact,
-    gate,
-    held,
-    failedJobs: null,
+    target,
+    reader,
+    profile,
     clock,
+    random,
+    emit,
     log,
-    concurrency: 8,
     scrub: (text) => text,
+    connections: 32,
+    maxRate: null,
+    ownPublishKey: false,
+    failedJobs: null,
+    isStaging: () => pulling > 0 || mapping(),
     async eachRound() {
+      lookForOutage();
       await mapQueue.watch(views.pendingSources());
-      if ((await recheck.stageNext()) > 0) engine.wake();
-      const atRest = pulling === 0 && !mapping() && feeder.outstanding() === 0;
-      if ((await passports.evaluateAtRest(atRest)) > 0) engine.wake();
     },
   });
   listeners.push(({ type }) => {
-    if (type === 'settled' || type === 'mapped' || type === 'adopted') passports.markDirty();
-    if (type === 'mapped') engine.wake();
+    if (type === 'mapped') delivery.itemsMapped();
+    if (type === 'request') lookForOutage();
   });
   const gateWatch = createGateWatch({
-    gate,
+    api: health,
     target,
     onReopen: () => engine.wake(),
     emit,
@@ -208,7 +185,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       if ((await ledger.contactSteps()).length > 0) return false;
       const { outstanding, nextDueAt, trouble } = await engine.status();
       if (outstanding > 0 || nextDueAt !== null || trouble !== null) return false;
-      return pulling === 0 && !mapping() && gate.state().open && gate.refused().size === 0;
+      return pulling === 0 && !mapping() && health.authorization().open && health.refused().size === 0;
     },
     errors: () =>
       log.lines.filter(({ level }) => level === 'error').map(({ message, fields }) => message + JSON.stringify(fields)),
@@ -222,26 +199,4 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     gateWatch.start();
   }
   return { process, started: start() };
-}
-
-/** The breaker, telling when it opens. */
-function telling(breaker: Breaker, onOpen: () => void): Breaker {
-  let wasOpen = false;
-  const look = (): void => {
-    const isOpen = breaker.openSince() !== null;
-    if (isOpen && !wasOpen) onOpen();
-    wasOpen = isOpen;
-  };
-  return {
-    ...breaker,
-    admit(now) {
-      const waitMs = breaker.admit(now);
-      look();
-      return waitMs;
-    },
-    observe(signal, now) {
-      breaker.observe(signal, now);
-      look();
-    },
-  };
 }

@@ -1,0 +1,93 @@
+import type { Outcome } from '../domain/outcome.ts';
+import type { ClaimedRequest } from '../domain/ports/claim.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Slot } from './admission/slots.ts';
+
+/** A request that has ended. */
+export interface Answered {
+  request: ClaimedRequest;
+  outcome: Outcome;
+  latencyMs: number;
+  /** Freed once the answer is taken to be settled, so that one commit settles answers and claims what follows them. */
+  slot: Slot;
+  /** Whether the API refuses this request the scope that it takes from others. */
+  forbidden: boolean;
+}
+
+/** Gathers answers, so that one commit settles many. */
+export interface Answers {
+  add(one: Answered): void;
+  /** Resolves to a group of answers, as soon as there are any and the group has lingered. Gives none once it is closed. */
+  next(): Promise<Answered[]>;
+  /** How many wait to be settled. */
+  count(): number;
+  close(): void;
+}
+
+/** So long a group waits for more answers at most. */
+const LINGER_MS = 2;
+/** Only where so many more can be expected within that time does it wait at all. */
+const EXPECTED_MIN = 8;
+/** A group of so many gains nothing by becoming larger. */
+const GROUP_MAX = 48;
+
+/** @param options.underWay how many requests have no answer yet, or one that is gathered */
+export function createAnswers({ underWay, clock }: { underWay: () => number; clock: Clock }): Answers {
+  let gathered: Answered[] = [];
+  let isClosed = false;
+  let isLingering = false;
+  /** Ends the wait of `next`. */
+  let notify: () => void = () => undefined;
+  /** How long the requests of the last group took. */
+  let usualMs = Number.POSITIVE_INFINITY;
+
+  function isWorthWaiting(): boolean {
+    const missing = underWay() - gathered.length;
+    const expected = (missing * LINGER_MS) / Math.max(LINGER_MS, usualMs);
+    return gathered.length < GROUP_MAX && expected >= EXPECTED_MIN;
+  }
+
+  /** Resolves at the next answer. */
+  function changed(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    notify = resolve;
+    return promise;
+  }
+
+  /** One turn of the event loop brings many answers, and where they come quickly a little time brings more. */
+  async function linger(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!isWorthWaiting()) return;
+    const timer = new AbortController();
+    const late = clock.sleep(LINGER_MS, timer.signal);
+    isLingering = true;
+    let isLate = false;
+    void late.then(() => {
+      isLate = true;
+      notify();
+    });
+    while (!isLate && isWorthWaiting()) await changed();
+    isLingering = false;
+    timer.abort();
+  }
+
+  return {
+    add(one) {
+      gathered.push(one);
+      if (!isLingering || !isWorthWaiting()) notify();
+    },
+    async next() {
+      while (gathered.length === 0 && !isClosed) await changed();
+      if (gathered.length > 0) await linger();
+      const group = gathered;
+      gathered = [];
+      if (group.length > 0) usualMs = group.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / group.length;
+      return group;
+    },
+    count: () => gathered.length,
+    close() {
+      isClosed = true;
+      notify();
+    },
+  };
+}

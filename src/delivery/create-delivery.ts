@@ -1,0 +1,159 @@
+import type { Ledger } from '../domain/ports/ledger.ts';
+import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { PlatformReader } from '../domain/ports/platform.ts';
+import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
+import type { Queues } from '../domain/ports/queues.ts';
+import type { Target } from '../domain/ports/target.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging.ts';
+import { createAdmission } from './admission/admission.ts';
+import { type ApiHealth, createApiHealth } from './admission/api-health.ts';
+import { createCreatePause } from './admission/create-pause.ts';
+import { createRetryBudget } from './admission/retry-budget.ts';
+import { createScopeProbe } from './admission/scope-probe.ts';
+import { createSlots } from './admission/slots.ts';
+import { suspendedBy } from './admission/suspended-work.ts';
+import { createClaims } from './claims.ts';
+import { createDeadLetter } from './dead-letter.ts';
+import { createDeliveryPath, type DeliveryPath } from './delivery-path.ts';
+import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { createEngine, type Engine } from './engine.ts';
+import { createFailedJobs, type FailedJobsOptions } from './failed-jobs.ts';
+import { createFirstContact, type FirstContact } from './first-contact.ts';
+import { createPassports, type Passports } from './passports.ts';
+import { createPlatformRequests, type PlatformRequests } from './platform-requests.ts';
+import { createRateController } from './rate/rate-controller.ts';
+import { createReceivedQueue } from './received-queue.ts';
+import { createRecheck, type Recheck } from './recheck.ts';
+import { createUnconfirmedResolver, type UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
+
+/** What the delivery of items needs from the process that it runs in. */
+export interface DeliveryOptions {
+  ledger: Ledger;
+  queues: Queues;
+  target: Target;
+  reader: PlatformReader;
+  profile: Profile;
+  clock: Clock;
+  /** Numbers in [0, 1). */
+  random: () => number;
+  emit: Emit;
+  log: Logger;
+  /** Takes secrets out of a text that is stored (I7). */
+  scrub: (text: string) => string;
+  /** How many requests may be under way at once. */
+  connections: number;
+  /** Requests per second at most, or null for no ceiling. */
+  maxRate: number | null;
+  /** Whether publishing has an API key of its own. */
+  ownPublishKey: boolean;
+  /** Null where nobody looks at the failed jobs of the queue. */
+  failedJobs: { views: LedgerViews; replay: FailedJobsOptions['replay'] } | null;
+  /** Work beside the deliveries that has to go on as long as they do. Called at intervals. */
+  eachRound: () => Promise<void>;
+  /** Whether more deliveries may be staged soon: a source is being read or mapped. Passports wait for the end of that. */
+  isStaging: () => boolean;
+}
+
+/** Everything that brings deliveries from the ledger to the platform, put together. */
+export interface Delivery {
+  engine: Engine;
+  health: ApiHealth;
+  dispatcher: Dispatcher;
+  path: DeliveryPath;
+  unconfirmed: UnconfirmedResolver;
+  contact: FirstContact;
+  passports: Passports;
+  recheck: Recheck;
+  /** Requests that people make beside the deliveries. */
+  platform: PlatformRequests;
+  /** The list that could not be read for the longest time; null where every list was read the last time. */
+  unreadable: UnconfirmedResolver['unreadable'];
+  /** Items were mapped, so that deliveries may be due and passports need evaluation. */
+  itemsMapped(): void;
+}
+
+/** Puts the parts together. Nothing is sent before the engine is started. */
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const { ledger, queues, profile, clock, random, log, scrub } = options;
+  const passports = createPassports({ ledger, now: () => clock.ticks() });
+  const recheck = createRecheck({ ledger, now: () => clock.ticks() });
+  const emit = (event: ProgressEvent): void => {
+    options.emit(event);
+    if (event.type === 'settled' || event.type === 'adopted') passports.markDirty();
+  };
+
+  const rate = createRateController(options.maxRate, random);
+  const health = createApiHealth({ ...options, rate, emit });
+  const retries = createRetryBudget();
+  const pause = createCreatePause(clock);
+  const suspended = () => suspendedBy(health.refused().keys(), profile, pause.operations());
+  const parts = { ...options, emit, health, retries, pause };
+  const doubts = createUnconfirmedResolver(parts);
+  const contact = createFirstContact(parts);
+  const failedJobs = options.failedJobs && createFailedJobs({ queues, ...options.failedJobs });
+
+  const queue = createReceivedQueue();
+  const importMax = profile.imports.membersMax;
+  const slots = createSlots(options.connections);
+  const dispatcher = createDispatcher({
+    ...parts,
+    queue,
+    suspended,
+    importMax,
+    onReceived: () => admission.wake(),
+    onRoom: () => engine.wake(),
+  });
+  const admission = createAdmission({
+    queue,
+    slots,
+    health,
+    probe: createScopeProbe({ authorization: health, ledger }),
+    ledger,
+    paused: () => pause.operations(),
+    importMax,
+    onDropped: (deliveries) => dispatcher.done(deliveries.map(({ id }) => id)),
+    clock,
+  });
+  const deadLetter = createDeadLetter({ ledger, log, scrub });
+  const claims = createClaims({ ledger, queue, health, dispatcher, deadLetter, clock });
+  const path = createDeliveryPath({ ...parts, admission, claims, slots, dispatcher, deadLetter });
+
+  async function eachRound(): Promise<void> {
+    await options.eachRound();
+    if ((await recheck.stageNext()) > 0) engine.wake();
+    const atRest = !options.isStaging() && dispatcher.outstanding() === 0;
+    if ((await passports.evaluateAtRest(atRest)) > 0) engine.wake();
+  }
+
+  const engine = createEngine({
+    ...parts,
+    dispatcher,
+    path,
+    claims,
+    doubts,
+    contact,
+    suspended,
+    failedJobs,
+    wakeAdmission: () => admission.wake(),
+    eachRound,
+  });
+
+  return {
+    engine,
+    health,
+    dispatcher,
+    path,
+    unconfirmed: doubts,
+    contact,
+    passports,
+    recheck,
+    platform: createPlatformRequests(parts),
+    unreadable: () => doubts.unreadable() ?? contact.unreadable(),
+    itemsMapped() {
+      passports.markDirty();
+      engine.wake();
+    },
+  };
+}

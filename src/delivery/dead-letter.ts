@@ -1,0 +1,34 @@
+import type { Ledger } from '../domain/ports/ledger.ts';
+import type { Reason } from '../domain/reason.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logging.ts';
+
+/**
+ * Dead-letters deliveries that throw where nothing should, each with the reason: they would throw again at once, and the others
+ * go on. Never rejects; gives why the ledger could not store it, or null.
+ */
+export type DeadLetter = (deliveryIds: readonly number[], error: unknown) => Promise<Error | null>;
+
+const MESSAGE_LENGTH_MAX = 300;
+
+/** @param options.scrub takes secrets out of a text that is stored (I7) */
+export function createDeadLetter(options: {
+  ledger: Pick<Ledger, 'putAside'>;
+  log: Pick<Logger, 'error'>;
+  scrub: (text: string) => string;
+}): DeadLetter {
+  const { ledger, log, scrub } = options;
+  return async (deliveryIds, error) => {
+    const message = scrub(messageOf(error)).slice(0, MESSAGE_LENGTH_MAX);
+    const reason: Reason = { code: 'internal', message: `It cannot be sent: ${message}` };
+    try {
+      for (const deliveryId of deliveryIds) {
+        log.error({ deliveryId, err: error }, 'A delivery could not be attempted and is put aside.');
+        await ledger.putAside({ deliveryId, reason });
+      }
+      return null;
+    } catch (second) {
+      return second instanceof Error ? second : new Error(messageOf(second));
+    }
+  };
+}

@@ -1,0 +1,90 @@
+import type { Outcome } from '../domain/outcome.ts';
+import type { ClaimedRequest } from '../domain/ports/claim.ts';
+import type { Decision, RequestSettlement, Settled } from '../domain/ports/decision.ts';
+import type { ProgressEvent } from '../domain/ports/progress.ts';
+import type { Profile } from '../domain/profile.ts';
+import { type Clock, ticksAt } from '../lib/clock.ts';
+import type { ApiHealth } from './admission/api-health.ts';
+import type { RetryBudget } from './admission/retry-budget.ts';
+import type { Answered } from './answers.ts';
+import { DECISION_STATES, decide } from './outcome/decide.ts';
+import { decideImport } from './outcome/decide-import.ts';
+
+export interface SettlementOptions {
+  health: Pick<ApiHealth, 'isWell' | 'hasTakenSince'>;
+  retries: RetryBudget;
+  profile: Profile;
+  clock: Clock;
+  /** Numbers in [0, 1). */
+  random: () => number;
+}
+
+/** Decides what becomes of the deliveries of a request that has ended. */
+export function settlementOf(answered: Answered, options: SettlementOptions): RequestSettlement {
+  const { request, outcome } = answered;
+  const decidedAt = options.clock.now();
+  const { decisions, ...group } = decideRequest(answered, decidedAt, options);
+  // The members are sent again together, so that they take one place among the retries.
+  const notBefore = decisions.some(({ kind }) => kind === 'retry') ? retryAt(outcome, options) : decidedAt;
+  const settlements = request.members.flatMap(({ id, revision }, index) => {
+    const decision = decisions[index];
+    return decision === undefined ? [] : [{ id, revision, decision: putOff(decision, notBefore), decidedAt }];
+  });
+  return { claim: request, settlements, ...group };
+}
+
+function decideRequest(
+  { request, outcome, forbidden }: Answered,
+  now: number,
+  { health, profile, clock, random }: SettlementOptions,
+): { decisions: Decision[]; keep: boolean; groupMax: number | null } {
+  /** Whether the API takes others while it has not been able to take this, since a time of the wall clock. */
+  const takesOthers = (since: number | null): boolean =>
+    since !== null && health.isWell() && health.hasTakenSince(ticksAt(clock, since));
+
+  const [only] = request.members;
+  if (request.operation === 'product.import' || only === undefined) {
+    const away = request.members.flatMap(({ awaySince }) => awaySince ?? []);
+    const since = away.length === 0 ? null : Math.min(...away);
+    return decideImport(outcome, request, {
+      profile,
+      now,
+      random: random(),
+      takesOthers: takesOthers(since),
+      forbidden,
+    });
+  }
+  const { operation, attempts, uncertain, busySince, awaySince } = only;
+  const known = { busySince, awaySince, takesOthers: takesOthers(awaySince), forbidden };
+  const decision = decide(outcome, { operation, attempts, uncertain, ...known, profile, now, random: random() });
+  return { decisions: [decision], keep: true, groupMax: null };
+}
+
+/** When a retry after this outcome may be sent at the earliest. Waiting for a limit or a key does not use the retry budget. */
+function retryAt(outcome: Outcome, { retries, clock }: SettlementOptions): number {
+  const now = clock.now();
+  const isRetry = outcome.kind === 'unavailable' ? !outcome.local : outcome.kind === 'in_flight';
+  return isRetry ? now + retries.reserve(clock.ticks()) : now;
+}
+
+function putOff(decision: Decision, notBefore: number): Decision {
+  return decision.kind === 'retry' ? { ...decision, dueAt: Math.max(decision.dueAt, notBefore) } : decision;
+}
+
+/** Reports what became of the members of a request. */
+export function settledEvents(
+  { request, outcome, latencyMs }: Answered,
+  { settlements }: RequestSettlement,
+  settled: readonly Settled[],
+): ProgressEvent[] {
+  const status = 'detail' in outcome ? outcome.detail.status : null;
+  return request.members.flatMap(({ kind, key, operation }, index): ProgressEvent[] => {
+    const decision = settled[index]?.instead ?? settlements[index]?.decision;
+    if (decision === undefined) return [];
+    const state = DECISION_STATES[decision.kind];
+    const reason = 'reason' in decision ? decision.reason : null;
+    // The duration of a request is counted once.
+    const ownLatencyMs = index === 0 ? latencyMs : null;
+    return [{ type: 'settled', kind, key, operation, state, status, latencyMs: ownLatencyMs, reason }];
+  });
+}
