@@ -148,7 +148,7 @@ describe('the rate controller', () => {
     controller.observe(refused(waitMs), LATENCY_MS, 900);
     expect([21, 5000, 60_000].map((at) => controller.wait(at))).toEqual([null, null, null]);
     const away = createRateController(null, steady);
-    drive(away, 0, 300_000, () => { kind: 'failed', subject: null, retryAfterMs: 60_000 });
+    drive(away, 0, 300_000, () => ({ kind: 'failed', subject: null, retryAfterMs: 60_000 }));
     expect(away.wait(300_000)).toBeNull();
   });
 

@@ -1,35 +1,35 @@
 import { foldedKey, keyText, type NaturalKey } from '../../domain/natural-key.ts';
 import type { ListableKind, RemoteItem } from '../../domain/ports/target.ts';
 
-/** What a listing shows under the natural key that a write was sent with. */
+/** What a listing shows under the natural key of a write. */
 export interface ListingMatch {
-  /** The items with this very key, at most `SAME_KEY_MAX`. */
+  /** The items with exactly this key, at most `SAME_KEY_MAX`. */
   found: readonly RemoteItem[];
-  /** Why it would prove nothing that none is found; null where it would. */
+  /** Why an empty `found` proves no absence; null if it proves one. */
   unclear: string | null;
 }
 
-/** Looks through a listing for items that may or may not be there. */
+/** Looks for items in a listing. */
 export interface ListingMatches {
-  /** Takes an entry in. True where it is one of those that are looked for. */
+  /** Adds an entry of the listing. @returns whether it may be one of the wanted items */
   add(item: RemoteItem): boolean;
   of(key: NaturalKey): ListingMatch;
-  /** Whether some entry shows none of the fields by which it could be told from others. */
+  /** Whether any entry shows none of the fields of a natural key. */
   hidesKeys(): boolean;
 }
 
 interface Wanted {
-  /** By the value in one Unicode form, which platforms may store in another. */
+  /** The entries by the key's value in one Unicode form. A platform may store another form. */
   byValue: Map<string, RemoteItem[]>;
   unclear: string | null;
 }
 
-/** Of items that are listed under one natural key, which is to be unique, this many are looked at. */
+/** How many items under one natural key are kept. A natural key should be unique. */
 const SAME_KEY_MAX = 10;
 
 /**
- * A platform may show an item otherwise than it was sent: without the field that tells it from others, in capitals, or with a
- * code that it has given out itself. Such an entry is never taken for the item, and never for another one either.
+ * A platform may show an item in another form than it was sent: without the field of its natural key, in capitals, or with a code of
+ * its own. Such an entry counts neither as the item nor as another one.
  *
  * @param fields the kind's natural keys, in order of preference
  */
@@ -54,37 +54,37 @@ export function createListingMatches(
         if (!Object.hasOwn(item.fields, field)) hidden.add(field);
         const value = keyText(item.fields[field]);
         if (value === null) continue;
-        const sought = wanted.get(nameOf(field, value));
-        const found = sought?.byValue.get(value.normalize('NFC'));
-        if (sought && preferred !== null) sought.unclear ??= otherKey(kind, field, preferred);
+        const candidate = wanted.get(nameOf(field, value));
+        const found = candidate?.byValue.get(value.normalize('NFC'));
+        if (candidate && preferred !== null) candidate.unclear ??= otherKey(kind, field, preferred);
         else if (found && found.length < SAME_KEY_MAX) found.push(item);
-        else if (sought && !found) sought.unclear ??= almost(kind, field, value);
-        isWanted ||= sought !== undefined;
+        else if (candidate && !found) candidate.unclear ??= similarKey(kind, field, value);
+        isWanted ||= candidate !== undefined;
         preferred ??= field;
       }
       hidesKeys ||= fields.every((field) => !Object.hasOwn(item.fields, field));
       return isWanted;
     },
     of({ field, value }) {
-      const sought = wanted.get(nameOf(field, value));
-      const found = sought?.byValue.get(value.normalize('NFC')) ?? [];
-      return { found, unclear: hidden.has(field) ? hides(kind, field) : (sought?.unclear ?? null) };
+      const candidate = wanted.get(nameOf(field, value));
+      const found = candidate?.byValue.get(value.normalize('NFC')) ?? [];
+      return { found, unclear: hidden.has(field) ? hiddenKey(kind, field) : (candidate?.unclear ?? null) };
     },
     hidesKeys: () => hidesKeys,
   };
 }
 
-/** One name for all values that a platform might take for the same. */
+/** One name for all values that a platform might treat as equal. */
 function nameOf(field: string, value: string): string {
   return `${field}\u0000${foldedKey(value)}`;
 }
 
-function hides(kind: ListableKind, field: string): string {
-  return `The listing does not show the ${field} of every ${kind}, so it cannot prove that this one did not arrive.`;
+function hiddenKey(kind: ListableKind, field: string): string {
+  return `The listing does not show the ${field} of every ${kind}, so it cannot prove that the write did not arrive.`;
 }
 
-function almost(kind: ListableKind, field: string, value: string): string {
-  return `The listing shows a ${kind} with the ${field} ${JSON.stringify(value)}, which may be this one, written otherwise.`;
+function similarKey(kind: ListableKind, field: string, value: string): string {
+  return `The listing shows a ${kind} with the ${field} ${JSON.stringify(value)}, which may be this one in another form.`;
 }
 
 function otherKey(kind: ListableKind, field: string, preferred: string): string {
