@@ -7,45 +7,41 @@ import { covers } from '../support/reliability.ts';
 
 const FIELDS = { product: ['sku'], material: ['code', 'name'] } as const;
 
-/** What a listing of these entries says of what was sent under this key: the ids that it is found as, or why that is unclear. */
-function sighting(kind: ListableKind, [field, value]: readonly [string, string], entries: JsonObject[]) {
+/** The match of a key in a listing of these entries: the ids that were found, or why the match is unclear. */
+function match(kind: ListableKind, [field, value]: readonly [string, string], entries: JsonObject[]) {
   const key: NaturalKey = { field, value };
-  const sightings = createListingMatches(kind, { fields: FIELDS[kind], keys: [key] });
-  for (const [index, fields] of entries.entries()) sightings.add({ remoteId: index, naturalKey: null, fields });
-  const { found, unclear } = sightings.of(key);
+  const matches = createListingMatches(kind, { fields: FIELDS[kind], keys: [key] });
+  for (const [index, fields] of entries.entries()) matches.add({ remoteId: index, naturalKey: null, fields });
+  const { found, unclear } = matches.of(key);
   return unclear ?? found.map(({ remoteId }) => remoteId);
 }
 
-it('finds what is shown under the key that was sent', () => {
-  expect(sighting('product', ['sku', 'A-1'], [{ sku: 'A-2' }, { sku: 'A-1' }])).toEqual([1]);
-  expect(sighting('product', ['sku', '17'], [{ sku: 17 }])).toEqual([0]);
-  expect(sighting('product', ['sku', 'Mu\u0308ller'], [{ sku: 'M\u00fcller' }])).toEqual([0]);
-  expect(sighting('material', ['name', 'Steel'], [{ code: null, name: 'Steel' }])).toEqual([0]);
-  expect(sighting('material', ['code', 'S'], [{ code: 'S', name: 'Steel' }])).toEqual([0]);
+it('finds the entry under the key that was sent', () => {
+  expect(match('product', ['sku', 'A-1'], [{ sku: 'A-2' }, { sku: 'A-1' }])).toEqual([1]);
+  expect(match('product', ['sku', '17'], [{ sku: 17 }])).toEqual([0]);
+  expect(match('product', ['sku', 'Mu\u0308ller'], [{ sku: 'M\u00fcller' }])).toEqual([0]);
+  expect(match('material', ['name', 'Steel'], [{ code: null, name: 'Steel' }])).toEqual([0]);
+  expect(match('material', ['code', 'S'], [{ code: 'S', name: 'Steel' }])).toEqual([0]);
 });
 
-it('takes what no entry shows for absent, where each shows what it has', () => {
-  expect(sighting('product', ['sku', 'A-1'], [{ sku: 'A-2' }, { sku: null }, { sku: '' }])).toEqual([]);
-  expect(sighting('material', ['name', 'Steel'], [{ code: 'C', name: 'Copper' }])).toEqual([]);
+it('counts an item as absent if no entry shows it and every entry shows its key', () => {
+  expect(match('product', ['sku', 'A-1'], [{ sku: 'A-2' }, { sku: null }, { sku: '' }])).toEqual([]);
+  expect(match('material', ['name', 'Steel'], [{ code: 'C', name: 'Copper' }])).toEqual([]);
 });
 
-it(
-  'proves nothing where an entry may be the item, shown otherwise than it was sent',
-  covers('answer-lost', 'I6'),
-  () => {
-    expect(sighting('product', ['sku', 'a-1'], [{ name: 'Fan' }])).toMatch(/does not show the sku/);
-    expect(sighting('product', ['sku', 'a-1'], [{ sku: 'A-1' }])).toMatch(/"A-1", which may be this one/);
-    expect(sighting('product', ['sku', 'a-1'], [{ sku: ' a-1 ' }])).toMatch(/may be this one/);
-    const coded = [{ code: 'MAT-1', name: 'Steel' }];
-    expect(sighting('material', ['name', 'Steel'], coded)).toMatch(/a code that was not sent/);
-  },
-);
+it('proves nothing if an entry may be the item in another form', covers('answer-lost', 'I6'), () => {
+  expect(match('product', ['sku', 'a-1'], [{ name: 'Fan' }])).toMatch(/does not show the sku/);
+  expect(match('product', ['sku', 'a-1'], [{ sku: 'A-1' }])).toMatch(/"A-1", which may be this one/);
+  expect(match('product', ['sku', 'a-1'], [{ sku: ' a-1 ' }])).toMatch(/may be this one/);
+  const coded = [{ code: 'MAT-1', name: 'Steel' }];
+  expect(match('material', ['name', 'Steel'], coded)).toMatch(/a code that was not sent/);
+});
 
-it('says whether an entry shows none of the fields that tell items apart', () => {
+it('reports an entry that shows none of the natural keys', () => {
   const hides = (fields: JsonObject): boolean => {
-    const sightings = createListingMatches('material', { fields: FIELDS.material, keys: [] });
-    sightings.add({ remoteId: 1, naturalKey: null, fields });
-    return sightings.hidesKeys();
+    const matches = createListingMatches('material', { fields: FIELDS.material, keys: [] });
+    matches.add({ remoteId: 1, naturalKey: null, fields });
+    return matches.hidesKeys();
   };
   expect([hides({}), hides({ name: 'Steel' }), hides({ code: null })]).toEqual([true, false, false]);
 });

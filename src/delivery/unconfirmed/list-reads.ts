@@ -16,8 +16,8 @@ export interface UnreadableList {
 
 /** Reads of the platform's lists: when they may begin, and what their answers show about the API. */
 export interface ListReads {
-  /** Milliseconds until this list may be read; 0 for now. @param gathers as of `ReadBudget.admit` */
-  waitMs(list: ListName, gathers?: boolean): number;
+  /** Milliseconds until this list may be read; 0 for now. @param mayCollect as of `ReadBudget.admit` */
+  waitMs(list: ListName, mayCollect?: boolean): number;
   /**
    * Reports the result of a read to the API's health and to the counters, like any other answer.
    *
@@ -34,7 +34,7 @@ export function createListReads(options: { health: Pick<ApiHealth, 'observe'>; c
   const failing = new Map<ListName, UnreadableList>();
   return {
     // Whole milliseconds, as the ledger stores them.
-    waitMs: (list, gathers = false) => Math.ceil(budget.admit(list, clock.ticks(), gathers)),
+    waitMs: (list, mayCollect = false) => Math.ceil(budget.admit(list, clock.ticks(), mayCollect)),
 
     ended(list, listing, begunAt) {
       const outcome: Outcome = listing.complete ? { kind: 'accepted', remoteId: null } : listing.outcome;

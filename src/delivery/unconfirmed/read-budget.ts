@@ -5,9 +5,9 @@ export interface ReadBudget {
   /**
    * Milliseconds to wait before asking again; 0 admits the read.
    *
-   * @param gathers true if all deliveries are refused creates: the read may wait for more of them
+   * @param mayCollect true if all deliveries are refused creates: the read may wait for more of them
    */
-  admit(list: ListName, now: number, gathers?: boolean): number;
+  admit(list: ListName, now: number, mayCollect?: boolean): number;
   /** A read has ended, completely or not. */
   ended(list: ListName, time: { begunAt: number; endedAt: number }, complete: boolean): void;
 }
@@ -41,8 +41,8 @@ export function createReadBudget(): ReadBudget {
   }
 
   return {
-    admit(list, now, gathers = false) {
-      const until = Math.max(pausedUntil.get(list) ?? now, gathers ? (collected.get(list)?.until ?? now) : now);
+    admit(list, now, mayCollect = false) {
+      const until = Math.max(pausedUntil.get(list) ?? now, mayCollect ? (collected.get(list)?.until ?? now) : now);
       return Math.max(0, until - now);
     },
     ended(list, { begunAt, endedAt }, complete) {
