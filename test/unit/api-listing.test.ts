@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { createJudge } from '../../src/api/classify.ts';
+import { createClassifier } from '../../src/api/classify.ts';
 import { createCleanText } from '../../src/api/clean-text.ts';
 import { readListing } from '../../src/api/listing.ts';
 import { createListingPath } from '../../src/api/listing-path.ts';
@@ -57,7 +57,7 @@ async function list(serve: (path: string, url: URL) => Page, options: Options = 
       const exchange: Exchange = { kind: 'answer', status, headers, body: text, cut: null };
       return Promise.resolve(exchange);
     },
-    judge: createJudge({ clean, now: () => 0, unprocessed: [] }),
+    classifier: createClassifier({ clean, now: () => 0, unprocessed: [] }),
     clock,
     random: () => 0.5,
     shape: itemShape(PATHS, clean),

@@ -51,7 +51,7 @@ type Name = keyof typeof ENDPOINTS;
 function placed(name: Name, tools: Tools): Tools {
   const { method, path } = ENDPOINTS[name];
   const report: Report = (difference) => tools.report({ ...difference, path: `${method} ${path}` });
-  return { ...tools, report, schemas: tools.schemas.telling((why) => reportUnread(report, { what: 'answer', why })) };
+  return { ...tools, report, schemas: tools.schemas.reporting((why) => reportUnread(report, { what: 'answer', why })) };
 }
 
 function checkId(

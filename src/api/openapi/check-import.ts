@@ -17,7 +17,7 @@ export function checkImport(
   if (operation === undefined) return;
   const { method, path } = ENDPOINTS['product.import'];
   const at: Report = (difference) => report({ ...difference, path: `${method} ${path}` });
-  const schemas = reader.telling((why) => reportUnread(at, { what: 'request body', why }));
+  const schemas = reader.reporting((why) => reportUnread(at, { what: 'request body', why }));
   const { schema } = requestBodyOf(operation, document);
   const body = schemas.view(schema);
   const lists = [...body.properties].filter(([, property]) => schemas.view(property).types.has('array'));

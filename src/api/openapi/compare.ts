@@ -48,7 +48,7 @@ export function compareOpenApi(text: string, profile: Profile): Result<Differenc
     if (operation === undefined) continue;
     const { method, path } = ENDPOINTS[name];
     const at: Report = (difference) => report({ ...difference, path: `${method} ${path}` });
-    const telling = schemas.telling((why) => reportUnread(at, { what: 'request body', why }));
+    const telling = schemas.reporting((why) => reportUnread(at, { what: 'request body', why }));
     checkFields(name, requestBodyOf(operation, document).schema, { profile, schemas: telling, report: at });
   }
   checkImport(document, matches, { profile, schemas, report });

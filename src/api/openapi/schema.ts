@@ -28,7 +28,7 @@ export interface SchemaReader {
   /** The schema at a dotted path through members, or undefined. */
   at(schema: JsonValue | undefined, path: string): JsonValue | undefined;
   /** The same reader, which tells of whatever it is shown that cannot be read. */
-  telling(tell: (why: string) => void): SchemaReader;
+  reporting(tell: (why: string) => void): SchemaReader;
 }
 
 const DEPTH_MAX = 16;
@@ -82,7 +82,7 @@ export function createSchemaReader({ resolve, whyUnread }: Pick<ApiDocument, 're
         }
         return at;
       },
-      telling: reader,
+      reporting: reader,
     };
   };
   return reader(() => undefined);
