@@ -509,7 +509,7 @@ describe('a list that moves while it is read', () => {
     expect(result).toEqual({ complete: true, count: 4 });
   });
 
-  it('is read twice where it does not count, and both readings have to agree', async () => {
+  it('is read twice if it states no count, and both reads have to agree', async () => {
     const still = await list(moving([[1, 2, 3]], false));
     expect([still.complete, still.asked.length, still.ids]).toEqual([true, 4, [1, 2, 3]]);
     const { result, reason } = await list(
@@ -523,7 +523,7 @@ describe('a list that moves while it is read', () => {
       ),
     );
     expect(result).toMatchObject({ complete: false, moved: true });
-    expect(reason).toMatch(/two readings of it differ/);
+    expect(reason).toMatch(/two reads of it differ/);
   });
 });
 

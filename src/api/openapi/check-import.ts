@@ -7,7 +7,7 @@ import type { ApiDocument } from './document.ts';
 import type { Matches } from './match.ts';
 import type { SchemaReader } from './schema.ts';
 
-/** The shape of the bulk import's body: a bare list, or a list under a name, and how long it may be. */
+/** Checks the body of the bulk import: a plain list or a list under a name, and the longest list. */
 export function checkImport(
   document: ApiDocument,
   matches: Matches,
