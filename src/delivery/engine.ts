@@ -176,7 +176,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   function wake(): void {
-    alarm.abort();
+    alarm.abort('woken');
     options.wakeAdmission();
   }
 

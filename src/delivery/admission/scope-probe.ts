@@ -56,7 +56,7 @@ export function createScopeProbe(options: {
   return {
     async prepare(queue, now) {
       if (chosen.size > 0) chosen = new Map();
-      if (!SCOPES.some(isUntried)) {
+      if (!SCOPES.some((scope) => isUntried(scope) && queue.has(scope))) {
         steppingBack.clear();
         return;
       }
