@@ -140,7 +140,7 @@ export function createEngine(options: EngineOptions): Engine {
     const { waiting, active } = await queues.counts('deliver');
     const isProcessedSoon = active > 0 && clock.ticks() - movedAt < UNPROCESSED_MS;
     if (waiting > 0 || isProcessedSoon || processing > 0 || awaited() !== before) return;
-    log.warn({ outstanding: before }, 'The queue has lost its doorbells; they are rung anew from the ledger.');
+    log.warn({ outstanding: before }, 'The queue has lost its jobs; they are enqueued again from the ledger.');
     dispatcher.lost();
     failedJobs?.queueLost();
     wake();
@@ -176,7 +176,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   function wake(): void {
-    alarm.abort();
+    alarm.abort('woken');
     options.wakeAdmission();
   }
 

@@ -1,5 +1,4 @@
 import type { Outcome } from '../domain/outcome.ts';
-import type { ClaimedRequest } from '../domain/ports/claim.ts';
 import type { Decision, RequestSettlement, Settled } from '../domain/ports/decision.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Profile } from '../domain/profile.ts';

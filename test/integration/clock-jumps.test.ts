@@ -1,9 +1,7 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
-import { createBreaker } from '../../src/delivery/admission/breaker.ts';
-import { createPacer } from '../../src/delivery/admission/pacer.ts';
-import type { Signal } from '../../src/delivery/admission/signal.ts';
+import { createApiHealth } from '../../src/delivery/admission/api-health.ts';
 import { createRateController } from '../../src/delivery/rate/rate-controller.ts';
 import { fault } from '../../src/domain/faults.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
@@ -155,28 +153,17 @@ describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
   it('waits as long as the API has asked for', covers('clock-jump', 'I5'), async () => {
     const clock = createManualClock();
     const controller = createRateController(null, () => 0);
-    const breaker = createBreaker(() => 0);
-    const ping = () => Promise.reject(new Error('the breaker is closed'));
-    const pacer = createPacer({ controller, breaker, ping, concurrency: 1, clock });
-    const sent: string[] = [];
-    const send = (name: string, signal: Signal) =>
-      pacer.run(
-        async () => {
-          sent.push(name);
-          return { value: name, signal };
-        },
-        { delivery: 1, abort: new AbortController().signal, wanted: async () => true },
-      );
-    await send('first', { kind: 'throttled', retryAfterMs: MINUTE });
-    const second = send('second', { kind: 'answered', by: 'write' });
-    await clock.sleepers(1);
+    const target = { ping: () => Promise.reject(new Error('Nobody is to ask.')) };
+    const options = { ownPublishKey: false, clock, random: () => 0, emit: () => undefined };
+    const health = createApiHealth({ ...options, target, rate: controller });
+    expect(health.admit()).toBe(0);
+    const detail = { status: 429, message: 'Come back later.' };
+    health.observe({ outcome: { kind: 'throttled', retryAfterMs: MINUTE, detail }, scope: 'write', subject: 1 }, 0);
     clock.jump(ms);
     clock.advance(MINUTE - 1);
-    await clock.sleepers(1);
-    expect(sent).toEqual(['first']);
+    expect(health.admit()).toBeGreaterThan(0);
     clock.advance(1);
-    await second;
-    expect(sent).toEqual(['first', 'second']);
+    expect(health.admit()).toBe(0);
   });
 
   it('does not answer with what it knew before', covers('clock-jump', 'I5'), async () => {

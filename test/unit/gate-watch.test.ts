@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createGateWatch, type GateWatch } from '../../src/daemon/gate-watch.ts';
-import { createTargetGate, type TargetGate } from '../../src/delivery/admission/target-gate.ts';
+import { type Authorization, createAuthorization } from '../../src/delivery/admission/authorization.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Probe, ScopeAnswer } from '../../src/domain/ports/target.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
@@ -22,7 +22,7 @@ const denied = (by: 'key' | 'plan' | 'scope'): Outcome => ({
 
 describe('the gate watch', () => {
   let clock: ManualClock;
-  let gate: TargetGate;
+  let api: Authorization;
   let watch: GateWatch;
   const log = createRecordingLog();
   /** What the target would answer, and what was asked of it. */
@@ -32,13 +32,13 @@ describe('the gate watch', () => {
 
   function start(): void {
     clock = createManualClock();
-    gate = createTargetGate(clock);
+    api = createAuthorization({ ownPublishKey: false });
     log.lines.length = 0;
     asked = [];
     told = [];
     answers = { probe: WORKS, keyChanged: false };
     watch = createGateWatch({
-      gate,
+      api: { ...api, authorization: () => api.state() },
       target: {
         async probe() {
           asked.push('probe');
@@ -81,12 +81,12 @@ describe('the gate watch', () => {
 
   it('uses a rotated key at once', covers('key-refused', 'I5'), async () => {
     start();
-    gate.observe(denied('key'), 'write');
+    api.observe(denied('key'), 'write');
     answers.keyChanged = true;
     await pass(LOOK_MS);
     expect(asked).toEqual(['key', 'probe']);
     expect(told).toEqual(['paused', 'resumed', 'reopened']);
-    expect(gate.state()).toEqual({ open: true });
+    expect(api.state()).toEqual({ open: true });
   });
 
   it(
@@ -94,7 +94,7 @@ describe('the gate watch', () => {
     covers('key-refused', 'I5'),
     async () => {
       start();
-      gate.observe(denied('plan'), 'read');
+      api.observe(denied('plan'), 'read');
       answers.probe = { ...WORKS, denied: { by: 'plan', detail: { status: 402, message: 'No.' } } };
       await pass(LOOK_MS);
       expect(asked).toEqual(['key']);
@@ -103,10 +103,10 @@ describe('the gate watch', () => {
       expect([errors(), told]).toEqual([1, ['paused']]);
       answers.probe = new Error('The API cannot be reached.');
       await pass(INTERVAL_MS);
-      expect(gate.state().open).toBe(false);
+      expect(api.state().open).toBe(false);
       answers.probe = WORKS;
       await pass(INTERVAL_MS);
-      expect([gate.state().open, errors(), told]).toEqual([true, 1, ['paused', 'resumed', 'reopened']]);
+      expect([api.state().open, errors(), told]).toEqual([true, 1, ['paused', 'resumed', 'reopened']]);
     },
   );
 
@@ -117,14 +117,14 @@ describe('the gate watch', () => {
 
   it('waits for the very scope that is missing, and says which one it is', async () => {
     start();
-    gate.observe(denied('scope'), 'write');
+    api.observe(denied('scope'), 'write');
     answers.probe = scopes('yes', 'no', 'yes');
     await pass(LOOK_MS);
     await pass(INTERVAL_MS);
-    expect([gate.allows('write'), gate.allows('publish'), told]).toEqual([false, true, ['paused write']]);
+    expect([api.allows('write'), api.allows('publish'), told]).toEqual([false, true, ['paused write']]);
     answers.probe = scopes('yes', 'yes', 'no');
     await pass(INTERVAL_MS);
-    expect([gate.allows('write'), told]).toEqual([true, ['paused write', 'resumed write', 'reopened']]);
+    expect([api.allows('write'), told]).toEqual([true, ['paused write', 'resumed write', 'reopened']]);
     expect(log.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
       'error: The API refuses the scope write; what takes it stays due, and everything else goes on. The scope is not accepted.',
       'info: Deliveries go on, as the API no longer refuses the scope write.',
@@ -133,43 +133,43 @@ describe('the gate watch', () => {
 
   it('reopens each scope when it is granted, however many are refused', async () => {
     start();
-    gate.observe(denied('scope'), 'publish');
+    api.observe(denied('scope'), 'publish');
     await pass(LOOK_MS);
-    gate.observe(denied('scope'), 'read');
+    api.observe(denied('scope'), 'read');
     answers.probe = { ...scopes('no', 'no', 'no'), denied: { by: 'scope', detail: { status: 403, message: 'No.' } } };
     await pass(LOOK_MS);
     await pass(INTERVAL_MS);
     answers.probe = scopes('no', 'yes', 'yes');
     await pass(INTERVAL_MS);
-    expect([gate.allows('publish'), gate.allows('read'), errors()]).toEqual([true, false, 2]);
+    expect([api.allows('publish'), api.allows('read'), errors()]).toEqual([true, false, 2]);
     answers.probe = scopes('yes', 'yes', 'yes');
     await pass(INTERVAL_MS);
-    expect([gate.allows('read'), errors()]).toEqual([true, 2]);
+    expect([api.allows('read'), errors()]).toEqual([true, 2]);
   });
 
   it('keeps a refused scope closed while the key is refused, and after it was replaced by one that lacks it too', async () => {
     start();
-    gate.observe(denied('scope'), 'publish');
+    api.observe(denied('scope'), 'publish');
     await pass(LOOK_MS);
-    gate.observe(denied('key'), 'write');
+    api.observe(denied('key'), 'write');
     answers.probe = { ...scopes('unknown', 'unknown', 'unknown'), denied: { by: 'key', detail: NO_DETAIL } };
     await pass(LOOK_MS);
     await pass(INTERVAL_MS);
-    expect([gate.state().open, gate.refused().size]).toEqual([false, 1]);
+    expect([api.state().open, api.refused().size]).toEqual([false, 1]);
     answers.probe = scopes('yes', 'yes', 'no');
     await pass(INTERVAL_MS);
-    expect([gate.state().open, gate.allows('write'), gate.allows('publish')]).toEqual([true, true, false]);
+    expect([api.state().open, api.allows('write'), api.allows('publish')]).toEqual([true, true, false]);
   });
 
   it('tries once a minute where only sending can tell, and does not repeat its complaint', async () => {
     start();
     answers.probe = scopes('yes', 'unknown', 'unknown');
-    gate.observe(denied('scope'), 'write');
+    api.observe(denied('scope'), 'write');
     await pass(LOOK_MS);
     for (let minute = 0; minute < 4; minute += 1) {
       await pass(INTERVAL_MS);
-      expect(gate.allows('write')).toBe(true);
-      gate.observe(denied('scope'), 'write');
+      expect(api.allows('write')).toBe(true);
+      api.observe(denied('scope'), 'write');
       await pass(LOOK_MS);
     }
     expect([errors(), asked.filter((what) => what === 'probe').length]).toEqual([1, 4]);

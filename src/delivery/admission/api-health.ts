@@ -9,32 +9,18 @@
 // Whoever has an answer passes it to `observe`, once. Whoever sends asks `admit` first.
 
 import type { ApiWait } from '../../domain/api-wait.ts';
-import type { Outcome } from '../../domain/outcome.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Target } from '../../domain/ports/target.ts';
-import type { Scope } from '../../domain/scope.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Observation, observationOf } from '../observation.ts';
 import type { RateController } from '../rate/rate-controller.ts';
 import { refusalOf } from '../rate/refusal.ts';
+import type { Answer } from './answer.ts';
 import { type Throttled, throttledBy } from './api-wait.ts';
-import { type Authorization, createAuthorization, type DenialSubject } from './authorization.ts';
+import { type Authorization, createAuthorization } from './authorization.ts';
 import { createHalfOpenQuestions } from './half-open-questions.ts';
 import { createOutage, type Outage } from './outage.ts';
 import { createReachability } from './reachability.ts';
-
-/** The answer to a request, or the lack of one. */
-export interface Answer {
-  outcome: Outcome;
-  /** What the request took. */
-  scope: Scope;
-  /** As of `Observation`: the delivery that was sent, or the list that was read. */
-  subject: number | string | null;
-  /** The limit that the answer states, in requests per second. */
-  advisedRate?: number | null | undefined;
-  /** What a 403 shows; the whole scope where it is left out. */
-  denial?: DenialSubject;
-}
 
 /** Writes that have failed since one was taken last. */
 export interface FailingWrites {
@@ -94,8 +80,8 @@ export interface ApiHealthOptions {
 
 export function createApiHealth(options: ApiHealthOptions): ApiHealth {
   const { target, rate, clock, random, emit } = options;
-  const { state, observe: authorize, ...authorization } = createAuthorization(options);
-  const { observe: noteFailure, admit, writes, failsAtWrites: takesOnlyReads, ...outage } = createOutage(random);
+  const authorization = createAuthorization(options);
+  const outage = createOutage(random);
   const reachability = createReachability();
   const atEpoch = (ticks: number): number => Math.round(clock.now() + (ticks - clock.ticks()));
 
@@ -106,8 +92,8 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     const observation = observationOf(outcome, subject, advisedRate);
     const isOwnRefusal = isAtFault && outcome.kind === 'unavailable' && outcome.sent;
     if (!isOwnRefusal) reachability.observe(outcome, now);
-    authorize(outcome, scope, denial);
-    noteFailure(observation, now);
+    authorization.observe(outcome, scope, denial);
+    outage.observe(observation, now);
     return isAtFault && observation.kind === 'failed' ? { kind: 'unused' } : observation;
   }
 
@@ -119,11 +105,11 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
 
   function admitOne(): number {
     const now = clock.ticks();
-    const waitMs = admit(now);
+    const waitMs = outage.admit(now);
     if (waitMs > 0) return waitMs;
     const slotMs = rate.admit(now);
     // Given back: the half-open probe must not be kept by a request that waits for its slot.
-    if (slotMs > 0) noteFailure({ kind: 'unused' }, now);
+    if (slotMs > 0) outage.observe({ kind: 'unused' }, now);
     return slotMs;
   }
 
@@ -144,7 +130,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
   return {
     ...authorization,
     ...outage,
-    authorization: state,
+    authorization: () => authorization.state(),
     admit: admitOne,
     concurrency: () => rate.concurrency(clock.ticks()),
     observe(answer, latencyMs) {
@@ -158,7 +144,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     },
     unused(latencyMs) {
       const now = clock.ticks();
-      noteFailure({ kind: 'unused' }, now);
+      outage.observe({ kind: 'unused' }, now);
       rate.observe({ kind: 'unused' }, latencyMs, now);
     },
     asksFirst: () => outage.openSince() !== null || rate.wait(clock.ticks()) !== null,
@@ -171,7 +157,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
       if (!isWaiting && outage.isWell() && isKnown) return true;
       if (admitOne() > 0 || !(await questions.isAnswered(abort))) return false;
       // It was admitted to find out, and no delivery follows from here.
-      noteFailure({ kind: 'unused' }, clock.ticks());
+      outage.observe({ kind: 'unused' }, clock.ticks());
       if (isWaiting) rate.observe({ kind: 'answered', by: 'read' }, 0, clock.ticks());
       return true;
     },
@@ -184,11 +170,11 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     },
     unreachableSince: () => reachability.unreachableSince() ?? outage.openSince(),
     failsAtWrites() {
-      if (!takesOnlyReads() || reachability.unreachableSince() !== null) return null;
-      const { failed, takenAt } = writes();
+      if (!outage.failsAtWrites() || reachability.unreachableSince() !== null) return null;
+      const { failed, takenAt } = outage.writes();
       return { failed, takenAt: takenAt === null ? null : atEpoch(takenAt) };
     },
-    takesOnlyReads,
+    takesOnlyReads: () => outage.failsAtWrites(),
     throttled,
     longWait: () => throttled()?.wait ?? null,
   };

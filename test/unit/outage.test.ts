@@ -1,36 +1,36 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Breaker, createBreaker } from '../../src/delivery/admission/breaker.ts';
-import { type Signal, signalOf } from '../../src/delivery/admission/signal.ts';
+import { createOutage, type Outage } from '../../src/delivery/admission/outage.ts';
+import { type Observation, observationOf } from '../../src/delivery/observation.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { covers } from '../support/reliability.ts';
 
-const READ: Signal = { kind: 'answered', by: 'read' };
-const WRITTEN: Signal = { kind: 'answered', by: 'write' };
-const AWAY: Signal = { kind: 'failed', subject: null, retryAfterMs: null };
-const failed = (subject: number): Signal => ({ kind: 'failed', subject, retryAfterMs: null });
+const READ: Observation = { kind: 'answered', by: 'read' };
+const WRITTEN: Observation = { kind: 'answered', by: 'write' };
+const AWAY: Observation = { kind: 'failed', subject: null, retryAfterMs: null };
+const failed = (subject: number): Observation => ({ kind: 'failed', subject, retryAfterMs: null });
 
-describe('the breaker', () => {
-  let breaker: Breaker;
+describe('an outage', () => {
+  let outage: Outage;
   let now: number;
   beforeEach(() => {
-    breaker = createBreaker(() => 1);
+    outage = createOutage(() => 1);
     now = 1_000_000;
   });
-  const observe = (...signals: Signal[]) => {
-    for (const signal of signals) breaker.observe(signal, now);
+  const observe = (...observations: Observation[]) => {
+    for (const observation of observations) outage.observe(observation, now);
   };
-  const times = (count: number, signal: Signal) => Array.from({ length: count }, () => signal);
+  const times = (count: number, observation: Observation) => Array.from({ length: count }, () => observation);
   const different = (count: number) => Array.from({ length: count }, (_, index) => failed(index));
-  const admit = () => breaker.admit(now);
-  /** Lets it open by ten failures and five seconds. */
-  function open(failures: Signal[] = times(10, AWAY)): void {
+  const admit = () => outage.admit(now);
+  /** Opens it by ten failures and five seconds. */
+  function open(failures: Observation[] = times(10, AWAY)): void {
     observe(...failures);
     now += 5000;
     admit();
-    expect(breaker.openSince()).toBe(1_000_000);
+    expect(outage.openSince()).toBe(1_000_000);
   }
-  /** Lets canaries go out as soon as they may, each with this end, and tells how far apart they were. */
-  function canaries(count: number, end: Signal): number[] {
+  /** Sends probes as soon as they may be sent, each with this end, and gives how far apart they were. */
+  function probes(count: number, end: Observation): number[] {
     return Array.from({ length: count }, () => {
       const before = now;
       for (let waitMs = admit(); waitMs > 0; waitMs = admit()) now += waitMs;
@@ -42,56 +42,56 @@ describe('the breaker', () => {
   it('opens after ten failures in a row and five seconds without an answer, and not before', () => {
     observe(...times(9, AWAY));
     now += 10_000;
-    expect([admit(), admit(), breaker.openSince()]).toEqual([0, 0, null]);
+    expect([admit(), admit(), outage.openSince()]).toEqual([0, 0, null]);
     observe(READ, ...times(10, AWAY));
     now += 4999;
     admit();
-    expect(breaker.openSince()).toBeNull();
+    expect(outage.openSince()).toBeNull();
     now += 1;
-    expect([admit(), breaker.openSince()]).toEqual([1000, 1_010_000]);
+    expect([admit(), outage.openSince()]).toEqual([1000, 1_010_000]);
   });
 
   it('takes a 503 to one delivery for that of the API until another request was answered', () => {
-    const away: Signal = { kind: 'failed', subject: 7, away: true, retryAfterMs: null };
+    const away: Observation = { kind: 'failed', subject: 7, away: true, retryAfterMs: null };
     open(times(10, away));
     observe(READ, ...times(50, away));
-    expect([breaker.isExcused(7), breaker.openSince(), breaker.isWell()]).toEqual([true, null, true]);
-    expect(breaker.hasTakenSince(0)).toBe(false);
+    expect([outage.isExcused(7), outage.openSince(), outage.isWell()]).toEqual([true, null, true]);
+    expect(outage.hasTakenSince(0)).toBe(false);
     observe(WRITTEN);
-    expect([breaker.hasTakenSince(now), breaker.hasTakenSince(now + 1)]).toEqual([true, false]);
+    expect([outage.hasTakenSince(now), outage.hasTakenSince(now + 1)]).toEqual([true, false]);
   });
 
-  it('lets no more than a trickle out between the tenth failure and its opening', () => {
+  it('sends no more than a trickle between the tenth failure and its opening', () => {
     observe(...times(10, AWAY));
     let sent = 0;
-    for (; breaker.openSince() === null; now += admit()) if (admit() === 0) sent += 1;
+    for (; outage.openSince() === null; now += admit()) if (admit() === 0) sent += 1;
     expect(sent).toBeLessThanOrEqual(20);
     expect(now).toBe(1_005_000 + 1000);
   });
 
-  it('sends one canary at a time, from a second up to every half minute', () => {
+  it('sends one half-open probe at a time, from a second up to every half minute', () => {
     open();
-    expect(canaries(8, AWAY)).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+    expect(probes(8, AWAY)).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
     now += 30_000;
     expect(admit()).toBe(0);
     now += 500_000;
     expect([admit(), admit()]).toEqual([100, 100]);
   });
 
-  it('spreads the canaries of many processes, and none of them waits for longer', () => {
-    breaker = createBreaker(() => 0);
+  it('spreads the probes of many processes, and none of them waits for longer', () => {
+    outage = createOutage(() => 0);
     open();
-    expect(canaries(6, AWAY)).toEqual([800, 1600, 3200, 6400, 12_800, 24_000]);
+    expect(probes(6, AWAY)).toEqual([800, 1600, 3200, 6400, 12_800, 24_000]);
   });
 
   it('closes with the first answer, and begins with a second again', () => {
     open();
-    canaries(4, AWAY);
-    canaries(1, READ);
-    expect([admit(), admit(), breaker.openSince()]).toEqual([0, 0, null]);
+    probes(4, AWAY);
+    probes(1, READ);
+    expect([admit(), admit(), outage.openSince()]).toEqual([0, 0, null]);
     now = 1_000_000;
     open();
-    expect(canaries(1, AWAY)).toEqual([1000]);
+    expect(probes(1, AWAY)).toEqual([1000]);
   });
 
   it(
@@ -103,7 +103,7 @@ describe('the breaker', () => {
         now += 1000;
         expect(admit()).toBe(0);
       }
-      expect(breaker.openSince()).toBeNull();
+      expect(outage.openSince()).toBeNull();
     },
   );
 
@@ -113,12 +113,12 @@ describe('the breaker', () => {
     observe(READ);
     now += 2000;
     admit();
-    expect([breaker.openSince(), breaker.failsAtWrites()]).toEqual([1_000_000, true]);
-    canaries(1, READ);
+    expect([outage.openSince(), outage.failsAtWrites()]).toEqual([1_000_000, true]);
+    probes(1, READ);
     // It is the write behind the question that counts.
-    expect([breaker.openSince(), admit()]).toEqual([1_000_000, 100]);
+    expect([outage.openSince(), admit()]).toEqual([1_000_000, 100]);
     observe(WRITTEN);
-    expect([breaker.openSince(), breaker.failsAtWrites(), admit(), admit()]).toEqual([null, false, 0, 0]);
+    expect([outage.openSince(), outage.failsAtWrites(), admit(), admit()]).toEqual([null, false, 0, 0]);
   });
 
   it(
@@ -126,45 +126,45 @@ describe('the breaker', () => {
     covers('bad-row', 'I5'),
     () => {
       observe(...different(29));
-      expect(breaker.isWell()).toBe(false);
+      expect(outage.isWell()).toBe(false);
       now += 5000;
       admit();
-      expect(breaker.openSince()).toBe(1_000_000);
-      canaries(1, READ);
-      expect([breaker.openSince(), admit(), admit()]).toEqual([null, 0, 0]);
+      expect(outage.openSince()).toBe(1_000_000);
+      probes(1, READ);
+      expect([outage.openSince(), admit(), admit()]).toEqual([null, 0, 0]);
       // There was no outage, so that their attempts count; and they are no sign of one any more.
-      expect(breaker.wasOut(1_000_000)).toBe(false);
+      expect(outage.wasOut(1_000_000)).toBe(false);
       observe(WRITTEN, ...different(29));
-      expect([breaker.isWell(), breaker.isSuspect(28), breaker.isSuspect(29)]).toEqual([true, true, false]);
+      expect([outage.isWell(), outage.isSuspect(28), outage.isSuspect(29)]).toEqual([true, true, false]);
     },
   );
 
   it('counts no delivery any more that failed again and again while others were taken', covers('bad-row', 'I5'), () => {
     const wells = Array.from({ length: 4 }, () => {
       observe(...different(30), READ);
-      const well = breaker.isWell();
+      const well = outage.isWell();
       observe(WRITTEN);
       return well;
     });
     expect(wells).toEqual([false, false, true, true]);
     observe(...Array.from({ length: 30 }, (_, index) => failed(100 + index)), READ);
-    expect(breaker.isWell()).toBe(false);
+    expect(outage.isWell()).toBe(false);
   });
 
   it('counts a list that cannot be read once, however often it fails', () => {
     observe(...times(100, { kind: 'failed', subject: 'product', retryAfterMs: null }));
-    expect(breaker.isWell()).toBe(true);
+    expect(outage.isWell()).toBe(true);
     observe(...times(9, AWAY));
-    expect(breaker.isWell()).toBe(false);
+    expect(outage.isWell()).toBe(false);
   });
 
   it('explains no failure of writes by an outage that has lasted for longer than a day', () => {
     open(different(30));
     const day = 24 * 3_600_000;
-    expect([day, 2 * day].map((later) => breaker.wasOut(1_000_000 + later))).toEqual([true, false]);
+    expect([day, 2 * day].map((later) => outage.wasOut(1_000_000 + later))).toEqual([true, false]);
   });
 
-  it('lets the next canary out where one was admitted and then not sent', () => {
+  it('admits the next half-open probe where one was admitted and then not sent', () => {
     open();
     now += 1000;
     expect([admit(), admit()]).toEqual([0, 100]);
@@ -177,7 +177,7 @@ describe('the breaker', () => {
     now += 1000;
     admit();
     observe({ kind: 'throttled', retryAfterMs: 5000 });
-    expect([breaker.openSince(), admit(), admit()]).toEqual([null, 0, 0]);
+    expect([outage.openSince(), admit(), admit()]).toEqual([null, 0, 0]);
   });
 
   it('knows what fell into an outage, from its first failure to its end', () => {
@@ -187,10 +187,10 @@ describe('the breaker', () => {
     observe(...times(10, AWAY));
     now += 6000;
     admit();
-    expect([1_000_999, 1_001_000, 9_000_000].map((at) => breaker.wasOut(at))).toEqual([false, true, true]);
+    expect([1_000_999, 1_001_000, 9_000_000].map((at) => outage.wasOut(at))).toEqual([false, true, true]);
     observe(WRITTEN);
-    expect([1_007_000, 1_007_001].map((at) => breaker.wasOut(at))).toEqual([true, false]);
-    expect([1_007_000, 1_007_001].map((at) => breaker.hasAnsweredSince(at))).toEqual([true, false]);
+    expect([1_007_000, 1_007_001].map((at) => outage.wasOut(at))).toEqual([true, false]);
+    expect([1_007_000, 1_007_001].map((at) => outage.hasAnsweredSince(at))).toEqual([true, false]);
   });
 });
 
@@ -203,7 +203,7 @@ describe('the end of a request', () => {
     ...detail(sent ? 503 : null),
   });
 
-  it.each<[string, Outcome, Signal]>([
+  it.each<[string, Outcome, Observation]>([
     ['never sent', away(false), { kind: 'failed', subject: null, retryAfterMs: 7 }],
     ['a 503', away(true), { kind: 'failed', subject: 3, away: true, retryAfterMs: 7 }],
     ['no answer', { kind: 'ambiguous', cause: 'reset', ...detail(null) }, failed(3)],
@@ -221,7 +221,7 @@ describe('the end of a request', () => {
     ['a gate', { kind: 'gated', ...detail(409) }, WRITTEN],
     ['a 401', { kind: 'denied', by: 'key', ...detail(401) }, WRITTEN],
     ['a 429', { kind: 'throttled', retryAfterMs: 9, ...detail(429) }, { kind: 'throttled', retryAfterMs: 9 }],
-  ])('tells of %s', (_, outcome, signal) => {
-    expect(signalOf(outcome, 3)).toEqual(signal);
+  ])('shows of %s', (_, outcome, expected) => {
+    expect(observationOf(outcome, 3)).toEqual(expected);
   });
 });

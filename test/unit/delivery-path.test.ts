@@ -1,0 +1,225 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createDelivery, type Delivery } from '../../src/delivery/create-delivery.ts';
+import { fault } from '../../src/domain/faults.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import type { ClaimedRequest, DeliveryName } from '../../src/domain/ports/claim.ts';
+import type { RequestSettlement } from '../../src/domain/ports/decision.ts';
+import type { DueDelivery } from '../../src/domain/ports/due.ts';
+import type { Ledger } from '../../src/domain/ports/ledger.ts';
+import type { SentWrite, Target } from '../../src/domain/ports/target.ts';
+import { Profile } from '../../src/domain/profile.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+import { createPlainQueues } from '../support/plain-queues.ts';
+import { createRecordingLog } from '../support/recording-log.ts';
+
+const ACCEPTED: Outcome = { kind: 'accepted', remoteId: 1 };
+
+const due = (id: number, operation: DueDelivery['operation'] = 'product.create'): DueDelivery => ({
+  id,
+  revision: 1,
+  kind: 'product',
+  key: `P${id}`,
+  operation,
+  source: 'erp',
+});
+
+function claimedRequest(names: readonly DeliveryName[], operation: DueDelivery['operation']): ClaimedRequest[] {
+  const [first] = names;
+  if (first === undefined) return [];
+  const known = { naturalKey: null, remoteId: null, attempts: 0, uncertain: false, busySince: null, awaySince: null };
+  const members = names.map(({ id }) => ({ ...due(id, operation), ...known }));
+  const write = { operation, path: '/', body: `${first.id}`, idempotencyKey: `key-${first.id}` };
+  return [{ request: first.id, sends: 1, ...write, members }];
+}
+
+describe('the way of deliveries', () => {
+  let delivery: Delivery;
+  afterEach(() => delivery.path.stop());
+
+  /** The real parts over a ledger and an API that do as a test says. */
+  function given({
+    claim = async (lists) => lists.flatMap((names) => claimedRequest(names, 'product.create')),
+    settle = async () => undefined,
+    send = async () => ACCEPTED,
+    connections = 8,
+  }: {
+    claim?: (lists: readonly (readonly DeliveryName[])[]) => Promise<ClaimedRequest[]>;
+    settle?: (groups: readonly RequestSettlement[]) => Promise<void>;
+    send?: (write: SentWrite) => Promise<Outcome>;
+    connections?: number;
+  }) {
+    const clock = createManualClock();
+    const claims: number[][][] = [];
+    const settled: { id: number; kind: string }[][] = [];
+    const sent: string[] = [];
+    const deadLettered: number[] = [];
+    const ledger: Partial<Ledger> = {
+      isDue: async () => true,
+      denialsOf: async () => ({ at: null, isAskedAgain: false }),
+      claim(lists) {
+        claims.push(lists.map((names) => names.map(({ id }) => id)));
+        return claim(lists);
+      },
+      async settle(groups) {
+        await settle(groups);
+        const all = groups.flatMap(({ settlements }) => settlements);
+        settled.push(all.map(({ id, decision }) => ({ id, kind: decision.kind })));
+        return all.map(({ id, revision }) => ({ id, revision, released: 0, applied: true }));
+      },
+      putAside: async ({ deliveryId }) => void deadLettered.push(deliveryId),
+    };
+    const target: Partial<Target> = {
+      async send(write) {
+        sent.push(write.body ?? '');
+        return { outcome: await send(write), latencyMs: 1 };
+      },
+    };
+    const unread = () => Promise.reject(new Error('Nobody reads this here.'));
+    delivery = createDelivery({
+      ledger: ledger as Ledger,
+      queues: createPlainQueues(),
+      target: target as Target,
+      reader: { publications: unread, reports: unread, passportPdf: unread, createReport: unread },
+      profile: Profile.parse({}),
+      clock,
+      random: () => 0,
+      emit: () => undefined,
+      log: createRecordingLog(),
+      scrub: (text) => text,
+      connections,
+      maxRate: null,
+      ownPublishKey: false,
+      failedJobs: null,
+      isStaging: () => false,
+      eachRound: async () => undefined,
+    });
+    delivery.health.observe({ outcome: ACCEPTED, scope: 'write', subject: null }, null);
+    delivery.path.start();
+    return { clock, claims, settled, sent, deadLettered };
+  }
+  async function turns(): Promise<void> {
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it('claims and settles many deliveries in one call each', async () => {
+    const { claims, settled, sent } = given({});
+    delivery.dispatcher.receiveNow(
+      [1, 2, 3].map((id) => due(id)),
+      false,
+    );
+    await turns();
+    expect(claims).toEqual([[[1], [2], [3]]]);
+    expect(sent).toEqual(['1', '2', '3']);
+    expect(settled).toEqual([[1, 2, 3].map((id) => ({ id, kind: 'delivered' }))]);
+    expect(delivery.dispatcher.outstanding()).toBe(0);
+  });
+
+  it('claims no more than can be handed to a connection at once', async () => {
+    const answers: (() => void)[] = [];
+    const send = () => new Promise<Outcome>((resolve) => answers.push(() => resolve(ACCEPTED)));
+    const { claims, sent } = given({ send, connections: 5 });
+    delivery.dispatcher.receiveNow(
+      Array.from({ length: 30 }, (_, id) => due(id)),
+      false,
+    );
+    await turns();
+    expect(claims.flat().length).toBe(sent.length);
+    expect(sent.length).toBeLessThanOrEqual(5);
+    for (let round = 0; round < 40; round += 1) {
+      answers.shift()?.();
+      await turns();
+      expect(claims.flat().length - round - 1).toBeLessThanOrEqual(5);
+    }
+    expect(sent).toHaveLength(30);
+  });
+
+  it('sends the members of an import that did not fit with the next one', async () => {
+    const claim = async (lists: readonly (readonly DeliveryName[])[]) =>
+      lists.flatMap((names) => claimedRequest(names.slice(0, 2), 'product.import'));
+    const accepted = { kind: 'accepted', effect: 'updated', remoteId: null } as const;
+    const members = [accepted, accepted];
+    const { clock, claims, settled } = given({ claim, send: async () => ({ ...ACCEPTED, remoteId: null, members }) });
+    delivery.dispatcher.receiveNow(
+      [1, 2, 3].map((id) => due(id, 'product.import')),
+      false,
+    );
+    await clock.sleepers(1);
+    clock.advance(2);
+    await turns();
+    expect(claims).toEqual([[[1, 2, 3]], [[3]]]);
+    expect(settled.flat().map(({ id }) => id)).toEqual([1, 2, 3]);
+  });
+
+  it('dead-letters a delivery whose claim throws, and sends the others', async () => {
+    const claim = async (lists: readonly (readonly DeliveryName[])[]) => {
+      if (lists.some((names) => names.some(({ id }) => id === 2))) throw new Error('It cannot be encoded.');
+      return lists.flatMap((names) => claimedRequest(names, 'product.create'));
+    };
+    const { sent, deadLettered } = given({ claim });
+    delivery.dispatcher.receiveNow(
+      [1, 2, 3].map((id) => due(id)),
+      false,
+    );
+    await turns();
+    expect([sent, deadLettered]).toEqual([['1', '3'], [2]]);
+    expect(delivery.dispatcher.outstanding()).toBe(0);
+  });
+
+  it('dead-letters a delivery whose settling throws, and settles the others', async () => {
+    const settle = async (groups: readonly RequestSettlement[]) => {
+      if (groups.some(({ settlements }) => settlements.some(({ id }) => id === 2))) throw new Error('A defect.');
+    };
+    const { settled, deadLettered } = given({ settle });
+    delivery.dispatcher.receiveNow(
+      [1, 2, 3].map((id) => due(id)),
+      false,
+    );
+    await turns();
+    expect([settled.flat().map(({ id }) => id), deadLettered]).toEqual([[1, 3], [2]]);
+    expect(delivery.dispatcher.outstanding()).toBe(0);
+  });
+
+  it('keeps what the API has answered until the ledger can store it', async () => {
+    let isFull = true;
+    const settle = async () => {
+      if (isFull) throw fault('ledger.unwritable', 'The disk is full.');
+    };
+    const { clock, settled } = given({ settle });
+    delivery.dispatcher.receiveNow([due(1)], false);
+    await turns();
+    expect([delivery.path.trouble()?.code, settled]).toEqual(['ledger.unwritable', []]);
+    isFull = false;
+    clock.advance(1000);
+    await turns();
+    expect([delivery.path.trouble(), settled]).toEqual([null, [[{ id: 1, kind: 'delivered' }]]]);
+  });
+
+  it('tries a claim again that the ledger could not store, a second later', async () => {
+    let isFull = true;
+    const claim = async (lists: readonly (readonly DeliveryName[])[]) => {
+      if (isFull) throw fault('ledger.unwritable', 'The disk is full.');
+      return lists.flatMap((names) => claimedRequest(names, 'product.create'));
+    };
+    const { clock, claims, sent } = given({ claim });
+    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    await turns();
+    expect([claims.length, sent]).toEqual([1, []]);
+    isFull = false;
+    clock.advance(1000);
+    await turns();
+    expect([claims.length, sent]).toEqual([2, ['1', '2']]);
+  });
+
+  it('settles what is under way when it is stopped, and sends nothing more', async () => {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    const { settled, sent } = given({ send: () => promise });
+    delivery.dispatcher.receiveNow([due(1)], false);
+    await turns();
+    const stopped = delivery.path.stop();
+    delivery.dispatcher.receiveNow([due(2)], false);
+    await turns();
+    resolve(ACCEPTED);
+    await stopped;
+    expect([sent, settled]).toEqual([['1'], [[{ id: 1, kind: 'delivered' }]]]);
+  });
+});
