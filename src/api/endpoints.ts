@@ -119,7 +119,7 @@ export const ENDPOINTS = {
     title: 'Create report',
     method: 'POST',
     path: '/api/reports/',
-    // The document does not state it for POST. The profile can change it.
+    // The document states no scope for creating a report. The profile can set another one.
     scope: 'read',
     sentBy: 'PlatformReader.createReport',
   },

@@ -19,7 +19,7 @@ export interface ImportExpectation {
   /** The name of the natural key in the request. */
   keyNames: readonly string[];
   idPaths: readonly string[];
-  /** Members of the answer that may hold the list of results. */
+  /** Fields of the answer that may hold the list of results. */
   resultsAt: readonly string[];
 }
 
@@ -110,7 +110,7 @@ function fromResults(entries: JsonValue[], reading: Reading): Statement[] {
   const places = placesOf(entries, expectation);
   return entries.map((entry, index): Statement => {
     const place = places[index] ?? null;
-    // In a list of errors the natural key's name may hold a problem: `{"sku": "This field is required."}`.
+    // In a list of errors the field of the natural key may hold a problem in place of the key: `{"sku": "This field is required."}`.
     const named = place !== null || (decision === 'accepted' && isNamed(entry, expectation));
     return {
       place: named ? place : inOrder ? index : null,

@@ -26,7 +26,7 @@ export function dueJob(due: readonly DueDelivery[]): WakeUpJob {
   };
 }
 
-/** The deliveries that a job asks for. Its other fields are for people, because the ledger has the facts. */
+/** The deliveries that a job asks for. The other fields of the job are for people, because the ledger has the facts. */
 export function dueNamesOf({ data }: Pick<WakeUpJob, 'data'>): DeliveryName[] {
   const { type, deliveries } = data;
   if (type !== 'deliver' || !Array.isArray(deliveries)) return [];

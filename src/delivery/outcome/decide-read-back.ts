@@ -39,7 +39,7 @@ export function decideReadBack(
   const second = found.find((entry) => entry !== own && compare(sent, entry) === 'equal');
   if (second) return { kind: 'blocked', reason: notUpserted(sent.remoteId, second.remoteId) };
   const withProof = withSentence(reason, own === undefined ? ABSENT : DIFFERS);
-  // The write is known to have had no effect. Settling it stages what is desired by now, in a way that the profile allows.
+  // The write is known to have had no effect. Parking it stages the present desired content, in a way that the profile allows.
   if (context.profile.productUpdate === 'none') return { kind: 'parked', reason: withProof };
   return decideResend(context, withProof, true);
 }

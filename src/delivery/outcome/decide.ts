@@ -119,8 +119,9 @@ function exhausted(reason: Reason, context: AttemptContext): Decision {
 const BUSY_MAX_MS = 600_000;
 
 /**
- * The platform is still working on an earlier send of this revision. Sent again under the same key, it answers with the result of
- * that send. The longer this takes, the less often the delivery is sent. It uses no attempt up to `BUSY_MAX_MS`.
+ * The platform is still working on an earlier send of this revision. If the delivery is sent again under the same key, the platform
+ * answers with the result of that send. The longer this takes, the less often the delivery is sent. It uses no attempt up to
+ * `BUSY_MAX_MS`.
  */
 function decideBusy(detail: OutcomeDetail, context: AttemptContext): Decision {
   const { now, profile, random, operation } = context;

@@ -14,7 +14,7 @@ import type { JsonValue } from '../../lib/json.ts';
 export interface Absence {
   /** Call it before the list of a kind is read for these deliveries. */
   watch(kind: ListableKind, deliveries: readonly UnconfirmedDelivery[]): Promise<ListWatch>;
-  /** Call it before the publications are read. In them no item that was sent later is looked for. */
+  /** Call it before the publications are read. Later publications prove nothing there, so two lists always have to agree. */
   watchPublications(): Pick<ListWatch, 'waitMs'>;
   /** Whether a list that is read now shows the writes from before this process began. */
   showsThePast(): boolean;
