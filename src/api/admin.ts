@@ -5,17 +5,17 @@ import { ENDPOINTS, pathOf } from './endpoints.ts';
 import { sendWith } from './send-once.ts';
 import { keyless, type Session } from './session.ts';
 
-/** What takes an administrator's token ("Authentication: Key revocation"). */
+/** Requests with an administrator's token ("Authentication: Key revocation"). */
 export function createAdmin(session: Session): PlatformAdmin {
-  const { judge, secrets, userAgent } = session;
+  const { classifier, secrets, userAgent } = session;
   return {
     async revokeKey({ keyId, token, idempotencyKey }, signal) {
       const bearer = token.trim();
-      // I7: known as a secret before anything else is done with it.
+      // I7: the token is registered as a secret before it is used.
       secrets.add(bearer);
       if (!isHeaderText(bearer)) {
         const message = "The administrator's token is empty or holds characters that a header cannot carry.";
-        return { outcome: judge.outcomeOf(keyless(message), NOTHING_EXPECTED), latencyMs: 0 };
+        return { outcome: classifier.outcomeOf(keyless(message), NOTHING_EXPECTED), latencyMs: 0 };
       }
       const endpoint = ENDPOINTS['api_key.revoke'];
       return sendWith(session, {

@@ -1,18 +1,18 @@
 import type { AnswerHeaders } from './transport.ts';
 
-/** Fields that state a quota with its window, in the forms of the draft and of what was there before it. */
+/** Fields that state a quota with its window, in the forms of the draft and of earlier conventions. */
 const FIELDS = ['ratelimit-policy', 'ratelimit-limit', 'x-ratelimit-policy', 'x-ratelimit-limit'];
-/** What is beyond these rates per second is no limit that anybody means. */
+/** Rates per second outside these bounds are not meant as a limit. */
 const SANE = { least: 1 / 3600, most: 100_000 };
 const WINDOW_SECONDS_MAX = 86_400;
 const TEXT_MAX = 1000;
 
 /**
  * The rate that an answer states as the limit: `"name";q=100;w=60` (draft-ietf-httpapi-ratelimit-headers) or `100;w=60`
- * (its versions up to 06). Of several policies the strictest counts. What remains is not looked at: whether it holds
- * for this client alone is not said. When it is reset counts for a refusal only (retry-after.ts).
+ * (its versions up to 06). If there are several policies, the strictest one counts. The remaining quota is ignored, because it may be
+ * shared with other clients. The time of the reset counts only for a refusal (retry-after.ts).
  *
- * @returns requests per second, or null where none is stated with a window, or none that can be meant
+ * @returns requests per second; null if no plausible rate is stated with a window
  */
 export function advisedRate(headers: AnswerHeaders): number | null {
   let least: number | null = null;

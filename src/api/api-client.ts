@@ -7,13 +7,13 @@ import { targetOver } from './target.ts';
 
 /** All 15 operations of the API document, over one set of connections and keys. */
 export interface ApiClient {
-  /** What the sync sends and reads. */
+  /** The requests of the sync. */
   target: Target;
-  /** What people read, and reports. */
+  /** Reads for people, and reports. */
   reader: PlatformReader;
-  /** What takes an administrator's token. */
+  /** Requests with an administrator's token. */
   admin: PlatformAdmin;
-  /** Lets running requests end, then closes the connections of all three. Once, and then not the target's as well. */
+  /** Lets running requests end, then closes the connections of all three. Do not close the target as well. */
   close(): Promise<void>;
 }
 

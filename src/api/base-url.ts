@@ -1,17 +1,16 @@
 import { fault } from '../domain/faults.ts';
 import { isLoopback } from '../lib/loopback.ts';
 
-/** Where the API is: one origin, and the path that everything is below. */
+/** The address of the API: one origin, and the path above all endpoints. */
 export interface BaseUrl {
   /** Scheme, host and port. */
   origin: string;
-  /** Path without a trailing slash; empty when the API is at the root. */
+  /** The path without a trailing slash; empty if the API is at the root. */
   prefix: string;
 }
 
 /**
- * Reads the base URL. The key travels in a header of every request, so anything but https is refused, except towards
- * this machine itself.
+ * Reads the base URL. The key is in a header of every request, so only https is accepted, except for an address of this machine.
  *
  * @throws Fault `config.invalid`
  */

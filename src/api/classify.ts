@@ -1,7 +1,7 @@
-// What each HTTP status means. Only this file decides that. `loss-doubt.ts` decides what a lost request or answer means.
+// Decides what each HTTP status means. No other file does. `lost-request.ts` decides what a lost request or answer means.
 //
-// The API document fixes 401, 402, 403, 409 and 429 ("Errors"); RFC 9110 the others. The one question behind every line:
-// could the write have taken effect? Where nobody can say, the outcome is `ambiguous`, never a guess (I6).
+// The API document defines 401, 402, 403, 409 and 429 ("Errors"), and RFC 9110 the others. Every line answers one question:
+// could the write have taken effect? If this is unknown, the outcome is `ambiguous`, never a guess (I6).
 
 import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../domain/outcome.ts';
 import type { JsonValue } from '../lib/json.ts';
@@ -13,33 +13,33 @@ import { describeLoss } from './describe-loss.ts';
 import { type Difference, differenceIn, holdersOf, type SentIdentity } from './echo.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import { parseJson } from './json-text.ts';
-import { doubtOf, isDefect } from './loss-doubt.ts';
+import { isDefect, unconfirmedCauseOf } from './lost-request.ts';
 import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
 import { retryAfterMs, throttledForMs } from './retry-after.ts';
 import type { AnswerHeaders, Exchange, Loss } from './transport.ts';
 
-/** What is to be known of a request in order to judge its answer. */
+/** What the classification of an answer needs to know about its request. */
 export interface Expectation {
-  /** What the answer has to carry for the write to be of use: the new item's id, or nothing. */
+  /** What the answer has to contain: the new item's id, or nothing. */
   needsId: boolean;
-  /** Where an id may be found; dotted paths. */
+  /** Dotted paths of the fields that may contain an id. */
   idPaths: readonly string[];
-  /** For a create: the names on the wire of the fields that must be unique. Empty for everything else. */
+  /** For a create: the names of the unique fields in the request. Empty for other requests. */
   uniqueFields: readonly string[];
-  /** For an import: its members, on each of which the answer may say something of its own. */
+  /** For an import: its members. The answer may name each of them. */
   members?: ImportExpectation;
-  /** The values of the request that the answer may repeat. Read only for a success, since reading takes time. */
+  /** The values of the request that the answer may repeat. Called only for a success, because it takes time. */
   sent?: () => SentIdentity;
 }
 
-/** For requests whose answer has to carry nothing in particular. */
+/** For requests whose answer needs no certain content. */
 export const NOTHING_EXPECTED: Expectation = { needsId: false, idPaths: [], uniqueFields: [] };
 
-export interface Judge {
+export interface Classifier {
   outcomeOf(exchange: Exchange, expectation: Expectation): Outcome;
 }
 
-/** What a status means by itself. For `away` the body has to prove that the request was not processed. */
+/** The meaning of a status. For `away` the body has to prove that the request was not processed. */
 type Meaning =
   | 'done'
   | 'redirect'
@@ -56,17 +56,17 @@ const MEANINGS: Readonly<Record<number, Meaning>> = {
   401: 'key',
   402: 'plan',
   403: 'scope',
-  // The server gave up waiting for the request, or a gateway for the server behind it, which may still be at work.
+  // The server has stopped waiting for the request, or a gateway for the server behind it. That server may still be working.
   408: 'timeout',
   504: 'timeout',
   409: 'gate',
   429: 'throttle',
-  // RFC 9110 gives 503 for a server that does not handle requests at present. Gateways also give it when the server behind
-  // them has taken the request and then lost the connection, so the status alone proves nothing.
+  // By RFC 9110 a server that does not handle requests at present answers 503. A gateway also answers 503 if the server behind it
+  // took the request and then lost the connection. The status alone therefore proves nothing.
   503: 'away',
 };
 
-/** The meaning of any status: the table first, then its class. */
+/** The meaning of any status, by the table or by its class. */
 export function meaningOf(status: number): Meaning {
   const meaning = MEANINGS[status];
   if (meaning !== undefined) return meaning;
@@ -76,22 +76,22 @@ export function meaningOf(status: number): Meaning {
   return status >= 500 ? 'server_error' : 'unreadable_answer';
 }
 
-/** RFC 9110 gives 202 for a request that was taken and is not finished: of a read, ask again. */
+/** By RFC 9110 a request with the answer 202 was accepted and is not finished. A read is repeated. */
 export function isUnfinished(status: number): boolean {
   return status === 202;
 }
 
-/** The outcome of an answer of the API that is of no use. */
+/** The outcome of a useless answer of the API. */
 export function unreadableAnswer(status: number | null, message: string): Outcome {
   return { ...foreignAnswer(status, message), atWork: true };
 }
 
-/** The outcome of an answer that the API cannot have given: the page of something that stands before it or in its place. */
+/** The outcome of an answer that is not from the API: the page of a server in front of it or in its place. */
 export function foreignAnswer(status: number | null, message: string): Outcome & { kind: 'ambiguous' } {
   return { kind: 'ambiguous', cause: 'unreadable_answer', detail: { status, message } };
 }
 
-/** Whether an answer is one to a question for a list, as far as it was read: a page of HTML with a 200 is none. */
+/** Whether an answer is a list, as far as it was read. A page of HTML with a 200 is not a list. */
 export function answersList({ status, body, cut }: Extract<Exchange, { kind: 'answer' }>): boolean {
   if (meaningOf(status) !== 'done') return false;
   const value = parseJson(body);
@@ -99,17 +99,21 @@ export function answersList({ status, body, cut }: Extract<Exchange, { kind: 'an
   return typeof value === 'object' && value !== null;
 }
 
-/** Statuses under which a create may be told that the item is already there. */
+/** Statuses of answers to a create that may mean that the item exists. */
 const EXISTS_STATUSES = new Set([400, 409, 422]);
 
-/** There is nothing at the address, or it takes no such request, whatever the data are. */
+/** The address does not exist or does not take such a request, whatever the data are. */
 const ENDPOINT_STATUSES = new Set([404, 405, 406, 410, 411, 415]);
 
-/** The words of `answers.unprocessed503` are searched for at the beginning of a 503's body. */
+/** How much of a 503's body is searched for the words of `answers.unprocessed503`. */
 const WORDS_WITHIN = 4_096;
 
 /** @param now milliseconds since the Unix epoch */
-export function createJudge(options: { clean: CleanText; now: () => number; unprocessed: readonly string[] }): Judge {
+export function createClassifier(options: {
+  clean: CleanText;
+  now: () => number;
+  unprocessed: readonly string[];
+}): Classifier {
   const { clean, now } = options;
   const unprocessed = options.unprocessed.map((words) => words.toLowerCase());
 
@@ -122,12 +126,12 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
   function answered(exchange: Extract<Exchange, { kind: 'answer' }>, expectation: Expectation): Outcome {
     const { status, headers, body, cut } = exchange;
     const meaning = meaningOf(status);
-    // A cut body decides nothing: where the status alone does not, the answer counts as lost.
+    // A cut body decides nothing. If the status does not decide either, the answer counts as lost.
     if (cut !== null && needsBody(meaning, cut)) {
       const message = `${clean(`The API began to answer with ${status}`)}, but ${describeLoss(cut, clean)}`;
       return {
         kind: 'ambiguous',
-        cause: doubtOf(cut),
+        cause: unconfirmedCauseOf(cut),
         ...(status < 500 && { atWork: true }),
         detail: { status, message },
       };
@@ -224,12 +228,12 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
 
   function silent(exchange: Extract<Exchange, { kind: 'silence' }>): Outcome {
     const { sent, loss } = exchange;
-    // Without a key nothing can be sent, and it is not about this request.
+    // Without a key nothing can be sent. This request is not at fault.
     if (loss.by === 'key') return { kind: 'denied', by: 'key', detail: { status: null, message: loss.message } };
     const text = describeLoss(loss, clean);
     const detail = { status: null, message: `${text.charAt(0).toUpperCase()}${text.slice(1)}` };
-    if (sent) return { kind: 'ambiguous', cause: doubtOf(loss), detail };
-    // A request that the HTTP library will not take can never be sent: a person has to look at it.
+    if (sent) return { kind: 'ambiguous', cause: unconfirmedCauseOf(loss), detail };
+    // The HTTP library never sends such a request, so a person has to check it.
     if (isDefect(loss)) return { kind: 'refused', detail, endpoint: true };
     const local = loss.by === 'error' ? localTroubleOf(loss.error) : null;
     if (local !== null) {
@@ -248,8 +252,8 @@ export function createJudge(options: { clean: CleanText; now: () => number; unpr
 /**
  * The JSON of a success; null for an empty body.
  *
- * The status counts. Text beside it changes nothing, and neither does the body of an import: members that the answer does not
- * name are read back. Broken JSON counts as an answer that was lost.
+ * The status decides. Text in the body changes nothing. Members that the answer to an import does not name are read back. Broken
+ * JSON counts as a lost answer.
  *
  * @returns undefined if the body lacks what the write needs
  */
@@ -259,7 +263,7 @@ function successIn(body: string, { needsId, members }: Expectation): JsonValue |
   return members !== undefined || !/^\s*[[{"]/.test(body) ? null : undefined;
 }
 
-/** A page of HTML in place of an answer: it comes from a proxy or a login. */
+/** True for a page of HTML in place of an answer. It comes from a proxy or a login. */
 function isPage(body: string): boolean {
   return /^\s*</.test(body);
 }
@@ -272,7 +276,7 @@ function shownAs({ name, sent, shown }: Difference): string {
   return `The platform shows the ${name} as ${JSON.stringify(shown)}; ${JSON.stringify(sent)} was sent.`;
 }
 
-/** False where the status alone decides, or where the beginning of a long error body is all that is wanted. */
+/** False if the status alone decides, or if the beginning of a long error body is enough. */
 function needsBody(meaning: Meaning, cut: Loss): boolean {
   if (meaning === 'done') return true;
   return (meaning === 'gate' || meaning === 'refusal') && cut.by !== 'size';

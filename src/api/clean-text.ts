@@ -1,20 +1,20 @@
 import type { SecretStore } from '../lib/secrets.ts';
 
-/** Makes a line that can be shown and stored of any text that the API or a library gave. */
+/** Turns any text from the API or a library into a line that may be shown and stored. */
 export type CleanText = (text: string, lengthMax?: number) => string;
 
 const MESSAGE_LENGTH_MAX = 300;
-/** Read of a text at most, so that a hostile answer costs no time. */
+/** How much of a text is read at most, so that a hostile answer costs no time. */
 const READ_LENGTH_MAX = 16_384;
-/** Looked at beyond that for the end of a secret that begins before it. */
+/** How much more is read to find the end of a secret that begins before that bound. */
 const SECRET_LENGTH_MAX = 16_384;
 
 /**
- * A cleaner that takes out tags, control characters and secrets, and shortens what is left.
+ * A cleaner that removes tags, control characters and secrets, and shortens the rest.
  *
- * I7: secrets are taken out first, while the text is whole: one that is cut in two would no longer be recognised. Nothing
- * that follows can put one together again, since what is taken out leaves a space. Anything that looks like one of the
- * platform's keys goes as well: an answer may repeat part of ours, or another one's.
+ * I7: secrets are removed first, because a secret that is cut in two would not be recognised. Every removed part leaves a space, so
+ * that the later steps cannot join the parts of a secret. Text that looks like a key of the platform is removed as well: an answer
+ * may repeat a part of our key, or the key of somebody else.
  */
 export function createCleanText(secrets: SecretStore): CleanText {
   return (text, lengthMax = MESSAGE_LENGTH_MAX) => {

@@ -2,43 +2,43 @@ import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import { maskSecret, type SecretStore } from '../lib/secrets.ts';
 
-/** Where a key is kept: read at the first request, and again when the API rejects it. */
+/** The source of a key. It is read at the first request, and again when the API rejects the key. */
 export interface KeySource {
   read(): Promise<string>;
 }
 
 /** A key ready for use, or why there is none. */
 export type KeyState =
-  /** `prefix` is what may be shown of the key. */
+  /** `prefix` is the part of the key that may be shown. */
   { ok: true; headers: RequestHeaders; prefix: string } | { ok: false; message: string };
 
-/** The headers of the requests that one key makes, as names and values in turn. */
+/** The headers of the requests with one key, as alternating names and values. */
 interface RequestHeaders {
   /** For requests that write nothing. */
   forRead(hasBody: boolean): string[];
   forWrite(idempotencyKey: string, hasBody: boolean): string[];
-  /** For a request that is answered with a document of that type, or with an error in JSON. */
+  /** For a request whose answer is a document of that type, or an error in JSON. */
   forDocument(type: string): string[];
 }
 
 export interface Credentials {
-  /** The key as last read; reads it when there is none. Never rejects. */
+  /** The key as it was read last. Reads the key if there is none. Never rejects. */
   current(): KeyState | Promise<KeyState>;
-  /** Reads the key again. True when it is a usable one and not the one before. Callers at the same time share one reading. */
+  /** Reads the key again. True if the key is usable and has changed. Callers at the same time share one read. */
   reread(): Promise<boolean>;
 }
 
-/** Visible ASCII: anything else cannot be, or smuggles something into, a header. */
+/** Visible ASCII. Other characters are not allowed in a header or would change it. */
 const HEADER_TEXT = /^[\x21-\x7e]{1,4096}$/;
 
-/** True for a secret that a header can carry as it is. */
+/** True for a secret that a header can contain unchanged. */
 export function isHeaderText(secret: string): boolean {
   return HEADER_TEXT.test(secret);
 }
 
 export function createCredentials(options: {
   source: KeySource;
-  /** What the key is called in messages: its config path. */
+  /** The name of the key in messages: its config path. */
   name: string;
   userAgent: string;
   secrets: SecretStore;
@@ -62,7 +62,7 @@ export function createCredentials(options: {
     } catch (error) {
       return fail(messageOf(error).replace(/\.$/, ''));
     }
-    // I7: known as a secret before anything else is done with it.
+    // I7: the key is registered as a secret before it is used.
     secrets.add(text);
     if (text === '') return fail('it is empty');
     if (!isHeaderText(text)) return fail('it holds characters that a header cannot carry');
@@ -74,7 +74,7 @@ export function createCredentials(options: {
 
   function load(): Promise<KeyState> {
     reading ??= read().then((fresh) => {
-      // A key that worked is kept when its file cannot be read for a moment.
+      // A working key is kept if its file cannot be read for a moment.
       if (fresh.ok) state = fresh;
       reading = null;
       return fresh;

@@ -3,19 +3,19 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import type { CleanText } from './clean-text.ts';
 import { parseJson, valueAt } from './json-text.ts';
 
-/** What an error body says, ready to be shown. */
+/** The content of an error body, ready to be shown. */
 export interface ErrorBody {
-  /** One line in the API's own words; empty where it had none. */
+  /** One line in the API's own words; empty if it sent none. */
   message: string;
   /** Problems by field. */
   fields: Record<string, string>;
-  /** Every single problem, for recognising what kind of refusal it is. `field` is null for the request as a whole. */
+  /** Every single problem, from which the kind of refusal is recognised. `field` is null for the request as a whole. */
   problems: Problem[];
 }
 
 export interface Problem {
   field: string | null;
-  /** The API's machine-readable word for it, such as DRF's `unique`. */
+  /** The API's machine-readable code, such as DRF's `unique`. */
   code: string | null;
   text: string;
 }
@@ -25,7 +25,7 @@ const DEPTH_MAX = 6;
 const FIELD_NAME_MAX = 100;
 const ID_LENGTH_MAX = 255;
 
-/** Names under which frameworks put problems that belong to no single field. */
+/** Names under which frameworks report problems that belong to no single field. */
 const WHOLE = new Set([
   'detail',
   'non_field_errors',
@@ -38,7 +38,7 @@ const WHOLE = new Set([
   'title',
   'error_description',
 ]);
-/** Members of an error body that explain nothing, unless what they hold is a list: then they are fields with problems. */
+/** Fields of an error body that explain nothing. If such a field holds a list, it is a data field with problems. */
 const NOISE = new Set([
   'type',
   'status',
@@ -79,7 +79,7 @@ export function decodeError(body: string, clean: CleanText): ErrorBody {
   return readProblems(value, clean);
 }
 
-/** Reads what is said of an error, of a whole answer or of a part of one. */
+/** Reads the problems in a whole answer or in a part of it. */
 export function readProblems(value: JsonValue, clean: CleanText): ErrorBody {
   const problems: Problem[] = [];
   collect(value, { field: null, code: null }, 0, problems, clean);
@@ -129,13 +129,13 @@ function collectObject(value: JsonObject, place: Place, depth: number, into: Pro
   }
 }
 
-/** True for the members that `ProblemObject` has already taken. */
+/** True for the fields that `ProblemObject` has already read. */
 function isWord(name: string, member: JsonValue): boolean {
   if (name === 'source') return isJsonObject(member);
   return typeof member === 'string' && Object.hasOwn(ProblemObject.shape, name);
 }
 
-/** A product has a field `status` and a material a field `code`, so the name alone does not tell. */
+/** A product has a field `status` and a material a field `code`, so the name alone does not decide. */
 function isNoise(name: string, member: JsonValue): boolean {
   return NOISE.has(name.toLowerCase()) && !Array.isArray(member) && !isJsonObject(member);
 }
@@ -153,8 +153,8 @@ function fieldOf(attribute: string): string {
 /**
  * The remote id in an answer, at the first of the paths that has one, in its JSON type.
  *
- * @returns null where there is none. Text that holds a secret, or is too long to be an id, is none: it would be kept in
- *   the ledger (I7).
+ * @returns null if there is none. Text that contains a secret, or that is too long, is no id, because the ledger would store it
+ *   (I7).
  */
 export function remoteIdIn(value: JsonValue, paths: readonly string[], clean: CleanText): string | number | null {
   for (const path of paths) {
@@ -165,7 +165,7 @@ export function remoteIdIn(value: JsonValue, paths: readonly string[], clean: Cl
   return null;
 }
 
-/** True for text that can be an id and can be kept as one. */
+/** True for text that can be an id and may be stored. */
 export function isIdText(id: string, clean: CleanText): boolean {
   return id !== '' && id !== '.' && id !== '..' && id.length <= ID_LENGTH_MAX && clean(id) === id;
 }

@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the API is for another host',
 };
 
-/** The loss as the end of a sentence, full stop included. */
+/** Describes the loss as the end of a sentence, with the full stop. */
 export function describeLoss(loss: Loss, clean: CleanText): string {
   switch (loss.by) {
     case 'deadline':

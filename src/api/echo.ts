@@ -5,11 +5,11 @@
 import { isJsonObject, type JsonValue } from '../lib/json.ts';
 import { valueAt } from './json-text.ts';
 
-/** The values that identify a request, by their names on the wire. */
+/** The values that identify a request, by their names in the request. */
 export interface SentIdentity {
   /** The natural key's fields in order of preference. The first that is both sent and repeated decides. */
   keys: readonly { name: string; value: string }[];
-  /** Ids that the request names, and where an answer may repeat each: dotted paths. `isOwn` where nothing but the id stands there. */
+  /** Ids in the request, and the dotted paths at which an answer may repeat each. With `isOwn` only the id can be there. */
   ids: readonly { name: string; paths: readonly string[]; id: string | number; isOwn?: true }[];
 }
 
@@ -18,15 +18,15 @@ export interface Difference {
   name: string;
   sent: string;
   shown: string;
-  /** Whether it is the same in another form: other capitals, spaces around it, another Unicode form. */
+  /** Whether the value is equal except for capitals, surrounding spaces or the Unicode form. */
   formOnly: boolean;
 }
 
 /**
- * Compares an answer with what was sent.
+ * Compares an answer with its request.
  *
  * @param holders where the answer may repeat the request, the likeliest first: the envelope, then the answer itself
- * @returns null where nothing differs
+ * @returns null if nothing differs
  */
 export function differenceIn(holders: readonly JsonValue[], { keys, ids }: SentIdentity): Difference | null {
   return keyDifference(holders, keys) ?? idDifference(holders, ids);
@@ -57,8 +57,8 @@ function idDifference(holders: readonly JsonValue[], ids: SentIdentity['ids']): 
 }
 
 /**
- * Whether two values are both ids of one form. Under an id's name a platform may repeat the SKU, the address or the whole of
- * what it belongs to, which says nothing of the id.
+ * Whether two values are ids of the same form. Under the name of an id a platform may show an SKU, an address or a whole object, which
+ * proves nothing about the id.
  */
 function isComparable(sent: string | number, shown: JsonValue | undefined): boolean {
   if (typeof shown === 'number') return typeof sent === 'number' || DIGITS.test(sent);

@@ -16,12 +16,11 @@ export const DECIMAL_PATHS: Record<ItemKind, ReadonlySet<string>> = {
 };
 
 /**
- * Turns a write into path and body under the profile. The members stand in a fixed order: refs, canonical fields, extra
- * fields, and what a payload of an older profile has besides. Decimals written as numbers keep their digits as text all
- * the way.
+ * Encodes a write as path and body under the profile. The fields have a fixed order: refs, canonical fields, extra fields, and
+ * further fields of a payload from an older profile. Decimals that are sent as numbers stay text until then and keep their digits.
  *
- * @throws Fault `internal` for an operation without an endpoint or of several members, and for one on a thing that has
- *   its own path without a usable remote id
+ * @throws Fault `internal` for an operation without an endpoint or with several members, and for an operation on one thing
+ *   without a usable remote id
  */
 export function encodeWrite(write: Write, profile: Profile): EncodedWrite {
   const { operation, remoteId } = write;
@@ -37,10 +36,10 @@ export function encodeWrite(write: Write, profile: Profile): EncodedWrite {
 }
 
 /**
- * Turns payloads of products into the body of a bulk import. The body is a list, or an object with the list as its one
- * member, as the profile says.
+ * Encodes payloads of products as the body of a bulk import. The profile decides whether the body is a list, or an object with the
+ * list in its only field.
  *
- * @throws Fault `internal` without any member
+ * @throws Fault `internal` if there is no member
  */
 export function encodeImport(members: readonly JsonObject[], profile: Profile): EncodedImport {
   const { bodyMember, membersMax, bytesMax } = profile.imports;
@@ -50,7 +49,7 @@ export function encodeImport(members: readonly JsonObject[], profile: Profile): 
   for (const payload of members.slice(0, membersMax)) {
     const text = itemText('product', { payload, refs: {} }, profile);
     bytes += Buffer.byteLength(text) + 1;
-    // One product that is too large by itself goes alone: that is for the API to refuse.
+    // A product that is too large by itself is sent alone, and the API refuses it.
     if (texts.length > 0 && bytes > bytesMax) break;
     texts.push(text);
   }
@@ -58,7 +57,7 @@ export function encodeImport(members: readonly JsonObject[], profile: Profile): 
   return { path: ENDPOINTS['product.import'].path, body: open + texts.join(',') + end, memberCount: texts.length };
 }
 
-/** What the API calls a field. */
+/** The name of a field in requests. */
 export function wireNameOf(profile: Profile, kind: ItemKind, name: string): string {
   const names = profile.wireNames[kind];
   return Object.hasOwn(names, name) ? (names[name] ?? name) : name;
@@ -85,7 +84,7 @@ function itemText(kind: ItemKind, { payload, refs }: Pick<Write, 'payload' | 're
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** JSON text of a value, where decimals may be at the given paths. */
+/** The JSON text of a value with decimals at the given paths. */
 function textOf(value: JsonValue, path: string, decimals: ReadonlySet<string>): string {
   if (decimals.size === 0) return plainText(value);
   if (Array.isArray(value)) return `[${value.map((entry) => textOf(entry, `${path}.*`, decimals)).join(',')}]`;
@@ -97,12 +96,12 @@ function textOf(value: JsonValue, path: string, decimals: ReadonlySet<string>): 
     });
     return `{${texts.join(',')}}`;
   }
-  // The normal form of a decimal is a JSON number as it stands.
+  // The normal form of a decimal is already a JSON number.
   if (typeof value === 'string' && decimals.has(path)) return normalizeDecimal(value) ?? JSON.stringify(value);
   return plainText(value);
 }
 
-/** Nested members sorted by name, so that equal payloads give equal bytes. */
+/** Sorts nested fields by name, so that equal payloads give equal bytes. */
 function plainText(value: JsonValue): string {
   return typeof value === 'object' && value !== null ? canonicalJson(value) : JSON.stringify(value);
 }

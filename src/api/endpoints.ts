@@ -1,11 +1,11 @@
-// The endpoint table of the API document, all of it, as data. What is said here of an operation is said nowhere else.
+// The complete endpoint table of the API document, as data. No other file repeats these facts.
 
 import type { Operation } from '../domain/delivery.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Scope } from '../domain/scope.ts';
 
-/** What sends an operation: a member of the ports `Target`, `PlatformReader` or `PlatformAdmin`. */
+/** The method that sends an operation, in the ports `Target`, `PlatformReader` or `PlatformAdmin`. */
 type Sender =
   | 'Target.send'
   | 'Target.list'
@@ -15,18 +15,18 @@ type Sender =
   | 'PlatformReader.createReport'
   | 'PlatformAdmin.revokeKey';
 
-/** One operation of the API document: what it is called there, and what it takes to ask for it. */
+/** One operation of the API document: its name there, and how it is requested. */
 export interface Endpoint {
   /** The operation's name in the document. */
   title: string;
   method: 'GET' | 'POST' | 'PATCH';
-  /** Path below the base URL as the document has it, trailing slash included; `{…}` stands for an id. */
+  /** The path below the base URL, as in the document, with the trailing slash. `{…}` stands for an id. */
   path: string;
-  /** Null where no scope is asked for: an administrator's token takes the place of the key. */
+  /** Null if no scope is needed: an administrator's token replaces the key. */
   scope: Scope | null;
-  /** What the request carries as its body. */
+  /** The body of the request. */
   body: 'json' | 'none';
-  /** The document's sections on it. */
+  /** The sections of the document about it. */
   sections: readonly string[];
   sentBy: Sender;
 }
@@ -119,7 +119,7 @@ export const ENDPOINTS = {
     title: 'Create report',
     method: 'POST',
     path: '/api/reports/',
-    // Not stated for POST; the profile may say otherwise.
+    // The document states no scope for creating a report. The profile can set another one.
     scope: 'read',
     sentBy: 'PlatformReader.createReport',
   },
@@ -140,7 +140,7 @@ export type EndpointName = keyof typeof ENDPOINTS;
 /** The names of all endpoints, in the document's order. */
 export const ENDPOINT_NAMES = Object.keys(ENDPOINTS) as EndpointName[];
 
-/** The writes that the API has an endpoint for. Updates of products and BOM items have none. */
+/** The writes with an endpoint. Updates of products and BOM items have none. */
 export type SupportedOperation = Operation & EndpointName;
 
 export const LIST_ENDPOINTS: Record<ListableKind, Endpoint> = {
@@ -153,12 +153,12 @@ export function isSupported(operation: Operation): operation is SupportedOperati
   return Object.hasOwn(ENDPOINTS, operation);
 }
 
-/** The scope that an operation takes under a profile: the document leaves that of creating a report open. */
+/** The scope of an operation under a profile. The document does not define the scope for creating a report. */
 export function scopeOf(name: EndpointName, profile: Profile): Scope | null {
   return name === 'report.create' ? profile.scopes.reportCreate : ENDPOINTS[name].scope;
 }
 
-/** True where the path names one thing by its id. */
+/** True if the path names one thing by its id. */
 export function takesId(endpoint: Endpoint): boolean {
   return ID_IN_PATH.test(endpoint.path);
 }
@@ -166,9 +166,9 @@ export function takesId(endpoint: Endpoint): boolean {
 const ID_IN_PATH = /\{\w+\}/;
 
 /**
- * The endpoint's path with the remote id in its place.
+ * The path of the endpoint with the remote id.
  *
- * @throws RangeError for an id that would make another path of it: empty, `.` or `..`.
+ * @throws RangeError for an id that would change the path: empty, `.` or `..`
  */
 export function pathOf(endpoint: Endpoint, id: string | number): string {
   const text = String(id);

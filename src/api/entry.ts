@@ -1,4 +1,4 @@
-// The words and ids of an entry that the platform lists, at the paths of the profile.
+// Reads texts and ids of an entry in a list of the platform, at the paths of the profile.
 
 import type { JsonValue } from '../lib/json.ts';
 import type { CleanText } from './clean-text.ts';

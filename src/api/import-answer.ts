@@ -1,6 +1,6 @@
-// What the answer to a bulk import says of each of its members. The document shows no such answer, so every usual form is
-// read: a list of results, lists by what became of them, DRF's list of errors, errors by place or key, bare counts. What
-// cannot be told for sure is `unknown`, never a guess: the list of products decides then.
+// Reads from the answer to a bulk import what it says about each member. The API document shows no such answer, so every usual
+// form is read: a list of results, lists by result, DRF's list of errors, errors by position or key, and plain counts. A member
+// that the answer does not clearly name is `unknown`, never a guess. The list of products decides about it.
 
 import type { MemberOutcome } from '../domain/outcome.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
@@ -12,36 +12,35 @@ import { GROUPS, type Said, saidOf } from './import-words.ts';
 import { valueAt } from './json-text.ts';
 import { naturalKeyIn } from './remote-item.ts';
 
-/** What is to be known of an import in order to read its answer. */
+/** What the reader of an answer needs to know about its import. */
 export interface ImportExpectation {
-  /** Natural keys in the order in which they were sent; null for one that has none. */
+  /** The natural keys of the members, in the order in which they were sent; null for a member without one. */
   keys: readonly (string | null)[];
-  /** What the natural key is called on the wire. */
+  /** The name of the natural key in the request. */
   keyNames: readonly string[];
   idPaths: readonly string[];
-  /** Members of the answer that may hold the list of results. */
+  /** Fields of the answer that may hold the list of results. */
   resultsAt: readonly string[];
 }
 
-/** One thing that the answer says, and of which member. */
+/** One statement of the answer about one member. */
 interface Statement {
-  /** The member's place in what was sent; null where that cannot be told. */
+  /** The position of the member in the import; null if the answer does not show it. */
   place: number | null;
   outcome: MemberOutcome;
 }
 
-/** Members in which an answer may keep all that matters. */
+/** Fields in which an answer may nest its content. */
 const WRAPPERS = ['data', 'result', 'summary', 'detail', 'import'];
 
-/** Where a result repeats the product that it is about. */
+/** Fields in which a result may repeat its product. */
 const ECHOES = ['product', 'data', 'item', 'input', 'record'];
 
 /**
  * Reads the answer to an import.
  *
- * @param decision whether the import as a whole was accepted or refused: in one that was refused, members of which nothing
- *   is said were not stored
- * @returns an outcome for each member in their order; null where a refusal says nothing of any of them
+ * @param decision whether the import as a whole was accepted or refused. Members that a refusal does not name were not stored.
+ * @returns an outcome for each member, in their order; null if a refusal names no member
  */
 export function decodeImport(
   value: JsonValue,
@@ -52,23 +51,23 @@ export function decodeImport(
   const count = expectation.keys.length;
   const statements = statementsIn(value, { decision, expectation, clean });
   const members = Array.from({ length: count }, (): MemberOutcome => ({ kind: 'unknown' }));
-  const told = new Set<number>();
+  const named = new Set<number>();
   for (const { place, outcome } of statements) {
     if (place === null) continue;
     const before = members[place];
-    const agrees = !told.has(place) || before?.kind === outcome.kind;
+    const agrees = !named.has(place) || before?.kind === outcome.kind;
     members[place] = agrees ? outcome : { kind: 'unknown' };
-    told.add(place);
+    named.add(place);
   }
   if (decision === 'refused') return refusedMembers(members);
-  const counted = told.size === 0 ? holders(value).map((holder) => countedOutcome(holder, count)) : [];
+  const counted = named.size === 0 ? holders(value).map((holder) => countedOutcome(holder, count)) : [];
   const outcome = counted.find((one) => one !== null);
   return outcome ? members.map(() => outcome) : members;
 }
 
 function refusedMembers(members: MemberOutcome[]): MemberOutcome[] | null {
   if (!members.some(({ kind }) => kind === 'refused')) return null;
-  // Where some were stored all the same, nobody can say that of the others.
+  // If some members were stored nevertheless, the others are unknown.
   if (members.some(({ kind }) => kind === 'accepted')) return members;
   return members.map((member) => (member.kind === 'unknown' ? { kind: 'untouched' } : member));
 }
@@ -87,7 +86,7 @@ function statementsIn(value: JsonValue, reading: Reading): Statement[] {
   ]);
 }
 
-/** The answer itself and the objects in which it may keep what matters. */
+/** The answer itself and the objects in which it may nest its content. */
 function holders(value: JsonValue): JsonObject[] {
   if (!isJsonObject(value)) return [];
   return [value, ...WRAPPERS.map((name) => own(value, name)).filter(isJsonObject)];
@@ -97,7 +96,7 @@ function own(holder: JsonObject, name: string): JsonValue | undefined {
   return Object.hasOwn(holder, name) ? holder[name] : undefined;
 }
 
-/** @param said what the member's name says of everything in it, or null */
+/** @param said the result that the name of the field states for all its entries, or null */
 function fromMember(member: JsonValue | undefined, said: Said | null, reading: Reading): Statement[] {
   if (Array.isArray(member)) return said === null ? fromResults(member, reading) : fromGroup(member, said, reading);
   if (member === undefined || !isJsonObject(member) || (said !== null && said !== 'refused')) return [];
@@ -111,7 +110,7 @@ function fromResults(entries: JsonValue[], reading: Reading): Statement[] {
   const places = placesOf(entries, expectation);
   return entries.map((entry, index): Statement => {
     const place = places[index] ?? null;
-    // A list of errors may hold a text under the natural key's name: `{"sku": "This field is required."}`.
+    // In a list of errors the field of the natural key may hold a problem in place of the key: `{"sku": "This field is required."}`.
     const named = place !== null || (decision === 'accepted' && isNamed(entry, expectation));
     return {
       place: named ? place : inOrder ? index : null,
@@ -120,14 +119,14 @@ function fromResults(entries: JsonValue[], reading: Reading): Statement[] {
   });
 }
 
-/** Under a refusal a list of errors has an empty object for each member that is in order; texts are about the whole. */
+/** In a refusal, a list of errors has an empty object for each correct member. A text is about the whole import. */
 function problemsSaid(entry: JsonValue): Said {
   if (!isJsonObject(entry) || Object.keys(entry).length === 0) return 'unclear';
   const said = saidOf(entry);
   return said === 'unclear' ? 'refused' : said;
 }
 
-/** A list of which the name says what became of its entries: objects, or natural keys. */
+/** A list whose name states the result of its entries. The entries are objects or natural keys. */
 function fromGroup(entries: JsonValue[], said: Said, { expectation, clean }: Reading): Statement[] {
   const places = placesOf(entries, expectation);
   return entries.map((entry, index) => ({
@@ -136,12 +135,12 @@ function fromGroup(entries: JsonValue[], said: Said, { expectation, clean }: Rea
   }));
 }
 
-/** Errors by the place or the natural key of the member: `{"1": {"name": […]}, "SKU-7": "…"}`. */
+/** Errors by the position or the natural key of the member: `{"1": {"name": […]}, "SKU-7": "…"}`. */
 function fromMap(map: JsonObject, said: Said | null, { expectation, clean, decision }: Reading): Statement[] {
   const names = Object.entries(map);
   return names.map(([name, entry]): Statement => {
     const byKey = expectation.keys.indexOf(name);
-    // Digits may be a place or a SKU of another product; where they are no SKU of ours they are a place counted from 0.
+    // Digits may be a position or the SKU of a product. Digits that are no SKU of this import are a position, counted from 0.
     const byPlace = /^\d{1,6}$/.test(name) && Number(name) < expectation.keys.length ? Number(name) : null;
     const outcome = outcomeOf(entry, said ?? (decision === 'refused' ? 'refused' : saidOf(entry)), {
       expectation,
@@ -153,7 +152,7 @@ function fromMap(map: JsonObject, said: Said | null, { expectation, clean, decis
 
 const PLACE_NAMES = ['index', 'position', 'row', 'line', 'row_number', 'line_number'];
 
-/** The places of entries: by natural key, else by the number they give, as far as it is clear where it counts from. */
+/** The positions of entries: by natural key, or else by their number if it is clear where the numbers begin. */
 function placesOf(entries: readonly JsonValue[], expectation: ImportExpectation): (number | null)[] {
   const { keys } = expectation;
   const numbers = entries.map((entry) => (isJsonObject(entry) ? numberIn(entry) : null));
@@ -162,7 +161,7 @@ function placesOf(entries: readonly JsonValue[], expectation: ImportExpectation)
     const key = keyIn(entry, expectation);
     const byKey = key === null ? -1 : keys.indexOf(key);
     if (byKey >= 0) return byKey;
-    // A key that was not sent belongs to none of ours, whatever number stands beside it.
+    // A key that was not sent belongs to no member, whatever number stands beside it.
     const number = numbers[index] ?? null;
     if (key !== null || number === null) return null;
     const first = base ?? (number.name === 'index' || number.name === 'position' ? 0 : null);
@@ -177,7 +176,7 @@ interface PlaceNumber {
   at: number;
 }
 
-/** Whether the numbers count from 0 or 1, where one of them gives it away. */
+/** Whether the numbers begin at 0 or 1, if one of them shows it. */
 function baseOf(numbers: readonly (PlaceNumber | null)[], count: number): 0 | 1 | null {
   if (numbers.some((number) => number?.at === 0)) return 0;
   return numbers.some((number) => number?.at === count) ? 1 : null;
@@ -242,7 +241,7 @@ function idIn(value: JsonValue | undefined, { idPaths }: ImportExpectation, clea
   return value === undefined ? null : remoteIdIn(value, idPaths, clean);
 }
 
-/** What of an entry speaks of problems: the members that are there for it, else all but what tells it from others. */
+/** The fields of an entry that describe problems: those for this purpose, or else all except the identifying ones. */
 function problemsOf(entry: JsonValue, { keyNames, keys }: ImportExpectation): JsonValue {
   if (typeof entry === 'string') return keys.includes(entry) ? null : entry;
   if (!isJsonObject(entry)) return entry;

@@ -3,25 +3,25 @@ import type { JsonObject } from '../lib/json.ts';
 import { GROUPS } from './import-words.ts';
 
 /**
- * What bare counts say of all members alike: where nothing failed and as many were stored as were sent, all were.
+ * Reads plain counts. If no member failed and as many were stored as were sent, all members were stored.
  *
- * @returns null where the counts leave it open
+ * @returns null if the counts do not decide
  */
 export function countedOutcome(holder: JsonObject, memberCount: number): MemberOutcome | null {
   const sums = { created: 0, updated: 0, stored: 0, refused: 0, unclear: 0 };
-  let counted = 0;
+  let groups = 0;
   for (const { name, said } of GROUPS) {
     const value = Object.hasOwn(holder, name) ? holder[name] : undefined;
     const count = Array.isArray(value) && said === 'refused' ? value.length : value;
     if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) continue;
     sums[said] += count;
-    counted += 1;
+    groups += 1;
   }
   const { created, updated, stored, refused } = sums;
-  if (counted === 0 || refused > 0) return null;
+  if (groups === 0 || refused > 0) return null;
   // `imported` may be the sum of the others.
-  const told = created + updated;
-  if (told !== memberCount && !(told === 0 && stored === memberCount)) return null;
+  const counted = created + updated;
+  if (counted !== memberCount && !(counted === 0 && stored === memberCount)) return null;
   const effect = created === memberCount ? 'created' : updated === memberCount ? 'updated' : null;
   return { kind: 'accepted', effect, remoteId: null };
 }

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonValue } from '../lib/json.ts';
 
-/** What an answer says became of a member of an import; `stored` where it does not tell creation from update. */
+/** The result of a member, as an answer states it; `stored` if the answer does not distinguish creation from update. */
 export type Said = 'created' | 'updated' | 'stored' | 'refused' | 'unclear';
 
-/** Members of an answer that list the members of the import by what became of them. */
+/** Fields of an answer that list the members of the import by result. */
 export const GROUPS: readonly { name: string; said: Said }[] = [
   { name: 'created', said: 'created' },
   { name: 'inserted', said: 'created' },
@@ -22,20 +22,20 @@ export const GROUPS: readonly { name: string; said: Said }[] = [
 
 const WORDS: readonly (readonly [Said, RegExp])[] = [
   ['created', /^(?:created?|inserted?|added|new)$/],
-  // What was not changed is as it was sent.
+  // An unchanged product already had the content that was sent.
   ['updated', /^(?:updated?|modified|changed|replaced|unchanged|no_?change|not_modified|no-?op)$/],
   ['stored', /^(?:ok|success|succeeded|successful|imported|upserted|saved|done|completed?)$/],
   ['refused', /^(?:failed|failure|error|errored|invalid|rejected|refused|skipped|ignored|conflict)$/],
   ['unclear', /^(?:queued|pending|processing|accepted|in_?progress|scheduled)$/],
 ];
 
-/** Where a result says in a word what became of it. The word about the result comes before the product's own status. */
+/** Fields that state the result in a word. A word about the result takes precedence over the product's own status. */
 const WORD_NAMES = ['result', 'outcome', 'action', 'operation', 'import_status', 'status', 'state'] as const;
 const FLAGS = ['success', 'ok', 'valid', 'imported'] as const;
 const PROBLEMS = ['errors', 'error', 'problems', 'reason'] as const;
 const IDS = ['id', 'uuid', 'pk', 'product_id'] as const;
 
-/** What an entry of a list of results says. Without any word a product with an id was stored. */
+/** The result that an entry states. Without a word, a product with an id was stored. */
 export function saidOf(entry: JsonValue): Said {
   if (!isJsonObject(entry)) return 'unclear';
   const member = (name: string): JsonValue | undefined => (Object.hasOwn(entry, name) ? entry[name] : undefined);
@@ -53,7 +53,7 @@ export function saidOf(entry: JsonValue): Said {
   return IDS.some((name) => ['string', 'number'].includes(typeof member(name))) ? 'stored' : 'unclear';
 }
 
-/** A word or a status of HTTP. */
+/** Reads a word, or an HTTP status. */
 function wordOf(value: JsonValue | undefined): Said | null {
   if (typeof value === 'number') {
     if (value === 201) return 'created';
@@ -66,7 +66,7 @@ function wordOf(value: JsonValue | undefined): Said | null {
   return WORDS.find(([, pattern]) => pattern.test(word))?.[0] ?? null;
 }
 
-/** Empty lists and objects stand for no problem. */
+/** Empty lists and objects mean that there is no problem. */
 function isProblem(value: JsonValue | undefined): boolean {
   if (value === undefined || value === null || value === false || value === '' || value === 0) return false;
   return typeof value !== 'object' || Object.keys(value).length > 0;

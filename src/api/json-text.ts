@@ -1,6 +1,6 @@
 import type { JsonValue } from '../lib/json.ts';
 
-/** A reviver as engines have it since "JSON.parse source text access" (ECMAScript 2026): it sees a primitive's own text. */
+/** A reviver that gets the source text of a primitive, by "JSON.parse source text access" (ECMAScript 2026). */
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
 const parse = JSON.parse as (text: string, reviver?: Reviver) => unknown;
 
@@ -11,7 +11,7 @@ const INTEGER = /^-?\d+$/;
 /**
  * Parses JSON without rounding ids: an integer that a double cannot hold exactly becomes the text of its digits.
  *
- * @returns undefined when the text is not JSON
+ * @returns undefined if the text is not JSON
  */
 export function parseJson(text: string): JsonValue | undefined {
   try {

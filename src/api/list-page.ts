@@ -3,24 +3,24 @@ import { parseJson, valueAt } from './json-text.ts';
 import { type PagingPlaces, type PagingWords, readPagingWords } from './paging-words.ts';
 import type { AnswerHeaders } from './transport.ts';
 
-/** How the entries of a listing are found and read. */
+/** How the entries of a page are found and read. */
 export interface ListShape<Entry> {
-  /** Members that may hold the entries, as dotted paths. */
+  /** Dotted paths of the fields that may hold the entries. */
   itemsAt: readonly string[];
-  /** Null for an entry that cannot be told from others. */
+  /** Reads an entry; null for an entry without an identity. */
   read(entry: JsonValue): ReadEntry<Entry> | null;
 }
 
 export interface ReadEntry<Entry> {
-  /** What no other entry has: an id, as a rule. */
+  /** A unique value of the entry, usually its id. */
   identity: string | number;
   entry: Entry;
 }
 
-/** One page, read. */
+/** One page that was read. */
 export interface ListPage<Entry> {
   entries: ReadEntry<Entry>[];
-  /** Entries that could not be told from others, because they carry no id. */
+  /** The number of entries without an id. */
   nameless: number;
   words: PagingWords;
 }
@@ -28,7 +28,7 @@ export interface ListPage<Entry> {
 /**
  * Reads one page: a bare array, or an object that holds one, in Relay's form as well (`edges` of `node`).
  *
- * @returns null when the body is no listing
+ * @returns null if the body is not a listing
  */
 export function readListPage<Entry>(
   { body, headers }: { body: string; headers: AnswerHeaders },
@@ -55,7 +55,7 @@ function entriesOf(value: JsonValue | undefined, itemsAt: readonly string[]): Js
   return null;
 }
 
-/** An edge of Relay's is `{"cursor", "node"}`. */
+/** An edge of Relay has the form `{"cursor", "node"}`. */
 function nodeOf(entry: JsonValue): JsonValue {
   const node = isJsonObject(entry) && Object.hasOwn(entry, 'cursor') ? entry['node'] : undefined;
   return node ?? entry;

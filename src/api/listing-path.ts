@@ -1,17 +1,17 @@
 import type { BaseUrl } from './base-url.ts';
 
-/** One endpoint's list: the paths of its pages differ in their query alone. */
+/** The paths of one endpoint's list. The pages differ only in the query. */
 export interface ListingPath {
   /** The first page. */
   readonly first: string;
-  /** The same page as another, asked for with these parameters besides; one that is null is left out. */
+  /** The path of a page with these additional parameters. A parameter that is null is removed. */
   with(path: string, parameters: Readonly<Record<string, string | null>>): string;
-  /** The page that a link names, or null where that is another path than the list's own. */
+  /** The page that a link names; null if the link has another path than the list. */
   linked(link: string, current: string): string | null;
 }
 
 /**
- * @param at where the API is, the endpoint's path below that, and the query of the first page, which may be empty
+ * @param at the address of the API, the path of the endpoint below it, and the query of the first page, which may be empty
  */
 export function createListingPath({
   baseUrl: { origin, prefix },
@@ -35,12 +35,12 @@ export function createListingPath({
       return own + url.search;
     },
 
-    // I7: only the query is taken from a link, so that no answer leads a request anywhere else. The path is compared as it
-    // is written: what is encoded in it is somebody else's to decode.
+    // I7: only the query of a link is used, so that no answer can send a request to another address. The path is compared as it
+    // is written, without decoding.
     linked(link, current) {
       const url = URL.parse(/^[\w$.-]+=/.test(link) ? `?${link}` : link, origin + current);
       if (url === null) return null;
-      // A server behind a gateway does not know the prefix under which it is reached.
+      // A server behind a gateway does not know the prefix of its own address.
       const isOwn = [own, endpointPath].some((path) => url.pathname === path || `${url.pathname}/` === path);
       return isOwn ? own + url.search : null;
     },

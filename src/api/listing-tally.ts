@@ -1,37 +1,37 @@
 type Id = string | number;
 
-/** Counts the entries of a listing and decides whether they can be all. The ids stay in memory meanwhile, about 100 bytes each. */
+/** Counts the entries of a listing and decides whether it is complete. Each id needs about 100 bytes of memory during the read. */
 export interface Tally {
-  /** Takes in a page of the first reading. Gives the entries that were not seen before. */
+  /** Adds a page of the first read. @returns the entries that were not seen before */
   take<Entry extends { identity: Id }>(entries: readonly Entry[], count: number | null): Entry[];
   has(id: Id): boolean;
-  /** How many different entries there were. */
+  /** The number of different entries. */
   size(): number;
-  /** How many entries the API counted last; null where it does not count. */
+  /** The number of entries that the API stated last; null if it states none. */
   count(): number | null;
-  /** Drops the counts: each was that of one page. */
+  /** Drops the counts, because each was the count of one page. */
   dropCount(): void;
-  /** Why entries may be missing although the reading ended; null if none can be missing. */
+  /** Why entries may be missing although the read has ended; null if none can be missing. */
   flaw(): Flaw | null;
-  /** Takes in a page of a second reading. */
+  /** Adds a page of a second read. */
   confirm(entries: readonly { identity: Id }[]): void;
-  /** Whether the second reading showed what the first did. */
+  /** Whether the second read showed the same entries as the first. */
   isConfirmed(): boolean;
   state(): TallyState;
 }
 
 export interface Flaw {
   reason: string;
-  /** Entries moved, or were added or removed: another reading may succeed. */
+  /** Entries moved, or were added or removed. Another read may succeed. */
   moved: boolean;
 }
 
-/** What of it outlasts the process, besides the ids. */
+/** The part of a tally that is stored besides the ids. */
 export interface TallyState {
   firstCount: number | null;
   lastCount: number | null;
   repeats: number;
-  /** Repeats that a shift of the pages does not explain. */
+  /** Repeated entries that a shift of the pages does not explain. */
   strays: number;
   fell: boolean;
 }
@@ -39,7 +39,7 @@ export interface TallyState {
 const NOTHING_YET: TallyState = { firstCount: null, lastCount: null, repeats: 0, strays: 0, fell: false };
 
 export function createTally(from?: { ids: Iterable<Id>; state: TallyState }): Tally {
-  /** By id: whether the second reading has shown it. */
+  /** By id: whether the second read has shown the entry. */
   const seen = new Map<Id, boolean>();
   for (const id of from?.ids ?? []) seen.set(id, false);
   let { firstCount, lastCount, repeats, strays, fell } = from?.state ?? NOTHING_YET;
@@ -57,7 +57,7 @@ export function createTally(from?: { ids: Iterable<Id>; state: TallyState }): Ta
       for (const entry of entries) {
         if (seen.has(entry.identity)) {
           repeats += 1;
-          // New entries before those that were read push the last ones of a page to the beginning of the next.
+          // New entries on earlier pages push the last entries of a page to the beginning of the next one.
           if (fresh.length > 0) strays += 1;
         } else {
           seen.set(entry.identity, false);
@@ -79,7 +79,7 @@ export function createTally(from?: { ids: Iterable<Id>; state: TallyState }): Ta
       if (fell) return { reason: 'entries were deleted while it was being read', moved: true };
       if (seen.size < firstCount) {
         const reason = `it gave ${seen.size} different entries of the ${firstCount} it counted`;
-        // An id that was repeated has displaced another entry.
+        // A repeated id has displaced another entry.
         return { reason, moved: repeats > 0 };
       }
       const grown = lastCount - firstCount;

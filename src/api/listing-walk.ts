@@ -7,33 +7,33 @@ import { type PageRead, type PageTools, readPage, unreliable } from './page-read
 import { isSamePage, type KnownPaging, parametersFor, type Search, searchWay, type Way } from './paging-ways.ts';
 import type { PagingWords } from './paging-words.ts';
 
-/** No catalogue has as many pages. Beyond this number the API is assumed to repeat its pages. */
+/** No catalogue has so many pages. Beyond this number the API is assumed to repeat its pages. */
 const PAGES_MAX = 100_000;
 
-/** What a listing is walked through with. */
+/** How the pages of a listing are read. */
 export interface WalkTools<Entry> extends PageTools<Entry> {
   path: ListingPath;
   list: Profile['list'];
 }
 
-/** A page that is to be read. */
+/** The next page to read. */
 export interface Place {
   path: string;
-  /** What was read before it: pages, their entries, and the most that one of them had. */
+  /** What was read before: the number of pages, of their entries, and of the entries of the largest page. */
   pages: number;
   entries: number;
   widest: number;
-  /** A link or cursor led here, so that there is no more where none leads on. */
+  /** True if a link or cursor led here. The listing then ends at a page without one. */
   led: boolean;
-  /** The number that the first page gave itself. */
+  /** The page number that the first page states. */
   firstNumber: number | null;
 }
 
 export interface Step<Entry> {
   page: ListPage<Entry>;
-  /** How many entries it says that there are on all pages. */
+  /** The number of entries on all pages that the page states. */
   count: number | null;
-  /** Null behind the last page. */
+  /** Null after the last page. */
   next: Place | null;
 }
 
@@ -43,7 +43,7 @@ export type WalkEnd = Outcome | null;
 type Onward<Entry> =
   | { to: 'end' }
   | { to: 'fail'; outcome: Outcome }
-  /** `page` where it was read already, to find out whether it is one. */
+  /** Set if the page was read already, to find out whether it exists. */
   | { to: 'page'; path: string; led: boolean; page?: ListPage<Entry> };
 
 export function firstPlace({ path, list }: Pick<WalkTools<unknown>, 'path' | 'list'>, known: KnownPaging): Place {
@@ -52,10 +52,10 @@ export function firstPlace({ path, list }: Pick<WalkTools<unknown>, 'path' | 'li
 }
 
 /**
- * Goes through the pages of a listing. It ends where the listing proves that this is all: by a word that says so, by a
- * cursor or link that was there and is absent, or by 404, an empty or a short page after asking for the next one.
+ * Reads the pages of a listing until it proves its end. Proofs are a field that states the last page, a cursor or link that the
+ * earlier pages had and the last one lacks, and the answer to a request for another page: 404, an empty page or a short one.
  *
- * @param known is added to as the walk finds out how the API pages
+ * @param known gets what the walk finds out about the API's paging
  */
 export async function* walk<Entry>(
   tools: WalkTools<Entry>,
@@ -98,7 +98,7 @@ export async function* walk<Entry>(
   }
 }
 
-/** A platform that refuses the parameter for the page size, or gives more than can be read, is asked again without. */
+/** Reads a page again without the parameter for its size, if the platform refuses it or sends more than can be read. */
 function leavesOutSize({ path, list }: WalkTools<unknown>, place: Place, known: KnownPaging): boolean {
   if (known.refusesSize || list.pageSize === null) return false;
   known.refusesSize = true;
@@ -111,7 +111,7 @@ function placeAfter<Entry>(place: Place, page: ListPage<Entry>, { path, led }: {
   return { ...place, path, led, pages: place.pages + 1, entries, widest };
 }
 
-/** What is known when a page was read. */
+/** What is known after a page was read. */
 interface At<Entry> {
   place: Place;
   page: ListPage<Entry>;
@@ -144,14 +144,14 @@ async function onwardFrom<Entry>(tools: WalkTools<Entry>, at: At<Entry>): Promis
   );
 }
 
-/** Whether a page says that it is not the last one; null where it does not say. */
+/** Whether a page states that it is not the last one; null if it states nothing. */
 function saysMore({ more, number, pages }: PagingWords, place: Place): boolean | null {
   if (more !== null || pages === null) return more;
   const first = place.firstNumber === 0 ? 0 : 1;
   return (number === null ? place.pages + 1 : number - first + 1) < pages;
 }
 
-/** The way that the profile sets, if it sets one. */
+/** The paging that the profile sets, if any. */
 function wayOf({ paging, pageParameter, offsetParameter, firstPage }: Profile['list']): Way | null {
   if (paging === 'page') return { by: 'page', parameter: pageParameter, first: firstPage ?? 1 };
   return paging === 'offset' ? { by: 'offset', parameter: offsetParameter } : null;
@@ -186,13 +186,13 @@ async function follow<Entry>(
   return fail(`it has a cursor, and no parameter that was tried takes it${HOW_TO_SAY}`);
 }
 
-/** Notes what the search for a way has found. */
+/** Stores what the search for the paging has found. */
 function learn<Entry>({ page, known }: At<Entry>, more: boolean | null, search: Search<Entry>): Onward<Entry> {
   if ('kind' in search) return { to: 'fail', outcome: search.outcome };
   switch (search.found) {
     case 'next':
       known.way = search.way;
-      // A count that the first page fulfils by itself is no count of all, where there is another page.
+      // If there is another page, a count equal to the entries of the first page is not the count of all.
       if (more === null && page.words.count === page.entries.length) known.countsPages = true;
       return { to: 'page', path: search.path, led: false, page: search.page };
     case 'end':

@@ -4,12 +4,12 @@ import { createTally, type Tally } from './listing-tally.ts';
 import { firstPlace, type Place, unproven, type WalkTools, walk } from './listing-walk.ts';
 import type { KnownPaging } from './paging-ways.ts';
 
-/** What a listing is read with. */
+/** How a listing is read. */
 export interface ListingTools<Entry> extends WalkTools<Entry> {
   onPage: OnPage<Entry>;
-  /** Where to go on, as a position that `onPage` was given, and the ids that were given up to there. */
+  /** Where to continue: a position that `onPage` has received, and the ids up to there. */
   from?: ListOptions['from'];
-  /** What is known of this list by now; what a complete reading has shown is added. */
+  /** What is known about this list. A complete read adds to it. */
   known: KnownPaging;
 }
 
@@ -27,9 +27,9 @@ const Known = z.object({
   parameters: z.record(z.string(), z.string()),
 });
 
-/** Where a listing can be resumed: the page to be read next, and what is known of those before it. */
+/** Where a listing can be resumed: the next page, and what is known about the pages before it. */
 const Position = z.object({
-  /** Null behind the last page. */
+  /** Null after the last page. */
   place: z
     .object({
       path: z.string(),
@@ -55,10 +55,10 @@ type Position = z.infer<typeof Position>;
 /**
  * Reads a listing to its end.
  *
- * An absence is concluded from it, so every doubt makes it incomplete: a page that cannot be read, entries without ids, a
- * `next` that leads elsewhere or back, an end that is not proven (`walk`), and whatever shows that entries moved meanwhile:
- * fewer of them than the API counted at the beginning, a count that fell, or more repeats than the count has grown.
- * Where several pages carry no count, a second reading has to show the same entries.
+ * Callers conclude an absence from it, so every uncertainty makes it incomplete: a page that cannot be read, entries without ids, a
+ * `next` that leads elsewhere or back, an end that is not proven (`walk`), and every sign that entries moved during the read. Such
+ * signs are fewer entries than the API counted at the beginning, a count that fell, and more repeats than the count has grown. If
+ * several pages state no count, a second read has to show the same entries.
  */
 export async function readListing<Entry>(tools: ListingTools<Entry>): Promise<Listing> {
   const from = resumed(tools);
@@ -94,14 +94,14 @@ export async function readListing<Entry>(tools: ListingTools<Entry>): Promise<Li
   return { complete: true, count: tally.count() };
 }
 
-/** Without a count only a second reading shows whether entries moved. */
+/** Without a count only a second read shows whether entries moved. */
 async function readAgain<Entry>(tools: ListingTools<Entry>, tally: Tally, known: KnownPaging): Promise<Listing | null> {
   const steps = walk(tools, firstPlace(tools, known), known);
   let step = await steps.next();
   for (; !step.done; step = await steps.next()) tally.confirm(step.value.page.entries);
   if (step.value !== null) return { complete: false, outcome: step.value };
   if (tally.isConfirmed()) return null;
-  const outcome = unproven('it does not count its entries, and two readings of it differ');
+  const outcome = unproven('it does not count its entries, and two reads of it differ');
   return { complete: false, outcome, moved: true };
 }
 

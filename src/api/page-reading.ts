@@ -1,16 +1,16 @@
 import type { Outcome } from '../domain/outcome.ts';
-import { foreignAnswer, type Judge, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from './classify.ts';
+import { type Classifier, foreignAnswer, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from './classify.ts';
 import { parseJson } from './json-text.ts';
 import { type ListPage, type ListShape, readListPage } from './list-page.ts';
 import type { PagingPlaces } from './paging-words.ts';
-import { type Attempt, type Patience, patiently } from './patience.ts';
+import { type Attempt, type RetryPolicy, withRetries } from './retry-policy.ts';
 import type { Exchange } from './transport.ts';
 
 /** The tools for reading pages. */
-export interface PageTools<Entry> extends Patience {
+export interface PageTools<Entry> extends RetryPolicy {
   /** Reads one page. Path and query are on the API's origin. */
   read(path: string): Promise<Exchange>;
-  judge: Judge;
+  classifier: Classifier;
   shape: ListShape<Entry>;
   places: PagingPlaces;
 }
@@ -18,19 +18,19 @@ export interface PageTools<Entry> extends Patience {
 /** The result of a request for a page. */
 export type PageRead<Entry> =
   | { kind: 'page'; page: ListPage<Entry> }
-  /** The API has no such page, or does not take these parameters; 413 stands for an answer that is too long to be read. */
+  /** The API has no such page, or does not accept these parameters. 413 means that the answer was too long. */
   | { kind: 'refused'; status: 400 | 404 | 413 | 422; outcome: Outcome }
   | { kind: 'failed'; outcome: Outcome };
 
 /** Reads one page. A failure that may pass is tried again. */
 export async function readPage<Entry>(tools: PageTools<Entry>, path: string): Promise<PageRead<Entry>> {
-  const result = await patiently(tools, () => tryPage(tools, path));
+  const result = await withRetries(tools, () => tryPage(tools, path));
   return result.ok ? result.value : { kind: 'failed', outcome: result.outcome };
 }
 
 async function tryPage<Entry>(tools: PageTools<Entry>, path: string): Promise<Attempt<PageRead<Entry>>> {
   const exchange = await tools.read(path);
-  const outcome = (): Outcome => tools.judge.outcomeOf(exchange, NOTHING_EXPECTED);
+  const outcome = (): Outcome => tools.classifier.outcomeOf(exchange, NOTHING_EXPECTED);
   if (exchange.kind === 'silence') return { ok: false, outcome: outcome() };
   const { status, cut, body } = exchange;
   if (cut?.by === 'size') return { ok: true, value: { kind: 'refused', status: 413, outcome: outcome() } };

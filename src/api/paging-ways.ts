@@ -3,23 +3,23 @@ import type { ListPage } from './list-page.ts';
 import type { ListingPath } from './listing-path.ts';
 import type { PageRead } from './page-reading.ts';
 
-/** How pages are asked for where no answer carries the way to the next one. */
+/** How pages are requested if no answer names the next one. */
 export type Way =
-  /** By number; `first` is that of the page that comes without one. */
+  /** By number. `first` is the number of the page that a request without a number returns. */
   | { by: 'page'; parameter: string; first: number }
-  /** By the number of entries to leave out. */
+  /** By the number of entries to skip. */
   | { by: 'offset'; parameter: string };
 
-/** What is known of an endpoint's list, once it was read to its end. Kept for the process. */
+/** What a complete read has shown about an endpoint's list. It is kept as long as the process runs. */
 export interface KnownPaging {
   way: Way | null;
-  /** How many entries one answer holds that page, offset and a larger size do not change: it holds all entries. */
+  /** The number of entries in an answer that neither page, offset nor a larger size changes: all entries. */
   wholeOf: number;
-  /** The parameter for the page size is refused. */
+  /** True if the API refuses the parameter for the page size. */
   refusesSize: boolean;
-  /** What it counts are the entries of the page. */
+  /** True if the stated count is the number of entries on the page. */
   countsPages: boolean;
-  /** The parameter that a cursor or page number goes into, by the name that is usual for it. */
+  /** The parameter that takes a cursor or page number, by its usual name. */
   parameters: Record<string, string>;
 }
 
@@ -34,7 +34,7 @@ export const NOTHING_KNOWN: KnownPaging = {
 /** The result of trying the common ways to ask for the next page. */
 export type Search<Entry> =
   | { found: 'next'; way: Way; path: string; page: ListPage<Entry> }
-  /** The way is known, and there is no page after the first. */
+  /** The paging is known, and there is no page after the first. */
   | { found: 'end'; way: Way }
   /** No trial changed the entries: one answer holds all of them. */
   | { found: 'whole' }
@@ -51,28 +51,28 @@ type Trial<Entry> =
   | { kind: 'refused' }
   | Extract<PageRead<Entry>, { kind: 'failed' }>;
 
-// The profile's name first, then those that are common.
+// The name from the profile comes first, then the common names.
 const PAGE_NAMES = ['page', 'pageNumber'];
 const OFFSET_NAMES = ['offset', 'skip'];
 const CURSOR_NAMES = ['cursor', 'after', 'page_token', 'pageToken', 'next_cursor', 'nextCursor'];
 const SIZE_NAMES = ['page_size', 'pageSize', 'per_page', 'limit', 'size'];
 const LARGE = 1_000;
 
-/** The parameters that a cursor or the number of a page may go into, the likeliest first. */
+/** The parameters that may take a cursor or the number of a page, the likeliest first. */
 export function parametersFor(kind: 'cursor' | 'page', usual: string, list: Profile['list']): string[] {
   if (list.cursorParameter !== null) return [list.cursorParameter];
   const names = kind === 'page' ? [list.pageParameter, ...PAGE_NAMES] : [];
   return [...new Set([...names, usual, ...CURSOR_NAMES])];
 }
 
-/** Whether two pages are the same page. A few rows may have been added or removed in between. */
+/** Whether two answers show the same page. A few rows may have been added or removed between them. */
 export function isSamePage<Entry>(page: ListPage<Entry>, other: ListPage<Entry>): boolean {
   const ids = new Set(other.entries.map(({ identity }) => identity));
   const shared = page.entries.filter(({ identity }) => ids.has(identity)).length;
   return 2 * shared > Math.min(page.entries.length, ids.size);
 }
 
-/** Finds out how the page after the first one is asked for. */
+/** Finds out how the second page is requested. */
 export async function searchWay<Entry>(
   first: { path: string; page: ListPage<Entry> },
   tools: { path: ListingPath; list: Profile['list']; read(path: string): Promise<PageRead<Entry>> },
@@ -100,7 +100,7 @@ export async function searchWay<Entry>(
     if (after.kind === 'same' || after.kind === 'refused') return null;
     const from1: Way = { by: 'page', parameter, first: stated ?? 1 };
     if (stated === null) {
-      // Numbers may begin with 0: page 1 is the second one then, which would be left out.
+      // Numbers may begin with 0. Page 1 is then the second page, and must not be skipped.
       const one = await attempt({ [parameter]: '1' });
       const from0: Way = { by: 'page', parameter, first: 0 };
       if (one.kind === 'failed') return one;

@@ -6,16 +6,16 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { valueAt } from './json-text.ts';
 import type { AnswerHeaders } from './transport.ts';
 
-/** What a page states about the pages after it; null where it states nothing. */
+/** What a page states about the pages after it; null if it states nothing. */
 export interface PagingWords {
-  /** How many entries there are on all pages. */
+  /** The number of entries on all pages. */
   count: number | null;
   /** False is a known end marker. */
   more: boolean | null;
   next: NextPage | null;
-  /** The number that the page gives itself. */
+  /** The number of the page. */
   number: number | null;
-  /** How many pages there are. */
+  /** The number of pages. */
   pages: number | null;
 }
 
@@ -26,14 +26,14 @@ export type NextPage =
   /** The value of a query parameter; `parameter` is the name that usually goes with it. */
   | { kind: 'cursor' | 'page'; token: string; parameter: string };
 
-/** Where the profile finds the paging fields: dotted paths into the body, or names of headers. */
+/** The places of the paging fields in the profile: dotted paths into the body, or names of headers. */
 export interface PagingPlaces {
   nextAt: readonly string[];
   moreAt: readonly string[];
   countAt: readonly string[];
 }
 
-/** Members that may hold paging fields, besides the body itself. */
+/** Fields of the body that may hold paging fields. The body itself may hold them too. */
 const HOLDERS = ['data', 'links', '_links', 'meta', 'pagination', 'paging', 'page', 'pageInfo', 'page_info', 'cursors'];
 
 // Names are compared without case and punctuation: `hasMore`, `has_more` and `X-Has-More` are one word.
@@ -54,7 +54,7 @@ const PAGES = new Set(['totalpages', 'numpages', 'pagecount', 'pages', 'lastpage
 const NUMBERS = new Set(['page', 'currentpage', 'number', 'pagenumber', 'pageindex']);
 const MORE = new Set(['hasmore', 'hasnext', 'hasnextpage', 'hasmorepages', 'hasmoreitems', 'more', 'morepages']);
 const LAST = new Set(['last', 'islast', 'islastpage', 'lastpage']);
-/** By the name of a cursor: the parameter that takes it, in snake and in camel case. */
+/** The query parameter for a cursor, by the name of the cursor, in snake and in camel case. */
 const CURSORS: Readonly<Record<string, readonly [string, string]>> = {
   nextcursor: ['cursor', 'cursor'],
   endcursor: ['after', 'after'],
@@ -66,11 +66,11 @@ const CURSORS: Readonly<Record<string, readonly [string, string]>> = {
 interface Words extends PagingWords {
   /** A cursor alone means that there are more pages. */
   cursor: NextPage | null;
-  /** Whether something that leads on was named and is empty. */
+  /** Whether the page has a field for the next page that is empty. */
   ends: boolean;
 }
 
-/** Reads the paging fields of body and headers. The body counts before a header, and an outer member before an inner one. */
+/** Reads the paging fields of body and headers. The body takes precedence over headers, and an outer field over an inner one. */
 export function readPagingWords(body: JsonValue, headers: AnswerHeaders, places: PagingPlaces): PagingWords {
   const words: Words = { count: null, more: null, next: null, number: null, pages: null, cursor: null, ends: false };
   if (isJsonObject(body)) {
@@ -81,13 +81,13 @@ export function readPagingWords(body: JsonValue, headers: AnswerHeaders, places:
     }
     const inner = valueAt(body, 'data.pageInfo') ?? valueAt(body, 'meta.pagination') ?? valueAt(body, 'paging.cursors');
     if (inner !== undefined && isJsonObject(inner)) take(words, inner);
-    // OData 4: whatever is not all of it carries a nextLink.
+    // OData 4: every incomplete answer has a nextLink.
     if (Object.hasOwn(body, '@odata.context')) words.ends = true;
   }
   takeHeaders(words, headers);
   takePlaces(words, { body, headers, places });
   const { count, more, number, pages, ends } = words;
-  // A flag for the last page counts before a cursor, because some platforms give a cursor for later use.
+  // A flag for the last page takes precedence over a cursor, because some platforms send a cursor for later use.
   const next = words.next ?? (more === false ? null : words.cursor);
   return { count, more: next === null ? (more ?? (ends ? false : null)) : true, next, number, pages };
 }
@@ -113,7 +113,7 @@ function takeWord(words: Words, given: string, value: JsonValue): void {
   }
 }
 
-/** A `next` is a URL, path or query, the number of a page, or else a cursor. */
+/** Reads a `next` field: a URL, a path, a query, the number of a page, or else a cursor. */
 function takeNext(words: Words, value: JsonValue): void {
   const text = typeof value === 'number' ? String(value) : value;
   if (text === null || text === '' || value === 0 || text === false) words.ends = true;
@@ -147,7 +147,7 @@ function headerValue(text: string): JsonValue {
   return text;
 }
 
-/** RFC 8288. A header that names other pages and no next one stands on the last page. */
+/** RFC 8288. A header that names other pages and no next one belongs to the last page. */
 function takeLinkHeader(words: Words, given: string | string[]): void {
   const text = (Array.isArray(given) ? given.join(',') : given).slice(0, 8_192);
   for (const [, target = '', parameters = ''] of text.matchAll(/<([^<>]*)>((?:\s*;\s*[^,;<"]+(?:"[^"]*")?)*)/g)) {
@@ -158,7 +158,7 @@ function takeLinkHeader(words: Words, given: string | string[]): void {
   }
 }
 
-/** The places that the profile names count alone: a field that is missing there counts as absent. */
+/** Reads only the places that the profile names. A field that is missing there counts as absent. */
 function takePlaces(
   words: Words,
   { body, headers, places }: { body: JsonValue; headers: AnswerHeaders; places: PagingPlaces },

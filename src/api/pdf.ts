@@ -1,27 +1,27 @@
 import type { ByteSink, PdfResult, RemoteId } from '../domain/ports/platform.ts';
 import { isUnfinished, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from './classify.ts';
 import { ENDPOINTS, pathOf } from './endpoints.ts';
-import { type Attempt, patiently } from './patience.ts';
 import { retryAfterMs } from './retry-after.ts';
+import { type Attempt, withRetries } from './retry-policy.ts';
 import { keyless, type Session } from './session.ts';
 import type { AnswerHeaders, BodyReceiver } from './transport.ts';
 
 const ENDPOINT = ENDPOINTS['passport.pdf'];
 
-/** ISO 32000-2, 7.5.2 and 7.5.5: what a PDF begins and ends with. */
+/** The beginning and the end of a PDF (ISO 32000-2, 7.5.2 and 7.5.5). */
 const HEADER = Buffer.from('%PDF-');
 const TRAILER = Buffer.from('%%EOF');
 /** Readers look for the trailer in the last 1,024 bytes. */
 const TAIL_BYTES = 1_024;
 
-/** Types under which servers send a PDF. A missing one is no reason to doubt: the first bytes decide. */
+/** Content types of a PDF. A missing type is accepted, because the first bytes decide. */
 const PDF_TYPE = /^(?:application\/(?:pdf|x-pdf|octet-stream)|binary\/octet-stream)\s*(?:;|$)/i;
 
 /**
  * Reads a passport as PDF ("Endpoints", "Payload shapes": a PDF document) into the sink, within the profile's
  * `pdfBytesMax`. A failure that may pass is tried again as long as nothing has reached the sink.
  *
- * @throws what the sink rejects with
+ * @throws the error of the sink
  */
 export async function readPassportPdf(
   session: Session,
@@ -29,9 +29,9 @@ export async function readPassportPdf(
   { sink, signal }: { sink: ByteSink; signal: AbortSignal | undefined },
 ): Promise<PdfResult> {
   const path = session.baseUrl.prefix + pathOf(ENDPOINT, productId);
-  const patience = session.patience(signal);
-  const now = () => patience.clock.now();
-  const result = await patiently(patience, () => readOnce(session, path, { sink, now, signal }));
+  const retryPolicy = session.retryPolicy(signal);
+  const now = () => retryPolicy.clock.now();
+  const result = await withRetries(retryPolicy, () => readOnce(session, path, { sink, now, signal }));
   return result.ok ? { ok: true, bytes: result.value } : { ok: false, outcome: result.outcome };
 }
 
@@ -40,9 +40,9 @@ async function readOnce(
   path: string,
   { sink, now, signal }: { sink: ByteSink; now: () => number; signal: AbortSignal | undefined },
 ): Promise<Attempt<number>> {
-  const { judge, profile, key, clean } = session;
+  const { classifier, profile, key, clean } = session;
   const state = await key.current();
-  if (!state.ok) return { ok: false, outcome: judge.outcomeOf(keyless(state.message), NOTHING_EXPECTED) };
+  if (!state.ok) return { ok: false, outcome: classifier.outcomeOf(keyless(state.message), NOTHING_EXPECTED) };
   const intake = createIntake(sink, profile.pdfBytesMax);
   const exchange = await session.exchange({
     method: ENDPOINT.method,
@@ -56,7 +56,7 @@ async function readOnce(
   });
   await intake.finish();
   if (exchange.kind === 'silence' || meaningOf(exchange.status) !== 'done') {
-    return { ok: false, outcome: judge.outcomeOf(exchange, NOTHING_EXPECTED) };
+    return { ok: false, outcome: classifier.outcomeOf(exchange, NOTHING_EXPECTED) };
   }
   const { status, headers, cut } = exchange;
   const useless = (reason: string): Attempt<number> => ({
@@ -71,9 +71,9 @@ async function readOnce(
   }
   if (!isPdf(status, headers)) return useless(` and ${clean(typeText(headers), 100)} in place of a PDF`);
   if (intake.isOther()) return useless(', but what it sent does not begin as a PDF does');
-  // What the sink was given cannot be taken back, so there is no second try then.
+  // The bytes in the sink cannot be removed, so there is no second try.
   if (cut !== null) {
-    return { ok: false, outcome: judge.outcomeOf(exchange, NOTHING_EXPECTED), final: intake.bytes() > 0 };
+    return { ok: false, outcome: classifier.outcomeOf(exchange, NOTHING_EXPECTED), final: intake.bytes() > 0 };
   }
   if (intake.bytes() === 0) return useless(' and sent nothing');
   return intake.hasEnd() ? { ok: true, value: intake.bytes() } : useless(', but the PDF that it sent has no end');
@@ -91,7 +91,7 @@ function typeText(headers: AnswerHeaders): string {
   return (Array.isArray(given) ? given[0] : given)?.trim() || NO_TYPE;
 }
 
-/** Checks the bytes on their way to the sink. */
+/** Checks the bytes before they reach the sink. */
 function createIntake(sink: ByteSink, bytesMax: number) {
   let head = Buffer.alloc(0);
   let tail = Buffer.alloc(0);
@@ -129,14 +129,14 @@ function createIntake(sink: ByteSink, bytesMax: number) {
 
   return {
     receiver,
-    /** Bytes that the sink was given. */
+    /** The number of bytes that the sink has received. */
     bytes: () => bytes,
-    /** True when the first bytes were those of something else. */
+    /** True if the first bytes were not those of a PDF. */
     isOther: () => other,
     hasEnd: () => tail.includes(TRAILER),
-    /** Waits for the sink, which may still be at work after the request was given up. */
+    /** Waits for the sink, which may still be working after the request was aborted. */
     async finish() {
-      // A rejection is known already: as `other`, or as the sink's failure.
+      // A rejection was already handled, as `other` or as the failure of the sink.
       await writing.catch(() => undefined);
       if (failure !== null) throw failure.error;
     },

@@ -1,27 +1,27 @@
 import { fault } from '../domain/faults.ts';
 import type { OutcomeDetail } from '../domain/outcome.ts';
 import type { Probe, ScopeAnswer } from '../domain/ports/target.ts';
-import { answersList, type Judge, meaningOf, NOTHING_EXPECTED } from './classify.ts';
+import { answersList, type Classifier, meaningOf, NOTHING_EXPECTED } from './classify.ts';
 import { ENDPOINTS, type Endpoint, pathOf } from './endpoints.ts';
 import { parseJson } from './json-text.ts';
 import type { Exchange } from './transport.ts';
 
 /**
- * Ids that no item has, in both of the forms that a route may insist on: numbers, of which databases begin at 1, and
- * UUIDs, of which this is the nil one (RFC 9562, section 5.9).
+ * Ids that no item has, in both forms that a route may require: a number, because databases begin at 1, and the nil UUID (RFC 9562,
+ * section 5.9).
  */
 const IMPOSSIBLE_IDS = ['0', '00000000-0000-0000-0000-000000000000'];
 
-/** Sends one request; the path is below the base URL. */
+/** Sends one request. The path is below the base URL. */
 type Ask = (method: Endpoint['method'], path: string, body: string | null) => Promise<Exchange>;
 
 export interface ProbeTools {
-  /** The first characters of the keys, where they can be had. */
+  /** The first characters of the keys, if the keys can be read. */
   prefixes: Pick<Probe, 'keyPrefix' | 'publishKeyPrefix'>;
-  judge: Judge;
-  /** With the key that data requests carry. */
+  classifier: Classifier;
+  /** Sends a request with the key of data requests. */
   ask: Ask;
-  /** With the key that publishing uses. */
+  /** Sends a request with the key for publishing. */
   askToPublish: Ask;
 }
 
@@ -31,11 +31,11 @@ interface Answer {
 }
 
 /**
- * Learns what a key may do without writing anything: it reads one page, then writes to items that cannot exist, in this
- * organisation or in any other. A server that checks the scope before it looks for the item, as Django REST Framework does, answers 404 to a key that may and
- * 403 to one that may not. Anything else leaves the question open.
+ * Finds out the permissions of a key without writing anything. It reads one page, and then writes to items that cannot exist in any
+ * organisation. A server that checks the scope before it looks for the item, as Django REST Framework does, answers 404 to a key
+ * with the scope and 403 to a key without it. Any other answer leaves the permission unknown.
  *
- * @throws Fault `api.unreachable` when the API gives no answer at all
+ * @throws Fault `api.unreachable` if the API does not answer at all
  */
 export async function probeScopes(tools: ProbeTools): Promise<Probe> {
   const listing = await tools.ask('GET', ENDPOINTS['product.list'].path, null);
@@ -54,18 +54,18 @@ export async function probeScopes(tools: ProbeTools): Promise<Probe> {
   return { ...prefixes, denied: hard ?? (none ? read.denied : null), plan: planOf([read, write, publish]), scopes };
 }
 
-/** 402 says that the plan is not sufficient; any answer about a scope says that the plan was no obstacle. */
+/** 402 means that the plan is not sufficient. Any answer about a scope means that the plan is sufficient. */
 function planOf(answers: readonly Answer[]): ScopeAnswer {
   if (answers.some(({ denied }) => denied?.by === 'plan')) return 'no';
   return answers.some(({ answer }) => answer !== 'unknown') ? 'yes' : 'unknown';
 }
 
-function readAnswer({ judge }: ProbeTools, exchange: Exchange): Answer {
+function readAnswer({ classifier }: ProbeTools, exchange: Exchange): Answer {
   if (exchange.kind === 'answer' && answersList(exchange)) return { answer: 'yes', denied: null };
-  return denialIn(judge, exchange) ?? { answer: 'unknown', denied: null };
+  return denialIn(classifier, exchange) ?? { answer: 'unknown', denied: null };
 }
 
-/** Tries every impossible id: one 403 is a no, whatever the other says, since routes may differ by the form of the id. */
+/** Tries every impossible id. One 403 is enough for a refusal, because routes may differ by the form of the id. */
 async function impossible(
   tools: ProbeTools,
   ask: Ask,
@@ -74,28 +74,28 @@ async function impossible(
   let answer: ScopeAnswer = 'unknown';
   for (const id of IMPOSSIBLE_IDS) {
     const exchange = await ask(endpoint.method, pathOf(endpoint, id), body);
-    const denial = denialIn(tools.judge, exchange);
+    const denial = denialIn(tools.classifier, exchange);
     if (denial !== null) return denial;
     if (mayWrite(exchange)) answer = 'yes';
   }
   return { answer, denied: null };
 }
 
-/** 404 of a view carries JSON; that of a router which does not know the path usually does not, and says nothing. */
+/** The 404 of a view has JSON. The 404 of a router that does not know the path usually has none, and proves nothing. */
 function mayWrite(exchange: Exchange): boolean {
   if (exchange.kind !== 'answer') return false;
   if (meaningOf(exchange.status) === 'done') return true;
   return exchange.status === 404 && exchange.body !== '' && parseJson(exchange.body) !== undefined;
 }
 
-function denialIn(judge: Judge, exchange: Exchange): Answer | null {
-  const outcome = judge.outcomeOf(exchange, NOTHING_EXPECTED);
+function denialIn(classifier: Classifier, exchange: Exchange): Answer | null {
+  const outcome = classifier.outcomeOf(exchange, NOTHING_EXPECTED);
   if (outcome.kind !== 'denied') return null;
   return { answer: outcome.by === 'scope' ? 'no' : 'unknown', denied: { by: outcome.by, detail: outcome.detail } };
 }
 
-function unreachable({ judge }: ProbeTools, exchange: Exchange) {
-  const outcome = judge.outcomeOf(exchange, NOTHING_EXPECTED);
+function unreachable({ classifier }: ProbeTools, exchange: Exchange) {
+  const outcome = classifier.outcomeOf(exchange, NOTHING_EXPECTED);
   const detail: OutcomeDetail | null = 'detail' in outcome ? outcome.detail : null;
   if (outcome.kind === 'unavailable' && outcome.local) {
     return fault('machine.limit', `The API cannot be asked: ${outcome.detail.message}`);

@@ -21,7 +21,7 @@ export function publicationShape(
     const id = remoteIdIn(entry, paths.idPaths, clean);
     const productId = remoteIdIn(entry, paths.productIdPaths, clean);
     const sku = wordAt(entry, paths.skuPaths, clean);
-    // Without any of them nobody can say what the entry is a publication of.
+    // Without any of these fields the product of the publication is unknown.
     if (id === null && productId === null && sku === null) return null;
     const status = wordAt(entry, paths.statusPaths, clean);
     const withdrawnAt = wordAt(entry, paths.withdrawnAtPaths, clean);

@@ -8,7 +8,7 @@ import { reportShape } from './report.ts';
 import { sendOnce } from './send-once.ts';
 import type { Session } from './session.ts';
 
-/** What can be read of the platform beside the catalogue, and the reports that it makes. */
+/** Reads what the platform has besides the catalogue, and creates reports. */
 export function createReader(session: Session): PlatformReader {
   const { profile, clean, key } = session;
   const publications = publicationShape(profile, session);

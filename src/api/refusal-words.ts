@@ -1,13 +1,13 @@
-// What the words of a refusal mean, under any status.
+// Reads the meaning of a refusal from its words, under any status.
 
 import type { ErrorBody, Problem } from './decode.ts';
 
-/** Machine-readable words for what exists already, and what the frameworks write: Django, Rails, Laravel, Spring and databases. */
+/** Codes for an existing item, and the messages of Django, Rails, Laravel, Spring and databases. */
 const EXISTS_CODES = /^(?:unique|not_unique|unique_together|already_exists|exists|duplicate\w*|taken)$/i;
 const EXISTS_TEXT =
   /already (?:exists?|in use|been taken|taken|registered)|must be unique|unique set|duplicate|not unique/i;
 
-/** draft-ietf-httpapi-idempotency-key-header answers 409 while the first request with the key is still at work. */
+/** By draft-ietf-httpapi-idempotency-key-header the answer is 409 while the first request with the key is processed. */
 const KEY_TEXT = /idempoten/i;
 const BUSY_TEXT = /in[ _-]?progress|in[ _-]?flight|outstanding|concurrent|processing|processed|pending|in[ _-]?use/i;
 

@@ -5,17 +5,17 @@ import { remoteIdIn } from './decode.ts';
 import { valueAt } from './json-text.ts';
 import type { ListShape, ReadEntry } from './list-page.ts';
 
-/** Where the entries of a catalogue carry what tells them apart. */
+/** The names of the identifying fields in the entries of a catalogue. */
 export interface ItemPaths {
   itemsAt: readonly string[];
   idPaths: readonly string[];
-  /** The natural key's names on the wire, in order of preference. */
+  /** The names of the natural key's fields, in order of preference. */
   naturalKeyFields: readonly string[];
-  /** What the fields of an item are called on the wire, by canonical name. */
+  /** The names of an item's fields in answers, by canonical name. */
   wireNames: ReadonlyMap<string, string>;
 }
 
-/** Reads products and materials of a listing: their id, their natural key and those of their fields that it shows. */
+/** Reads products and materials of a listing: the id, the natural key, and the fields that the listing shows. */
 export function itemShape(paths: ItemPaths, clean: CleanText): ListShape<RemoteItem> {
   function read(entry: JsonValue): ReadEntry<RemoteItem> | null {
     const remoteId = remoteIdIn(entry, paths.idPaths, clean);

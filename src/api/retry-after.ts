@@ -1,23 +1,23 @@
-// For how long an answer asks to wait, in the forms that servers use.
+// Reads the wait that an answer asks for, in the forms that servers use.
 
 import type { AnswerHeaders } from './transport.ts';
 
-/** A longer wait is shortened to this where `Retry-After` asks for it, and is not believed of any other field. */
+/** A longer wait is shortened to this if `Retry-After` asks for it. In any other field it is ignored. */
 export const ASKED_WAIT_MAX_MS = 31 * 86_400_000;
 
-/** Numbers from here on are a Unix time in seconds, and from `MILLISECONDS_FROM` on one in milliseconds. */
+/** Numbers from here on are a Unix time in seconds. Numbers from `MILLISECONDS_FROM` on are a Unix time in milliseconds. */
 const UNIX_TIME_FROM = 1_000_000_000;
 const MILLISECONDS_FROM = 1_000_000_000_000;
 const TEXT_MAX = 1000;
 
-/** Fields that name the end of the quota's window alone; the draft's name first. */
+/** Fields that only name the end of the quota's window. The name from the draft comes first. */
 const RESET_FIELDS = ['ratelimit-reset', 'x-ratelimit-reset', 'x-rate-limit-reset'];
 
 /**
- * The wait that `Retry-After` asks for, in milliseconds: seconds or an HTTP date (RFC 9110, section 10.2.3). A date is
- * taken relative to the answer's own `Date`, so that a wrong clock on either side does no harm.
+ * The wait that `Retry-After` asks for, in milliseconds. The field holds seconds or an HTTP date (RFC 9110, section 10.2.3). A date is
+ * read relative to the answer's own `Date`, so that a wrong clock on either side does no harm.
  *
- * @returns null when the header is absent, negative or neither of the two
+ * @returns null if the header is absent, negative, or neither of the two
  */
 export function retryAfterMs(headers: AnswerHeaders, nowMs: number): number | null {
   const text = first(headers['retry-after'])?.trim();
@@ -28,8 +28,8 @@ export function retryAfterMs(headers: AnswerHeaders, nowMs: number): number | nu
 }
 
 /**
- * The wait that a 429 asks for, in milliseconds: what `Retry-After` says, and where that is absent the time until the quota
- * is reset. A reset in the past, or one that is too far away, is ignored.
+ * The wait that a 429 asks for, in milliseconds: the one in `Retry-After`, or else the time until the quota is reset. A reset in the
+ * past, or too far in the future, is ignored.
  */
 export function throttledForMs(headers: AnswerHeaders, nowMs: number): number | null {
   return retryAfterMs(headers, nowMs) ?? quotaResetMs(headers, nowMs);
@@ -51,7 +51,7 @@ function quotaResetMs(headers: AnswerHeaders, nowMs: number): number | null {
   return null;
 }
 
-/** Of several quotas the longest reset among those that are used up counts; where none says so, the longest of all. */
+/** If there are several quotas, the longest reset of the exhausted ones counts. If none states that, the longest of all counts. */
 function combinedResetMs(text: string): number | null {
   const quotas = text
     .slice(0, TEXT_MAX)

@@ -5,7 +5,7 @@ import type { Credentials, KeyState } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
 import { keyless, type Session } from './session.ts';
 
-/** A write on its way out. */
+/** A write that is ready to be sent. */
 interface Outgoing {
   method: Endpoint['method'];
   /** Below the base URL. */
@@ -15,26 +15,27 @@ interface Outgoing {
   expectation: Expectation;
 }
 
-/** Sends a write once with an API key and judges the answer. Never rejects. */
+/** Sends a write once with an API key and classifies the answer. Never rejects. */
 export async function sendOnce(
   session: Session,
   { credentials, signal, ...write }: Outgoing & { credentials: Credentials; signal: AbortSignal | undefined },
 ): Promise<SendResult> {
   const current = credentials.current();
   const state: KeyState = current instanceof Promise ? await current : current;
-  if (!state.ok) return { outcome: session.judge.outcomeOf(keyless(state.message), write.expectation), latencyMs: 0 };
+  if (!state.ok)
+    return { outcome: session.classifier.outcomeOf(keyless(state.message), write.expectation), latencyMs: 0 };
   const headers = state.headers.forWrite(write.idempotencyKey, write.body !== null);
   return sendWith(session, { ...write, headers, signal });
 }
 
-/** The same with headers that are ready. */
+/** Sends a write once with the given headers and classifies the answer. Never rejects. */
 export async function sendWith(
   session: Session,
   write: Omit<Outgoing, 'idempotencyKey'> & { headers: string[]; signal: AbortSignal | undefined },
 ): Promise<SendResult> {
   const { method, path, body, headers, expectation, signal } = write;
-  const { baseUrl, profile, judge, answerBytesMax } = session;
-  // A monotonic clock: the wall clock may be set while the request is under way.
+  const { baseUrl, profile, classifier, answerBytesMax } = session;
+  // A monotonic clock, because the wall clock may be set while the request is in flight.
   const begin = performance.now();
   const answer = await session.exchange({
     method,
@@ -47,5 +48,5 @@ export async function sendWith(
   });
   const latencyMs = performance.now() - begin;
   const advised = answer.kind === 'answer' ? advisedRate(answer.headers) : null;
-  return { outcome: judge.outcomeOf(answer, expectation), latencyMs, advisedRate: advised };
+  return { outcome: classifier.outcomeOf(answer, expectation), latencyMs, advisedRate: advised };
 }

@@ -60,7 +60,7 @@ function refsIn(sent: JsonObject, profile: Profile): SentIdentity['ids'] {
   });
 }
 
-/** The id in a path, the last but one or two of its parts: `/api/dpp/7/init/`, `/api/materials/7/`. */
+/** The id in a path. It is near the end of the path: `/api/dpp/7/init/`, `/api/materials/7/`. */
 function idIn(path: string): string {
   const parts = path.split('/').filter((part) => part !== '');
   const id = parts.at(parts.includes('dpp') ? -2 : -1) ?? '';

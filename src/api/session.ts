@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { type BaseUrl, parseBaseUrl } from './base-url.ts';
-import { createJudge, type Judge } from './classify.ts';
+import { type Classifier, createClassifier } from './classify.ts';
 import { type CleanText, createCleanText } from './clean-text.ts';
 import { type Credentials, createCredentials, type KeySource } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
@@ -13,7 +13,7 @@ import type { ListShape } from './list-page.ts';
 import { readListing } from './listing.ts';
 import { createListingPath } from './listing-path.ts';
 import { type KnownPaging, NOTHING_KNOWN } from './paging-ways.ts';
-import type { Patience } from './patience.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 import { createTransport, type Exchange, type Transport } from './transport.ts';
 
 export interface ApiOptions {
@@ -21,7 +21,7 @@ export interface ApiOptions {
   baseUrl: string;
   profile: Profile;
   apiKey: KeySource;
-  /** A key of its own for publishing; without it the API key serves for that too. */
+  /** The key for publishing. Without it the API key is used. */
   publishKey?: KeySource;
   /** Learns every key before it is used (I7). */
   secrets: SecretStore;
@@ -29,30 +29,30 @@ export interface ApiOptions {
   log: Logger;
   /** This program's version, for the User-Agent header. */
   version: string;
-  /** Connections at most, and with that requests at a time: further ones wait. */
+  /** The highest number of connections, and so of requests at a time. Further requests wait. */
   connections?: number;
   /** Numbers in [0, 1), for the jitter of waits. */
   random?: () => number;
-  /** What carries requests in place of HTTP connections to the origin of the base URL. */
+  /** Replaces the HTTP connections to the origin of the base URL. */
   transport?: Transport;
 }
 
-/** What all that talks to the API has in common: one origin, its connections, the keys and the judge of answers. */
+/** What every request to the API shares: one origin, its connections, the keys and the classifier of answers. */
 export interface Session extends Transport {
   profile: Profile;
   secrets: SecretStore;
   baseUrl: BaseUrl;
   userAgent: string;
   clean: CleanText;
-  judge: Judge;
+  classifier: Classifier;
   /** The key of data requests. */
   key: Credentials;
-  /** The key for publishing, where it has one of its own. */
+  /** The key for publishing, if it has one of its own. */
   publishKey: Credentials | null;
-  /** Of the answer to anything but a listing, this many bytes are read. */
+  /** How many bytes of an answer are read. Listings have a bound of their own. */
   answerBytesMax: number;
-  patience(signal: AbortSignal | undefined): Patience;
-  /** Sends one request that leaves nothing behind. The path is with the base URL's prefix. */
+  retryPolicy(signal: AbortSignal | undefined): RetryPolicy;
+  /** Sends one request that changes nothing at the API. The path includes the prefix of the base URL. */
   ask(key: Credentials, request: Question): Promise<Exchange>;
   /** Asks once how many entries a listing has. */
   count(request: Pick<ListRequest<unknown>, 'endpoint' | 'shape' | 'signal'>): Promise<Count>;
@@ -75,7 +75,7 @@ export interface Question {
   signal: AbortSignal | undefined;
 }
 
-/** Answers to single writes are small; listings have the profile's own bound. */
+/** Answers to single writes are small. The profile bounds listings. */
 const WRITE_ANSWER_BYTES_MAX = 1_048_576;
 
 /** @throws Fault `config.invalid` for a base URL that would send the key unprotected */
@@ -83,7 +83,7 @@ export function createSession(options: ApiOptions): Session {
   const { profile, secrets, clock, log } = options;
   const baseUrl = parseBaseUrl(options.baseUrl);
   const clean = createCleanText(secrets);
-  const judge = createJudge({ clean, now: () => clock.now(), unprocessed: profile.answers.unprocessed503 });
+  const classifier = createClassifier({ clean, now: () => clock.now(), unprocessed: profile.answers.unprocessed503 });
   const { headersMs, bodyMs, connectMs, totalMs } = profile.timeouts;
   const connections = options.connections ?? REQUESTS_MAX;
   const timeouts = { connectMs, headersMs, bodyMs };
@@ -98,7 +98,7 @@ export function createSession(options: ApiOptions): Session {
   const { pageSize, sizeParameter } = profile.list;
   const knownPaging = new Map<string, KnownPaging>();
   const listQuery = pageSize === null ? '' : new URLSearchParams({ [sizeParameter]: String(pageSize) }).toString();
-  const patience = (signal: AbortSignal | undefined): Patience => ({
+  const retryPolicy = (signal: AbortSignal | undefined): RetryPolicy => ({
     clock,
     random: options.random ?? Math.random,
     signal,
@@ -117,26 +117,26 @@ export function createSession(options: ApiOptions): Session {
     baseUrl,
     userAgent,
     clean,
-    judge,
+    classifier,
     key,
     publishKey,
     answerBytesMax: Math.min(profile.answerBytesMax, WRITE_ANSWER_BYTES_MAX),
-    patience,
+    retryPolicy,
     ask,
     count({ endpoint, shape, signal }) {
       const { first: path } = createListingPath({ baseUrl, endpointPath: endpoint.path, query: '' });
       const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
       const read = (at: string) => ask(key, { ...request, path: at });
-      return readCount({ ...patience(signal), read, judge, shape, places: profile.list, path });
+      return readCount({ ...retryPolicy(signal), read, classifier, shape, places: profile.list, path });
     },
     list({ endpoint, shape, onPage, signal, from }) {
       const known = knownPaging.get(endpoint.path) ?? structuredClone(NOTHING_KNOWN);
       knownPaging.set(endpoint.path, known);
       const request = { method: 'GET', body: null, bytesMax: profile.answerBytesMax, totalMs, signal } as const;
       return readListing({
-        ...patience(signal),
+        ...retryPolicy(signal),
         read: (at) => ask(key, { ...request, path: at }),
-        judge,
+        classifier,
         shape,
         places: profile.list,
         list: profile.list,
@@ -149,7 +149,7 @@ export function createSession(options: ApiOptions): Session {
   };
 }
 
-/** What becomes of a request for which there is no usable key. */
+/** The result of a request without a usable key. */
 export function keyless(message: string): Exchange {
   return { kind: 'silence', sent: false, loss: { by: 'key', message } };
 }

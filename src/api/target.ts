@@ -14,12 +14,12 @@ import { type ApiOptions, createSession, type Session } from './session.ts';
 
 export type TargetOptions = ApiOptions;
 
-/** Somebody is waiting for the answer to a probe or a ping. */
+/** Short, because somebody waits for the answer to a probe or a ping. */
 const PROBE_TOTAL_MS = 10_000;
 
 /**
- * The client of the DPP platform's API, as far as the sync needs it: one origin, redirects never followed, nothing
- * repeated by itself except the pages of a listing.
+ * The client of the DPP platform's API, as far as the sync needs it. It talks to one origin, never follows a redirect, and repeats
+ * no request by itself except for the pages of a listing.
  *
  * @throws Fault `config.invalid` for a base URL that would send the key unprotected
  */
@@ -27,9 +27,9 @@ export function createTarget(options: TargetOptions): Target {
   return targetOver(createSession(options));
 }
 
-/** The same over a session that is there already; closing the target closes the session. */
+/** The client over an existing session. Closing the target closes the session. */
 export function targetOver(session: Session): Target {
-  const { profile, baseUrl, clean, judge, key, publishKey, answerBytesMax } = session;
+  const { profile, baseUrl, clean, classifier, key, publishKey, answerBytesMax } = session;
   const { prefix } = baseUrl;
   const expectations = expectationsUnder(profile);
   const shapes = { product: shapeOf('product'), material: shapeOf('material') };
@@ -94,7 +94,7 @@ export function targetOver(session: Session): Target {
       const request = { method: 'GET', path, body: null, bytesMax: answerBytesMax, totalMs: PROBE_TOTAL_MS } as const;
       const exchange = await session.ask(key, { ...request, signal });
       if (exchange.kind !== 'answer' || meaningOf(exchange.status) !== 'done') {
-        return judge.outcomeOf(exchange, NOTHING_EXPECTED);
+        return classifier.outcomeOf(exchange, NOTHING_EXPECTED);
       }
       if (answersList(exchange)) return { kind: 'accepted', remoteId: null };
       const { status } = exchange;
@@ -113,7 +113,7 @@ export function targetOver(session: Session): Target {
         });
       return probeScopes({
         prefixes: { keyPrefix: await prefixOf(key), publishKeyPrefix: publishKey && (await prefixOf(publishKey)) },
-        judge,
+        classifier,
         ask: asker(key),
         askToPublish: asker(publishKey ?? key),
       });
@@ -139,14 +139,14 @@ function expectationsUnder(profile: Profile): Record<SupportedOperation, Expecta
     idPaths: profile.idPaths[kindOf(operation)],
     uniqueFields,
   });
-  // What an answer about a passport or an import has for an id is not the product's.
+  // The id in an answer about a passport or an import is not the id of the product.
   const nothing = NOTHING_EXPECTED;
   return {
     'product.create': of('product.create', true, naturalNamesOf(profile, 'product')),
     'product.import': nothing,
     'material.create': of('material.create', true, naturalNamesOf(profile, 'material')),
     'material.update': of('material.update', false, []),
-    // Nothing points to a BOM item, and the API has neither a read nor an update of one.
+    // No item refers to a BOM item, and the API can neither read nor update one.
     'bom_item.create': of('bom_item.create', false, []),
     'passport.init': nothing,
     'passport.publish': nothing,
@@ -154,7 +154,7 @@ function expectationsUnder(profile: Profile): Record<SupportedOperation, Expecta
   };
 }
 
-/** What the fields of the natural key are called on the wire, in the profile's order. */
+/** The names of the natural key's fields in requests, in the order of the profile. */
 function naturalNamesOf(profile: Profile, kind: ListableKind): string[] {
   return profile.naturalKeys[kind].map((name) => wireNameOf(profile, kind, name));
 }

@@ -6,72 +6,72 @@ export interface TransportTimeouts {
   connectMs: number;
   /** From the last byte sent to the answer's headers. undici keeps this one to about a second. */
   headersMs: number;
-  /** Between two pieces of the answer's body. */
+  /** Between two chunks of the answer's body. */
   bodyMs: number;
 }
 
-/** One request as it goes out. */
+/** One request as it is sent. */
 interface HttpRequest {
   method: 'GET' | 'POST' | 'PATCH';
   /** Path and query on the one origin. */
   path: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   headers: string[];
-  /** Sent as it is, in UTF-8; null for a request without a body. */
+  /** Sent unchanged, in UTF-8; null for a request without a body. */
   body: string | null;
-  /** Limit of the whole request, waiting for a connection included. */
+  /** The limit of the whole request, including the wait for a connection. */
   totalMs: number;
-  /** Of the answer's body, this much is kept. */
+  /** How many bytes of the answer's body are kept. */
   bytesMax: number;
-  /** Asked once the headers are there: what takes the body piece by piece, or null for a body to be kept as text. */
+  /** Called when the headers have arrived. Returns a sink that takes the body in chunks, or null to keep the body as text. */
   receive?: ((status: number, headers: AnswerHeaders) => BodyReceiver | null) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Takes a body that is not kept. */
+/** Takes the chunks of a body that is not kept. */
 export interface BodyReceiver {
-  /** In place of the request's own bound. */
+  /** Replaces the bound of the request. */
   bytesMax: number;
-  /** Reading goes on when the promise is fulfilled; a rejection gives the request up as the signal does. */
+  /** The read continues when the promise is fulfilled. A rejection aborts the request, as the signal does. */
   write(chunk: Buffer): Promise<void>;
 }
 
-/** Why there is no answer, or not all of it. */
+/** Why there is no answer, or only a part of it. */
 export type Loss =
-  /** The connection or the HTTP library gave up. */
+  /** The connection or the HTTP library failed. */
   | { by: 'error'; error: Error }
-  /** The request's total limit passed. */
+  /** The time limit of the whole request has passed. */
   | { by: 'deadline'; totalMs: number }
-  /** The caller's signal. */
+  /** The caller has aborted the request. */
   | { by: 'abort' }
-  /** There is no key to send it with. */
+  /** No key is available for the request. */
   | { by: 'key'; message: string }
-  /** The body is longer than `bytesMax`; what was read is its beginning. */
+  /** The body is longer than `bytesMax`. Only its beginning was read. */
   | { by: 'size'; bytesMax: number };
 
-/** What became of one request. */
+/** The result of one request. */
 export type Exchange =
   | { kind: 'answer'; status: number; headers: AnswerHeaders; body: string; cut: Loss | null }
-  /** No status line arrived. `sent` is false only where it is certain that no byte of the request went out. */
+  /** No status line arrived. `sent` is false only if certainly no byte of the request was sent. */
   | { kind: 'silence'; sent: boolean; loss: Loss };
 
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface Transport {
-  /** Sends one request once, follows nothing and never rejects. */
+  /** Sends one request once. Follows no redirect and never rejects. */
   exchange(request: HttpRequest): Promise<Exchange>;
   /** Lets running requests end, then closes the connections. */
   close(): Promise<void>;
 }
 
-/** Shorter than the idle limits that servers and proxies commonly have, so that it is this side that closes. */
+/** Shorter than the usual idle limits of servers and proxies, so that this side closes the connection. */
 const KEEP_ALIVE_MS = 4_000;
 
 /**
  * The HTTP/1.1 connections to one origin.
  *
- * HTTP/2 is off: undici repeats refused streams by itself, and whether bytes went out has to be known for each request
- * (I6). undici's dispatcher is driven directly because its handler alone tells when a request is about to be written.
+ * HTTP/2 is off, because undici repeats refused streams by itself. I6: it must be known for each request whether bytes were sent.
+ * undici's dispatcher is used directly, because only its handler reports when a request is about to be written.
  */
 export function createTransport(options: {
   origin: string;
@@ -115,7 +115,7 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
       if (status === 0) {
-        // Without a controller the request was never handed to a socket.
+        // Without a controller the request never reached a socket.
         const unexplained: Loss = { by: 'error', error: new Error('the answer ended before its status line') };
         resolve({ kind: 'silence', sent: control !== null, loss: loss ?? unexplained });
       } else {
@@ -144,11 +144,11 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
       { method: request.method, path: request.path, headers: request.headers, body: request.body },
       {
         onRequestStart(controller) {
-          // What is thrown here keeps undici from writing the request.
+          // An error that is thrown here stops undici from writing the request.
           if (settled) throw new Error('given up before it was sent');
           if (control !== null) {
-            // I6: a second start would be undici sending the request again by itself.
-            const error = new Error('the connection was lost while the request was under way');
+            // I6: at a second start undici would send the request again by itself.
+            const error = new Error('the connection was lost while the request was in flight');
             settle({ by: 'error', error });
             throw error;
           }
@@ -161,7 +161,7 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
           receiver = request.receive?.(status, headers) ?? null;
         },
         onResponseData(controller, chunk) {
-          // undici hands out empty pieces when reading goes on; pausing for one would make it hand out the next, for ever.
+          // undici passes empty chunks when a read continues. A pause for an empty chunk would cause the next one, for ever.
           if (settled || chunk.length === 0) return;
           bytes += chunk.length;
           const bound = receiver?.bytesMax ?? bytesMax;
@@ -170,7 +170,7 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
           else handOver(receiver, chunk, controller);
         },
         onResponseEnd: () => void delivered.then(() => settle(null)),
-        // What came before the error is handed over first.
+        // The chunks before the error are passed on first.
         onResponseError: (_controller, error) => void delivered.then(() => settle({ by: 'error', error })),
       },
     );

@@ -1,6 +1,6 @@
 import type { Throttled } from '../delivery/admission/api-wait.ts';
 import { suspendedBy } from '../delivery/admission/suspended-work.ts';
-import type { Readable } from '../delivery/unconfirmed/read-budget.ts';
+import type { ListName } from '../delivery/unconfirmed/read-budget.ts';
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
 import type { Fault } from '../lib/errors.ts';
@@ -100,7 +100,7 @@ async function unreadableFault(
   const unreadable = runtime.unreadable();
   if (unreadable === null || outstanding > 0 || now - Math.max(unreadable.since, since) < waitMs) return null;
   const lookedUp = suspendedBy(['read'], config.profile);
-  if ((await ledger.nextDueAt({ held: lookedUp, of })) !== null || (await passports.judge()) > 0) return null;
+  if ((await ledger.nextDueAt({ held: lookedUp, of })) !== null || (await passports.evaluate()) > 0) return null;
   const { inDoubt } = await ledger.countSuspended(lookedUp);
   const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);
   const wait = waitWords(inDoubt, suspended);
@@ -119,7 +119,7 @@ function waitWords(inDoubt: number, suspended: number): string {
   return [...doubts, ...creates].join(' ');
 }
 
-const LISTS: Record<Readable, string> = { product: 'products', material: 'materials', publications: 'publications' };
+const LISTS: Record<ListName, string> = { product: 'products', material: 'materials', publications: 'publications' };
 
 const AWAY_ADVICE = 'Check the address and the network, and run the sync again; everything is still due.';
 const WRITES_ADVICE =

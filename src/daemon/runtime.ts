@@ -108,11 +108,6 @@ export interface Runtime {
 /** How often a run that waits for another one of its source looks whether that one rests. */
 const REST_LOOK_MS = 200;
 
-/** How many requests are under way over so many connections: where those are few, none shall stand idle during a claim. */
-function placesFor(connections: number): number {
-  return Math.min(REQUESTS_MAX, Math.ceil(1.25 * connections));
-}
-
 /**
  * Opens ledger, queue and API client for one process. Nothing is sent before there is work.
  *
@@ -199,7 +194,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       emit,
       log,
       scrub: (text) => secrets.scrub(text),
-      connections: placesFor(connections),
+      connections,
       maxRate,
       ownPublishKey: publishKey !== null,
       failedJobs: options.showFailedJobs ? { views, replay: (id) => replayDelivery(id, replayNow) } : null,
@@ -325,7 +320,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         } finally {
           pulling.delete(id);
           resting.delete(id);
-          passports.stir();
+          passports.markDirty();
           release();
         }
       },

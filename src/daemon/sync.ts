@@ -78,8 +78,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   let accepted: Acceptance | null = null;
   try {
     if (request.accept && request.accept.length > 0) accepted = await accept(runtime.ledger, request.accept);
-    do await runtime.recheck.look();
-    while (runtime.recheck.more() && !request.abort.aborted);
+    do await runtime.recheck.stageNext();
+    while (runtime.recheck.hasMore() && !request.abort.aborted);
     const { nextDueAt, isListing } = await runtime.engine.status();
     if (views.pendingSources().length > 0 || nextDueAt !== null || isListing) await runtime.startWorkers();
     const resume = runtime.passports.pause();
@@ -193,7 +193,7 @@ function maps(runtime: Runtime, of: WorkOf | undefined): boolean {
 async function stagesPassports({ passports, engine }: Runtime, of: WorkOf | undefined): Promise<boolean> {
   // Passports that were asked for by hand follow without a judgement.
   if (of !== undefined && 'passportsOf' in of) return false;
-  const staged = await passports.judge();
+  const staged = await passports.evaluate();
   if (of === undefined || staged === 0) return staged > 0;
   return (await engine.status(of)).nextDueAt !== null;
 }

@@ -68,7 +68,7 @@ export function createAnswers({ underWay, clock }: { underWay: () => number; clo
     });
     while (!isLate && isWorthWaiting()) await changed();
     isLingering = false;
-    timer.abort();
+    timer.abort('ended');
   }
 
   return {

@@ -48,16 +48,18 @@ export function createClaims(options: ClaimsOptions): Claims {
 
   /** Assigns what was claimed to what was admitted. A bulk import may take fewer than were named; the others wait for the next. */
   function sort(admitted: readonly Admitted[], requests: readonly ClaimedRequest[]): Claimed[] {
-    const requestOf = new Map(requests.flatMap((request) => request.members.map(({ id }) => [id, request] as const)));
+    const requestOf = new Map<number, ClaimedRequest>();
+    for (const request of requests) for (const { id } of request.members) requestOf.set(id, request);
     const claimed: Claimed[] = [];
     for (const from of admitted) {
-      const [request] = from.deliveries.flatMap(({ id }) => requestOf.get(id) ?? []);
+      const claimedOne = from.deliveries.find(({ id }) => requestOf.has(id));
+      const request = claimedOne && requestOf.get(claimedOne.id);
       if (request === undefined) {
         giveBack(from);
         dispatcher.done(from.deliveries.map(({ id }) => id));
         continue;
       }
-      queue.putBack(from.deliveries.filter(({ id }) => !requestOf.has(id)));
+      if (from.deliveries.length > 1) queue.putBack(from.deliveries.filter(({ id }) => !requestOf.has(id)));
       dispatcher.claimed(request.members);
       claimed.push({ request, from });
     }

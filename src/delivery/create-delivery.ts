@@ -26,7 +26,7 @@ import { createPlatformRequests, type PlatformRequests } from './platform-reques
 import { createRateController } from './rate/rate-controller.ts';
 import { createReceivedQueue } from './received-queue.ts';
 import { createRecheck, type Recheck } from './recheck.ts';
-import { createDoubts, type Doubts } from './unconfirmed/doubts.ts';
+import { createUnconfirmedResolver, type UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
 
 /** What the delivery of items needs from the process that it runs in. */
 export interface DeliveryOptions {
@@ -62,14 +62,14 @@ export interface Delivery {
   health: ApiHealth;
   dispatcher: Dispatcher;
   path: DeliveryPath;
-  unconfirmed: Doubts;
+  unconfirmed: UnconfirmedResolver;
   contact: FirstContact;
   passports: Passports;
   recheck: Recheck;
   /** Requests that people make beside the deliveries. */
   platform: PlatformRequests;
   /** The list that could not be read for the longest time; null where every list was read the last time. */
-  unreadable: Doubts['unreadable'];
+  unreadable: UnconfirmedResolver['unreadable'];
   /** Items were mapped, so that deliveries may be due and passports need evaluation. */
   itemsMapped(): void;
 }
@@ -81,7 +81,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const recheck = createRecheck({ ledger, now: () => clock.ticks() });
   const emit = (event: ProgressEvent): void => {
     options.emit(event);
-    if (event.type === 'settled' || event.type === 'adopted') passports.stir();
+    if (event.type === 'settled' || event.type === 'adopted') passports.markDirty();
   };
 
   const rate = createRateController(options.maxRate, random);
@@ -90,7 +90,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const pause = createCreatePause(clock);
   const suspended = () => suspendedBy(health.refused().keys(), profile, pause.operations());
   const parts = { ...options, emit, health, retries, pause };
-  const doubts = createDoubts(parts);
+  const doubts = createUnconfirmedResolver(parts);
   const contact = createFirstContact(parts);
   const failedJobs = options.failedJobs && createFailedJobs({ queues, ...options.failedJobs });
 
@@ -122,9 +122,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   async function eachRound(): Promise<void> {
     await options.eachRound();
-    if ((await recheck.look()) > 0) engine.wake();
+    if ((await recheck.stageNext()) > 0) engine.wake();
     const atRest = !options.isStaging() && dispatcher.outstanding() === 0;
-    if ((await passports.look(atRest)) > 0) engine.wake();
+    if ((await passports.evaluateAtRest(atRest)) > 0) engine.wake();
   }
 
   const engine = createEngine({
@@ -152,7 +152,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     platform: createPlatformRequests(parts),
     unreadable: () => doubts.unreadable() ?? contact.unreadable(),
     itemsMapped() {
-      passports.stir();
+      passports.markDirty();
       engine.wake();
     },
   };

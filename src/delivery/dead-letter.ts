@@ -23,7 +23,7 @@ export function createDeadLetter(options: {
     const reason: Reason = { code: 'internal', message: `It cannot be sent: ${message}` };
     try {
       for (const deliveryId of deliveryIds) {
-        log.error({ deliveryId, err: error }, 'A delivery could not be attempted and is put aside.');
+        log.error({ deliveryId, err: error }, 'A delivery cannot be attempted and is dead-lettered.');
         await ledger.putAside({ deliveryId, reason });
       }
       return null;

@@ -5,8 +5,8 @@ import type { WakeUpJob } from '../domain/ports/queues.ts';
 import { isJsonObject } from '../lib/json.ts';
 
 /**
- * What the jobs of the `deliver` queue carry. Each delivery is named three times: by its id, its item and its revision. After a
- * restore an id can belong to another delivery, and then item or revision differ.
+ * The name of a delivery in the jobs of the `deliver` queue: id, item and revision. After a restore an id can belong to another
+ * delivery. Then the item or the revision differs.
  */
 type NamedDelivery = Pick<DueDelivery, 'id' | 'kind' | 'key' | 'revision'>;
 
@@ -26,7 +26,7 @@ export function dueJob(due: readonly DueDelivery[]): WakeUpJob {
   };
 }
 
-/** The deliveries that a job asks for. What else it says about them is for people: the ledger knows them better. */
+/** The deliveries that a job asks for. The other fields of the job are for people, because the ledger has the facts. */
 export function dueNamesOf({ data }: Pick<WakeUpJob, 'data'>): DeliveryName[] {
   const { type, deliveries } = data;
   if (type !== 'deliver' || !Array.isArray(deliveries)) return [];
@@ -37,7 +37,7 @@ export function dueNamesOf({ data }: Pick<WakeUpJob, 'data'>): DeliveryName[] {
   });
 }
 
-/** A job that ends as failed, to show a delivery that needs a person. */
+/** A job that ends as failed. It shows a person a delivery that needs attention. */
 export function stuckJob(stuck: StuckDelivery): WakeUpJob {
   const { key, naturalKey, operation, source, state, reason } = stuck;
   return {
@@ -50,12 +50,12 @@ export function isStuckJob({ data }: Pick<WakeUpJob, 'data'>): boolean {
   return data['type'] === 'failed';
 }
 
-/** The delivery that such a job shows. Null where the job does not name it fully. */
+/** The delivery that a failed job shows; null if the job does not name it fully. */
 export function stuckDeliveryOf({ data }: Pick<WakeUpJob, 'data'>): number | null {
   return typeof data['deliveryId'] === 'number' ? data['deliveryId'] : null;
 }
 
-/** True when a job shows this delivery, and not one that had its id before. */
+/** True if a job shows this delivery, and not an earlier one with the same id. */
 export function shows({ data }: Pick<WakeUpJob, 'data'>, { id, kind, key, revision }: NamedDelivery): boolean {
   const { item } = data;
   const isOfItem = isJsonObject(item) && item['kind'] === kind && item['key'] === key;

@@ -72,7 +72,7 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
       const answered = await answers.next();
       if (answered.length === 0) return;
       for (const { slot } of answered) slot.free();
-      const settling = settle(answered.map((one) => ({ answered: one, settlement: settlementOf(one, options) })));
+      const settling = settle(decideAll(answered));
       // What the free slots are for is claimed in the commit that settles these answers.
       admission.wake();
       await settling;
@@ -100,8 +100,7 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
       answers.add({ request, outcome, latencyMs: sent.latencyMs, slot: from.slot, forbidden });
     } catch (error) {
       claims.giveBack(from);
-      await deadLetter(idsOf(request), error);
-      dispatcher.done(idsOf(request));
+      await abandon(idsOf(request), error);
     } finally {
       onTheWire -= 1;
       closeIfDone();
@@ -120,20 +119,38 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
 
   type Decided = { answered: Answered; settlement: RequestSettlement };
 
+  function decideAll(answered: readonly Answered[]): Decided[] {
+    const decided: Decided[] = [];
+    for (const one of answered) {
+      try {
+        decided.push({ answered: one, settlement: settlementOf(one, options) });
+      } catch (error) {
+        void abandon(idsOf(one.request), error);
+      }
+    }
+    return decided;
+  }
+
+  /** Dead-letters deliveries that threw after they were sent. */
+  async function abandon(ids: readonly number[], error: unknown): Promise<void> {
+    await deadLetter(ids, error);
+    dispatcher.done(ids);
+  }
+
   /** Settles answers in one commit; never rejects. Where one of them throws, the others are settled without it. */
   async function settle(group: readonly Decided[]): Promise<void> {
+    if (group.length === 0) return;
     const ids = group.flatMap(({ answered }) => idsOf(answered.request));
     try {
       const settled = await untilStored(group.map(({ settlement }) => settlement));
       report(group, settled);
+      dispatcher.done(ids);
     } catch (error) {
-      if (group.length > 1 && !isLedgerFault(error)) {
-        for (const one of group) await settle([one]);
-        return;
-      }
-      if (!isLedgerFault(error)) await deadLetter(ids, error);
+      // Stopped while the ledger cannot be written: the next process finds these deliveries unconfirmed.
+      if (isLedgerFault(error)) dispatcher.done(ids);
+      else if (group.length === 1) await abandon(ids, error);
+      else for (const one of group) await settle([one]);
     }
-    dispatcher.done(ids);
   }
 
   /**

@@ -26,7 +26,10 @@ export async function denialSubjectOf(
 ): Promise<DenialSubject> {
   const [first] = request.members;
   if (first === undefined) return 'scope';
-  const { at, isAskedAgain } = await ledger.denialsOf(first.id);
+  // Where the ledger cannot be read nothing is known about the delivery, and the scope is held until it is asked again.
+  const denials = await ledger.denialsOf(first.id).catch(() => null);
+  if (denials === null) return 'scope';
+  const { at, isAskedAgain } = denials;
   if (isAskedAgain || (at !== null && wasTried)) return 'request';
   const inARow = authorization.questionsInARow(scope);
   return wasTried || (inARow > 0 && inARow < QUESTIONS_MAX) ? 'question' : 'scope';

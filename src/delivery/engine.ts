@@ -13,7 +13,7 @@ import type { FailedJobs } from './failed-jobs.ts';
 import type { FirstContact } from './first-contact.ts';
 import { createSideWork } from './side-work.ts';
 import { createTroubleLog } from './trouble-log.ts';
-import type { Doubts } from './unconfirmed/doubts.ts';
+import type { UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
 
 export interface EngineOptions {
   ledger: Pick<Ledger, 'nextDueAt' | 'hasSuspended' | 'countSending'>;
@@ -21,8 +21,8 @@ export interface EngineOptions {
   dispatcher: Dispatcher;
   path: DeliveryPath;
   claims: Pick<Claims, 'trouble'>;
-  doubts: Pick<Doubts, 'resolve'>;
-  contact: Pick<FirstContact, 'look' | 'isAtRest'>;
+  doubts: Pick<UnconfirmedResolver, 'resolve'>;
+  contact: Pick<FirstContact, 'advance' | 'isAtRest'>;
   health: Pick<ApiHealth, 'authorization'>;
   /** What cannot go on while the API refuses a scope. */
   suspended: () => SuspendedWork;
@@ -90,14 +90,14 @@ export function createEngine(options: EngineOptions): Engine {
   });
   const contact = createSideWork({
     ...sideWork,
-    work: (signal) => options.contact.look(signal),
+    work: (signal) => options.contact.advance(signal),
     onTrouble: (error) =>
       log.error({ error: error.message }, 'The lists of the platform cannot be stored for now; trying again.'),
   });
 
   async function process(job: ReceivedJob): Promise<JobResult> {
     if (isStuckJob(job) && failedJobs) {
-      const result = await failedJobs.hear(job);
+      const result = await failedJobs.process(job);
       wake();
       return result;
     }
@@ -140,9 +140,9 @@ export function createEngine(options: EngineOptions): Engine {
     const { waiting, active } = await queues.counts('deliver');
     const isProcessedSoon = active > 0 && clock.ticks() - movedAt < UNPROCESSED_MS;
     if (waiting > 0 || isProcessedSoon || processing > 0 || awaited() !== before) return;
-    log.warn({ outstanding: before }, 'The queue has lost its doorbells; they are rung anew from the ledger.');
+    log.warn({ outstanding: before }, 'The queue has lost its jobs; they are enqueued again from the ledger.');
     dispatcher.lost();
-    failedJobs?.lost();
+    failedJobs?.queueLost();
     wake();
   }
 
@@ -164,19 +164,19 @@ export function createEngine(options: EngineOptions): Engine {
         const begunAt = clock.now();
         await round();
         trouble = null;
-        troubleLog.look(unconfirmed.trouble() ?? path.trouble());
+        troubleLog.update(unconfirmed.trouble() ?? path.trouble());
         await clock.sleep(await restMs(begunAt), current.signal);
       } catch (error) {
         // The queue or the disk may come back: what is due stays due in the ledger.
         trouble = error instanceof Error ? error : new Error(messageOf(error));
-        troubleLog.look(trouble);
+        troubleLog.update(trouble);
         await clock.sleep(AGAIN_MS, abort.signal);
       }
     }
   }
 
   function wake(): void {
-    alarm.abort();
+    alarm.abort('woken');
     options.wakeAdmission();
   }
 

@@ -2,34 +2,34 @@ import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import { isStuckJob, shows, stuckDeliveryOf, stuckJob } from './delivery-jobs.ts';
 
-/** At most this many failed jobs are shown; the ledger knows the rest. */
+/** At most this many failed jobs are shown. The ledger has the rest. */
 const SHOWN_MAX = 1000;
 
 export interface FailedJobsOptions {
   queues: Queues;
   views: LedgerViews;
-  /** Maps the stored record behind a delivery anew and stages it. Says in a sentence what came of it. */
+  /** Maps the stored record of a delivery again and stages it. `message` is a sentence about the result. */
   replay: (deliveryId: number) => Promise<{ staged: number; message: string }>;
 }
 
 /**
- * Shows what needs a person as failed jobs of the `deliver` queue, so that a dashboard's Retry is a replay. The ledger
- * decides what is shown: jobs are added and dropped until the two agree.
+ * Shows deliveries that need a person as failed jobs of the `deliver` queue, so that Retry in a dashboard is a replay. The ledger
+ * decides which deliveries are shown. Jobs are added and dropped until they agree with the ledger.
  */
 export interface FailedJobs {
   /** Makes the failed jobs agree with the ledger. */
   reconcile(): Promise<void>;
-  /** Failed jobs that were rung for and not heard yet. */
+  /** How many of these jobs were enqueued and not received yet. */
   outstanding(): number;
-  /** Forgets what was rung, since the queue has lost it. */
-  lost(): void;
-  /** Hears a job of this kind: the first time it ends as failed, with the reason; on Retry it replays. */
-  hear(bell: ReceivedJob): Promise<JobResult>;
+  /** Forgets the enqueued jobs, because the queue has lost them. */
+  queueLost(): void;
+  /** Processes such a job. The first time, the job ends as failed with the reason. On Retry it replays the delivery. */
+  process(job: ReceivedJob): Promise<JobResult>;
 }
 
 export function createFailedJobs({ queues, views, replay }: FailedJobsOptions): FailedJobs {
-  /** Rung, but perhaps not yet heard: not among the failed jobs, and not to be rung twice. */
-  const underWay = new Set<number>();
+  /** Deliveries whose job was enqueued and may not be received yet. They are not among the failed jobs, and get no second job. */
+  const enqueued = new Set<number>();
 
   return {
     async reconcile() {
@@ -44,29 +44,29 @@ export function createFailedJobs({ queues, views, replay }: FailedJobsOptions): 
         else outdated.push(job.id);
       }
       if (outdated.length > 0) await queues.forget('deliver', outdated);
-      const missing = stuck.filter(({ id }) => !shown.has(id) && !underWay.has(id));
-      for (const { id } of missing) underWay.add(id);
+      const missing = stuck.filter(({ id }) => !shown.has(id) && !enqueued.has(id));
+      for (const { id } of missing) enqueued.add(id);
       try {
         if (missing.length > 0) await queues.enqueue('deliver', missing.map(stuckJob));
       } catch (error) {
-        for (const { id } of missing) underWay.delete(id);
+        for (const { id } of missing) enqueued.delete(id);
         throw error;
       }
     },
 
-    outstanding: () => underWay.size,
-    lost: () => underWay.clear(),
+    outstanding: () => enqueued.size,
+    queueLost: () => enqueued.clear(),
 
-    async hear(bell) {
-      const id = stuckDeliveryOf(bell);
+    async process(job) {
+      const id = stuckDeliveryOf(job);
       const delivery = id === null ? null : views.delivery(id);
-      if (id !== null) underWay.delete(id);
-      // The ledger decides: whatever the job once stood for, there is nothing to do where the delivery has moved on.
-      if (!delivery?.needsPerson || !shows(bell, delivery)) {
-        return { status: 'done', note: 'The delivery has moved on.' };
+      if (id !== null) enqueued.delete(id);
+      // The ledger decides. If the delivery has changed its state since, the job has nothing to do.
+      if (!delivery?.needsPerson || !shows(job, delivery)) {
+        return { status: 'done', note: 'The delivery needs no person any more.' };
       }
       const reason = `${delivery.state}: ${delivery.reason.message}`;
-      if (!bell.retried) return { status: 'failed', reason };
+      if (!job.retried) return { status: 'failed', reason };
       const { staged, message } = await replay(delivery.id);
       return staged > 0 ? { status: 'done', note: message } : { status: 'failed', reason: `${message} ${reason}` };
     },

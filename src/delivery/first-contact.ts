@@ -1,17 +1,16 @@
-import type { Outcome } from '../domain/outcome.ts';
 import type { ContactEntry, ContactLedger, ContactStep } from '../domain/ports/first-contact.ts';
 import type { PlatformReader, Publication } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { ListableKind, Listing, Target } from '../domain/ports/target.ts';
-import type { Reason } from '../domain/reason.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { ApiHealth } from './admission/api-health.ts';
-import type { Readable } from './unconfirmed/read-budget.ts';
-import { createReadings, type Readings } from './unconfirmed/readings.ts';
+import { createContactFailures } from './contact-failures.ts';
+import { createListReads, type ListReads } from './unconfirmed/list-reads.ts';
+import type { ListName } from './unconfirmed/read-budget.ts';
 
 export interface FirstContactOptions {
   ledger: ContactLedger;
@@ -25,66 +24,25 @@ export interface FirstContactOptions {
 
 /**
  * Finds out what the platform has before anything is created there. It reads the lists that the ledger needs, and the ledger
- * compares them with the staged creates. Creates of the kind are suspended meanwhile; everything else goes on.
+ * compares them with the staged creates. Creates of the kind are suspended until then. All other deliveries continue.
  */
 export interface FirstContact {
-  /** Takes the next steps that can be taken now. True where creates may have become due, or items were adopted. */
-  look(abort: AbortSignal): Promise<boolean>;
-  /** True where no creates are suspended, or none of their lists can be had until something changes at the platform. */
+  /** Takes the steps that are possible now. True if creates may have become due, or if items were adopted. */
+  advance(abort: AbortSignal): Promise<boolean>;
+  /** True if no creates are suspended, or if none of their lists can be read until something changes at the platform. */
   isAtRest(): Promise<boolean>;
-  /** The list that has been out of reach for longest; null where all could be read the last time. */
-  unreadable: Readings['unreadable'];
+  /** The list that could not be read for the longest time; null if every list was read the last time. */
+  unreadable: ListReads['unreadable'];
 }
 
-/** An unreliable list is read once more: entries that moved during the first reading may have stopped moving. */
-const READINGS_MAX = 2;
-/** A list that is of no use is looked at again this late: only a change at the platform, or of the profile, helps. */
-const USELESS_MS = 300_000;
-
 export function createFirstContact(options: FirstContactOptions): FirstContact {
-  const { ledger, target, reader, health, clock, log, emit } = options;
-  const readings = createReadings({ health, clock, emit });
-  /** How many readings in a row have failed because of the list itself, by kind. */
-  const failures = new Map<ListableKind, number>();
-  /** Kinds whose list cannot be used, and when it is read again. */
-  const useless = new Map<ListableKind, number>();
+  const { ledger, target, reader, health, clock, emit } = options;
+  const reads = createListReads(options);
+  const failures = createContactFailures(options);
 
-  /** The last logged message of each kind, so that it is logged once. */
-  const logged = new Map<ListableKind, string>();
-
-  async function mayRead(what: Readable, abort: AbortSignal): Promise<boolean> {
-    if (abort.aborted || !health.allows('read') || readings.waitMs(what) > 0) return false;
+  async function mayRead(list: ListName, abort: AbortSignal): Promise<boolean> {
+    if (abort.aborted || !health.allows('read') || reads.waitMs(list) > 0) return false;
     return health.answers(null, abort);
-  }
-
-  /** @param forMs how long the list is left alone; a scope that is refused is asked for by others */
-  function giveUp(kind: ListableKind, forMs = USELESS_MS): void {
-    useless.set(kind, clock.ticks() + forMs);
-  }
-
-  function succeeded(kind: ListableKind): void {
-    failures.delete(kind);
-    useless.delete(kind);
-    if (logged.delete(kind)) log.info({ kind }, `Creates of ${LISTS[kind]} go on, as the platform's list was read.`);
-  }
-
-  async function report(kind: ListableKind, reason: Reason, anew: boolean): Promise<void> {
-    if (logged.get(kind) !== reason.message) log.warn({ kind }, reason.message);
-    logged.set(kind, reason.message);
-    await ledger.failListing({ kind, reason, anew });
-  }
-
-  /** A list could not be read to its end. A failure that may pass is tried again, from the position that was reached. */
-  async function failed(kind: ListableKind, what: Readable, outcome: Outcome): Promise<void> {
-    if (!('detail' in outcome)) return;
-    const isOutOfScope = outcome.kind === 'denied' && outcome.by === 'scope';
-    const isOwn = outcome.kind === 'refused' || (outcome.kind === 'ambiguous' && outcome.atWork === true);
-    const count = (failures.get(kind) ?? 0) + (isOwn ? 1 : 0);
-    failures.set(kind, count);
-    if (isOutOfScope) giveUp(kind, 0);
-    else if (count >= READINGS_MAX) giveUp(kind);
-    const reason = unreadReason(kind, what, outcome.detail.message, isOwn || isOutOfScope);
-    await report(kind, reason, isOwn);
   }
 
   async function read({ kind, from, expected }: ContactStep & { step: 'read' }, abort: AbortSignal): Promise<boolean> {
@@ -93,8 +51,8 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
     if (expected !== null) {
       const counted = await target.count(kind, abort);
       if (!counted.ok) {
-        readings.heard(kind, { complete: false, outcome: counted.outcome }, begunAt);
-        await failed(kind, kind, counted.outcome);
+        reads.ended(kind, { complete: false, outcome: counted.outcome }, begunAt);
+        await failures.readFailed(kind, kind, counted.outcome);
         return false;
       }
       if (counted.count === expected) {
@@ -118,24 +76,6 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
     return ended(kind, kind, { listing, begunAt, count, abort });
   }
 
-  async function ended(
-    kind: ListableKind,
-    what: Readable,
-    end: { listing: Listing; begunAt: number; count: number; abort: AbortSignal },
-  ): Promise<boolean> {
-    const { listing, begunAt, count, abort } = end;
-    // An interrupted reading is resumed later. It shows nothing about the list.
-    if (abort.aborted) return false;
-    const outcome = readings.heard(what, listing, begunAt);
-    if (!listing.complete) {
-      await failed(kind, what, outcome);
-      return false;
-    }
-    await ledger.endListing({ list: what === 'publications' ? 'publication' : what, count: listing.count });
-    emit({ type: 'listing', list: what === 'publications' ? 'publication' : what, read: count, done: true });
-    return true;
-  }
-
   async function readPublications(abort: AbortSignal): Promise<boolean> {
     if (!(await mayRead('publications', abort))) return false;
     const begunAt = clock.ticks();
@@ -152,51 +92,62 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
     return ended('product', 'publications', { listing, begunAt, count, abort });
   }
 
-  /** Compares all staged creates with the stored list. True if any of them was adopted, blocked or released. */
+  async function ended(
+    kind: ListableKind,
+    list: ListName,
+    end: { listing: Listing; begunAt: number; count: number; abort: AbortSignal },
+  ): Promise<boolean> {
+    const { listing, begunAt, count, abort } = end;
+    // An interrupted read is resumed later. It shows nothing about the list.
+    if (abort.aborted) return false;
+    const outcome = reads.ended(list, listing, begunAt);
+    if (!listing.complete) {
+      await failures.readFailed(kind, list, outcome);
+      return false;
+    }
+    const contactList = list === 'publications' ? 'publication' : list;
+    await ledger.endListing({ list: contactList, count: listing.count });
+    emit({ type: 'listing', list: contactList, read: count, done: true });
+    return true;
+  }
+
+  /** Compares all staged creates with the stored list. True if any create was adopted, blocked or released. */
   async function compare(kind: ListableKind, abort: AbortSignal): Promise<boolean> {
-    let moved = false;
+    let hasChanged = false;
     while (!abort.aborted) {
       const { adopted, ambiguous, next } = await ledger.compareListed(kind);
-      moved ||= adopted + ambiguous > 0 || next === 'released';
+      hasChanged ||= adopted + ambiguous > 0 || next === 'released';
       if (adopted + ambiguous > 0) emit({ type: 'adopted', kind, adopted, ambiguous });
-      if (next === 'released') succeeded(kind);
+      if (next === 'released') failures.succeeded(kind);
       if (next === 'released' || (next === 'publications' && !(await readPublications(abort)))) break;
       if (next === 'unusable' || next === 'unclear_publications') {
-        giveUp(kind);
-        await report(kind, uselessReason(kind, next), true);
+        await failures.unusable(kind, next);
         break;
       }
     }
-    return moved;
-  }
-
-  /** Suspended creates whose list the API refuses to the key. */
-  async function denied(kind: ListableKind, reason: Reason): Promise<void> {
-    if (useless.has(kind)) return;
-    giveUp(kind, 0);
-    await report(kind, unreadReason(kind, kind, reason.message, true), false);
+    return hasChanged;
   }
 
   return {
-    unreadable: () => readings.unreadable(),
+    unreadable: () => reads.unreadable(),
 
     async isAtRest() {
       const steps = await ledger.contactSteps();
-      return steps.every(({ kind }) => useless.has(kind));
+      return steps.every(({ kind }) => failures.isUseless(kind));
     },
 
-    async look(abort) {
-      let moved = false;
+    async advance(abort) {
+      let hasChanged = false;
       for (const step of await ledger.contactSteps()) {
         const { kind } = step;
         if (abort.aborted) break;
         const refused = health.refused().get('read');
-        if (refused !== undefined) await denied(kind, refused);
-        if (refused !== undefined || (useless.get(kind) ?? 0) > clock.ticks()) continue;
+        if (refused !== undefined) await failures.scopeRefused(kind, refused);
+        if (refused !== undefined || failures.isPaused(kind)) continue;
         if (step.step === 'read' && !(await read(step, abort))) continue;
-        moved = (await compare(kind, abort)) || moved;
+        hasChanged = (await compare(kind, abort)) || hasChanged;
       }
-      return moved;
+      return hasChanged;
     },
   };
 }
@@ -209,30 +160,4 @@ function entryOf(publication: Publication): ContactEntry {
     is_public: isPublic,
   };
   return { remoteId: id ?? sha256Url(canonicalJson({ ...publication })), fields };
-}
-
-const LISTS: Record<Readable, string> = { product: 'products', material: 'materials', publications: 'publications' };
-
-function suspendedWords(kind: ListableKind): string {
-  return `No ${kind} is created before it is known which ones the platform has.`;
-}
-
-const ASSUME_EMPTY = 'If it has none of yours, set `target.firstContact: assume-empty`.';
-
-/** @param lasts whether the list stays as it is; what passes by itself, as an outage, is no reason to do without it */
-function unreadReason(kind: ListableKind, what: Readable, why: string, lasts: boolean): Reason {
-  const words = [
-    `The platform's list of ${LISTS[what]} could not be read: ${why.replace(/\.?$/, '.')}`,
-    suspendedWords(kind),
-    ...(lasts ? [ASSUME_EMPTY] : []),
-  ];
-  return { code: 'unlisted', message: words.join(' ') };
-}
-
-function uselessReason(kind: ListableKind, why: 'unusable' | 'unclear_publications'): Reason {
-  const message =
-    why === 'unusable'
-      ? `The platform's list of ${LISTS[kind]} does not show the natural key, so it is unknown which of them are yours. Name the field that it does show in the profile (\`naturalKeys\`, \`wireNames\`).`
-      : `The platform's list of publications does not show whose they are. Name where it says that in the profile (\`publications\`).`;
-  return { code: 'unlisted', message: `${message} ${suspendedWords(kind)} ${ASSUME_EMPTY}` };
 }

@@ -1,35 +1,32 @@
 import type { Ledger } from '../domain/ports/ledger.ts';
 
-/** Sees that passports follow their products. What is due for a passport is decided in the ledger. */
+/** Makes passports follow their products. The ledger decides which step a passport needs. */
 export interface Passports {
-  /** Something happened after which a passport may be due: a delivery was settled, records were mapped, a run has ended. */
-  stir(): void;
-  /**
-   * Judges all passports, unless nothing has happened since they were judged last. Gives the number of deliveries that
-   * were staged.
-   */
-  judge(): Promise<number>;
-  /** Judges as soon as the work has come to rest, which is when most products are complete. Call it now and then. */
-  look(atRest: boolean): Promise<number>;
-  /** Keeps `look` from judging, while more is known to come. Call what it gives to end that. */
+  /** Marks the passports as dirty, so that they need evaluation: a delivery was settled, records were mapped, or a run has ended. */
+  markDirty(): void;
+  /** Evaluates all passports if they are dirty. @returns the number of staged deliveries */
+  evaluate(): Promise<number>;
+  /** Evaluates the passports once no other work is left, because most products are complete then. Call it at intervals. */
+  evaluateAtRest(atRest: boolean): Promise<number>;
+  /** Keeps `evaluateAtRest` from evaluating while more work is expected. @returns a function that ends the pause */
   pause(): () => void;
 }
 
-/** Products that are judged in one transaction, between two looks at the event loop. */
+/** Products that are evaluated in one transaction. Other work of the process runs between two transactions. */
 const PAGE = 250;
-/** Where the work never comes to rest, passports are judged this often all the same. */
-const RESTLESS_MS = 60_000;
+/** If there is always other work, passports are evaluated this often nevertheless. */
+const BUSY_INTERVAL_MS = 60_000;
 
 export function createPassports(options: { ledger: Pick<Ledger, 'evaluatePassports'>; now: () => number }): Passports {
   const { ledger, now } = options;
-  // An earlier process may have ended before it judged.
-  let stirred = true;
-  let decidedAt = now();
+  // An earlier process may have ended before it evaluated the passports.
+  let isDirty = true;
+  let evaluatedAt = now();
   let pauses = 0;
   let running: Promise<number> | null = null;
 
-  async function judgeAll(): Promise<number> {
-    stirred = false;
+  async function evaluateAll(): Promise<number> {
+    isDirty = false;
     let staged = 0;
     let afterKey: string | null = null;
     try {
@@ -39,30 +36,30 @@ export function createPassports(options: { ledger: Pick<Ledger, 'evaluatePasspor
         afterKey = page.lastKey;
       } while (afterKey !== null);
     } catch (error) {
-      stirred = true;
+      isDirty = true;
       throw error;
     }
-    decidedAt = now();
+    evaluatedAt = now();
     return staged;
   }
 
-  async function judge(): Promise<number> {
+  async function evaluate(): Promise<number> {
     if (running) return running;
-    if (!stirred) return 0;
-    running = judgeAll().finally(() => {
+    if (!isDirty) return 0;
+    running = evaluateAll().finally(() => {
       running = null;
     });
     return running;
   }
 
   return {
-    judge,
-    stir() {
-      stirred = true;
+    evaluate: evaluate,
+    markDirty() {
+      isDirty = true;
     },
-    async look(atRest) {
-      if (pauses > 0 || !(atRest || now() - decidedAt >= RESTLESS_MS)) return 0;
-      return judge();
+    async evaluateAtRest(atRest) {
+      if (pauses > 0 || !(atRest || now() - evaluatedAt >= BUSY_INTERVAL_MS)) return 0;
+      return evaluate();
     },
     pause() {
       pauses += 1;

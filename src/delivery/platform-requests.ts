@@ -9,8 +9,8 @@ import type { ApiHealth } from './admission/api-health.ts';
 export type PlatformRequests = PlatformReader & Pick<Target, 'list'>;
 
 /**
- * Requests of people in a process that delivers as well. Each goes out at once. What its answer shows holds for the
- * deliveries too: they slow down after a 429, and stop where the key or the plan is refused.
+ * Requests of people in a process that also delivers. Each request is sent at once. The deliveries learn from its answer too: they
+ * slow down after a 429, and stop if the API refuses the key or the plan.
  */
 export function createPlatformRequests({
   target,
@@ -23,34 +23,34 @@ export function createPlatformRequests({
   health: Pick<ApiHealth, 'observe'>;
   profile: Profile;
 }): PlatformRequests {
-  function take(outcome: Outcome, subject: string, scope: Scope = 'read'): void {
-    // A refused scope may be about this kind of request alone.
+  function observe(outcome: Outcome, subject: string, scope: Scope = 'read'): void {
+    // A refused scope may concern only this kind of request.
     health.observe({ outcome, scope, subject, denial: 'request' }, null);
   }
 
-  async function listed(listing: Promise<Listing>, subject: string): Promise<Listing> {
-    const end = await listing;
-    take(end.complete ? TAKEN : end.outcome, subject);
-    return end;
+  async function observed(listing: Promise<Listing>, subject: string): Promise<Listing> {
+    const ended = await listing;
+    observe(ended.complete ? ACCEPTED : ended.outcome, subject);
+    return ended;
   }
 
   return {
-    list: (kind, onPage, options) => listed(target.list(kind, onPage, options), kind),
-    publications: (onPage, options) => listed(reader.publications(onPage, options), 'publications'),
-    reports: (onPage, options) => listed(reader.reports(onPage, options), 'reports'),
+    list: (kind, onPage, options) => observed(target.list(kind, onPage, options), kind),
+    publications: (onPage, options) => observed(reader.publications(onPage, options), 'publications'),
+    reports: (onPage, options) => observed(reader.reports(onPage, options), 'reports'),
 
     async passportPdf(productId, sink, signal) {
       const result = await reader.passportPdf(productId, sink, signal);
-      take(result.ok ? TAKEN : result.outcome, 'pdf');
+      observe(result.ok ? ACCEPTED : result.outcome, 'pdf');
       return result;
     },
 
     async createReport(request, signal) {
       const result = await reader.createReport(request, signal);
-      take(result.outcome, 'report', profile.scopes.reportCreate);
+      observe(result.outcome, 'report', profile.scopes.reportCreate);
       return result;
     },
   };
 }
 
-const TAKEN: Outcome = { kind: 'accepted', remoteId: null };
+const ACCEPTED: Outcome = { kind: 'accepted', remoteId: null };

@@ -1,4 +1,6 @@
+import type { Operation } from '../domain/delivery.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
+import { type Scope, writesThatTake } from '../domain/scope.ts';
 
 /** A delivery whose wake-up job was received, and that waits to be sent. */
 export interface Received extends Pick<DueDelivery, 'id' | 'revision' | 'operation'> {
@@ -25,6 +27,8 @@ export interface ReceivedQueue {
   /** Takes out up to so many deliveries of bulk imports. */
   takeImports(countMax: number): Received[];
   count(): number;
+  /** Whether any delivery waits that takes this scope. */
+  has(scope: Scope): boolean;
   /** Takes out all of them. */
   clear(): Received[];
 }
@@ -32,8 +36,12 @@ export interface ReceivedQueue {
 export function createReceivedQueue(): ReceivedQueue {
   let urgent: Received[] = [];
   let bulk: Received[] = [];
-  let importCount = 0;
+  const counts = new Map<Operation, number>();
 
+  function counted({ operation }: Received, by: 1 | -1): void {
+    counts.set(operation, (counts.get(operation) ?? 0) + by);
+  }
+  const importCount = (): number => counts.get('product.import') ?? 0;
   const isImport = ({ operation }: Received): boolean => operation === 'product.import';
   const listOf = (one: Received): Received[] => (one.urgent ? urgent : bulk);
   const all = (): Received[] => [...urgent, ...bulk];
@@ -44,18 +52,19 @@ export function createReceivedQueue(): ReceivedQueue {
     if (at === -1) return;
     if (at === 0) list.shift();
     else list.splice(at, 1);
-    if (isImport(one)) importCount -= 1;
+    counted(one, -1);
   }
 
   return {
     add(one) {
       listOf(one).push(one);
-      if (isImport(one)) importCount += 1;
+      counted(one, 1);
     },
     putBack(ones) {
+      if (ones.length === 0) return;
       urgent = [...ones.filter((one) => one.urgent), ...urgent];
       bulk = [...ones.filter((one) => !one.urgent), ...bulk];
-      importCount += ones.filter(isImport).length;
+      for (const one of ones) counted(one, 1);
     },
     remove,
     *inOrder() {
@@ -68,21 +77,22 @@ export function createReceivedQueue(): ReceivedQueue {
         }
       }
     },
-    imports: () => ({ count: importCount, since: importCount === 0 ? 0 : (all().find(isImport)?.receivedAt ?? 0) }),
+    imports: () => ({ count: importCount(), since: importCount() === 0 ? 0 : (all().find(isImport)?.receivedAt ?? 0) }),
     takeImports(countMax) {
       const taken = all().filter(isImport).slice(0, countMax);
       const gone = new Set(taken);
       urgent = urgent.filter((one) => !gone.has(one));
       bulk = bulk.filter((one) => !gone.has(one));
-      importCount -= taken.length;
+      for (const one of taken) counted(one, -1);
       return taken;
     },
     count: () => urgent.length + bulk.length,
+    has: (scope) => writesThatTake([scope]).some((operation) => (counts.get(operation) ?? 0) > 0),
     clear() {
       const ones = all();
       urgent = [];
       bulk = [];
-      importCount = 0;
+      counts.clear();
       return ones;
     },
   };

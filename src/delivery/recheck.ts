@@ -1,18 +1,19 @@
 import type { Ledger } from '../domain/ports/ledger.ts';
 
-/** Asks again, in the course of time, for what a gate of the platform has blocked. When is decided in the ledger. */
+/** Sends deliveries again that a business rule of the platform has blocked. The ledger decides when. */
 export interface Recheck {
   /**
-   * Stages a page of what is to be asked again by now, and looks for a first one at most once a minute. Gives how many
-   * deliveries that staged.
+   * Stages a page of the blocked deliveries whose time has come. It looks for a first page at most once a minute.
+   *
+   * @returns the number of staged deliveries
    */
-  look(): Promise<number>;
-  /** True while there is another page: what was staged may go out before that is. */
-  more(): boolean;
+  stageNext(): Promise<number>;
+  /** True while there is another page. The staged deliveries may be sent before that page is staged. */
+  hasMore(): boolean;
 }
 
 const LOOK_MS = 60_000;
-/** Blocked deliveries that are staged anew in one transaction, between two looks at the event loop. */
+/** Blocked deliveries that are staged in one transaction. Other work of the process runs between two transactions. */
 const PAGE = 250;
 
 export function createRecheck(options: { ledger: Pick<Ledger, 'recheckBlocked'>; now: () => number }): Recheck {
@@ -20,8 +21,8 @@ export function createRecheck(options: { ledger: Pick<Ledger, 'recheckBlocked'>;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let more = false;
   return {
-    more: () => more,
-    async look() {
+    hasMore: () => more,
+    async stageNext() {
       const at = now();
       if (!more && at - lookedAt < LOOK_MS) return 0;
       lookedAt = at;

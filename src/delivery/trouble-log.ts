@@ -3,16 +3,16 @@ import type { Clock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 
-/** A trouble that returns within this time is not logged again, and neither is its end. */
+/** If a trouble returns within this time, neither the trouble nor its end is logged again. */
 const NEWS_AFTER_MS = 60_000;
 
-/** Logs a trouble that stops deliveries: once when it begins, and once when it is over. */
-export function createTroubleLog(log: Logger, clock: Pick<Clock, 'ticks'>): { look(trouble: Error | null): void } {
+/** Logs a trouble that stops deliveries, once when it begins and once when it ends. */
+export function createTroubleLog(log: Logger, clock: Pick<Clock, 'ticks'>): { update(trouble: Error | null): void } {
   let known: string | null = null;
   let last: { kind: string; at: number } | null = null;
   let isNews = true;
   return {
-    look(trouble) {
+    update(trouble) {
       const kind = trouble instanceof Fault ? trouble.code : (trouble?.message ?? null);
       if (kind === known) return;
       known = kind;
@@ -21,7 +21,7 @@ export function createTroubleLog(log: Logger, clock: Pick<Clock, 'ticks'>): { lo
         if (isNews) last = { kind, at: clock.ticks() };
       }
       if (trouble === null) log[isNews ? 'info' : 'debug']({}, 'Deliveries go on.');
-      // The queue logs by itself why it is out of reach.
+      // The queue itself logs why it cannot be reached.
       else if (!isQueueFault(trouble)) {
         const cure = trouble instanceof Fault && trouble.suggestion ? ` ${trouble.suggestion}` : '';
         log[isNews ? 'error' : 'debug'](

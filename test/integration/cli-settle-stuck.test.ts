@@ -95,7 +95,7 @@ describe('dpp-sync settle of what is blocked', () => {
 
     const shown = await run('show', 'bom_item', '3');
     expect(shown.stdout).toMatch(/state +superseded/);
-    expect(shown.stdout).toContain('A person has said that the platform is to stay as it is.');
+    expect(shown.stdout).toContain('A person has decided to leave the platform as it is.');
     expect(shown.stdout).toContain('the platform has: 1.25');
     expect((await run('status')).exitCode).toBe(0);
     expect((await run('items', '--state', 'superseded', '--json')).stdout.trim().split('\n')).toHaveLength(2);

@@ -133,7 +133,7 @@ export async function createDeliveryWorld(options: {
         const due = await parts.ledger.dueDeliveries({ afterId: 0, limit: 1000 });
         await world.send(due);
         const looked = await parts.delivery.unconfirmed.resolve(never);
-        const moved = await parts.delivery.contact.look(never);
+        const moved = await parts.delivery.contact.advance(never);
         if (due.length > 0 || looked > 0 || moved) continue;
         const next = await parts.ledger.nextDueAt();
         if (next === null) return;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { errors } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { answersList, createJudge, type Expectation, NOTHING_EXPECTED } from '../../src/api/classify.ts';
+import { answersList, createClassifier, type Expectation, NOTHING_EXPECTED } from '../../src/api/classify.ts';
 import { createCleanText } from '../../src/api/clean-text.ts';
 import { ASKED_WAIT_MAX_MS } from '../../src/api/retry-after.ts';
 import { sentIdentity } from '../../src/api/sent-identity.ts';
@@ -13,7 +13,7 @@ import { createSecretStore } from '../../src/lib/secrets.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const unprocessed = Profile.parse({}).answers.unprocessed503;
-const judge = createJudge({ clean: createCleanText(createSecretStore()), now: () => NOW, unprocessed });
+const classifier = createClassifier({ clean: createCleanText(createSecretStore()), now: () => NOW, unprocessed });
 
 const CREATE: Expectation = { needsId: true, idPaths: ['id', 'data.id'], uniqueFields: ['sku'] };
 const UPDATE: Expectation = { needsId: false, idPaths: ['id', 'data.id'], uniqueFields: [] };
@@ -22,8 +22,8 @@ function answer(status: number, body = '', headers: AnswerHeaders = {}, cut: Los
   return { kind: 'answer', status, headers, body, cut };
 }
 
-function judged(status: number, body = '', expectation = CREATE): Outcome {
-  return judge.outcomeOf(answer(status, body), expectation);
+function classified(status: number, body = '', expectation = CREATE): Outcome {
+  return classifier.outcomeOf(answer(status, body), expectation);
 }
 
 /** The outcome in one word, for tables. */
@@ -55,22 +55,22 @@ describe('a status', () => {
 
   it.each(Array.from({ length: 500 }, (_, index) => index + 100))('%i has its one meaning', (status) => {
     const body = status < 300 ? '{"id": 7}' : '{"detail": "words"}';
-    expect(wordOf(judged(status, body))).toBe(expected(status));
+    expect(wordOf(classified(status, body))).toBe(expected(status));
   });
 
   it('keeps the words of the API as sentences with every refusal, and finds some where it has none', () => {
-    expect(judged(403, '{"detail": "Role is not sufficient."}')).toMatchObject({
+    expect(classified(403, '{"detail": "Role is not sufficient."}')).toMatchObject({
       detail: { status: 403, message: 'Role is not sufficient.' },
     });
-    expect(judged(429, '{"detail": "Request was throttled"}')).toMatchObject({
+    expect(classified(429, '{"detail": "Request was throttled"}')).toMatchObject({
       detail: { status: 429, message: 'Request was throttled.' },
     });
-    expect(judged(422, '')).toMatchObject({ detail: { message: 'The API answered with 422 and gave no reason.' } });
+    expect(classified(422, '')).toMatchObject({ detail: { message: 'The API answered with 422 and gave no reason.' } });
   });
 
   it('names the target of a redirect without its query', () => {
     const exchange = answer(302, '', { location: 'https://elsewhere.example/login?token=abc' });
-    expect(judge.outcomeOf(exchange, CREATE)).toMatchObject({
+    expect(classifier.outcomeOf(exchange, CREATE)).toMatchObject({
       kind: 'refused',
       detail: { message: expect.stringMatching(/redirect \(302\) to https:\/\/elsewhere\.example\/login, / as never) },
     });
@@ -79,37 +79,37 @@ describe('a status', () => {
 
 describe('a success', () => {
   it('gives the id in its JSON type', () => {
-    expect(judged(201, '{"id": 7}')).toEqual({ kind: 'accepted', remoteId: 7 });
-    expect(judged(200, '{"data": {"id": "0f9c"}}')).toEqual({ kind: 'accepted', remoteId: '0f9c' });
+    expect(classified(201, '{"id": 7}')).toEqual({ kind: 'accepted', remoteId: 7 });
+    expect(classified(200, '{"data": {"id": "0f9c"}}')).toEqual({ kind: 'accepted', remoteId: '0f9c' });
   });
 
   it('is no success of a create without an id', () => {
     for (const body of ['', '{}', '[]', 'null', '{"id": null}', '{"id": ""}', '{"id": {"a": 1}}', '{"id": 1.5}']) {
-      expect(wordOf(judged(201, body)), body).toBe('ambiguous:unreadable_answer');
+      expect(wordOf(classified(201, body)), body).toBe('ambiguous:unreadable_answer');
       // It may still have arrived there: such an API is at work, as one behind a page is not.
-      expect(judged(201, body), body).toHaveProperty('atWork', true);
+      expect(classified(201, body), body).toHaveProperty('atWork', true);
     }
-    expect(judged(201, '<html>Maintenance</html>')).not.toHaveProperty('atWork');
+    expect(classified(201, '<html>Maintenance</html>')).not.toHaveProperty('atWork');
   });
 
   it('of a write that needs no id may be empty, but not garbage', () => {
-    expect(judged(204, '', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
-    expect(judged(200, '{"name": "x"}', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
-    expect(wordOf(judged(200, '<html>Please sign in</html>', UPDATE))).toBe('ambiguous:unreadable_answer');
-    expect(wordOf(judged(200, '{"id": 7', UPDATE))).toBe('ambiguous:unreadable_answer');
+    expect(classified(204, '', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
+    expect(classified(200, '{"name": "x"}', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
+    expect(wordOf(classified(200, '<html>Please sign in</html>', UPDATE))).toBe('ambiguous:unreadable_answer');
+    expect(wordOf(classified(200, '{"id": 7', UPDATE))).toBe('ambiguous:unreadable_answer');
   });
 
   it('of a write that needs no id may be plain text, and a page of HTML stands in the place of an answer', () => {
-    expect(judged(200, 'Updated.', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
+    expect(classified(200, 'Updated.', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
     for (const page of ['<!doctype html><p>Hi', '\n<html>', '<h1>Maintenance</h1>'])
-      expect(judged(200, page, UPDATE)).toEqual(expect.not.objectContaining({ atWork: true }));
+      expect(classified(200, page, UPDATE)).toEqual(expect.not.objectContaining({ atWork: true }));
     // The API has spoken, and the list has to tell the id.
-    expect(judged(201, 'Created.')).toMatchObject({ kind: 'ambiguous', atWork: true });
+    expect(classified(201, 'Created.')).toMatchObject({ kind: 'ambiguous', atWork: true });
   });
 
   it('of an import in plain text says nothing of its members', () => {
     const members = { keys: ['A', 'B'], keyNames: ['sku'], idPaths: ['id'], resultsAt: ['results'] };
-    const outcomeOf = (body: string) => judged(200, body, { ...NOTHING_EXPECTED, members });
+    const outcomeOf = (body: string) => classified(200, body, { ...NOTHING_EXPECTED, members });
     const unknown = [{ kind: 'unknown' }, { kind: 'unknown' }];
     for (const body of ['Import finished.', '2 rows', '{"results": [', '']) {
       expect(outcomeOf(body), body).toEqual({ kind: 'accepted', remoteId: null, members: unknown });
@@ -125,7 +125,7 @@ describe('an answer that repeats what was sent', () => {
   function answered(write: Pick<SentWrite, 'operation' | 'path'>, sent: object | null, shown: object): Outcome {
     const committed = { ...write, body: sent === null ? null : JSON.stringify(sent), idempotencyKey: 'k' };
     const expectation = { ...UPDATE, sent: () => sentIdentity(committed, profile) };
-    return judged(200, JSON.stringify(shown), expectation);
+    return classified(200, JSON.stringify(shown), expectation);
   }
   const create = { operation: 'product.create', path: '/api/products/' } as const;
   const material = { operation: 'material.create', path: '/api/materials/' } as const;
@@ -202,7 +202,7 @@ describe('a create of what is there already', () => {
     [422, '{"errors": {"sku": ["has already been taken"]}}'],
     [422, '{"errors": [{"detail": "is not unique", "source": {"pointer": "/data/attributes/sku"}}]}'],
   ])('is told by %i %s', (status, body) => {
-    expect(judged(status, body).kind).toBe('exists');
+    expect(classified(status, body).kind).toBe('exists');
   });
 
   it.each([
@@ -213,7 +213,7 @@ describe('a create of what is there already', () => {
     [409, '{"detail": "Conflict."}'],
     [400, 'Artikel bereits vorhanden'],
   ])('may be told by %i %s as well', (status, body) => {
-    expect(judged(status, body)).toMatchObject({ kind: status === 409 ? 'gated' : 'refused', mayExist: true });
+    expect(classified(status, body)).toMatchObject({ kind: status === 409 ? 'gated' : 'refused', mayExist: true });
   });
 
   it('is not told by what names other fields alone, by other statuses, or to other writes', () => {
@@ -221,38 +221,38 @@ describe('a create of what is there already', () => {
       '{"country_of_origin": ["Not a country."], "gtin": ["Wrong."]}',
       '{"title": "Bad Request", "detail": "The request is not valid.", "errors": {"gtin": ["Wrong."]}}',
     ])
-      expect(judged(400, body)).not.toHaveProperty('mayExist');
-    expect(judged(404, '{"detail": "Nope."}')).not.toHaveProperty('mayExist');
-    expect(judged(413, '{"detail": "Nope."}')).not.toHaveProperty('mayExist');
-    expect(judged(400, '{"detail": "Nope."}', UPDATE)).not.toHaveProperty('mayExist');
+      expect(classified(400, body)).not.toHaveProperty('mayExist');
+    expect(classified(404, '{"detail": "Nope."}')).not.toHaveProperty('mayExist');
+    expect(classified(413, '{"detail": "Nope."}')).not.toHaveProperty('mayExist');
+    expect(classified(400, '{"detail": "Nope."}', UPDATE)).not.toHaveProperty('mayExist');
   });
 
   it('is not told by the same words about another field, status or operation', () => {
-    expect(judged(400, '{"gtin": ["product with this gtin already exists."]}').kind).toBe('refused');
-    expect(judged(403, '{"detail": "already exists"}').kind).toBe('denied');
-    expect(judged(400, '{"sku": ["already exists"]}', UPDATE).kind).toBe('refused');
-    expect(judged(409, '{"detail": "already exists"}', UPDATE).kind).toBe('gated');
+    expect(classified(400, '{"gtin": ["product with this gtin already exists."]}').kind).toBe('refused');
+    expect(classified(403, '{"detail": "already exists"}').kind).toBe('denied');
+    expect(classified(400, '{"sku": ["already exists"]}', UPDATE).kind).toBe('refused');
+    expect(classified(409, '{"detail": "already exists"}', UPDATE).kind).toBe('gated');
   });
 });
 
 describe('a 409', () => {
   it('is a gate unless it says that the idempotency key is still at work', () => {
-    expect(judged(409, '{"detail": "Publication needs a review."}').kind).toBe('gated');
-    expect(judged(409, '{"detail": "The review is in progress."}').kind).toBe('gated');
+    expect(classified(409, '{"detail": "Publication needs a review."}').kind).toBe('gated');
+    expect(classified(409, '{"detail": "The review is in progress."}').kind).toBe('gated');
     for (const body of [
       '{"title": "A request is outstanding for this Idempotency-Key"}',
       '{"code": "idempotency_key_in_use", "message": "Try again."}',
       '{"error": {"code": "idempotency_error", "message": "Another request with this key is in progress"}}',
       '{"detail": "Idempotency key already in use by a request that is being processed."}',
     ]) {
-      expect(judged(409, body).kind, body).toBe('in_flight');
+      expect(classified(409, body).kind, body).toBe('in_flight');
     }
   });
 });
 
 describe('Retry-After', () => {
   const wait = (value: string | string[] | undefined, headers: AnswerHeaders = {}): unknown => {
-    const outcome = judge.outcomeOf(answer(429, '', { ...headers, 'retry-after': value }), CREATE);
+    const outcome = classifier.outcomeOf(answer(429, '', { ...headers, 'retry-after': value }), CREATE);
     return outcome.kind === 'throttled' ? outcome.retryAfterMs : outcome;
   };
 
@@ -280,12 +280,12 @@ describe('Retry-After', () => {
   });
 
   it('counts for 503 as well, and proves nothing there', () => {
-    expect(judge.outcomeOf(answer(503, '', { 'retry-after': '3' }), CREATE)).toMatchObject({
+    expect(classifier.outcomeOf(answer(503, '', { 'retry-after': '3' }), CREATE)).toMatchObject({
       kind: 'ambiguous',
       cause: 'timeout',
       retryAfterMs: 3_000,
     });
-    expect(judge.outcomeOf(answer(503, 'no healthy upstream', { 'retry-after': '3' }), CREATE)).toMatchObject({
+    expect(classifier.outcomeOf(answer(503, 'no healthy upstream', { 'retry-after': '3' }), CREATE)).toMatchObject({
       kind: 'unavailable',
       sent: true,
       retryAfterMs: 3_000,
@@ -303,7 +303,7 @@ describe('a 503', () => {
     '<h1>Too Many Requests</h1>',
     '{"message": "Request was throttled."}',
   ])('that says %j was not worked on: the write had no effect', (body) => {
-    expect(wordOf(judged(503, body))).toBe('unavailable:sent');
+    expect(wordOf(classified(503, body))).toBe('unavailable:sent');
   });
 
   it.each([
@@ -315,11 +315,15 @@ describe('a 503', () => {
     '{"detail": "Service unavailable. Try again later."}',
     `${' '.repeat(5_000)}no healthy upstream`,
   ])('that says %j leaves a write in doubt', (body) => {
-    expect(wordOf(judged(503, body))).toBe('ambiguous:timeout');
+    expect(wordOf(classified(503, body))).toBe('ambiguous:timeout');
   });
 
   it('is understood by the words of the profile', () => {
-    const own = createJudge({ clean: createCleanText(createSecretStore()), now: () => NOW, unprocessed: ['Wartung'] });
+    const own = createClassifier({
+      clean: createCleanText(createSecretStore()),
+      now: () => NOW,
+      unprocessed: ['Wartung'],
+    });
     expect(wordOf(own.outcomeOf(answer(503, 'Geplante WARTUNG'), CREATE))).toBe('unavailable:sent');
     expect(wordOf(own.outcomeOf(answer(503, 'no healthy upstream'), CREATE))).toBe('ambiguous:timeout');
   });
@@ -333,7 +337,7 @@ describe('a limit of this machine', () => {
   });
 
   it.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'EADDRNOTAVAIL', 'ENOMEM'])('is not blamed on the API: %s', (code) => {
-    const outcome = judge.outcomeOf(lost(code, false), CREATE);
+    const outcome = classifier.outcomeOf(lost(code, false), CREATE);
     expect(outcome).toMatchObject({ kind: 'unavailable', sent: false, local: true });
     expect(outcome).toHaveProperty(
       'detail.message',
@@ -342,11 +346,11 @@ describe('a limit of this machine', () => {
   });
 
   it('proves nothing of a request that has begun to go out', () => {
-    expect(wordOf(judge.outcomeOf(lost('ENOBUFS', true), CREATE))).toBe('ambiguous:reset');
+    expect(wordOf(classifier.outcomeOf(lost('ENOBUFS', true), CREATE))).toBe('ambiguous:reset');
   });
 
   it('is told from a connection that the API refuses', () => {
-    expect(judge.outcomeOf(lost('ECONNREFUSED', false), CREATE)).not.toHaveProperty('local');
+    expect(classifier.outcomeOf(lost('ECONNREFUSED', false), CREATE)).not.toHaveProperty('local');
   });
 });
 
@@ -355,7 +359,7 @@ describe('a 429 that states when its quota is reset', () => {
   const DATE = 'Sun, 01 Mar 2026 09:00:00 GMT';
   const SENT_S = Date.UTC(2026, 2, 1, 9) / 1000;
   const wait = (headers: AnswerHeaders): unknown => {
-    const outcome = judge.outcomeOf(answer(429, '', { date: DATE, ...headers }), CREATE);
+    const outcome = classifier.outcomeOf(answer(429, '', { date: DATE, ...headers }), CREATE);
     return outcome.kind === 'throttled' ? outcome.retryAfterMs : outcome;
   };
 
@@ -403,7 +407,7 @@ describe('a 429 that states when its quota is reset', () => {
   });
 
   it('is of no account for a 503', () => {
-    expect(judge.outcomeOf(answer(503, '', { 'x-ratelimit-reset': '30' }), CREATE)).toMatchObject({
+    expect(classifier.outcomeOf(answer(503, '', { 'x-ratelimit-reset': '30' }), CREATE)).toMatchObject({
       retryAfterMs: null,
     });
   });
@@ -414,13 +418,13 @@ describe('an answer that is cut short', () => {
 
   it('decides nothing where its body would have', () => {
     for (const status of [200, 201, 400, 404, 409, 422]) {
-      const outcome = judge.outcomeOf(answer(status, '{"id": 7, "sku"', {}, lost), CREATE);
+      const outcome = classifier.outcomeOf(answer(status, '{"id": 7, "sku"', {}, lost), CREATE);
       expect(wordOf(outcome), String(status)).toBe('ambiguous:reset');
     }
   });
 
   it('counts where its status alone decides', () => {
-    const word = (status: number) => wordOf(judge.outcomeOf(answer(status, '{"det', {}, lost), CREATE));
+    const word = (status: number) => wordOf(classifier.outcomeOf(answer(status, '{"det', {}, lost), CREATE));
     expect([401, 402, 403, 429, 503, 500].map(word)).toEqual([
       'denied:key',
       'denied:plan',
@@ -433,8 +437,8 @@ describe('an answer that is cut short', () => {
 
   it('is enough of a refusal when it is only too long', () => {
     const long: Loss = { by: 'size', bytesMax: 10 };
-    expect(wordOf(judge.outcomeOf(answer(400, '<h1>Bad', {}, long), CREATE))).toBe('refused');
-    expect(wordOf(judge.outcomeOf(answer(201, '{"id":', {}, long), CREATE))).toBe('ambiguous:unreadable_answer');
+    expect(wordOf(classifier.outcomeOf(answer(400, '<h1>Bad', {}, long), CREATE))).toBe('refused');
+    expect(wordOf(classifier.outcomeOf(answer(201, '{"id":', {}, long), CREATE))).toBe('ambiguous:unreadable_answer');
   });
 });
 
@@ -490,7 +494,7 @@ describe('a failure on the way', () => {
   ];
 
   const silence = (sent: boolean, loss: Loss): string =>
-    wordOf(judge.outcomeOf({ kind: 'silence', sent, loss }, CREATE));
+    wordOf(classifier.outcomeOf({ kind: 'silence', sent, loss }, CREATE));
 
   it('knows every error code of the installed undici', () => {
     const codes = Object.values(errors).flatMap((type) => {
@@ -519,7 +523,7 @@ describe('a failure on the way', () => {
   });
 
   it('is told in one sentence that begins with a capital and names the code', () => {
-    const outcome = judge.outcomeOf(
+    const outcome = classifier.outcomeOf(
       { kind: 'silence', sent: false, loss: { by: 'error', error: coded('ECONNREFUSED') } },
       CREATE,
     );
@@ -535,7 +539,7 @@ describe('a hostile answer', () => {
   const secrets = createSecretStore();
   secrets.add(KEY);
   secrets.add(OTHER);
-  const wary = createJudge({ clean: createCleanText(secrets), now: () => NOW, unprocessed });
+  const wary = createClassifier({ clean: createCleanText(secrets), now: () => NOW, unprocessed });
 
   it('never gets the key into an outcome, however it repeats it', () => {
     const key = fc.constantFrom(KEY, OTHER);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createJudge, type Expectation } from '../../src/api/classify.ts';
+import { createClassifier, type Expectation } from '../../src/api/classify.ts';
 import { createCleanText } from '../../src/api/clean-text.ts';
 import type { MemberOutcome } from '../../src/domain/outcome.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 
-const judge = createJudge({ clean: createCleanText(createSecretStore()), now: () => 0, unprocessed: [] });
+const judge = createClassifier({ clean: createCleanText(createSecretStore()), now: () => 0, unprocessed: [] });
 
 function expectation(keys: (string | null)[]): Expectation {
   const members = {

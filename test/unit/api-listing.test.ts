@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { createJudge } from '../../src/api/classify.ts';
+import { createClassifier } from '../../src/api/classify.ts';
 import { createCleanText } from '../../src/api/clean-text.ts';
 import { readListing } from '../../src/api/listing.ts';
 import { createListingPath } from '../../src/api/listing-path.ts';
@@ -57,7 +57,7 @@ async function list(serve: (path: string, url: URL) => Page, options: Options = 
       const exchange: Exchange = { kind: 'answer', status, headers, body: text, cut: null };
       return Promise.resolve(exchange);
     },
-    judge: createJudge({ clean, now: () => 0, unprocessed: [] }),
+    classifier: createClassifier({ clean, now: () => 0, unprocessed: [] }),
     clock,
     random: () => 0.5,
     shape: itemShape(PATHS, clean),
@@ -509,7 +509,7 @@ describe('a list that moves while it is read', () => {
     expect(result).toEqual({ complete: true, count: 4 });
   });
 
-  it('is read twice where it does not count, and both readings have to agree', async () => {
+  it('is read twice if it states no count, and both reads have to agree', async () => {
     const still = await list(moving([[1, 2, 3]], false));
     expect([still.complete, still.asked.length, still.ids]).toEqual([true, 4, [1, 2, 3]]);
     const { result, reason } = await list(
@@ -523,7 +523,7 @@ describe('a list that moves while it is read', () => {
       ),
     );
     expect(result).toMatchObject({ complete: false, moved: true });
-    expect(reason).toMatch(/two readings of it differ/);
+    expect(reason).toMatch(/two reads of it differ/);
   });
 });
 

@@ -333,7 +333,7 @@ describe('a difference', () => {
         const [difference, ...others] = noted(refusals);
         expect(others).toEqual([]);
         expect(difference).toMatchObject({ weight: 'note', expected: 'on publishing' });
-        expect(difference?.found).toBe('on every write, which does not tell whether it is obeyed');
+        expect(difference?.found).toBe('on every write, which does not show whether it is obeyed');
         expect(difference).not.toHaveProperty('setting');
         expect(difference).not.toHaveProperty('value');
       }

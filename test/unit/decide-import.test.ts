@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decideImport, decideReadBack } from '../../src/delivery/outcome/decide-import.ts';
+import { decideImport } from '../../src/delivery/outcome/decide-import.ts';
+import { decideReadBack } from '../../src/delivery/outcome/decide-read-back.ts';
 import type { MemberOutcome, Outcome } from '../../src/domain/outcome.ts';
 import type { RemoteItem } from '../../src/domain/ports/target.ts';
 import type { SentProduct, UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
@@ -26,20 +27,20 @@ const members = (count: number) =>
     busySince: null,
     awaySince: null,
   }));
-const judged = (outcome: Outcome, { count = 4, sends = 1 } = {}) =>
+const decided = (outcome: Outcome, { count = 4, sends = 1 } = {}) =>
   decideImport(outcome, { members: members(count), sends }, context);
-const kinds = (outcome: Outcome, options = {}) => judged(outcome, options).decisions.map(({ kind }) => kind);
+const kinds = (outcome: Outcome, options = {}) => decided(outcome, options).decisions.map(({ kind }) => kind);
 const accepted = (...outcomes: MemberOutcome[]): Outcome => ({ kind: 'accepted', remoteId: null, members: outcomes });
-const single = (outcome: MemberOutcome) => judged(accepted(outcome), { count: 1 }).decisions[0];
+const single = (outcome: MemberOutcome) => decided(accepted(outcome), { count: 1 }).decisions[0];
 
-it('is sent in halves at once after a 500, where to repeat it is safe', () => {
+it('is sent in halves at once after a 500, if a repetition is safe', () => {
   const failed = (status: number): Outcome => ({
     kind: 'ambiguous',
     cause: 'server_error',
     detail: { status, message: '' },
   });
-  expect(judged(failed(500))).toMatchObject({ keep: false, groupMax: 2 });
-  expect(judged(failed(502))).toMatchObject({ keep: true, groupMax: null });
+  expect(decided(failed(500))).toMatchObject({ keep: false, groupMax: 2 });
+  expect(decided(failed(502))).toMatchObject({ keep: true, groupMax: null });
   const members4 = { members: members(4), sends: 1 };
   const strict = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
   expect(decideImport(failed(500), members4, strict)).toMatchObject({ keep: true });
@@ -50,22 +51,26 @@ describe('an import that the API cannot take', () => {
   const judgedWhile = (takesOthers: boolean, { count = 4, sends = 1 } = {}) =>
     decideImport(away, { members: members(count), sends }, { ...context, takesOthers });
 
-  it('stays in whatever company it finds as long as no other is taken', () => {
+  it('may join any batch as long as the API takes no other delivery', () => {
     expect(judgedWhile(false)).toMatchObject({ keep: false, groupMax: null });
     expect(judgedWhile(false, { sends: 2 })).toMatchObject({ keep: true, groupMax: null });
   });
 
-  it('is sent in halves while others are taken, as one of it may be at fault', covers('bad-row', 'I5'), () => {
-    expect(judgedWhile(true)).toMatchObject({ keep: false, groupMax: 2, decisions: { 0: { kind: 'retry' } } });
-    expect(judgedWhile(true, { count: 1 })).toMatchObject({ groupMax: null });
-    // An earlier attempt of it may have arrived.
-    const doubtful = judgedWhile(true, { sends: 2 });
-    expect(doubtful).toMatchObject({
-      keep: false,
-      groupMax: 2,
-      decisions: { 0: { kind: 'unconfirmed', spend: false } },
-    });
-  });
+  it(
+    'is sent in halves while the API takes others, because one member may be at fault',
+    covers('bad-row', 'I5'),
+    () => {
+      expect(judgedWhile(true)).toMatchObject({ keep: false, groupMax: 2, decisions: { 0: { kind: 'retry' } } });
+      expect(judgedWhile(true, { count: 1 })).toMatchObject({ groupMax: null });
+      // An earlier attempt of it may have arrived.
+      const doubtful = judgedWhile(true, { sends: 2 });
+      expect(doubtful).toMatchObject({
+        keep: false,
+        groupMax: 2,
+        decisions: { 0: { kind: 'unconfirmed', spend: false } },
+      });
+    },
+  );
 });
 
 it('that is refused, while others are taken, is sent in halves until the one at fault is blocked', () => {
@@ -78,7 +83,7 @@ it('that is refused, while others are taken, is sent in halves until the one at 
 });
 
 describe('an answer to an import', () => {
-  it('gives each member the decision that it tells of it, and takes the import apart', () => {
+  it('gives each member its own decision, and splits the import', () => {
     const outcome: Outcome = {
       kind: 'refused',
       detail,
@@ -90,18 +95,18 @@ describe('an answer to an import', () => {
       ],
     };
     expect(kinds(outcome)).toEqual(['delivered', 'rejected', 'retry', 'unconfirmed']);
-    expect(judged(outcome)).toMatchObject({ keep: false, groupMax: null });
-    expect(judged(outcome).decisions[3]).toMatchObject({ reason: { code: 'unclear' }, nextLookAt: 3000, spend: true });
+    expect(decided(outcome)).toMatchObject({ keep: false, groupMax: null });
+    expect(decided(outcome).decisions[3]).toMatchObject({ reason: { code: 'unclear' }, nextLookAt: 3000, spend: true });
   });
 
-  it('leaves to the list what it does not speak of at all', () => {
+  it('causes a read-back of members that it does not name', () => {
     expect(kinds({ kind: 'accepted', remoteId: null }, { count: 2 })).toEqual(['unconfirmed', 'unconfirmed']);
   });
 
-  it('is blocked where a second product was made in place of an update, naming both', () => {
+  it('blocks a product that was created a second time instead of updated, and names both', () => {
     const decision = single({ kind: 'accepted', effect: 'created', remoteId: 77 });
     expect(decision).toMatchObject({ kind: 'blocked', reason: { code: 'not_upserted' } });
-    expect(JSON.stringify(decision)).toMatch(/the product 1: .* as 77\..*productUpdate: none/);
+    expect(JSON.stringify(decision)).toMatch(/the product 1\. .* a second product, 77\..*productUpdate: none/);
   });
 
   it.each<[string, MemberOutcome, string]>([
@@ -119,16 +124,16 @@ describe('an answer to an import', () => {
     if (decision?.kind === 'delivered') expect(decision.remoteId).toBe(1);
   });
 
-  it('without a word about the members halves their company until one is alone', () => {
-    expect(judged({ kind: 'refused', detail }, { count: 5 })).toMatchObject({ keep: false, groupMax: 3 });
+  it('that names no member halves the import until one member is alone', () => {
+    expect(decided({ kind: 'refused', detail }, { count: 5 })).toMatchObject({ keep: false, groupMax: 3 });
     expect(kinds({ kind: 'refused', detail }, { count: 2 })).toEqual(['retry', 'retry']);
-    expect(judged({ kind: 'refused', detail }, { count: 2 }).groupMax).toBe(1);
+    expect(decided({ kind: 'refused', detail }, { count: 2 }).groupMax).toBe(1);
     expect(kinds({ kind: 'refused', detail }, { count: 1 })).toEqual(['rejected']);
     expect(kinds({ kind: 'gated', detail }, { count: 2 })).toEqual(['retry', 'retry']);
     expect(kinds({ kind: 'gated', detail }, { count: 1 })).toEqual(['blocked']);
   });
 
-  it('about the request as such is not asked for again in parts', () => {
+  it('about the request itself does not split the import', () => {
     expect(kinds({ kind: 'refused', detail, endpoint: true }, { count: 2 })).toEqual(['blocked', 'blocked']);
   });
 
@@ -137,27 +142,27 @@ describe('an answer to an import', () => {
     ['503', { kind: 'unavailable', sent: true, retryAfterMs: null, detail }],
     ['401', { kind: 'denied', by: 'key', detail }],
   ])('of %s takes an import apart, but not one that may have arrived before', (_status, outcome) => {
-    expect(judged(outcome).decisions).toMatchObject(Array(4).fill({ kind: 'retry', spend: false }));
-    expect(judged(outcome).keep).toBe(false);
-    expect(judged(outcome, { sends: 2 }).keep).toBe(true);
+    expect(decided(outcome).decisions).toMatchObject(Array(4).fill({ kind: 'retry', spend: false }));
+    expect(decided(outcome).keep).toBe(false);
+    expect(decided(outcome, { sends: 2 }).keep).toBe(true);
   });
 
-  it('that says that the import is still being worked on keeps it', () => {
-    expect(judged({ kind: 'in_flight', detail })).toMatchObject({ keep: true });
+  it('that says that the import is still in work keeps the import', () => {
+    expect(decided({ kind: 'in_flight', detail })).toMatchObject({ keep: true });
     expect(kinds({ kind: 'in_flight', detail }, { count: 1 })).toEqual(['unconfirmed']);
   });
 
-  it('that is lost keeps the import once, and takes it apart the next time', () => {
+  it('that is lost keeps the import once, and splits it the next time', () => {
     const lost: Outcome = { kind: 'ambiguous', cause: 'reset', detail };
-    expect(judged(lost)).toMatchObject({ keep: true, groupMax: null });
-    expect(judged(lost, { sends: 2 })).toMatchObject({ keep: false, groupMax: 2 });
-    expect(judged(lost, { sends: 9, count: 1 })).toMatchObject({ keep: true });
+    expect(decided(lost)).toMatchObject({ keep: true, groupMax: null });
+    expect(decided(lost, { sends: 2 })).toMatchObject({ keep: false, groupMax: 2 });
+    expect(decided(lost, { sends: 9, count: 1 })).toMatchObject({ keep: true });
   });
 
-  it('that is lost uses up an attempt of nobody but one that was alone', () => {
+  it('that is lost uses an attempt only of a member that was alone', () => {
     const lost: Outcome = { kind: 'ambiguous', cause: 'reset', detail };
-    expect(judged(lost).decisions[0]).toMatchObject({ kind: 'unconfirmed', spend: false });
-    expect(judged(lost, { count: 1 }).decisions[0]).toMatchObject({ kind: 'unconfirmed', spend: true });
+    expect(decided(lost).decisions[0]).toMatchObject({ kind: 'unconfirmed', spend: false });
+    expect(decided(lost, { count: 1 }).decisions[0]).toMatchObject({ kind: 'unconfirmed', spend: true });
   });
 });
 
@@ -168,7 +173,7 @@ describe('the list of products', () => {
   const readBack = (
     found: RemoteItem[],
     change: Partial<UnconfirmedDelivery & { sent: SentProduct }> = {},
-    judging = context,
+    settings = context,
     unclear: string | null = null,
   ) => {
     const delivery = {
@@ -187,12 +192,12 @@ describe('the list of products', () => {
       since: 0,
       importId: null,
       sent,
-      reason: { code: 'unclear' as const, message: 'Nothing was said.' },
+      reason: { code: 'unclear' as const, message: 'The answer does not name it.' },
       ...change,
     };
-    const sighting = { found, unclear };
-    return decideReadBack(delivery, sighting, {
-      ...judging,
+    const match = { found, unclear };
+    return decideReadBack(delivery, match, {
+      ...settings,
       operation: 'product.import',
       attempts: delivery.attempts,
       dueAt: 0,
@@ -207,17 +212,17 @@ describe('the list of products', () => {
     expect(readBack([listed('1', { sku: 'A', name: 'New', gtin: '' })])).toEqual(decision);
   });
 
-  it('disproves it with any field that differs, and with a product that is not there', () => {
+  it('disproves a change by a field that differs, and by a missing product', () => {
     for (const found of [[listed(1, { sku: 'A', name: 'Old' })], [listed(1, { name: 'New', gtin: '1' })], []]) {
       expect(readBack(found)).toMatchObject({ kind: 'resend', absent: true });
     }
   });
 
-  it('sends again no more often than the profile allows', () => {
+  it('causes no more attempts than the profile allows', () => {
     expect(readBack([], { attempts: 8 })).toMatchObject({ kind: 'parked', reason: { code: 'exhausted' } });
   });
 
-  it('leaves to a person what it does not show', () => {
+  it('leaves a change to a person if it does not show the fields', () => {
     const hidden = { kind: 'unconfirmed', nextLookAt: null, reason: { code: 'unclear' } };
     expect(readBack([listed(1, { sku: 'A' })])).toMatchObject(hidden);
     // Where nothing is known of what was there before, equal fields may have been equal all along.
@@ -226,7 +231,7 @@ describe('the list of products', () => {
     expect(readBack([listed(1, { sku: 'A', name: 'New', gtin: null })], unknown).kind).toBe('delivered');
   });
 
-  it('shows a second product where the import did not update', () => {
+  it('shows a second product if the import did not update', () => {
     const twice = [listed(1, { sku: 'A', name: 'Old' }), listed(2, { sku: 'A', name: 'New' })];
     expect(readBack(twice)).toMatchObject({ kind: 'blocked', reason: { code: 'not_upserted' } });
     expect(readBack([listed(2, { sku: 'A', name: 'New' })])).toMatchObject({ kind: 'blocked' });
@@ -235,7 +240,7 @@ describe('the list of products', () => {
     );
   });
 
-  it('lets nothing go out again where the profile says that an import does not update', () => {
+  it('causes no other attempt if the profile says that an import does not update', () => {
     const none = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
     expect(readBack([], {}, none)).toMatchObject({ kind: 'parked', reason: { code: 'unclear' } });
     const person = {
@@ -246,8 +251,8 @@ describe('the list of products', () => {
     expect(readBack([], {}, none, HIDES)).toMatchObject(person);
   });
 
-  it('has an import written again that it neither shows nor rules out, and proves nothing by that', () => {
-    const message = 'Nothing was said. It hides the SKU.';
+  it('causes another attempt if it neither shows nor excludes the product, and proves nothing', () => {
+    const message = 'The answer does not name it. It hides the SKU.';
     expect(readBack([], {}, context, HIDES)).toMatchObject({ kind: 'resend', absent: false, reason: { message } });
     // What one of them wrote may be there: what follows takes nothing of it for granted.
     const spent = { kind: 'parked', open: true, reason: { code: 'exhausted' } };

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type AttemptContext, decide, decideResend } from '../../src/delivery/outcome/decide.ts';
+import { decide } from '../../src/delivery/outcome/decide.ts';
+import type { AttemptContext } from '../../src/delivery/outcome/decide-context.ts';
+import { decideResend } from '../../src/delivery/outcome/decide-resend.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { Profile } from '../../src/domain/profile.ts';
@@ -40,7 +42,7 @@ describe('the decision on an attempt', () => {
     expect(due.map((decision) => (decision.kind === 'retry' ? decision.dueAt - NOW : null))).toEqual([0, 250, 495]);
   });
 
-  it('asks an API that is away less and less often, and spends no attempt on it', covers('api-down', 'I5'), () => {
+  it('sends less and less often to an API that is away, and uses no attempt', covers('api-down', 'I5'), () => {
     const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
     const after = (ms: number, more: Partial<AttemptContext> = {}): Decision =>
       decide(away, { ...context, awaySince: NOW - ms, random: 1, attempts: 7, ...more });
@@ -50,12 +52,12 @@ describe('the decision on an attempt', () => {
     });
     expect(waits).toEqual([500, 10_000, 60_000, 60_000, 300_000, 300_000]);
     expect(after(10_000)).toMatchObject({ reason: { code: 'unavailable', since: NOW - 10_000 } });
-    // What it asks for itself counts, up to an hour.
+    // A wait that the API asks for counts, up to an hour.
     const asked = (retryAfterMs: number): Decision => decide({ ...away, retryAfterMs }, { ...context, random: 0 });
     expect([asked(5000), asked(DAY_MS)]).toMatchObject([{ dueAt: NOW + 5000 }, { dueAt: NOW + 3_600_000 }]);
   });
 
-  it('parks by its limit what the API cannot take for longer than any outage, while it takes others', () => {
+  it('parks by its limit a delivery that the API cannot take for longer than any outage while it takes others', () => {
     const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
     const at = (ms: number, more: Partial<AttemptContext> = {}): Decision =>
       decide(away, { ...context, awaySince: NOW - ms, takesOthers: true, ...more });
@@ -70,7 +72,7 @@ describe('the decision on an attempt', () => {
   });
 
   it(
-    'blocks what is forbidden to one item, once it is known that nothing of it arrived',
+    'blocks a delivery whose item is forbidden, once it is known that the write did not arrive',
     covers('key-refused', 'I6'),
     () => {
       const denied: Outcome = { kind: 'denied', by: 'scope', ...detail(403) };
@@ -86,7 +88,7 @@ describe('the decision on an attempt', () => {
     },
   );
 
-  it('asks a platform that is at work on the same key ever less often, and no longer than ten minutes', () => {
+  it('sends less and less often while the platform works on the same key, and for ten minutes at most', () => {
     const busy: Outcome = { kind: 'in_flight', ...detail(409) };
     const after = (ms: number): Decision => decide(busy, { ...context, busySince: ms === 0 ? null : NOW - ms });
     // What was sent before has arrived, so that nothing may take its place.
@@ -97,7 +99,7 @@ describe('the decision on an attempt', () => {
   });
 
   it(
-    'has what a gate blocks asked again after about six hours, and what is refused never',
+    'sends a delivery blocked by a business rule again after about six hours, and a refused one never',
     covers('gate', 'I5'),
     () => {
       const gated: Outcome = { kind: 'gated', ...detail(409) };
@@ -116,7 +118,7 @@ describe('the decision on an attempt', () => {
   );
 
   it.each(['product.create', 'material.create', 'passport.publish', 'passport.unpublish'] as const)(
-    'believes no refusal of %s after an attempt that may have taken effect, and has it looked up',
+    'reads %s back after a refusal if an earlier attempt may have taken effect',
     covers(['answer-lost', 'gate', 'cached-refusal'], 'I4', 'I6'),
     (operation) => {
       const refusals: Outcome[] = [
@@ -146,7 +148,7 @@ describe('the decision on an attempt', () => {
   );
 
   it.each(['product.create', 'material.create'] as const)(
-    'has %s looked up that was refused in words that do not say why, before a person is asked',
+    'reads %s back after an unclear refusal, before a person is asked',
     covers(['bad-row', 'answer-lost'], 'I5', 'I6'),
     (operation) => {
       const refusals: Outcome[] = [
@@ -171,19 +173,19 @@ describe('the decision on an attempt', () => {
     },
   );
 
-  it('waits after a doubtful answer for as long as that asks, and for an hour at most', () => {
+  it('waits after an ambiguous answer as long as it asks for, and for an hour at most', () => {
     const lost: Outcome = { kind: 'ambiguous', cause: 'timeout', retryAfterMs: 7_200_000, ...detail(503) };
     expect(decide(lost, context)).toMatchObject({ kind: 'unconfirmed', nextLookAt: NOW + 3_600_000, spend: true });
   });
 
-  it('gives back the attempt that an outage has cost, and parks only by the limit of the delivery', () => {
+  it('gives back an attempt that failed in an outage, and parks only by the limit of the delivery', () => {
     const reason: Reason = { code: 'reset', message: 'Lost.' };
     const spent = { ...context, attempts: 8, dueAt: 0, refund: false };
     expect(decideResend(spent, reason, true).kind).toBe('parked');
     expect(decideResend({ ...spent, refund: true }, reason, true)).toMatchObject({ kind: 'resend', refund: true });
   });
 
-  it('parks what may be written twice, and leaves to a person what may not', covers('server-error', 'I6'), () => {
+  it('parks a write that may be repeated, and leaves any other to a person', covers('server-error', 'I6'), () => {
     const reason: Reason = { code: 'reset', message: 'Lost.' };
     const of = (operation: AttemptContext['operation'], more: Partial<AttemptContext> = {}): string => {
       const decision = decideResend(

@@ -24,12 +24,15 @@ describe('the dispatcher', () => {
   let dispatcher: Dispatcher;
   let needsSample: boolean;
   let asked: number;
+  /** Where the next sample is drawn, in [0, 1). */
+  let place: number;
 
   beforeEach(() => {
     stored = [];
     byHand = [];
     jobs = [];
     asked = 0;
+    place = 0.5;
     needsSample = false;
     queue = createReceivedQueue();
     dispatcher = createDispatcher({
@@ -48,7 +51,7 @@ describe('the dispatcher', () => {
         asked += 1;
       },
       clock: createManualClock(),
-      random: () => 0.5,
+      random: () => place,
     });
   });
   const received = () => [...queue.inOrder()].map(({ id }) => id);
@@ -168,6 +171,7 @@ describe('the dispatcher', () => {
     stored = range(100);
     needsSample = true;
     await dispatcher.fillAtOnce();
+    place = 0.7;
     await dispatcher.fillAtOnce();
     expect(received()).toEqual([51]);
     dispatcher.done([51]);

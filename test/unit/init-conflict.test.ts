@@ -29,7 +29,7 @@ const EXISTS = [
   'detail: Passport already exists.',
 ];
 
-const GATES = [
+const BUSINESS_RULES = [
   'A review of this product is already open; the passport cannot be initialised before it is closed.',
   'Another review of this product is already in progress.',
   'The passport cannot be initialised: its BOM is already locked by a reviewer.',
@@ -79,22 +79,26 @@ const stateAfter = (message: string, uncertain: boolean): string =>
   ).kind;
 
 describe('a 409 to the initialising of a passport', () => {
-  it.each(EXISTS)('is done by "%s"', (message) => {
+  it.each(EXISTS)('counts as success if it says "%s"', (message) => {
     expect(readInitConflict(message)).toBe('exists');
     expect([stateAfter(message, false), stateAfter(message, true)]).toEqual(['delivered', 'delivered']);
   });
 
-  it.each(GATES)('is a gate, after a lost answer too, by "%s"', covers('gate', 'I4', 'I5'), (message) => {
-    expect(readInitConflict(message)).toBe('gate');
-    expect([stateAfter(message, false), stateAfter(message, true)]).toEqual(['blocked', 'blocked']);
-  });
+  it.each(BUSINESS_RULES)(
+    'is a business rule, also after a lost answer, if it says "%s"',
+    covers('gate', 'I4', 'I5'),
+    (message) => {
+      expect(readInitConflict(message)).toBe('business_rule');
+      expect([stateAfter(message, false), stateAfter(message, true)]).toEqual(['blocked', 'blocked']);
+    },
+  );
 
-  it.each(UNCLEAR)('is done by "%s" only after a lost answer', (message) => {
+  it.each(UNCLEAR)('counts as success only after a lost answer if it says "%s"', (message) => {
     expect(readInitConflict(message)).toBe('unclear');
     expect([stateAfter(message, false), stateAfter(message, true)]).toEqual(['blocked', 'delivered']);
   });
 
-  it('is done by every one of the sandbox that refuses a second initialising', () => {
+  it('counts as success for each message of the sandbox that refuses a second initialising', () => {
     for (const state of PASSPORT_STATES) {
       const next = nextState(state, 'init');
       if (!next.ok) expect(readInitConflict(next.error)).toBe('exists');

@@ -13,7 +13,7 @@ it('asks again page by page, between which other work goes on, and then rests fo
   };
   const recheck = createRecheck({ ledger, now: () => now });
   const looks: [number, boolean][] = [];
-  for (let round = 0; round < 4; round += 1) looks.push([await recheck.look(), recheck.more()]);
+  for (let round = 0; round < 4; round += 1) looks.push([await recheck.stageNext(), recheck.hasMore()]);
   expect(looks).toEqual([
     [250, true],
     [250, true],
@@ -22,7 +22,7 @@ it('asks again page by page, between which other work goes on, and then rests fo
   ]);
   blocked = 5;
   now += 59_999;
-  expect(await recheck.look()).toBe(0);
+  expect(await recheck.stageNext()).toBe(0);
   now += 1;
-  expect(await recheck.look()).toBe(5);
+  expect(await recheck.stageNext()).toBe(5);
 });

@@ -37,7 +37,7 @@ it('never turns a retry away, however many there are', covers('server-error', 'I
 it('rests from reading for as long as the reading took, and for each list by itself', () => {
   const budget = createReadBudget();
   expect(budget.admit('product', START)).toBe(0);
-  budget.spent('product', { begunAt: START, endedAt: START + 60_000 }, true);
+  budget.ended('product', { begunAt: START, endedAt: START + 60_000 }, true);
   expect(['product', 'material'].map((kind) => budget.admit(kind as 'product', START + 70_000))).toEqual([50_000, 0]);
   expect(budget.admit('product', START + 120_000)).toBe(0);
 });
@@ -45,10 +45,10 @@ it('rests from reading for as long as the reading took, and for each list by its
 it('tries a list that cannot be read ever more seldom, up to every five minutes', () => {
   const budget = createReadBudget();
   const rests = Array.from({ length: 10 }, () => {
-    budget.spent('product', { begunAt: START, endedAt: START }, false);
+    budget.ended('product', { begunAt: START, endedAt: START }, false);
     return budget.admit('product', START) / 1000;
   });
   expect(rests).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
-  budget.spent('product', { begunAt: START, endedAt: START }, true);
+  budget.ended('product', { begunAt: START, endedAt: START }, true);
   expect(budget.admit('product', START)).toBe(0);
 });

@@ -15,7 +15,7 @@ interface Tools {
   report: Report;
 }
 
-/** Ids that answers carry, and how lists are wrapped and paged. */
+/** Checks the ids in answers, and the form and paging of lists. */
 export function checkAnswers(document: ApiDocument, matches: Matches, tools: Omit<Tools, 'document'>): void {
   const { profile } = tools;
   const own = { ...tools, document };
@@ -47,11 +47,11 @@ export function checkAnswers(document: ApiDocument, matches: Matches, tools: Omi
 
 type Name = keyof typeof ENDPOINTS;
 
-/** The tools for one operation: what they find is reported as its. */
+/** The tools for one operation. They report their findings with its name. */
 function placed(name: Name, tools: Tools): Tools {
   const { method, path } = ENDPOINTS[name];
   const report: Report = (difference) => tools.report({ ...difference, path: `${method} ${path}` });
-  return { ...tools, report, schemas: tools.schemas.telling((why) => reportUnread(report, { what: 'answer', why })) };
+  return { ...tools, report, schemas: tools.schemas.reporting((why) => reportUnread(report, { what: 'answer', why })) };
 }
 
 function checkId(
@@ -72,7 +72,7 @@ interface ExpectedPath {
   breaks: boolean;
 }
 
-/** Reports what an object has at none of the paths, with the member that is most likely meant. */
+/** Reports a value that an object has at none of the paths, with the field that is most likely meant. */
 function checkPaths(
   schema: JsonValue | undefined,
   { schemas, report }: Pick<Tools, 'schemas' | 'report'>,
@@ -98,7 +98,7 @@ function checkPaths(
   }
 }
 
-/** The member that is most likely an id: by its name, at the top or one level below. */
+/** The field that is most likely an id, by its name, at the top or one level below. */
 function likelyId(schema: JsonValue | undefined, schemas: SchemaReader): string | undefined {
   const { properties } = schemas.view(schema);
   const isId = (name: string): boolean => /(?:^|_)(?:id|uuid|pk|guid)$|(?:Id|Uuid|ID|UUID)$/.test(name);
@@ -111,7 +111,7 @@ function likelyId(schema: JsonValue | undefined, schemas: SchemaReader): string 
   return undefined;
 }
 
-/** Where the entries of a list are; the schema of one of them, or undefined where the document does not tell. */
+/** The place of the entries of a list, and the schema of an entry; undefined if the document does not show it. */
 function checkList(name: Name, matches: Matches, tools: Tools): JsonValue | undefined {
   const { document, profile, schemas, report } = placed(name, tools);
   const operation = matches.get(name);
@@ -127,7 +127,7 @@ function checkList(name: Name, matches: Matches, tools: Tools): JsonValue | unde
   const known = [...itemsAt, ...nested].find(isList);
   if (known !== undefined) {
     const entry = schemas.view(schemas.at(schema, known)).items ?? undefined;
-    // Relay's entries stand in edges.
+    // Relay nests the entries in edges.
     return entry === undefined ? undefined : (schemas.at(entry, 'node') ?? entry);
   }
   const lists = [...view.properties.keys()].filter(isList);
@@ -145,7 +145,7 @@ function checkList(name: Name, matches: Matches, tools: Tools): JsonValue | unde
 
 const PAGE_PARAMETERS = ['page', 'page_number', 'pageNumber', 'page_no', 'p'];
 const SIZE_PARAMETERS = ['page_size', 'pageSize', 'per_page', 'perPage', 'limit', 'size'];
-/** Members that lead to the next page by themselves, so that no number has to be asked for. */
+/** Fields that name the next page, so that no page number is needed. */
 const LEADS = [
   'next',
   'next_url',
@@ -198,7 +198,7 @@ function checkPublications(matches: Matches, tools: Tools): void {
     breaks,
   });
   checkPaths(entry, own, [
-    // One of the two is enough to know what an entry is a publication of.
+    // One of the two fields is enough to know the product of a publication.
     ...(isKnown ? [] : [at('product of an entry', 'productIdPaths', true), at('SKU of an entry', 'skuPaths', true)]),
     at('id of an entry', 'idPaths', false),
     at('state of an entry', 'statusPaths', false),

@@ -9,12 +9,12 @@ import { checkValues } from './check-values.ts';
 import { listed, type Report } from './difference.ts';
 import type { SchemaReader, SchemaView } from './schema.ts';
 
-/** A field of ours and where its name on the wire is set. */
+/** A canonical field, and the setting of its name in requests. */
 interface SentField {
   name: string;
   wire: string;
   setting: string;
-  /** Every item of the kind has it. */
+  /** Whether every item of the kind has the field. */
   always: boolean;
 }
 
@@ -24,7 +24,7 @@ const ALWAYS: Record<ItemKind, readonly string[]> = {
   bom_item: ['quantity'],
 };
 
-/** What other systems call our fields, beside names that are spelled much alike. */
+/** Names of the canonical fields in other systems. Similar spellings are found without this table. */
 const ALIASES: Record<string, readonly string[]> = {
   sku: ['article_number', 'item_number', 'product_code', 'code', 'external_id'],
   name: ['title', 'label', 'product_name', 'material_name'],
@@ -39,7 +39,7 @@ const ALIASES: Record<string, readonly string[]> = {
   component: ['component_id', 'child', 'child_id', 'component_product', 'component_product_id'],
 };
 
-/** Compares the fields of an item that is created with what a schema takes. */
+/** Compares the fields of a create with the fields that a schema accepts. */
 export function checkFields(
   operation: 'product.create' | 'product.import' | 'material.create' | 'material.update' | 'bom_item.create',
   schema: JsonValue | undefined,
@@ -47,7 +47,7 @@ export function checkFields(
 ): void {
   const kind = kindOf(operation);
   const view = schemas.view(schema);
-  // A schema without members shows nothing of the fields.
+  // A schema without properties shows nothing about the fields.
   if (view.properties.size === 0) return;
   const sent = sentFieldsOf(kind, profile);
   const writable = [...view.properties]
@@ -91,7 +91,7 @@ function sentFieldsOf(kind: ItemKind, profile: Profile): SentField[] {
   return [...refs, ...fields];
 }
 
-/** The name among those that nothing is sent under which is most likely meant. */
+/** The most likely name for a field, among the names that are not sent. */
 function likelyName({ name, wire }: SentField, free: ReadonlySet<string>): string | undefined {
   const plain = (text: string): string => text.replaceAll(/[_-]/g, '').toLowerCase();
   const same = [...free].find((candidate) => plain(candidate) === plain(wire) || plain(candidate) === plain(name));
@@ -101,7 +101,7 @@ function likelyName({ name, wire }: SentField, free: ReadonlySet<string>): strin
   return known ?? suggest(wire, free);
 }
 
-/** Fields that the API takes and we do not send: those that it insists on, then the others. */
+/** Fields that the API accepts and that are not sent: the required ones, then the others. */
 function reportExtras(
   free: ReadonlySet<string>,
   { kind, view, profile, report }: { kind: ItemKind; view: SchemaView; profile: Profile; report: Report },

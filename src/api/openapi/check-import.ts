@@ -7,7 +7,7 @@ import type { ApiDocument } from './document.ts';
 import type { Matches } from './match.ts';
 import type { SchemaReader } from './schema.ts';
 
-/** The shape of the bulk import's body: a bare list, or a list under a name, and how long it may be. */
+/** Checks the body of the bulk import: a plain list or a list under a name, and the longest list. */
 export function checkImport(
   document: ApiDocument,
   matches: Matches,
@@ -17,7 +17,7 @@ export function checkImport(
   if (operation === undefined) return;
   const { method, path } = ENDPOINTS['product.import'];
   const at: Report = (difference) => report({ ...difference, path: `${method} ${path}` });
-  const schemas = reader.telling((why) => reportUnread(at, { what: 'request body', why }));
+  const schemas = reader.reporting((why) => reportUnread(at, { what: 'request body', why }));
   const { schema } = requestBodyOf(operation, document);
   const body = schemas.view(schema);
   const lists = [...body.properties].filter(([, property]) => schemas.view(property).types.has('array'));

@@ -7,11 +7,11 @@ import type { ApiDocument, ApiOperation } from './document.ts';
 import type { Matches } from './match.ts';
 
 const KEY_HEADER = 'X-API-Key';
-/** Headers that every request has, or that every write has. */
+/** Headers of every request, or of every write. */
 const SENT_HEADERS = new Set(['x-api-key', 'accept', 'content-type', 'user-agent', 'idempotency-key', 'authorization']);
 const IDEMPOTENCY_HEADER = 'idempotency-key';
 
-/** Headers, parameters, bodies, statuses and scopes of every operation. */
+/** Checks headers, parameters, bodies, statuses and scopes of every operation. */
 export function checkRequests(document: ApiDocument, matches: Matches, profile: Profile, report: Report): void {
   checkSchemes(document, report);
   for (const [name, operation] of matches) {
@@ -118,7 +118,7 @@ function checkStatuses(
   }
 }
 
-/** Where an operation says its scopes: those of its security requirements, or an extension of that name. */
+/** The scopes of an operation: those of its security requirements, or those of an extension with that name. */
 function checkScope(
   operation: ApiOperation,
   { name, profile, report }: { name: EndpointName; profile: Profile; report: Report },
@@ -154,7 +154,7 @@ interface IdempotencyCheck {
   report: Report;
 }
 
-/** Which writes list the idempotency header, and which of them say what becomes of a key that is used again. */
+/** Checks which writes list the idempotency header, and which of them describe a repeated key. */
 function checkIdempotency(matches: Matches, { document, profile, report }: IdempotencyCheck): void {
   const writes = [...matches].filter(([name]) => ENDPOINTS[name].method !== 'GET' && name !== 'api_key.revoke');
   const listing = writes.filter(([, { parameters }]) =>
@@ -168,7 +168,7 @@ function checkIdempotency(matches: Matches, { document, profile, report }: Idemp
   const isObeyed = isEverywhere && writes.every(([, operation]) => tellsOfReuse(operation, document));
   const evidence = isObeyed
     ? ', with answers for a key that is used again'
-    : ', which does not tell whether it is obeyed';
+    : ', which does not show whether it is obeyed';
   const found = isEverywhere ? `on every write${evidence}` : listing.length === 0 ? 'on no write' : listed(names);
   report({
     path: 'parameters',
@@ -176,14 +176,14 @@ function checkIdempotency(matches: Matches, { document, profile, report }: Idemp
     found,
     expected: { honoured: 'on every write', publish: 'on publishing', none: 'on no write' }[profile.idempotency],
     weight: 'note',
-    // A header that is listed is not yet obeyed, and trust in one that is not would double writes (I6). So nothing is to be
-    // set without evidence, and with it the operator is still to be asked.
+    // I6: a listed header may still be ignored, and trust in an ignored header would double writes. So no setting is proposed without
+    // evidence, and with evidence the operator still has to decide.
     ...((!isEverywhere || isObeyed) && { setting: 'idempotency' }),
     ...(!isEverywhere && { value: suggested }),
   });
 }
 
-/** Whether one of the refusals that the IETF draft has for a key, 409 or 422, says that it is about such a key. */
+/** Whether a refusal that the IETF draft defines for a key (409, 422) is described as such in the document. */
 function tellsOfReuse({ raw }: ApiOperation, { resolve }: Pick<ApiDocument, 'resolve'>): boolean {
   const responses = resolve(raw['responses']) ?? {};
   return ['409', '422'].some((status) => {

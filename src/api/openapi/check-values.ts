@@ -5,10 +5,10 @@ import { wireNameOf } from '../encode.ts';
 import { listed, type Report } from './difference.ts';
 import type { SchemaReader, SchemaView } from './schema.ts';
 
-/** The one status that the API document has. */
+/** The only status in the API document. */
 const DOCUMENTED_STATUS = 'DRAFT';
 
-/** Fields that are sent in one form alone, with a value in that form. */
+/** Fields that are sent in one form only, with a value in that form. */
 const FORMS: Readonly<Record<string, string>> = {
   country_of_origin: 'DE',
   origin_country: 'DE',
@@ -16,7 +16,7 @@ const FORMS: Readonly<Record<string, string>> = {
   unit: 'KGM',
 };
 
-/** Compares the values that a schema takes with those that can be sent: closed lists of them, and lengths of texts. */
+/** Compares the values that a schema accepts with the values that can be sent: closed lists of values, and lengths of texts. */
 export function checkValues(
   kind: ItemKind,
   { properties }: SchemaView,
@@ -55,7 +55,7 @@ function isSent(field: z.ZodType, value: unknown): boolean {
   return field.safeParse(value).success;
 }
 
-/** The length of the longest text that an item may have in a field; null for what is no text or has no limit. */
+/** The longest text that an item may have in a field; null if the field is no text or has no limit. */
 function lengthMaxOf(field: z.ZodType): number | null {
   const inner = field instanceof z.ZodOptional ? field.unwrap() : field;
   return inner instanceof z.ZodString ? inner.maxLength : null;

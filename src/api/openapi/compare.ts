@@ -18,12 +18,11 @@ const TEXT_LENGTH_MAX = 200;
 const WRITES = ['product.create', 'bom_item.create', 'material.create', 'material.update'] as const;
 
 /**
- * Compares an OpenAPI 3.x document, as JSON or YAML, with the endpoint table and a profile: what differs, what that
- * breaks, and which setting makes up for it. Where the document says nothing, nothing is reported; what it says in a way
- * that cannot be read (references to other files, circles) is reported as such. Pure; at most 500
- * differences, those that break something first.
+ * Compares an OpenAPI 3.x document, as JSON or YAML, with the endpoint table and a profile. Reports each difference, whether it breaks
+ * requests, and which setting fixes it. A fact that the document does not state is not reported. A part that cannot be read
+ * (references to other files, circles) is reported as such. Pure. Reports at most 500 differences, those that break requests first.
  *
- * @returns or why the document cannot be read, as a full sentence
+ * @returns the differences, or a sentence that says why the document cannot be read
  */
 export function compareOpenApi(text: string, profile: Profile): Result<Difference[], string> {
   const read = readOpenApi(text);
@@ -36,7 +35,7 @@ export function compareOpenApi(text: string, profile: Profile): Result<Differenc
     if (differences.size >= DIFFERENCES_MAX) return;
     const found = clean(difference.found, TEXT_LENGTH_MAX);
     const shown = { ...difference, what: clean(difference.what, TEXT_LENGTH_MAX), found };
-    // One setting serves a create, an update and an import; it is told once.
+    // One setting applies to a create, an update and an import. It is reported once.
     const key = [shown.setting === undefined ? shown.path : '', shown.what, found, shown.expected, shown.setting ?? ''];
     differences.set(JSON.stringify(key), differences.get(JSON.stringify(key)) ?? shown);
   };
@@ -48,7 +47,7 @@ export function compareOpenApi(text: string, profile: Profile): Result<Differenc
     if (operation === undefined) continue;
     const { method, path } = ENDPOINTS[name];
     const at: Report = (difference) => report({ ...difference, path: `${method} ${path}` });
-    const telling = schemas.telling((why) => reportUnread(at, { what: 'request body', why }));
+    const telling = schemas.reporting((why) => reportUnread(at, { what: 'request body', why }));
     checkFields(name, requestBodyOf(operation, document).schema, { profile, schemas: telling, report: at });
   }
   checkImport(document, matches, { profile, schemas, report });

@@ -3,13 +3,13 @@
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 import type { ApiDocument, ApiOperation } from './document.ts';
 
-/** What a request may carry, or an answer. */
+/** The body of a request or an answer. */
 export interface ApiContent {
-  /** Media types; empty where there is no body. */
+  /** The media types; empty if there is no body. */
   types: string[];
-  /** The schema of the JSON among them. */
+  /** The schema of the JSON body. */
   schema: JsonValue | undefined;
-  /** Why it cannot be read; null where it can. */
+  /** Why the schema cannot be read; null if it can. */
   unread: string | null;
 }
 
@@ -24,19 +24,19 @@ export function requestBodyOf({ raw }: ApiOperation, references: References): Ap
   return { ...contentOf(body, references), required: references.resolve(body)?.['required'] === true };
 }
 
-/** The answers of success, by status as the document has it (`201`, `2XX`). */
+/** The successful answers, by their status in the document (`201`, `2XX`). */
 export function successesOf({ raw }: ApiOperation, references: References): Map<string, ApiContent> {
   const responses = references.resolve(raw['responses']) ?? {};
   const statuses = Object.keys(responses).filter((status) => /^2(?:\d\d|XX)$/i.test(status));
   return new Map(statuses.map((status) => [status, contentOf(responses[status], references)]));
 }
 
-/** The first JSON schema among the answers of success. */
+/** The first JSON schema among the successful answers. */
 export function successSchemaOf(operation: ApiOperation, document: References): JsonValue | undefined {
   return [...successesOf(operation, document).values()].find(({ schema }) => schema !== undefined)?.schema;
 }
 
-/** True for the types under which JSON travels. */
+/** True for media types of JSON. */
 export function isJsonType(type: string): boolean {
   return /^(?:application\/(?:[\w.-]+\+)?json|\*\/\*|application\/\*)\s*(?:;|$)/i.test(type);
 }

@@ -1,35 +1,35 @@
 import type { JsonValue } from '../../lib/json.ts';
 
-/** One thing in which an OpenAPI document and the profile do not agree. Every text is one line, ready to be shown. */
+/** One difference between an OpenAPI document and the profile. Every text is one line, ready to be shown. */
 export interface Difference {
-  /** Where: an operation as `POST /api/products/`, or a part of the document as `components.securitySchemes`. */
+  /** The place: an operation such as `POST /api/products/`, or a part of the document such as `components.securitySchemes`. */
   path: string;
-  /** What is different, in a few words: `path`, `request field`, `id in the answer`. */
+  /** The subject in a few words: `path`, `request field`, `id in the answer`. */
   what: string;
   found: string;
   expected: string;
   /**
-   * `breaks`: as things are, requests will fail. `unread`: nothing was compared here, since the document cannot be read
-   * there. `note`: worth knowing, and perhaps worth setting.
+   * `breaks`: requests will fail with the present settings. `unread`: this part of the document cannot be read, so it was not
+   * compared. `note`: worth knowing, and perhaps worth a setting.
    */
   weight: 'breaks' | 'unread' | 'note';
-  /** The setting that makes up for it: a path in the profile, as `wireNames.product.sku`, or `target.baseUrl`. */
+  /** The setting that fixes the difference: a path in the profile such as `wireNames.product.sku`, or `target.baseUrl`. */
   setting?: string;
-  /** What to set it to, where the document tells. */
+  /** The value for the setting, if the document shows it. */
   value?: JsonValue;
 }
 
-/** Takes differences as the checks find them. */
+/** Collects the differences that the checks find. */
 export type Report = (difference: Difference) => void;
 
-/** Says that a part of the document cannot be read, and why. */
+/** Reports that a part of the document cannot be read, and why. */
 export function reportUnread(report: Report, { what, why }: { what: string; why: string }): void {
   report({ path: '', what, found: why, expected: 'a document in one file that can be read', weight: 'unread' });
 }
 
 const NAMES_SHOWN = 12;
 
-/** Names for a message: the first of them, in quotes. */
+/** Names for a message: the first ones, in quotes. */
 export function listed(names: Iterable<string>): string {
   const all = [...names].map((name) => `"${name}"`);
   if (all.length === 0) return 'nothing';

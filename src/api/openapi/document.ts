@@ -5,13 +5,13 @@ import { err, ok, type Result } from '../../lib/result.ts';
 /** One operation of an OpenAPI document. */
 export interface ApiOperation {
   method: string;
-  /** With the path of the first server before it. */
+  /** The path, with the path of the first server before it. */
   path: string;
   /** The operation object. */
   raw: JsonObject;
-  /** Parameters of the path and of the operation, references followed. */
+  /** The parameters of the path and of the operation. References are resolved. */
   parameters: ApiParameter[];
-  /** Why parameters cannot be read, for those that cannot. */
+  /** Why certain parameters cannot be read. */
   unreadParameters: string[];
 }
 
@@ -23,15 +23,15 @@ export interface ApiParameter {
 
 export interface ApiDocument {
   operations: ApiOperation[];
-  /** By name, references followed. */
+  /** By name. References are resolved. */
   securitySchemes: ReadonlyMap<string, JsonObject>;
-  /** Whether the document says anything of security schemes. */
+  /** Whether the document defines security schemes. */
   hasSecuritySchemes: boolean;
-  /** The security that operations have which state none of their own. */
+  /** The security of operations that state none of their own. */
   security: JsonValue | undefined;
-  /** The object that a `$ref` within the document points to, or the object itself. Null where there is none. */
+  /** The object that a `$ref` in the document refers to, or the object itself; null if there is none. */
   resolve(value: JsonValue | undefined): JsonObject | null;
-  /** Why a `$ref` leads to nothing, in a few words; null where it does, and for what is none. */
+  /** Why a `$ref` cannot be resolved, in a few words; null if it can, and for values that are no `$ref`. */
   whyUnread(value: JsonValue | undefined): string | null;
 }
 
@@ -42,9 +42,9 @@ const ALIASES_MAX = 100;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 /**
- * Reads OpenAPI 3.x as JSON or YAML. References are followed within the document alone: nothing is fetched.
+ * Reads OpenAPI 3.x as JSON or YAML. References are resolved only within the document. Nothing is fetched.
  *
- * @returns or why it cannot be read, as a full sentence
+ * @returns the document, or a sentence that says why it cannot be read
  */
 export function readOpenApi(text: string): Result<ApiDocument, string> {
   if (Buffer.byteLength(text) > OPENAPI_BYTES_MAX) {
@@ -83,7 +83,7 @@ function parse(text: string): JsonObject | null {
     const value: unknown = /^\s*\{/.test(text) ? JSON.parse(text) : fromYaml(text);
     return isJsonObject(value) ? value : null;
   } catch (error) {
-    // What JSON and YAML say of bad text, and the end of the stack where a text is nested too deeply.
+    // The parsers throw on bad text. A text that is nested too deeply overflows the stack.
     if (error instanceof SyntaxError || error instanceof RangeError || error instanceof ReferenceError) return null;
     throw error;
   }
@@ -136,7 +136,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // Not encoded at all, with a `%` of its own.
+    // The text is not encoded and contains a `%`.
     return part;
   }
 }

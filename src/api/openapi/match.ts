@@ -2,12 +2,12 @@ import { ENDPOINT_NAMES, ENDPOINTS, type EndpointName } from '../endpoints.ts';
 import { listed, type Report } from './difference.ts';
 import type { ApiDocument, ApiOperation } from './document.ts';
 
-/** The operations of a document, by what they are in our table. */
+/** The operations of a document, by their names in the endpoint table. */
 export type Matches = ReadonlyMap<EndpointName, ApiOperation>;
 
 /**
- * Finds our endpoints in a document: by method and path, whatever the path's parameters are called, with or without a
- * slash at the end, below a path that all of them have in common. What cannot be found is reported.
+ * Finds the endpoints of the table in a document, by method and path. The names of the path's parameters, a slash at the end and a
+ * common prefix of all paths do not matter. An endpoint that is not found is reported.
  */
 export function matchEndpoints({ operations }: ApiDocument, report: Report): Matches {
   const prefix = commonPrefix(operations);
@@ -50,19 +50,19 @@ export function matchEndpoints({ operations }: ApiDocument, report: Report): Mat
   return matches;
 }
 
-/** What can be set where an operation is missing. */
+/** The setting that helps if an operation is missing. */
 function instead(name: EndpointName): { setting?: string; value?: string } {
   return name === 'product.import' ? { setting: 'productUpdate', value: 'none' } : {};
 }
 
-/** The path with nothing that may differ without meaning. */
+/** The path without the parts that may differ. */
 function shapeOf(path: string): string {
   return path.replace(/\{[^{}]*\}/g, '{}').replace(/\/+$/, '');
 }
 
 const SHAPES = new Set(ENDPOINT_NAMES.map((name) => shapeOf(ENDPOINTS[name].path)));
 
-/** What stands before most of our paths in the document. */
+/** The prefix that most paths of the endpoint table have in the document. */
 function commonPrefix(operations: readonly ApiOperation[]): string {
   const counts = new Map<string, number>();
   for (const path of new Set(operations.map((operation) => shapeOf(operation.path)))) {
@@ -77,7 +77,7 @@ function commonPrefix(operations: readonly ApiOperation[]): string {
   return best;
 }
 
-/** True where one of the paths is the end of the other, or both end alike. */
+/** True if one path is the end of the other, or if both have the same end. */
 function isNear(path: string, wanted: string): boolean {
   const tail = wanted
     .split('/')

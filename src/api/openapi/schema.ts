@@ -1,40 +1,40 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type { ApiDocument } from './document.ts';
 
-/** What a schema says of a value, its references, `allOf` and alternatives taken together. */
+/** What a schema states about a value, with references, `allOf` and alternatives combined. */
 export interface SchemaView {
-  /** JSON types, `null` only where it is the only one; empty where the schema names none. */
+  /** The JSON types; empty if the schema names none. `null` is listed only if it is the only type. */
   types: ReadonlySet<string>;
-  /** Members of an object, each as it stands in the document. */
+  /** The properties of an object, each as in the document. */
   properties: ReadonlyMap<string, JsonValue>;
-  /** Members that every alternative asks for. */
+  /** The properties that every alternative requires. */
   required: ReadonlySet<string>;
-  /** The schema of a list's entries; null where it is none or says nothing of them. */
+  /** The schema of a list's entries; null if the value is no list or its entries have no schema. */
   items: JsonValue | null;
   maxItems: number | null;
-  /** The longest text; null where there is no limit. */
+  /** The longest text; null if there is no limit. */
   maxLength: number | null;
-  /** The only values there are; null where any will do. */
+  /** The allowed values; null if any value is allowed. */
   values: readonly JsonValue[] | null;
-  /** True where it is only ever answered. */
+  /** True if the value is only in answers. */
   readOnly: boolean;
-  /** Why a part of it cannot be read, so that the rest of the view tells too little; null where all could be. */
+  /** Why a part of the schema cannot be read, so that this view is incomplete; null if all parts were read. */
   unread: string | null;
 }
 
 /** Reads schemas of one document. */
 export interface SchemaReader {
   view(schema: JsonValue | undefined): SchemaView;
-  /** The schema at a dotted path through members, or undefined. */
+  /** The schema at a dotted path of properties, or undefined. */
   at(schema: JsonValue | undefined, path: string): JsonValue | undefined;
-  /** The same reader, which tells of whatever it is shown that cannot be read. */
-  telling(tell: (why: string) => void): SchemaReader;
+  /** A reader that also reports every schema that cannot be read. */
+  reporting(report: (why: string) => void): SchemaReader;
 }
 
 const DEPTH_MAX = 16;
 const ALTERNATIVES_MAX = 50;
 const PROPERTIES_MAX = 1_000;
-/** Schemas that are looked at in one comparison. A document that is made to explode is cut off here. */
+/** How many schemas one comparison reads. This bounds documents that are made to explode. */
 const LOOKS_MAX = 100_000;
 
 const NOTHING: SchemaView = {
@@ -66,10 +66,10 @@ export function createSchemaReader({ resolve, whyUnread }: Pick<ApiDocument, 're
     return together(all);
   }
 
-  const reader = (tell: (why: string) => void): SchemaReader => {
+  const reader = (report: (why: string) => void): SchemaReader => {
     const view: SchemaReader['view'] = (schema) => {
       const seen = look(schema, 0);
-      if (seen.unread !== null) tell(seen.unread);
+      if (seen.unread !== null) report(seen.unread);
       return seen;
     };
     return {
@@ -82,7 +82,7 @@ export function createSchemaReader({ resolve, whyUnread }: Pick<ApiDocument, 're
         }
         return at;
       },
-      telling: reader,
+      reporting: reader,
     };
   };
   return reader(() => undefined);
@@ -105,7 +105,7 @@ function ownView(schema: JsonObject): SchemaView {
   };
 }
 
-/** What of a schema is more than is looked at. */
+/** The parts of a schema beyond that bound. */
 function excessOf(schema: JsonObject, members: number): string | null {
   const parts = ['allOf', 'oneOf', 'anyOf'].map((name) => schema[name]);
   if (parts.some((list) => Array.isArray(list) && list.length > ALTERNATIVES_MAX)) {
@@ -118,12 +118,12 @@ function listOf(value: JsonValue | undefined): JsonValue[] {
   return Array.isArray(value) ? value.slice(0, ALTERNATIVES_MAX) : [];
 }
 
-/** An alternative that only allows the value to be missing. */
+/** True for an alternative that only allows the value to be missing. */
 function isNull({ types, properties }: SchemaView): boolean {
   return properties.size === 0 && types.size === 1 && types.has('null');
 }
 
-/** All of the views hold. */
+/** Combines views that all apply. */
 function together(views: readonly SchemaView[]): SchemaView {
   const lengths = views.flatMap(({ maxLength }) => maxLength ?? []);
   const [first, ...others] = views.flatMap(({ values }) => (values === null ? [] : [values]));
@@ -135,7 +135,7 @@ function together(views: readonly SchemaView[]): SchemaView {
   };
 }
 
-/** One of the views holds. */
+/** Combines views of which one applies. */
 function either(views: readonly SchemaView[]): SchemaView {
   const [first, ...others] = views;
   const common = [...(first?.required ?? [])].filter((name) => others.every(({ required }) => required.has(name)));

@@ -9,32 +9,18 @@
 // Whoever has an answer passes it to `observe`, once. Whoever sends asks `admit` first.
 
 import type { ApiWait } from '../../domain/api-wait.ts';
-import type { Outcome } from '../../domain/outcome.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Target } from '../../domain/ports/target.ts';
-import type { Scope } from '../../domain/scope.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Observation, observationOf } from '../observation.ts';
 import type { RateController } from '../rate/rate-controller.ts';
 import { refusalOf } from '../rate/refusal.ts';
+import type { Answer } from './answer.ts';
 import { type Throttled, throttledBy } from './api-wait.ts';
-import { type Authorization, createAuthorization, type DenialSubject } from './authorization.ts';
+import { type Authorization, createAuthorization } from './authorization.ts';
 import { createHalfOpenQuestions } from './half-open-questions.ts';
 import { createOutage, type Outage } from './outage.ts';
 import { createReachability } from './reachability.ts';
-
-/** The answer to a request, or the lack of one. */
-export interface Answer {
-  outcome: Outcome;
-  /** What the request took. */
-  scope: Scope;
-  /** As of `Observation`: the delivery that was sent, or the list that was read. */
-  subject: number | string | null;
-  /** The limit that the answer states, in requests per second. */
-  advisedRate?: number | null | undefined;
-  /** What a 403 shows; the whole scope where it is left out. */
-  denial?: DenialSubject;
-}
 
 /** Writes that have failed since one was taken last. */
 export interface FailingWrites {

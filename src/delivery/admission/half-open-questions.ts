@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Observation } from '../observation.ts';
 import type { RateController } from '../rate/rate-controller.ts';
 import { refusalOf } from '../rate/refusal.ts';
-import type { Answer } from './api-health.ts';
+import type { Answer } from './answer.ts';
 
 /**
  * In an outage, and during a wait of more than a minute, each probe begins with a question that writes nothing. As long as it

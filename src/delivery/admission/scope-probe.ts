@@ -35,13 +35,22 @@ export function createScopeProbe(options: {
 
   const isUntried = (scope: Scope): boolean => !authorization.isTried(scope) && authorization.allows(scope);
 
+  /** Where the ledger cannot be read, the delivery counts as one that was not refused. */
+  async function deniedAt(id: number): Promise<number | null> {
+    try {
+      return (await ledger.denialsOf(id)).at;
+    } catch {
+      return null;
+    }
+  }
+
   /**
    * The best probe is a delivery that the scope was not refused to: the others may be at fault themselves. Where all of
    * them were refused, it is the one that was refused longest ago.
    */
   async function choose(scope: Scope, waiting: readonly Received[], now: number): Promise<void> {
     for (const one of waiting) {
-      if (one.deniedAt === undefined) one.deniedAt = (await ledger.denialsOf(one.id)).at;
+      if (one.deniedAt === undefined) one.deniedAt = await deniedAt(one.id);
       if (one.deniedAt !== null) continue;
       steppingBack.delete(scope);
       chosen.set(scope, { id: one.id, from: now });
@@ -56,7 +65,7 @@ export function createScopeProbe(options: {
   return {
     async prepare(queue, now) {
       if (chosen.size > 0) chosen = new Map();
-      if (!SCOPES.some(isUntried)) {
+      if (!SCOPES.some((scope) => isUntried(scope) && queue.has(scope))) {
         steppingBack.clear();
         return;
       }

@@ -3,7 +3,7 @@ import type { SuspendedWork } from '../../domain/ports/due.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { codesWith } from '../../domain/reason.ts';
 import { type Scope, writesThatTake } from '../../domain/scope.ts';
-import { doubtPolicy } from '../unconfirmed/doubt-policy.ts';
+import { unconfirmedPolicy } from '../unconfirmed/unconfirmed-policy.ts';
 
 /**
  * Deliveries that are suspended while the API refuses these scopes, since they would only be refused again.
@@ -16,7 +16,7 @@ export function suspendedBy(
   paused: readonly Operation[] = [],
 ): SuspendedWork {
   const scopes = [...refused];
-  const readBack = OPERATIONS.filter((operation) => doubtPolicy(operation, profile) === 'read_back');
+  const readBack = OPERATIONS.filter((operation) => unconfirmedPolicy(operation, profile) === 'read_back');
   return {
     operations: [...new Set([...writesThatTake(scopes), ...paused])],
     doubts: scopes.includes('read')

@@ -9,29 +9,29 @@ import type { JsonValue } from '../../lib/json.ts';
 export type ManualResolution = { said: 'delivered'; remoteId: JsonValue } | { said: 'rejected' } | { said: 'ignored' };
 
 /**
- * The next state after a manual resolution. A write that did not arrive ends as rejected, so that nothing is sent without the
- * person's knowledge: a change of the row, or a replay, sends it as a new revision.
+ * Decides what becomes of a delivery after a manual resolution. A write that did not arrive is rejected, so that nothing is sent
+ * without the person's knowledge. A change of the row, or a replay, sends it as a new revision.
  */
 export function manualDecision(
   { kind, reason }: Pick<NamedDelivery, 'kind' | 'reason'>,
-  word: ManualResolution,
+  resolution: ManualResolution,
 ): Decision {
-  if (word.said === 'rejected') return { kind: 'rejected', reason: NOT_ARRIVED, absent: true };
-  if (word.said === 'ignored') return { kind: 'ignored', reason: { code: 'ignored', message: ignoredMessage(reason) } };
-  // As after a listing match: an item that existed before this write, or that was written since the backup, may have other
-  // content. A BOM item has no content that could be written again.
+  if (resolution.said === 'rejected') return { kind: 'rejected', reason: NOT_ARRIVED, absent: true };
+  if (resolution.said === 'ignored') return { kind: 'ignored', reason: ignoredReason(reason) };
+  // An item that existed before this write, or that was written since the backup, may have other content, as after a listing
+  // match. A BOM item has no content that could be written again.
   const mayDiffer = (kind === 'product' || kind === 'material') && hasTrait(reason, 'content_unknown');
-  return { kind: 'delivered', remoteId: word.remoteId, contentKnown: !mayDiffer, by: 'person' };
+  return { kind: 'delivered', remoteId: resolution.remoteId, contentKnown: !mayDiffer, by: 'person' };
 }
 
-/** The settlement of a delivery by a manual resolution, as the delivery was looked up. */
+/** The settlement of a delivery by a manual resolution. `delivery` is as the person saw it. */
 export function manualSettlement(delivery: NamedDelivery, resolution: ManualResolution): RequestSettlement {
   const { id, revision } = delivery;
   const decision = manualDecision(delivery, resolution);
   return { claim: null, settlements: [{ id, revision, decision, seen: delivery }], keep: false, groupMax: null };
 }
 
-/** The kind of item that a create makes and that others refer to by id; null for other writes. */
+/** The kind of item whose id a create needs, because other items refer to it; null for other writes. */
 export function kindToBind(operation: Operation): ListableKind | null {
   if (operation === 'product.create') return 'product';
   return operation === 'material.create' ? 'material' : null;
@@ -39,10 +39,14 @@ export function kindToBind(operation: Operation): ListableKind | null {
 
 const NOT_ARRIVED: Reason = {
   code: 'person',
-  message: 'A person has said that it did not arrive. It is sent again when its row changes, or by a replay.',
+  message:
+    'A person has reported that the write did not arrive. It is sent again when its row changes, or by a replay.',
 };
 
-function ignoredMessage({ message }: NamedDelivery['reason']): string {
+function ignoredReason({ message }: Reason): Reason {
   const before = message === '' ? '' : ` Before that: ${message}`;
-  return `A person has said that the platform is to stay as it is. It is sent again when its row changes, or by a replay that names it.${before}`;
+  return {
+    code: 'ignored',
+    message: `A person has decided to leave the platform as it is. The write is sent again when its row changes, or by a replay that names it.${before}`,
+  };
 }

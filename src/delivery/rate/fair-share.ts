@@ -1,7 +1,7 @@
 // How this client shares a limit with other clients that it does not know.
 //
 // Two observations are evidence of other clients. First: a rate that was steady is refused although it was not raised. Another
-// client or jitter of the network is the cause. Second: a rate is accepted that is well above every earlier steady rate. A limit
+// client, or a delay in the network, is the cause. Second: a rate is accepted that is well above every earlier steady rate. A limit
 // that does not change cannot explain that. Without the second, a client that only raises its rate, while others lower theirs,
 // would take everything and never meet a refusal at its steady rate. Each steady period without such an observation removes
 // one piece of evidence. After three pieces, other clients are assumed.
@@ -9,9 +9,9 @@
 // From then on the rate rises steadily and is reduced by a share of itself at each refusal (Chiu and Jain, 1989). Of two such
 // clients the one with the higher rate is refused more often and reduces more. The other one gains at least as much for its
 // size, so that both rates become equal. A client that was refused less often gains more. That is fair too, because a server
-// refuses each client as often as it asks. Each gain counts half as much as the next one. Otherwise unequal gains would stay
-// unequal where all clients are refused at the same moment. If no refusal comes for long, the rate rises faster and faster,
-// because the others have gone or the limit was raised.
+// refuses each client as often as it asks. The gain follows the recent rounds, and each round counts half as much as the next one.
+// Otherwise clients that are always refused at the same moment would keep unequal gains. If no refusal comes for long, the rate
+// rises faster and faster, because the others have gone or the limit was raised.
 //
 // A client that is alone is recognised by its rounds, the times from one refusal to the next. The limit does not change, so
 // each round brings the same number of accepted requests. Then the rate is kept steady again. If that was wrong, more rounds

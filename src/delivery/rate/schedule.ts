@@ -33,8 +33,8 @@ export interface Schedule {
   /** A stop has ended. No rate could be used during it. */
   reopened(now: number): void;
   /**
-   * Counts an accepted request while requests are sent. A rate that rises with time rises only as long as it is used, and to at
-   * most five times the use.
+   * Counts an accepted request while requests are sent. A rate that rises with time rises only while it is used, and to at most five
+   * times the used rate.
    */
   countUse(now: number): void;
   /**
@@ -75,7 +75,7 @@ const STEADY_AT = 0.985;
 const STEADY_SPREAD = 0.5;
 /** If less than this share of the rate was used, the trial proves nothing. */
 const USED_MIN = 0.7;
-/** A rising rate is checked in such spans. It does not rise for a span in which less than the share `used` was used. */
+/** A rising rate is checked in spans of this length. If less than the share `used` of the rate was used in a span, the rate does not rise. */
 const RISE = { spanMs: 5000, used: 0.5 };
 /** While a window refills, the rate grows e-fold in this time: no faster than the ramp that filled the window. */
 const REFILL_MS = 6000;

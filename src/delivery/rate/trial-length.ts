@@ -38,9 +38,9 @@ export function trialMs({ rate, windowMs, isWhole }: TrialContext): number {
 }
 
 /**
- * The length of a steady period between two raises, in milliseconds. It is a number of requests and a multiple of the cost of
- * a refusal, so that refusals and the stops after them waste little. Because of its upper bound, a limit that was raised is
- * found in about half a minute.
+ * The length of a steady period between two raises, in milliseconds. It has room for a number of requests and for many times the
+ * cost of a refusal, so that refusals and the stops after them waste little. Because of the upper bound of this length, a limit that
+ * was raised is found in about half a minute.
  */
 export function steadyMs({ rate, refusalCostMs, windowMs, isAdvised }: TrialContext): number {
   const factor = isAdvised ? ADVISED_FACTOR : 1;

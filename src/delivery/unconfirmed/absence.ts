@@ -6,37 +6,37 @@ import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
 
 /**
- * When it is believed that something is absent from the platform. A list may lag behind what was acknowledged, so that a
- * complete one does not show yet what arrived. It is believed where it shows an item of the same kind that was sent after
- * the doubtful request had ended. Where there is none, two complete lists have to agree that are `list.lagMs` apart. The
- * first of them is remembered in memory alone: after a restart the wait begins again.
+ * Decides when an absence from the platform is believed. A list may lag: a complete list may not show yet what the API has
+ * acknowledged. An absence is believed if the list shows an item of the same kind that was sent after the unconfirmed request had
+ * ended. If there is no such item, two complete lists that are `list.lagMs` apart have to agree. Only memory keeps the time of the
+ * first list, so the wait begins again after a restart.
  */
 export interface Absence {
-  /** Before a list of items is read for these doubts. */
-  watch(kind: ListableKind, doubts: readonly UnconfirmedDelivery[]): Promise<AbsenceWatch>;
-  /** Before the publications are read, which nothing that was sent later is looked for in. */
-  watchPublications(): Pick<AbsenceWatch, 'waitMs'>;
-  /** Whether a list that is read now shows what was written before this process began. */
+  /** Call it before the list of a kind is read for these deliveries. */
+  watch(kind: ListableKind, deliveries: readonly UnconfirmedDelivery[]): Promise<ListWatch>;
+  /** Call it before the publications are read. Later publications prove nothing there, so two lists always have to agree. */
+  watchPublications(): Pick<ListWatch, 'waitMs'>;
+  /** Whether a list that is read now shows the writes from before this process began. */
   showsThePast(): boolean;
-  /** The doubt is settled. */
+  /** The delivery is not unconfirmed any more. */
   forget(deliveryId: number): void;
 }
 
-export interface AbsenceWatch {
-  /** Takes in an entry of the list. */
-  see(item: RemoteItem): void;
-  /** After a complete reading that does not show it: milliseconds until another has to confirm that; 0 to believe it. */
+export interface ListWatch {
+  /** Adds an entry of the list. */
+  add(item: RemoteItem): void;
+  /** After a complete list without the item: milliseconds until another list has to confirm the absence; 0 to believe it. */
   waitMs(delivery: UnconfirmedDelivery): number;
 }
 
 interface Remembered {
-  /** When the doubtful request had ended, by the wall clock. */
+  /** When the unconfirmed request had ended, by the wall clock. */
   endedAt: number;
-  /** When a complete list did not show it first, by `ticks`. */
-  missedAt: number | null;
+  /** When a complete list did not show the item for the first time, by `ticks`. */
+  notShownAt: number | null;
 }
 
-/** How many doubts are remembered at most (I9). The oldest are dropped first, and their wait begins again. */
+/** How many deliveries are remembered at most (I9). The oldest are dropped first, and their wait begins again. */
 const REMEMBERED_MAX = 50_000;
 
 export function createAbsence(options: {
@@ -45,15 +45,15 @@ export function createAbsence(options: {
   clock: Clock;
 }): Absence {
   const { ledger, lagMs, clock } = options;
-  const born = { at: clock.now(), ticks: clock.ticks() };
+  const startedAt = { at: clock.now(), ticks: clock.ticks() };
   const remembered = new Map<number, Remembered>();
 
   function remember({ id, since, reason }: UnconfirmedDelivery): Remembered {
     const known = remembered.get(id);
     if (known) return known;
-    // Writes that a restored ledger looks for were sent before this process began.
-    const endedAt = hasTrait(reason, 'since_backup') ? Math.min(since, born.at) : since;
-    const fresh = { endedAt, missedAt: null };
+    // A restored ledger looks for writes that were sent before this process began.
+    const endedAt = hasTrait(reason, 'since_backup') ? Math.min(since, startedAt.at) : since;
+    const fresh = { endedAt, notShownAt: null };
     remembered.set(id, fresh);
     for (const oldest of remembered.keys()) {
       if (remembered.size <= REMEMBERED_MAX) break;
@@ -64,27 +64,27 @@ export function createAbsence(options: {
 
   function confirmedIn(delivery: UnconfirmedDelivery, begunAt: number): number {
     const known = remember(delivery);
-    known.missedAt ??= clock.ticks();
-    return Math.max(0, known.missedAt + lagMs - begunAt);
+    known.notShownAt ??= clock.ticks();
+    return Math.max(0, known.notShownAt + lagMs - begunAt);
   }
 
   return {
-    async watch(kind, doubts) {
+    async watch(kind, deliveries) {
       const begunAt = clock.ticks();
-      const ended = doubts.map((delivery) => remember(delivery).endedAt);
+      const ended = deliveries.map((delivery) => remember(delivery).endedAt);
       const later =
-        lagMs === 0 || doubts.length === 0
+        lagMs === 0 || deliveries.length === 0
           ? []
           : await ledger.acknowledgedCreates({
               kind,
               sentAfter: Math.min(...ended),
-              besideId: Math.min(...doubts.map(({ id }) => id)),
+              besideId: Math.min(...deliveries.map(({ id }) => id)),
             });
       const sentAt = new Map(later.map((create) => [nameOf(create.remoteId), create.sentAt]));
-      /** When the newest item was sent that the list shows. */
+      /** When the newest item in the list was sent. */
       let showsUntil = Number.NEGATIVE_INFINITY;
       return {
-        see({ remoteId }) {
+        add({ remoteId }) {
           showsUntil = Math.max(showsUntil, sentAt.get(nameOf(remoteId)) ?? Number.NEGATIVE_INFINITY);
         },
         waitMs(delivery) {
@@ -99,13 +99,13 @@ export function createAbsence(options: {
       return { waitMs: (delivery) => (lagMs === 0 ? 0 : confirmedIn(delivery, begunAt)) };
     },
 
-    showsThePast: () => clock.ticks() >= born.ticks + lagMs,
+    showsThePast: () => clock.ticks() >= startedAt.ticks + lagMs,
 
     forget: (deliveryId) => void remembered.delete(deliveryId),
   };
 }
 
-/** A platform may answer with 7 and list "7". */
+/** One name for an id in both forms: a platform may answer with 7 and list "7". */
 function nameOf(id: JsonValue): string {
   return typeof id === 'string' ? id : JSON.stringify(id);
 }

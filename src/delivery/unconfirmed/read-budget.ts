@@ -1,56 +1,56 @@
 import type { ListableKind } from '../../domain/ports/target.ts';
 
-/** How often what is at the API may be read as a whole, to settle doubts. Pure: monotonic time comes in, a wait goes out. */
+/** Limits how often whole lists of the API are read back. Pure: the caller passes a monotonic time and gets a wait. */
 export interface ReadBudget {
   /**
-   * Milliseconds to wait before asking again; 0 admits the reading.
+   * Milliseconds to wait before asking again; 0 admits the read.
    *
-   * @param gathers true where nothing is in doubt: creates were refused, and the list may show why
+   * @param mayCollect true if all deliveries are refused creates: the read may wait for more of them
    */
-  admit(what: Readable, now: number, gathers?: boolean): number;
-  /** A reading is over, to its end or not. */
-  spent(what: Readable, time: { begunAt: number; endedAt: number }, complete: boolean): void;
+  admit(list: ListName, now: number, mayCollect?: boolean): number;
+  /** A read has ended, completely or not. */
+  ended(list: ListName, time: { begunAt: number; endedAt: number }, complete: boolean): void;
 }
 
-export type Readable = ListableKind | 'publications';
+export type ListName = ListableKind | 'publications';
 
 /**
- * Refused creates gather between two readings that are made for nothing else. While more of them come each rest is twice as
- * long as the one before, so that ten thousand of them cost a few readings.
+ * Refused creates are collected between two reads that serve only them. While more of them come, each pause is twice as long as the
+ * one before, so that ten thousand of them cost a few reads.
  */
-const GATHER = { firstMs: 2000, lastMs: 60_000 };
+const COLLECT = { firstMs: 2000, lastMs: 60_000 };
 
-/** After a reading that was not complete: the bound of the first rest and of every one. */
+/** The first and the longest pause after a read that was not complete. */
 const AGAIN = { firstMs: 2000, lastMs: 300_000 };
 
 /**
- * Reading back has a budget of its own, so that retries leave it what it needs and it leaves them theirs: after each reading
- * of a large catalogue there is a rest that is as long as the reading was. What comes into doubt meanwhile is settled
- * together by the next. A list that cannot be read is tried ever more seldom.
+ * Read-backs have a budget of their own, so that they and the retries do not slow each other. After each read of a list there is a
+ * pause as long as the read took. The next read serves all deliveries that became unconfirmed during the pause. A list that cannot
+ * be read is tried less and less often.
  */
 export function createReadBudget(): ReadBudget {
-  const restUntil = new Map<Readable, number>();
-  const failures = new Map<Readable, number>();
-  const gathered = new Map<Readable, { restMs: number; until: number }>();
+  const pausedUntil = new Map<ListName, number>();
+  const failures = new Map<ListName, number>();
+  const collected = new Map<ListName, { pauseMs: number; until: number }>();
 
-  function gather(what: Readable, endedAt: number): void {
-    const before = gathered.get(what);
-    const goesOn = before !== undefined && endedAt - before.until < GATHER.lastMs;
-    const restMs = goesOn ? Math.min(before.restMs * 2, GATHER.lastMs) : GATHER.firstMs;
-    gathered.set(what, { restMs, until: endedAt + restMs });
+  function collect(list: ListName, endedAt: number): void {
+    const before = collected.get(list);
+    const continues = before !== undefined && endedAt - before.until < COLLECT.lastMs;
+    const pauseMs = continues ? Math.min(before.pauseMs * 2, COLLECT.lastMs) : COLLECT.firstMs;
+    collected.set(list, { pauseMs, until: endedAt + pauseMs });
   }
 
   return {
-    admit(what, now, gathers = false) {
-      const until = Math.max(restUntil.get(what) ?? now, gathers ? (gathered.get(what)?.until ?? now) : now);
+    admit(list, now, mayCollect = false) {
+      const until = Math.max(pausedUntil.get(list) ?? now, mayCollect ? (collected.get(list)?.until ?? now) : now);
       return Math.max(0, until - now);
     },
-    spent(what, { begunAt, endedAt }, complete) {
-      const count = complete ? 0 : (failures.get(what) ?? 0) + 1;
-      failures.set(what, count);
-      if (complete) gather(what, endedAt);
+    ended(list, { begunAt, endedAt }, complete) {
+      const count = complete ? 0 : (failures.get(list) ?? 0) + 1;
+      failures.set(list, count);
+      if (complete) collect(list, endedAt);
       const againMs = complete ? 0 : Math.min(AGAIN.firstMs * 2 ** Math.min(count - 1, 16), AGAIN.lastMs);
-      restUntil.set(what, endedAt + Math.max(endedAt - begunAt, againMs));
+      pausedUntil.set(list, endedAt + Math.max(endedAt - begunAt, againMs));
     },
   };
 }

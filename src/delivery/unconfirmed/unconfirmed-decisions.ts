@@ -1,46 +1,58 @@
 import type { Decision, Settlement } from '../../domain/ports/decision.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { hasTrait, isLookedForOnce, wasThereBefore, whenAbsent } from '../../domain/reason.ts';
+import { hasTrait, isLookedForOnce, type Reason, wasThereBefore, whenAbsent } from '../../domain/reason.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';
-import { blockedByGate, type DecideContext, decideResend, type ResendContext } from '../outcome/decide.ts';
-import { decideReadBack } from '../outcome/decide-import.ts';
-import { absentReason, notFoundReason, notShownReason, unprovenReason, withWords } from './doubt-reasons.ts';
-import { unclearReason } from './passport-doubts.ts';
-import type { Readable } from './read-budget.ts';
-import type { Readings } from './readings.ts';
-import type { Sighting } from './sightings.ts';
+import type { DecideContext } from '../outcome/decide-context.ts';
+import { decideReadBack } from '../outcome/decide-read-back.ts';
+import { blockedByRule } from '../outcome/decide-refusal.ts';
+import { decideResend, type ResendContext } from '../outcome/decide-resend.ts';
+import type { ListReads } from './list-reads.ts';
+import type { ListingMatch } from './listing-match.ts';
+import type { ListName } from './read-budget.ts';
+import {
+  absentReason,
+  notFoundReason,
+  notShownReason,
+  unclearPublicationsReason,
+  unprovenReason,
+  withSentence,
+} from './unconfirmed-reasons.ts';
 
-/** What becomes of a delivery in doubt. Whatever goes out again has its turn among the retries. */
+/** Decides what becomes of unconfirmed deliveries. Each delivery that is sent again gets a slot in the retry budget. */
 export interface UnconfirmedDecisions {
   /**
-   * After its list was read.
+   * Decides after the list was read.
    *
-   * @param list one that could not be read to its end proves what it shows, and no absence
+   * @param list a list that was not read to its end proves the items that it shows, and no absence
    */
-  listed(delivery: UnconfirmedDelivery, sighting: Sighting, list: ListRead): Decision;
-  /** After the publications were read. @param done whether it has taken effect; null where they do not tell */
-  published(delivery: UnconfirmedDelivery, done: boolean | null): Decision;
-  /** Where the list has to be read once more, after so long at least. */
-  lookedAtAgain(delivery: UnconfirmedDelivery, what: Readable, waitMs?: number): Decision;
-  /** Where it is safe to send it again. */
-  sentAgain(delivery: UnconfirmedDelivery): Decision;
-  /** The same of all members of an import, in their order: they go out together, so that they take one turn. */
-  sentTogether(members: readonly UnconfirmedDelivery[]): Settlement[];
+  afterList(delivery: UnconfirmedDelivery, match: ListingMatch, list: ListRead): Decision;
+  /**
+   * Decides after the publications were read.
+   *
+   * @param done whether the write has taken effect; null if the publications do not show it
+   */
+  afterPublications(delivery: UnconfirmedDelivery, done: boolean | null): Decision;
+  /** The delivery stays unconfirmed until the list was read once more, after `waitMs` at the earliest. */
+  readAgain(delivery: UnconfirmedDelivery, list: ListName, waitMs?: number): Decision;
+  /** Decides about a delivery that is safe to send again. */
+  resend(delivery: UnconfirmedDelivery): Decision;
+  /** Decides about all members of an import, in their order. They are sent together, so they share one slot. */
+  resendImport(members: readonly UnconfirmedDelivery[]): Settlement[];
 }
 
 /** A list that was read. */
 export interface ListRead {
-  what: Readable;
+  what: ListName;
   complete: boolean;
-  /** Milliseconds until it has to be read again, before it is believed that something is absent; 0 to believe it. */
+  /** Milliseconds until the list has to be read again before an absence is believed; 0 to believe it. */
   waitMs: () => number;
 }
 
 export interface UnconfirmedDecisionsOptions {
-  readings: Pick<Readings, 'waitMs'>;
+  reads: Pick<ListReads, 'waitMs'>;
   health: Pick<ApiHealth, 'wasOut'>;
   retries: RetryBudget;
   profile: Profile;
@@ -49,8 +61,11 @@ export interface UnconfirmedDecisionsOptions {
   random: () => number;
 }
 
+/** The delivery stays unconfirmed, and only a person can resolve it. */
+const leftToPerson = (reason: Reason): Decision => ({ kind: 'unconfirmed', nextLookAt: null, spend: false, reason });
+
 export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions): UnconfirmedDecisions {
-  const { readings, health, retries, profile, clock, random } = options;
+  const { reads, health, retries, profile, clock, random } = options;
 
   const context = ({ operation, attempts }: UnconfirmedDelivery): DecideContext => ({
     operation,
@@ -66,88 +81,82 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
     refund: health.wasOut(ticksAt(clock, delivery.since)),
   });
 
-  /** When the next retry may go out; 0 for now. */
-  function turn(): number {
-    const turnMs = retries.reserve(clock.ticks());
-    return turnMs === 0 ? 0 : clock.now() + turnMs;
+  /** When the next retry may be sent; 0 for now. */
+  function reserveSlot(): number {
+    const waitMs = retries.reserve(clock.ticks());
+    return waitMs === 0 ? 0 : clock.now() + waitMs;
   }
 
-  /** Gives a retry its turn. What has not been sent since the ledger was put back is none. */
-  function inTurn(decision: Decision): Decision {
+  /** Gives a retry its slot. A write that was not sent since the ledger was restored is no retry. */
+  function withSlot(decision: Decision): Decision {
     if (decision.kind !== 'resend' || hasTrait(decision.reason, 'since_backup')) return decision;
-    return { ...decision, dueAt: turn() };
+    return { ...decision, dueAt: reserveSlot() };
   }
 
-  function lookedAtAgain({ reason }: UnconfirmedDelivery, what: Readable, waitMs = 1): Decision {
-    const nextLookAt = clock.now() + Math.max(1, Math.ceil(waitMs), readings.waitMs(what));
+  function readAgain({ reason }: UnconfirmedDelivery, list: ListName, waitMs = 1): Decision {
+    const nextLookAt = clock.now() + Math.max(1, Math.ceil(waitMs), reads.waitMs(list));
     return { kind: 'unconfirmed', nextLookAt, spend: false, reason };
   }
 
-  /** Of a write that is proven to have had no effect. A refusal that came after it stands then. */
+  /** Decides about a write that is proven to have had no effect. A refusal that came after the write is valid then. */
   function absent(delivery: UnconfirmedDelivery): Decision {
     const { reason } = delivery;
     switch (whenAbsent(reason)) {
       case 'reject_as_hidden':
         return { kind: 'rejected', reason: notShownReason(reason) };
       case 'block':
-        return blockedByGate({ ...reason, code: 'gate' }, context(delivery));
+        return blockedByRule({ ...reason, code: 'gate' }, context(delivery));
       case 'reject':
         return { kind: 'rejected', reason: { ...reason, code: 'refused' }, absent: true };
       case 'ask_person':
-        return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: notFoundReason(reason) };
+        return leftToPerson(notFoundReason(reason));
       case 'resend':
-        return inTurn(decideResend(resendContext(delivery), absentReason(reason), true));
+        return withSlot(decideResend(resendContext(delivery), absentReason(reason), true));
     }
   }
 
   return {
-    listed(delivery, sighting, { what, complete, waitMs }) {
+    afterList(delivery, match, { what, complete, waitMs }) {
       const { reason, sent } = delivery;
-      const { found, unclear } = sighting;
+      const { found, unclear } = match;
       if (sent !== null && complete) {
-        return inTurn(decideReadBack({ ...delivery, sent }, sighting, resendContext(delivery)));
+        return withSlot(decideReadBack({ ...delivery, sent }, match, resendContext(delivery)));
       }
-      // I6: a create that may be there, although it is not shown, would make the item a second time.
+      // I6: the item may exist although the list does not show it. Another create would make it a second time.
       if (unclear !== null && found.length === 0 && complete) {
-        // It was refused and is not sent again. The reason names the other entries for the person who corrects the row.
-        if (hasTrait(reason, 'may_exist')) return absent({ ...delivery, reason: withWords(reason, unclear) });
-        return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
+        // A refused create is not sent again. Its reason names the other entries for the person who corrects the row.
+        if (hasTrait(reason, 'may_exist')) return absent({ ...delivery, reason: withSentence(reason, unclear) });
+        return leftToPerson(unprovenReason(reason, unclear));
       }
       const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
-      const decision: Decision = {
-        kind: 'delivered',
-        remoteId,
-        contentKnown: !hasTrait(reason, 'content_unknown'),
-        by: 'read_back',
-      };
-      // An item that existed before is adopted. An item that an earlier attempt may have made is ours.
+      const contentKnown = !hasTrait(reason, 'content_unknown');
+      const decision: Decision = { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
+      // An item that existed before is adopted. An item that an earlier attempt may have created is ours.
       if (remoteId !== null) return wasThereBefore(reason) ? { ...decision, shown: found } : decision;
-      if (!complete) return lookedAtAgain(delivery, what);
-      // A refused create is not sent again, so a list that lags doubles nothing. It is looked for again only if the platform
-      // stated that the item exists.
+      if (!complete) return readAgain(delivery, what);
+      // A refused create is not sent again, so a list that lags causes no second item. The list is read again only if the
+      // platform stated that the item exists.
       const againMs = isLookedForOnce(reason) ? 0 : waitMs();
-      return againMs > 0 ? lookedAtAgain(delivery, what, againMs) : absent(delivery);
+      return againMs > 0 ? readAgain(delivery, what, againMs) : absent(delivery);
     },
 
-    published(delivery, done) {
-      const { reason } = delivery;
+    afterPublications(delivery, done) {
       if (done === true) return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'read_back' };
-      if (done === null) return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unclearReason(reason) };
-      return absent(delivery);
+      return done === null ? leftToPerson(unclearPublicationsReason(delivery.reason)) : absent(delivery);
     },
 
-    lookedAtAgain,
+    readAgain,
 
-    sentAgain: (delivery) => inTurn(decideResend(resendContext(delivery), delivery.reason, false)),
+    resend: (delivery) => withSlot(decideResend(resendContext(delivery), delivery.reason, false)),
 
-    sentTogether(members) {
-      const judged = members.map((delivery) => ({
+    resendImport(members) {
+      const decided = members.map((delivery) => ({
         id: delivery.id,
         revision: delivery.revision,
         decision: decideResend(resendContext(delivery), delivery.reason, false),
       }));
-      const dueAt = judged.some(({ decision }) => decision.kind === 'resend') ? turn() : 0;
-      return judged.map(({ decision, ...name }) => ({
+      const dueAt = decided.some(({ decision }) => decision.kind === 'resend') ? reserveSlot() : 0;
+      return decided.map(({ decision, ...name }) => ({
         ...name,
         decision: decision.kind === 'resend' ? { ...decision, dueAt } : decision,
       }));

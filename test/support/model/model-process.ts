@@ -166,7 +166,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
         await pull({ ...request, mapper, ignoreMissing: false }, working, abort.signal);
       } finally {
         pulling -= 1;
-        passports.stir();
+        passports.markDirty();
       }
     },
     async replay(request) {
@@ -179,7 +179,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     },
     // `settle` is a command of its own: the process that comes after it judges all passports.
     wake() {
-      passports.stir();
+      passports.markDirty();
       engine.wake();
     },
     isPulling: () => pulling > 0,

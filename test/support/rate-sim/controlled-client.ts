@@ -5,7 +5,7 @@ import type { Observation } from '../../../src/delivery/observation.ts';
 import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
 import type { SimAnswer, SimClient } from './simulate.ts';
 
-/** The rate controller and what notices an outage, as the API's health puts them together. */
+/** The rate controller and the outage detection, combined as the API's health combines them. */
 export function controlledClient(random: () => number, maxRate: number | null = null): SimClient {
   const controller = createRateController(maxRate, random);
   const outage = createOutage(random);

@@ -1,22 +1,22 @@
 import type { Operation } from '../../domain/delivery.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { showsInPublications } from './passport-doubts.ts';
+import { showsInPublications } from './publications.ts';
 
-/** How a doubt about a write can be settled. */
-export type DoubtPolicy =
-  /** The same revision may go out again: its key is honoured, or writing it twice is writing it once. */
+/** How an unconfirmed write can be resolved. */
+export type UnconfirmedPolicy =
+  /** The same revision may be sent again: the API honours its key, or writing twice has the effect of writing once. */
   | 'resend'
-  /** A complete listing tells whether the item is there, or the passport public. */
+  /** A complete listing shows whether the item exists, or whether the passport is public. */
   | 'read_back'
-  /** Nothing but a person can tell. */
+  /** Only a person can find out. */
   | 'person';
 
-/** The way out of a doubt, by operation, as far as the profile trusts idempotency keys. */
-export function doubtPolicy(operation: Operation, profile: Profile): DoubtPolicy {
+/** How an unconfirmed write of this operation is resolved. It depends on whether the profile trusts idempotency keys. */
+export function unconfirmedPolicy(operation: Operation, profile: Profile): UnconfirmedPolicy {
   if (profile.idempotency === 'honoured') return 'resend';
   switch (operation) {
     case 'material.update':
-    // A passport that is initialised already answers 409.
+    // The API answers 409 if the passport is initialised already.
     case 'passport.init':
       return 'resend';
     case 'passport.publish':
@@ -26,7 +26,7 @@ export function doubtPolicy(operation: Operation, profile: Profile): DoubtPolicy
     case 'passport.unpublish':
       return 'read_back';
     case 'product.import':
-      // Like an update, an import that updates may be written twice; one that does not would make another product.
+      // An import that updates may be written twice, as an update may. An import that creates would make a second product.
       return profile.productUpdate === 'import' ? 'resend' : 'person';
     case 'product.update':
     case 'bom_item.create':
@@ -35,12 +35,12 @@ export function doubtPolicy(operation: Operation, profile: Profile): DoubtPolicy
   }
 }
 
-/** Creates of what can be listed, and what shows in the list of publications. */
+/** True for creates of kinds that have a list, and for writes that show in the list of publications. */
 export function showsInListing(operation: Operation): boolean {
   return operation === 'product.create' || operation === 'material.create' || showsInPublications(operation);
 }
 
-/** Whether a write under another key does no harm where an earlier one has arrived. */
+/** Whether the write may be repeated under another key without harm if an earlier one has arrived. */
 export function isRepeatable({ operation, profile }: { operation: Operation; profile: Profile }): boolean {
   return operation === 'material.update' || (operation === 'product.import' && profile.productUpdate === 'import');
 }

@@ -2,9 +2,8 @@ import type { Operation } from '../../domain/delivery.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
-import type { Reason } from '../../domain/reason.ts';
 
-/** What the list of publications says of a passport; `unclear` where it does not tell whose publications it lists. */
+/** What the list of publications shows about a passport; `unclear` if the list does not show to whom its entries belong. */
 export type Publicity = 'public' | 'not_public' | 'unclear';
 
 export type PublicationsRead =
@@ -15,7 +14,7 @@ export type PublicationsRead =
     }
   | { complete: false; outcome: Outcome };
 
-/** Publishing and withdrawing show in the list of publications; initialising does not. */
+/** True for publishing and withdrawing. Initialising does not show in the list of publications. */
 export function showsInPublications(operation: Operation): boolean {
   return operation === 'passport.publish' || operation === 'passport.unpublish';
 }
@@ -27,14 +26,14 @@ export async function readPublications(
 ): Promise<PublicationsRead> {
   const ids = new Set<string>();
   const skus = new Set<string>();
-  let nameless = false;
+  let hasUnnamed = false;
   const listing = await reader.publications(
     (page) => {
       for (const { isPublic, productId, sku } of page) {
         if (!isPublic) continue;
         if (productId !== null) ids.add(String(productId));
         if (sku !== null) skus.add(sku);
-        if (productId === null && sku === null) nameless = true;
+        if (productId === null && sku === null) hasUnnamed = true;
       }
     },
     { signal: abort },
@@ -43,22 +42,16 @@ export async function readPublications(
   return {
     ...listing,
     publicityOf({ productId, naturalKey }) {
-      const named = typeof productId === 'string' || typeof productId === 'number';
-      if (named && ids.has(String(productId))) return 'public';
+      const isSimpleId = typeof productId === 'string' || typeof productId === 'number';
+      if (isSimpleId && ids.has(String(productId))) return 'public';
       if (naturalKey !== null && skus.has(naturalKey)) return 'public';
-      return nameless ? 'unclear' : 'not_public';
+      return hasUnnamed ? 'unclear' : 'not_public';
     },
   };
 }
 
-/** Whether a publication or withdrawal has taken effect, by what is public now; null where that cannot be told. */
+/** Whether a publication or a withdrawal has taken effect, given what is public now; null if the list is unclear. */
 export function hasTakenEffect(operation: Operation, publicity: Publicity): boolean | null {
   if (publicity === 'unclear') return null;
   return (publicity === 'public') === (operation === 'passport.publish');
-}
-
-/** What a person has to know where the list does not help. */
-export function unclearReason(reason: Reason): Reason {
-  const message = `${reason.message} The list of publications does not say whose they are, so nobody can tell whether it took effect; see publications in the profile.`;
-  return { ...reason, message };
 }

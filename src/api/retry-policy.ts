@@ -2,26 +2,26 @@ import { askedWaitMs, type Outcome } from '../domain/outcome.ts';
 import { fullJitterMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** What was read has no effect at the API, so it is asked for again within these limits. */
+/** A read changes nothing at the API, so it is repeated within these limits. */
 const TRIES_MAX = 5;
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
-/** A longer wait is the caller's matter, who can show it. */
+/** A longer wait is left to the caller, which can show it. */
 const WAIT_MAX_MS = 60_000;
 
-/** What it takes to wait. */
-export interface Patience {
+/** What a wait between two tries needs. */
+export interface RetryPolicy {
   clock: Clock;
   /** Numbers in [0, 1). */
   random: () => number;
   signal?: AbortSignal | undefined;
 }
 
-/** What became of one try. `final` says that another one would be of no use, whatever the outcome is. */
+/** The result of one try. With `final` another try cannot help, whatever the outcome is. */
 export type Attempt<T> = { ok: true; value: T } | { ok: false; outcome: Outcome; final?: boolean };
 
-/** Reads until there is an answer: a failure that may pass is tried again, after the wait that the API asks for. */
-export async function patiently<T>(
-  { clock, random, signal }: Patience,
+/** Reads until an answer comes. A failure that may pass is tried again after the wait that the API asks for. */
+export async function withRetries<T>(
+  { clock, random, signal }: RetryPolicy,
   attempt: () => Promise<Attempt<T>>,
 ): Promise<Attempt<T>> {
   for (let number = 1; ; number += 1) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createCreatePause } from '../../src/delivery/admission/create-pause.ts';
 import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts';
-import { createDoubts } from '../../src/delivery/unconfirmed/doubts.ts';
+import { createUnconfirmedResolver } from '../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { Listing, RemoteItem } from '../../src/domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
@@ -12,20 +12,20 @@ import { covers } from '../support/reliability.ts';
 
 const COUNT = 1000;
 
-/** Creates in doubt for the same reason, or members of imports that nothing was said of, and a complete listing that settles them. */
+/** Unconfirmed deliveries with one reason, and a complete listing that resolves them. With `unclear` they are members of imports. */
 function given(
   code: Reason['code'],
   listed: RemoteItem[],
   {
-    failsAtWrites = false,
+    takesOnlyReads = false,
     lagMs = 0,
     acknowledged = [],
     listing = { complete: true, count: null },
     count = COUNT,
   }: {
-    failsAtWrites?: boolean;
+    takesOnlyReads?: boolean;
     lagMs?: number;
-    /** What the ledger has created and got acknowledged. */
+    /** The creates that the API has acknowledged. */
     acknowledged?: { remoteId: number; sentAt: number }[];
     listing?: Listing;
     count?: number;
@@ -35,7 +35,7 @@ function given(
   const decisions: Decision[] = [];
   const retries = createRetryBudget();
   const pause = createCreatePause(clock);
-  const doubts = Array.from({ length: count }, (_, id): UnconfirmedDelivery => {
+  const unconfirmed = Array.from({ length: count }, (_, id): UnconfirmedDelivery => {
     const key = `P${id}`;
     const reason = { code, message: 'No answer.' };
     const sentKey = { field: 'sku', value: key };
@@ -48,9 +48,9 @@ function given(
         : ({ operation: 'product.create', sent: null } as const);
     return { ...common, ...names, ...what, reason, productId: null, importId: null, since: clock.now(), attempts: 1 };
   });
-  const settling = createDoubts({
+  const resolver = createUnconfirmedResolver({
     ledger: {
-      unconfirmedDeliveries: async () => doubts,
+      unconfirmedDeliveries: async () => unconfirmed,
       acknowledgedCreates: async ({ sentAfter }) => acknowledged.filter(({ sentAt }) => sentAt > sentAfter),
       unprovenKinds: async () => [],
       hasUnbound: async () => false,
@@ -76,7 +76,7 @@ function given(
       allows: () => true,
       refused: () => new Map(),
       wasOut: () => false,
-      takesOnlyReads: () => failsAtWrites,
+      takesOnlyReads: () => takesOnlyReads,
     },
     retries,
     pause,
@@ -85,7 +85,7 @@ function given(
     random: () => 0,
     emit: () => undefined,
   });
-  const resolve = () => settling.resolve(new AbortController().signal);
+  const resolve = () => resolver.resolve(new AbortController().signal);
   return { clock, decisions, retries, resolve, pause };
 }
 
@@ -98,13 +98,13 @@ async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ de
 
 const kinds = (decisions: Decision[]) => [...new Set(decisions.map(({ kind }) => kind))];
 
-it('takes a place in the retry budget for each that is sent again', covers('server-error', 'I5'), async () => {
+it('takes a slot in the retry budget for each delivery that is sent again', covers('server-error', 'I5'), async () => {
   const { decisions, nextMs } = await settled('reset', []);
   expect(kinds(decisions)).toEqual(['resend']);
   expect(nextMs).toBeGreaterThan(90_000);
 });
 
-it.each(['reset', 'unclear'] as const)('takes none for what is found at the API, %s', async (code) => {
+it.each(['reset', 'unclear'] as const)('takes no slot for an item that is found at the API, %s', async (code) => {
   const listed = Array.from({ length: COUNT }, (_, id) => ({
     remoteId: id,
     naturalKey: `P${id}`,
@@ -115,7 +115,7 @@ it.each(['reset', 'unclear'] as const)('takes none for what is found at the API,
 });
 
 it(
-  'takes none for what a ledger that was put back sends first, and delays none of it',
+  'takes no slot for the first send of a restored ledger, and does not delay it',
   covers('ledger-restored', 'I5'),
   async () => {
     const { decisions, nextMs } = await settled('restored', []);
@@ -128,7 +128,7 @@ it.each([
   ['gate', 'blocked'],
   ['refused', 'rejected'],
 ] as const)(
-  'lets a %s stand for what is not at the API, and for nothing else',
+  'keeps the refusal `%s` for an item that is not at the API, and for no other',
   covers('answer-lost', 'I6'),
   async (code, state) => {
     const { decisions } = await settled(code, []);
@@ -143,7 +143,7 @@ it.each([
 );
 
 it(
-  'leaves to a person what a listing that hides keys can neither show nor rule out',
+  'leaves a delivery to a person if the listing hides keys and neither shows nor excludes it',
   covers('answer-lost', 'I6'),
   async () => {
     const { decisions } = await settled('reset', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
@@ -155,32 +155,36 @@ it(
   },
 );
 
-it('sends an import again where such a listing cannot tell, since it may be written twice', async () => {
+it('sends an import again after such a listing, because it may be written twice', async () => {
   const { decisions } = await settled('unclear', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
   expect(new Set(decisions.map((decision) => 'absent' in decision && decision.absent))).toEqual(new Set([false]));
   expect(kinds(decisions)).toEqual(['resend']);
 });
 
-it('sends one again in half a minute while the API fails at every write', covers('server-error', 'I5'), async () => {
-  const { clock, decisions, resolve } = given('server_error', [], { failsAtWrites: true });
-  const looks: number[] = [];
-  for (let tenths = 0; tenths < 9; tenths += 1) {
-    await resolve();
-    looks.push(decisions.length);
-    clock.advance(10_000);
-  }
-  expect(looks).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3]);
-});
+it(
+  'sends one delivery again in half a minute while the API fails at every write',
+  covers('server-error', 'I5'),
+  async () => {
+    const { clock, decisions, resolve } = given('server_error', [], { takesOnlyReads: true });
+    const looks: number[] = [];
+    for (let tenths = 0; tenths < 9; tenths += 1) {
+      await resolve();
+      looks.push(decisions.length);
+      clock.advance(10_000);
+    }
+    expect(looks).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3]);
+  },
+);
 
-it('goes on looking up what only has to be looked up meanwhile', async () => {
-  const { decisions, resolve } = given('exists', [], { failsAtWrites: true });
+it('still reads back deliveries that only need a read while every write fails', async () => {
+  const { decisions, resolve } = given('exists', [], { takesOnlyReads: true });
   await resolve();
   expect(decisions).toHaveLength(COUNT);
 });
 
 const LATER = { remoteId: 9999, naturalKey: 'LATER', fields: { sku: 'LATER' } };
 
-it('believes at once what a list does not show that shows an item which was sent later', async () => {
+it('believes an absence at once if the list shows an item that was sent later', async () => {
   const { clock, decisions, resolve } = given('reset', [LATER], {
     lagMs: 30_000,
     acknowledged: [{ remoteId: 9999, sentAt: Number.MAX_SAFE_INTEGER }],
@@ -192,10 +196,10 @@ it('believes at once what a list does not show that shows an item which was sent
 
 it.each([
   ['an item that was sent earlier', [LATER], [{ remoteId: 9999, sentAt: -1 }]],
-  ['none of those that were sent later', [], [{ remoteId: 9999, sentAt: Number.MAX_SAFE_INTEGER }]],
+  ['no item that was sent later', [], [{ remoteId: 9999, sentAt: Number.MAX_SAFE_INTEGER }]],
   ['a foreign item', [LATER], []],
 ])(
-  'believes two lists that are far enough apart where they show %s',
+  'believes an absence after two lists that are far enough apart if they show %s',
   covers('answer-lost', 'I6'),
   async (_what, listed, acknowledged) => {
     const { clock, decisions, resolve } = given('reset', listed, { lagMs: 30_000, acknowledged, count: 1 });
@@ -211,7 +215,7 @@ it.each([
   },
 );
 
-it('does not believe that what exists is absent before such a list says so', async () => {
+it('does not believe before such a list that an item is absent which the platform called existing', async () => {
   const { clock, decisions, resolve } = given('exists', [], { lagMs: 30_000, count: 1 });
   await resolve();
   expect(kinds(decisions)).toEqual(['unconfirmed']);
@@ -220,19 +224,19 @@ it('does not believe that what exists is absent before such a list says so', asy
   expect(kinds(decisions)).toEqual(['unconfirmed', 'rejected']);
 });
 
-it('lets creates rest after a reading that moved, until the next one is over', async () => {
+it('pauses creates after a read in which entries moved, until the next read has ended', async () => {
   const outcome = { kind: 'ambiguous', cause: 'unreadable_answer', detail: { status: null, message: '' } } as const;
   const { clock, decisions, resolve, pause } = given('reset', [], {
     listing: { complete: false, outcome, moved: true },
     count: 1,
   });
-  const rests: string[][] = [];
+  const paused: string[][] = [];
   for (let round = 0; round < 3; round += 1) {
     await resolve();
-    rests.push(pause.operations());
+    paused.push(pause.operations());
     clock.advance(10_000);
   }
-  // Where it moves although creates rest, others move it.
-  expect(rests).toEqual([['product.create'], [], []]);
+  // Entries that move during the pause are moved by others.
+  expect(paused).toEqual([['product.create'], [], []]);
   expect(kinds(decisions)).toEqual(['unconfirmed']);
 });

@@ -1,0 +1,119 @@
+import type { Outcome } from '../domain/outcome.ts';
+import type { ContactLedger } from '../domain/ports/first-contact.ts';
+import type { ListableKind } from '../domain/ports/target.ts';
+import type { Reason } from '../domain/reason.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging.ts';
+import type { ListName } from './unconfirmed/read-budget.ts';
+
+export interface ContactFailuresOptions {
+  ledger: Pick<ContactLedger, 'failListing'>;
+  clock: Clock;
+  log: Pick<Logger, 'info' | 'warn'>;
+}
+
+/** Remembers which lists of the platform failed at the first contact, and reports each failure once. */
+export interface ContactFailures {
+  /** True if the list of this kind is of no use until something changes at the platform or in the profile. */
+  isUseless(kind: ListableKind): boolean;
+  /** True if a useless list is not read again yet. */
+  isPaused(kind: ListableKind): boolean;
+  /** The list was read to its end and is of use. */
+  succeeded(kind: ListableKind): void;
+  /** The list could not be read to its end. A failure that may pass is tried again from the position that was reached. */
+  readFailed(kind: ListableKind, list: ListName, outcome: Outcome): Promise<void>;
+  /** The list was read, and the ledger cannot use it. */
+  unusable(kind: ListableKind, why: 'unusable' | 'unclear_publications'): Promise<void>;
+  /** The API refuses the scope that all lists need. */
+  scopeRefused(kind: ListableKind, reason: Reason): Promise<void>;
+}
+
+/** An unreliable list is read once more: entries that moved during the first read may have stopped moving. */
+const READS_MAX = 2;
+/** When a useless list is read again. Only a change at the platform or in the profile can help. */
+const USELESS_MS = 300_000;
+
+export function createContactFailures({ ledger, clock, log }: ContactFailuresOptions): ContactFailures {
+  /** How many reads in a row have failed because of the list itself. */
+  const failures = new Map<ListableKind, number>();
+  /** Kinds whose list is useless, and when it is read again. */
+  const useless = new Map<ListableKind, number>();
+  /** The last logged message of each kind, so that it is logged once. */
+  const logged = new Map<ListableKind, string>();
+
+  function giveUp(kind: ListableKind, forMs: number): void {
+    useless.set(kind, clock.ticks() + forMs);
+  }
+
+  /** @param restart whether the next read starts at the first page */
+  async function report(kind: ListableKind, reason: Reason, restart: boolean): Promise<void> {
+    if (logged.get(kind) !== reason.message) log.warn({ kind }, reason.message);
+    logged.set(kind, reason.message);
+    await ledger.failListing({ kind, reason, anew: restart });
+  }
+
+  return {
+    isUseless: (kind) => useless.has(kind),
+    isPaused: (kind) => (useless.get(kind) ?? 0) > clock.ticks(),
+
+    succeeded(kind) {
+      failures.delete(kind);
+      useless.delete(kind);
+      if (logged.delete(kind)) {
+        log.info({ kind }, `The platform's list was read. ${capitalised(LISTS[kind])} are created again.`);
+      }
+    },
+
+    async readFailed(kind, list, outcome) {
+      if (!('detail' in outcome)) return;
+      const isOutOfScope = outcome.kind === 'denied' && outcome.by === 'scope';
+      const isOfList = outcome.kind === 'refused' || (outcome.kind === 'ambiguous' && outcome.atWork === true);
+      const count = (failures.get(kind) ?? 0) + (isOfList ? 1 : 0);
+      failures.set(kind, count);
+      // The authorization hold asks for a refused scope itself, so the list needs no pause.
+      if (isOutOfScope) giveUp(kind, 0);
+      else if (count >= READS_MAX) giveUp(kind, USELESS_MS);
+      const reason = unreadReason(kind, list, outcome.detail.message, isOfList || isOutOfScope);
+      await report(kind, reason, isOfList);
+    },
+
+    async unusable(kind, why) {
+      giveUp(kind, USELESS_MS);
+      await report(kind, uselessReason(kind, why), true);
+    },
+
+    async scopeRefused(kind, reason) {
+      if (useless.has(kind)) return;
+      giveUp(kind, 0);
+      await report(kind, unreadReason(kind, kind, reason.message, true), false);
+    },
+  };
+}
+
+const LISTS: Record<ListName, string> = { product: 'products', material: 'materials', publications: 'publications' };
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+function suspendedSentence(kind: ListableKind): string {
+  return `No ${kind} is created before the platform's own ${LISTS[kind]} are known.`;
+}
+
+const ASSUME_EMPTY = 'If the platform has none of yours, set `target.firstContact: assume-empty`.';
+
+/** @param lasts whether the list stays as it is. A failure that passes by itself, such as an outage, needs no other setting. */
+function unreadReason(kind: ListableKind, list: ListName, cause: string, lasts: boolean): Reason {
+  const sentences = [
+    `The platform's list of ${LISTS[list]} could not be read: ${cause.replace(/\.?$/, '.')}`,
+    suspendedSentence(kind),
+    ...(lasts ? [ASSUME_EMPTY] : []),
+  ];
+  return { code: 'unlisted', message: sentences.join(' ') };
+}
+
+function uselessReason(kind: ListableKind, why: 'unusable' | 'unclear_publications'): Reason {
+  const message =
+    why === 'unusable'
+      ? `The platform's list of ${LISTS[kind]} does not show the natural key, so it is unknown which entries are yours. Name a field that the list shows in the profile (\`naturalKeys\`, \`wireNames\`).`
+      : `The platform's list of publications does not show to whom its entries belong. Name the field that shows it in the profile (\`publications\`).`;
+  return { code: 'unlisted', message: `${message} ${suspendedSentence(kind)} ${ASSUME_EMPTY}` };
+}

@@ -1,0 +1,37 @@
+import type { Operation } from '../../domain/delivery.ts';
+import type { OutcomeDetail } from '../../domain/outcome.ts';
+import type { Reason, ReasonCode } from '../../domain/reason.ts';
+import type { Attempted } from './waits.ts';
+
+/** What every decision about a delivery needs to know. */
+export interface DecideContext extends Attempted {
+  operation: Operation;
+  now: number;
+}
+
+/** A delivery after an attempt. */
+export interface AttemptContext extends DecideContext {
+  /** Whether an earlier attempt may have taken effect. */
+  uncertain: boolean;
+  /** Since when the API has answered that it is working on the delivery; null if its last answer was another one. */
+  busySince: number | null;
+  /**
+   * Since when the API has not been able to take the delivery; null if its last answer was another one. A wait that the API asked
+   * for keeps the time.
+   */
+  awaySince: number | null;
+  /** Whether the API is well and has taken other deliveries since `awaySince`. */
+  takesOthers: boolean;
+  /** Whether the API refuses this delivery a scope that it grants to other deliveries. */
+  forbidden: boolean;
+}
+
+/** An answer, as the reason for the state of a delivery. */
+export function reasonOf(code: ReasonCode, detail: OutcomeDetail): Reason {
+  return {
+    code,
+    message: detail.message,
+    ...(detail.status === null ? {} : { status: detail.status }),
+    ...(detail.fields ? { fields: detail.fields } : {}),
+  };
+}

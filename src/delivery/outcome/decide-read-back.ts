@@ -1,0 +1,64 @@
+import type { Decision } from '../../domain/ports/decision.ts';
+import type { RemoteItem } from '../../domain/ports/target.ts';
+import type { SentProduct, UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import { canonicalJson } from '../../lib/canonical-json.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import type { ListingMatch } from '../unconfirmed/listing-match.ts';
+import { unprovenReason, withSentence } from '../unconfirmed/unconfirmed-reasons.ts';
+import { isSameId, notUpserted } from './decide-member.ts';
+import { decideResend, type ResendContext } from './decide-resend.ts';
+
+/**
+ * Decides about a member of an import that the answer did not name, after a complete listing.
+ *
+ * Only fields that the listing shows are compared. Equal fields prove the write if one of them was to change, or if all sent
+ * fields are shown. A field that differs disproves the write, and so does a product that is not in the list. Sending it again is
+ * safe then, because an import that updates may be written twice. It is sent again too if the listing neither shows nor excludes
+ * the product. In that case nothing is proven, and the content of the write may be at the platform.
+ *
+ * @param match the entries under the product's natural key
+ */
+export function decideReadBack(
+  delivery: UnconfirmedDelivery & { sent: SentProduct },
+  { found, unclear }: ListingMatch,
+  context: ResendContext,
+): Decision {
+  const { sent, reason } = delivery;
+  if (unclear !== null && found.length === 0) {
+    if (context.profile.productUpdate === 'import') return decideResend(context, withSentence(reason, unclear), false);
+    return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: unprovenReason(reason, unclear) };
+  }
+  const own = found.find(({ remoteId }) => sent.remoteId === null || isSameId(remoteId, sent.remoteId));
+  const comparison = own === undefined ? 'differs' : compare(sent, own);
+  if (comparison === 'equal') {
+    return { kind: 'delivered', remoteId: sent.remoteId ?? own?.remoteId ?? null, contentKnown: true, by: 'read_back' };
+  }
+  if (comparison === 'hidden') {
+    return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: withSentence(reason, HIDDEN) };
+  }
+  const second = found.find((entry) => entry !== own && compare(sent, entry) === 'equal');
+  if (second) return { kind: 'blocked', reason: notUpserted(sent.remoteId, second.remoteId) };
+  const withProof = withSentence(reason, own === undefined ? ABSENT : DIFFERS);
+  // The write is known to have had no effect. Parking it stages the present desired content, in a way that the profile allows.
+  if (context.profile.productUpdate === 'none') return { kind: 'parked', reason: withProof };
+  return decideResend(context, withProof, true);
+}
+
+const ABSENT = 'The list of products does not show this product.';
+const DIFFERS = 'The list of products shows this product without the change.';
+const HIDDEN = 'The list of products does not show the fields that changed, so a person has to check them.';
+
+function compare({ payload, changed }: SentProduct, { fields }: RemoteItem): 'equal' | 'differs' | 'hidden' {
+  const names = Object.keys(payload);
+  const shown = names.filter((name) => Object.hasOwn(fields, name));
+  if (shown.some((name) => !isSameValue(payload[name] ?? null, fields[name] ?? null))) return 'differs';
+  const isProven = changed?.some((name) => shown.includes(name)) || shown.length === names.length;
+  return isProven ? 'equal' : 'hidden';
+}
+
+/** A platform may show a cleared field as an empty text, and a number as the text of its digits. */
+function isSameValue(sent: JsonValue, shown: JsonValue): boolean {
+  if (sent === null) return shown === null || shown === '';
+  if (typeof sent === 'object' || typeof shown === 'object') return canonicalJson(sent) === canonicalJson(shown);
+  return String(sent) === String(shown);
+}

@@ -1,0 +1,124 @@
+// What becomes of a delivery that the API has refused: by a business rule (409), for its data, for its scope, or because its item
+// exists.
+
+import type { Outcome, OutcomeDetail } from '../../domain/outcome.ts';
+import type { Decision } from '../../domain/ports/decision.ts';
+import type { Reason } from '../../domain/reason.ts';
+import { showsInPublications } from '../unconfirmed/publications.ts';
+import { isRepeatable, showsInListing } from '../unconfirmed/unconfirmed-policy.ts';
+import { type AttemptContext, type DecideContext, reasonOf } from './decide-context.ts';
+import { readInitConflict } from './init-conflict.ts';
+import { resendDelayMs, settlingDelayMs } from './waits.ts';
+
+/** The data is wrong, or the refusal only hides that the item exists. */
+export function decideRefused(outcome: Outcome & { kind: 'refused' }, context: AttemptContext): Decision {
+  const reason = reasonOf('refused', outcome.detail);
+  if (isUnreadable(context)) return leaveToPerson(reason);
+  if (needsReadBack(context)) return readBackLater(reason, context);
+  return outcome.mayExist ? mayExist(outcome.detail, context) : { kind: 'rejected', reason };
+}
+
+/**
+ * Handles a 403 that is about the item: the API has granted the scope to other deliveries since it refused this one. Only a change
+ * at the platform can help, so the delivery is sent again now and then, as after a business rule.
+ */
+export function decideForbidden(detail: OutcomeDetail, context: AttemptContext): Decision {
+  const reason = reasonOf('forbidden', detail);
+  if (isUnreadable(context)) return leaveToPerson(reason);
+  if (!context.uncertain || isRepeatable(context)) return blockedByRule(reason, context);
+  // I6: an earlier attempt may have arrived. It is read back first.
+  return { kind: 'unconfirmed', nextLookAt: context.now + resendDelayMs('reset', context), spend: true, reason };
+}
+
+/** A 409 whose message says that there is nothing left to do. It only causes a read-back. */
+const ALREADY = /\balready\b/i;
+
+/**
+ * Handles a 409. A passport that is already in the wanted state, by an earlier attempt or by hand, answers with the status of a
+ * business rule too.
+ */
+export function decideBusinessRule(
+  { detail, ...outcome }: Outcome & { kind: 'gated' },
+  context: AttemptContext,
+): Decision {
+  const { operation } = context;
+  const reason = reasonOf('gate', detail);
+  if (isUnreadable(context)) return leaveToPerson(reason);
+  if (operation === 'passport.init') return decideInitConflict(detail, context);
+  if (needsReadBack(context)) return readBackLater(reason, context);
+  if (outcome.mayExist) return mayExist(detail, context);
+  const isDone = ALREADY.test(detail.message) && showsInPublications(operation);
+  return isDone ? readBackNow(reason, context) : blockedByRule(reason, context);
+}
+
+/** A create met an item with its natural key. The list shows the id. */
+export function decideExists(detail: OutcomeDetail, context: AttemptContext): Decision {
+  const reason: Reason = { ...reasonOf('exists', detail), lookAgain: true };
+  return readBackNow(markOwn(reason, context), context);
+}
+
+/**
+ * True if an earlier attempt may have taken effect and a listing can show it. I6: the refusal of this attempt proves nothing about
+ * the earlier one. Without a read-back the next write would create the item a second time, or leave an unknown passport public.
+ */
+function needsReadBack({ operation, uncertain }: AttemptContext): boolean {
+  return uncertain && showsInListing(operation);
+}
+
+/** Reads back after the settling delay, because the earlier attempt may still be on its way. */
+function readBackLater(reason: Reason, { operation, profile, now }: AttemptContext): Decision {
+  const nextLookAt = now + settlingDelayMs('timeout', profile);
+  const again = showsInPublications(operation) ? {} : { lookAgain: true as const };
+  return { kind: 'unconfirmed', nextLookAt, spend: false, reason: { ...reason, ...again } };
+}
+
+/**
+ * Handles a create whose refusal does not show whether the item exists. If an earlier attempt was lost, the item may be its
+ * result, and a list that lags may have hidden it.
+ */
+function mayExist(detail: OutcomeDetail, context: AttemptContext): Decision {
+  const again = context.attempts > 0 ? { lookAgain: true as const } : {};
+  return readBackNow({ ...reasonOf('may_exist', detail), ...again }, context);
+}
+
+/** Marks an item that an earlier attempt may have created: it is ours. Any other existing item is adopted. */
+function markOwn(reason: Reason, { uncertain }: AttemptContext): Reason {
+  return uncertain ? { ...reason, afterDoubt: true } : reason;
+}
+
+/** Looks for the item at the platform before a person has to correct the row. */
+function readBackNow(reason: Reason, { now }: AttemptContext): Decision {
+  return { kind: 'unconfirmed', nextLookAt: now, spend: false, reason };
+}
+
+/**
+ * Handles a 409 to the initialising of a passport. The API cannot show whether a passport is initialised. The 409 means success
+ * only if it says so, or if an earlier attempt may have succeeded and the message does not name another cause. A wrong success
+ * would stay for ever, while another attempt does no harm.
+ */
+function decideInitConflict(detail: OutcomeDetail, context: AttemptContext): Decision {
+  const conflict = readInitConflict(detail.message);
+  const isDone = conflict === 'exists' || (conflict === 'unclear' && context.uncertain);
+  if (!isDone) return blockedByRule(reasonOf('gate', detail), context);
+  return { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
+}
+
+/** Blocks a delivery for a time. Only a change at the platform can help, so the delivery is sent again now and then. */
+export function blockedByRule(reason: Reason, { profile, now, random }: DecideContext): Decision {
+  const { recheckBlockedMs } = profile;
+  if (recheckBlockedMs === 0) return { kind: 'blocked', reason };
+  return { kind: 'blocked', recheckAt: now + Math.ceil(recheckBlockedMs * (0.8 + 0.4 * random)), reason };
+}
+
+/**
+ * True if an earlier attempt may have taken effect and no read-back can show it. I6: the refusal of this attempt proves nothing
+ * about the earlier one, and a replay would send the write a second time.
+ */
+function isUnreadable({ operation, uncertain }: AttemptContext): boolean {
+  return uncertain && operation === 'bom_item.create';
+}
+
+function leaveToPerson(reason: Reason): Decision {
+  const message = `${reason.message} An earlier attempt may have taken effect, and the API cannot show whether it did.`;
+  return { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: { ...reason, message } };
+}

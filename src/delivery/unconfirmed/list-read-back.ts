@@ -1,0 +1,104 @@
+import type { Decision } from '../../domain/ports/decision.ts';
+import type { Ledger } from '../../domain/ports/ledger.ts';
+import type { PlatformReader } from '../../domain/ports/platform.ts';
+import type { ListableKind, Target } from '../../domain/ports/target.ts';
+import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import type { Profile } from '../../domain/profile.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { CreatePause } from '../admission/create-pause.ts';
+import type { Absence } from './absence.ts';
+import type { ListReads } from './list-reads.ts';
+import { createListingMatches, type ListingMatch } from './listing-match.ts';
+import { hasTakenEffect, readPublications } from './publications.ts';
+import type { UnconfirmedDecisions } from './unconfirmed-decisions.ts';
+
+export interface ListReadBackOptions {
+  ledger: Pick<Ledger, 'unprovenKinds' | 'hasUnbound' | 'endProof'>;
+  target: Pick<Target, 'list'>;
+  reader: Pick<PlatformReader, 'publications'>;
+  reads: ListReads;
+  decisions: UnconfirmedDecisions;
+  absence: Absence;
+  pause: CreatePause;
+  profile: Profile;
+  clock: Clock;
+  /** Stores a decision in the ledger. */
+  settle: (delivery: UnconfirmedDelivery, decision: Decision) => Promise<void>;
+}
+
+/** Reads the platform's lists to find out whether unconfirmed writes have arrived. */
+export interface ListReadBack {
+  /**
+   * Reads the list of a kind once for all unconfirmed deliveries of the kind, and settles them.
+   *
+   * Only a complete listing that began after the settling delay proves an absence. The ledger therefore does not offer a delivery
+   * earlier. If the API refuses the list, nothing is settled until it grants the list again.
+   */
+  items(kind: ListableKind, deliveries: readonly UnconfirmedDelivery[], abort: AbortSignal): Promise<void>;
+  /** Reads the publications once for all unconfirmed passports, and settles them. */
+  publications(deliveries: readonly UnconfirmedDelivery[], abort: AbortSignal): Promise<void>;
+}
+
+/** The match of a delivery that cannot be looked up by a natural key. */
+const NO_MATCH: ListingMatch = { found: [], unclear: null };
+
+export function createListReadBack(options: ListReadBackOptions): ListReadBack {
+  const { ledger, target, reader, reads, decisions, absence, pause, profile, clock, settle } = options;
+
+  /** True if a restored ledger does not know some of these items, or cannot be asked now. The next listing asks again. */
+  function hasUnknown(kind: ListableKind, naturalKeys: readonly string[]): Promise<boolean> {
+    return ledger.hasUnbound(kind, naturalKeys).catch(() => true);
+  }
+
+  return {
+    async items(kind, deliveries, abort) {
+      const fields = profile.naturalKeys[kind];
+      const matches = createListingMatches(kind, { fields, keys: deliveries.flatMap(({ sentKey }) => sentKey ?? []) });
+      // A restored ledger is proven complete by a listing without unknown items.
+      let showsUnknown = !(await ledger.unprovenKinds()).includes(kind);
+      const watch = await absence.watch(kind, deliveries);
+      const showsThePast = absence.showsThePast();
+      const begunAt = clock.ticks();
+      pause.begin(kind);
+      const listing = await target.list(
+        kind,
+        async (items) => {
+          for (const item of items) watch.add(item);
+          const others = items.flatMap((item) => (matches.add(item) ? [] : (item.naturalKey ?? [])));
+          showsUnknown ||= await hasUnknown(kind, others);
+        },
+        { signal: abort },
+      );
+      const outcome = reads.ended(kind, listing, begunAt);
+      const moved = !listing.complete && listing.moved === true;
+      pause.end(kind, { complete: listing.complete, moved, restMs: reads.waitMs(kind) });
+      if (outcome.kind === 'denied') return;
+      if (listing.complete && showsThePast && !showsUnknown && !matches.hidesKeys()) await ledger.endProof(kind);
+      await Promise.all(
+        deliveries.map((delivery) => {
+          const match = delivery.sentKey === null ? NO_MATCH : matches.of(delivery.sentKey);
+          const list = { what: kind, complete: listing.complete, waitMs: () => watch.waitMs(delivery) };
+          return settle(delivery, decisions.afterList(delivery, match, list));
+        }),
+      );
+    },
+
+    async publications(deliveries, abort) {
+      const watch = absence.watchPublications();
+      const begunAt = clock.ticks();
+      const read = await readPublications(reader, abort);
+      if (reads.ended('publications', read, begunAt).kind === 'denied') return;
+      await Promise.all(
+        deliveries.map((delivery) => {
+          if (!read.complete) return settle(delivery, decisions.readAgain(delivery, 'publications'));
+          const done = hasTakenEffect(delivery.operation, read.publicityOf(delivery));
+          // A second publication makes a duplicate. A second withdrawal changes nothing, so its absence needs no proof.
+          const isAbsent = done === false && delivery.operation === 'passport.publish';
+          const waitMs = isAbsent ? watch.waitMs(delivery) : 0;
+          if (waitMs > 0) return settle(delivery, decisions.readAgain(delivery, 'publications', waitMs));
+          return settle(delivery, decisions.afterPublications(delivery, done));
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import type { Reason } from '../../domain/reason.ts';
+
+/** The reason of a write that a complete listing does not show. */
+export function absentReason(reason: Reason): Reason {
+  return { ...reason, message: `${reason.message} A complete listing shows that the write did not arrive.` };
+}
+
+/** The reason of a write that a complete listing neither shows nor excludes. */
+export function unprovenReason(reason: Reason, unclear: string): Reason {
+  const sentences = `${unclear} Look at the platform, and record what is there with \`dpp-sync settle\`.`;
+  return { ...reason, message: `${reason.message} ${sentences}` };
+}
+
+const COULD_DOUBLE = 'sending it again could double it.';
+
+/** Adds a sentence to a reason, once. */
+export function withSentence(reason: Reason, sentence: string): Reason {
+  return reason.message.endsWith(sentence) ? reason : { ...reason, message: `${reason.message} ${sentence}` };
+}
+
+const NOT_SHOWN = "The platform's listing does not show the item to this key.";
+
+/** The reason of a create that was refused because its item exists, although the list does not show the item. */
+export function notShownReason(reason: Reason): Reason {
+  return withSentence(reason, NOT_SHOWN);
+}
+
+/** The reason of a write whose answer belongs to another request, if the list does not show its item. */
+export function notFoundReason(reason: Reason): Reason {
+  const sentences = `A complete listing does not show the item under its own key. Look at the platform, and record what is there with \`dpp-sync settle\`.`;
+  return { ...reason, message: `${reason.message} ${sentences}` };
+}
+
+/** The reason of a write that only a person can look up. The sentence is added once. */
+export function unreadableReason(reason: Reason): Reason {
+  if (reason.message.endsWith(COULD_DOUBLE)) return reason;
+  return { ...reason, message: `${reason.message} The API cannot show whether the write arrived, and ${COULD_DOUBLE}` };
+}
+
+/** The reason of a passport whose publications do not show to whom they belong. */
+export function unclearPublicationsReason(reason: Reason): Reason {
+  const sentence =
+    'The list of publications does not show to whom its entries belong, so nobody can tell whether the write took effect; see `publications` in the profile.';
+  return { ...reason, message: `${reason.message} ${sentence}` };
+}

@@ -1,0 +1,194 @@
+import type { Decision } from '../../domain/ports/decision.ts';
+import type { Ledger } from '../../domain/ports/ledger.ts';
+import type { PlatformReader } from '../../domain/ports/platform.ts';
+import type { Emit } from '../../domain/ports/progress.ts';
+import type { ListableKind, Target } from '../../domain/ports/target.ts';
+import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { hasTrait } from '../../domain/reason.ts';
+import { type Clock, ticksAt } from '../../lib/clock.ts';
+import type { ApiHealth } from '../admission/api-health.ts';
+import type { CreatePause } from '../admission/create-pause.ts';
+import type { RetryBudget } from '../admission/retry-budget.ts';
+import { suspendedBy } from '../admission/suspended-work.ts';
+import { DECISION_STATES } from '../outcome/decide.ts';
+import { createAbsence } from './absence.ts';
+import { createListReadBack } from './list-read-back.ts';
+import { createListReads, type ListReads } from './list-reads.ts';
+import { showsInPublications } from './publications.ts';
+import type { ListName } from './read-budget.ts';
+import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
+import { showsInListing, unconfirmedPolicy } from './unconfirmed-policy.ts';
+import { unreadableReason } from './unconfirmed-reasons.ts';
+
+export interface UnconfirmedResolverOptions {
+  ledger: Pick<
+    Ledger,
+    'unconfirmedDeliveries' | 'unprovenKinds' | 'hasUnbound' | 'endProof' | 'settle' | 'acknowledgedCreates'
+  >;
+  target: Pick<Target, 'list'>;
+  reader: Pick<PlatformReader, 'publications'>;
+  health: Pick<ApiHealth, 'answers' | 'observe' | 'allows' | 'refused' | 'wasOut' | 'takesOnlyReads'>;
+  retries: RetryBudget;
+  pause: CreatePause;
+  profile: Profile;
+  clock: Clock;
+  random: () => number;
+  emit: Emit;
+}
+
+/** Resolves unconfirmed deliveries: sends them again if that is safe, or reads them back if the API can be read. */
+export interface UnconfirmedResolver {
+  /**
+   * Resolves the unconfirmed deliveries whose time has come, unless the API is away.
+   *
+   * @returns the number of deliveries that it has handled
+   */
+  resolve(abort: AbortSignal): Promise<number>;
+  /** The list that could not be read for the longest time; null if every list was read the last time. */
+  unreadable: ListReads['unreadable'];
+}
+
+/** How many unconfirmed deliveries one listing serves. */
+const BATCH = 10_000;
+/** While only writes fail, one delivery is sent again in this time. All others would only wait. */
+const TRY_AGAIN_MS = 30_000;
+
+/** The unconfirmed deliveries, by how each is resolved. */
+interface Plan {
+  list: Record<ListableKind, UnconfirmedDelivery[]>;
+  publications: UnconfirmedDelivery[];
+  resend: UnconfirmedDelivery[];
+  person: UnconfirmedDelivery[];
+}
+
+export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): UnconfirmedResolver {
+  const { ledger, health, profile, clock, emit } = options;
+  const reads = createListReads(options);
+  const decisions = createUnconfirmedDecisions({ ...options, reads });
+  const absence = createAbsence({ ledger, lagMs: profile.list.lagMs, clock });
+  const readBack = createListReadBack({ ...options, reads, decisions, absence, settle });
+  /** When a delivery was sent again last. */
+  let sentAt = Number.NEGATIVE_INFINITY;
+
+  async function settle(delivery: UnconfirmedDelivery, decision: Decision): Promise<void> {
+    const { id, revision, kind, key, operation } = delivery;
+    const settlements = [{ id, revision, decision, decidedAt: clock.now() }];
+    const [stored] = await ledger.settle([{ claim: null, settlements, keep: false, groupMax: null }]);
+    const settled = stored?.instead ?? decision;
+    if (settled.kind !== 'unconfirmed') absence.forget(id);
+    const state = DECISION_STATES[settled.kind];
+    const reason = 'reason' in settled ? settled.reason : null;
+    emit({ type: 'settled', kind, key, operation, state, status: null, latencyMs: null, reason });
+  }
+
+  /** Leaves deliveries to a person. */
+  async function leave(deliveries: readonly UnconfirmedDelivery[]): Promise<number> {
+    await Promise.all(
+      deliveries.map((delivery) => {
+        const reason = unreadableReason(delivery.reason);
+        return settle(delivery, { kind: 'unconfirmed', nextLookAt: null, spend: false, reason });
+      }),
+    );
+    return deliveries.length;
+  }
+
+  /** An import that may have arrived is sent again with the same members. All of them are settled in one transaction. */
+  async function resendImport(members: readonly UnconfirmedDelivery[]): Promise<void> {
+    const settlements = decisions.resendImport(members);
+    const keep = settlements.every(({ decision }) => decision.kind === 'resend');
+    await ledger.settle([{ claim: null, settlements, keep, groupMax: null }]);
+  }
+
+  /**
+   * Sends deliveries again once the API has answered any request since they were lost. A delivery that is sent into an outage
+   * only uses its attempts.
+   */
+  async function resend(deliveries: readonly UnconfirmedDelivery[], abort: AbortSignal): Promise<number> {
+    if (deliveries.length === 0) return 0;
+    const since = deliveries.reduce((latest, delivery) => Math.max(latest, delivery.since), 0);
+    if (!(await health.answers(ticksAt(clock, since), abort))) return 0;
+    const single = deliveries.filter(({ importId }) => importId === null);
+    const imports = Map.groupBy(
+      deliveries.filter(({ importId }) => importId !== null),
+      ({ importId }) => importId,
+    );
+    await Promise.all([
+      ...single.map((delivery) => settle(delivery, decisions.resend(delivery))),
+      ...Array.from(imports.values(), resendImport),
+    ]);
+    return deliveries.length;
+  }
+
+  /** Reads a list for these deliveries if the API may be read now and answers. */
+  async function readFor(
+    list: ListName,
+    deliveries: readonly UnconfirmedDelivery[],
+    read: () => Promise<void>,
+    abort: AbortSignal,
+  ): Promise<number> {
+    if (deliveries.length === 0 || abort.aborted || !health.allows('read')) return 0;
+    if (reads.waitMs(list, deliveries.every(isRefused)) > 0 || !(await health.answers(null, abort))) return 0;
+    await read();
+    return deliveries.length;
+  }
+
+  /** While only writes fail, one delivery or one import is sent again at a time. Deliveries that need a read are not affected. */
+  function limited(deliveries: UnconfirmedDelivery[]): UnconfirmedDelivery[] {
+    if (!health.takesOnlyReads()) return deliveries;
+    const isTime = clock.ticks() >= sentAt + TRY_AGAIN_MS;
+    const first = isTime ? deliveries.find((delivery) => isSentAgain(delivery, profile)) : undefined;
+    const isOfFirst = (delivery: UnconfirmedDelivery): boolean =>
+      delivery === first || (delivery.importId !== null && delivery.importId === first?.importId);
+    return deliveries.filter((delivery) => !isSentAgain(delivery, profile) || isOfFirst(delivery));
+  }
+
+  return {
+    unreadable: () => reads.unreadable(),
+
+    async resolve(abort) {
+      const held = suspendedBy(health.refused().keys(), profile);
+      const deliveries = limited(await ledger.unconfirmedDeliveries({ limit: BATCH, held }));
+      const { list, publications, resend: toResend, person } = planFor(deliveries, profile);
+      let handled = await leave(person);
+      handled += await resend(toResend, abort);
+      for (const kind of ['product', 'material'] as const) {
+        handled += await readFor(kind, list[kind], () => readBack.items(kind, list[kind], abort), abort);
+      }
+      const readPassports = (): Promise<void> => readBack.publications(publications, abort);
+      handled += await readFor('publications', publications, readPassports, abort);
+      if (handled > 0 && deliveries.some((delivery) => isSentAgain(delivery, profile))) sentAt = clock.ticks();
+      return handled;
+    },
+  };
+}
+
+/** Groups unconfirmed deliveries by how they are resolved. */
+function planFor(deliveries: readonly UnconfirmedDelivery[], profile: Profile): Plan {
+  const plan: Plan = { list: { product: [], material: [] }, publications: [], resend: [], person: [] };
+  for (const delivery of deliveries) {
+    const { kind, operation, reason } = delivery;
+    const isReadBack = hasTrait(reason, 'needs_reading') || isLastResort(delivery, profile);
+    const policy = isReadBack ? 'read_back' : unconfirmedPolicy(operation, profile);
+    if (policy === 'read_back' && showsInPublications(operation)) plan.publications.push(delivery);
+    else if (policy === 'read_back' && (kind === 'product' || kind === 'material')) plan.list[kind].push(delivery);
+    else if (policy === 'resend') plan.resend.push(delivery);
+    else plan.person.push(delivery);
+  }
+  return plan;
+}
+
+/** True if the attempts are used up. A listing may still show that one of them took effect. */
+function isLastResort({ operation, attempts }: UnconfirmedDelivery, profile: Profile): boolean {
+  return showsInListing(operation) && attempts >= profile.retry.attemptsMax;
+}
+
+/** False for deliveries that only need a read, and for deliveries that only a person can resolve. */
+function isSentAgain({ reason, operation }: UnconfirmedDelivery, profile: Profile): boolean {
+  return !hasTrait(reason, 'needs_reading') && unconfirmedPolicy(operation, profile) !== 'person';
+}
+
+/** True for a refused create. It is not sent again, so the read of the list may wait for more of them. */
+function isRefused({ reason }: UnconfirmedDelivery): boolean {
+  return hasTrait(reason, 'found_before');
+}
