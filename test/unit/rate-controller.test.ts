@@ -5,7 +5,7 @@ import { slidingWindow } from '../support/rate-sim/limiters.ts';
 
 const LATENCY_MS = 20;
 
-/** Sends as fast as the controller lets it, until `end`; a request takes 20 ms. Gives when requests went out. */
+/** Sends as fast as the controller admits, until `end`. A request takes 20 ms. @returns when requests were sent */
 function drive(controller: RateController, from: number, end: number, answer: (at: number) => Answer): number[] {
   const sent: number[] = [];
   const back: { at: number; sentAt: number; is: Answer }[] = [];
@@ -27,7 +27,7 @@ const OK: Answer = { kind: 'ok' };
 const refused = (retryAfterMs: number | null): Answer => ({ kind: 'throttled', retryAfterMs });
 const steady = () => 0.5;
 
-/** Takes so many in each second. */
+/** A server that accepts so many requests in each second. */
 function perSecond(limit: number, retryAfterMs: number | null = null): (at: number) => Answer {
   let second = -1;
   let used = 0;
@@ -41,7 +41,7 @@ function perSecond(limit: number, retryAfterMs: number | null = null): (at: numb
   };
 }
 
-/** Counts the answers of a server. */
+/** Counts the answers of a server, and the accepted requests among them. */
 function counted(answer: (at: number) => Answer): {
   answer: (at: number) => Answer;
   accepted: () => number;
@@ -62,7 +62,7 @@ function counted(answer: (at: number) => Answer): {
 }
 
 describe('the rate controller', () => {
-  it('paces nothing before it has met a limit', () => {
+  it('does not pace requests before the first refusal', () => {
     const controller = createRateController(null, steady);
     const sent = drive(controller, 0, 5000, () => OK);
     expect(sent.filter((at) => at >= 4000).length).toBeGreaterThan(5000);
@@ -75,7 +75,7 @@ describe('the rate controller', () => {
     expect(sent.length).toBeGreaterThan(195);
   });
 
-  it.each([1, 0.1])('keeps to a ceiling of %d a second while it is refused and when it is open again', (maxRate) => {
+  it.each([1, 0.1])('keeps to a ceiling of %d a second during refusals and after them', (maxRate) => {
     for (const answer of [() => refused(null), (at: number) => (at % 3000 < 1500 ? OK : refused(null))]) {
       const sent = drive(createRateController(maxRate, steady), 0, 60_000, answer);
       const gaps = sent.slice(1).map((at, index) => at - (sent[index] ?? 0));
@@ -85,7 +85,7 @@ describe('the rate controller', () => {
     }
   });
 
-  it('sends nothing before a Retry-After has passed, then one request, and the others when that has come back', () => {
+  it('sends nothing before a Retry-After has passed, then one request, and the others after its answer', () => {
     const controller = createRateController(null, steady);
     drive(controller, 0, 200, () => OK);
     controller.observe(refused(7000), LATENCY_MS, 220);
@@ -94,7 +94,7 @@ describe('the rate controller', () => {
     expect(sent[1]).toBeGreaterThanOrEqual(7220 + LATENCY_MS);
   });
 
-  it('stays shut for the longest of the times that were asked for', () => {
+  it('stays closed for the longest wait that was asked for', () => {
     const controller = createRateController(null, steady);
     for (let request = 0; request < 3; request += 1) controller.admit(0);
     controller.observe(refused(5000), LATENCY_MS, 20);
@@ -109,7 +109,7 @@ describe('the rate controller', () => {
     ['a minute that was rounded up twice', 62_000, [62]],
     ['63 seconds', 63_000, [60, 63]],
     ['an hour', 3_600_000, [60, 180, 420, 900, 1800, 2700, 3600]],
-  ])('obeys a wait of %s in full up to a minute, and asks ever more seldom about the rest', (_, waitMs, seconds) => {
+  ])('obeys a wait of %s in full up to a minute, and then probes less and less often', (_, waitMs, seconds) => {
     const controller = createRateController(null, steady);
     controller.admit(0);
     controller.observe(refused(waitMs), LATENCY_MS, LATENCY_MS);
@@ -118,7 +118,7 @@ describe('the rate controller', () => {
     expect(sent.map((at) => Math.floor(at / 1000))).toEqual(seconds);
   });
 
-  it('tells of a wait beyond a minute, and when it asks again', () => {
+  it('reports a wait beyond a minute, and when the next probe is sent', () => {
     const controller = createRateController(null, steady);
     controller.admit(0);
     controller.observe(refused(86_400_000), LATENCY_MS, 20);
@@ -132,9 +132,9 @@ describe('the rate controller', () => {
   });
 
   it.each([
-    ['refuses for ten minutes and says no time', null],
+    ['refuses for ten minutes and names no time', null],
     ['asks for half a minute again and again', 30_000],
-  ])('tells of an API that %s', (_, waitMs) => {
+  ])('reports a long wait if the API %s', (_, waitMs) => {
     const controller = createRateController(null, steady);
     drive(controller, 0, 60_000, () => refused(waitMs));
     expect(controller.wait(60_000)).toBeNull();
@@ -142,7 +142,7 @@ describe('the rate controller', () => {
     expect(controller.wait(600_000)).toMatchObject({ since: LATENCY_MS });
   });
 
-  it.each([60_000, 5000])('tells of no wait while one of %d ms goes on, nor of an API that is away', (waitMs) => {
+  it.each([60_000, 5000])('reports no long wait during one of %d ms, and none while the API is away', (waitMs) => {
     const controller = createRateController(null, steady);
     controller.admit(0);
     controller.observe(refused(waitMs), LATENCY_MS, 20);
@@ -153,29 +153,29 @@ describe('the rate controller', () => {
     expect(away.wait(300_000)).toBeNull();
   });
 
-  it('forgets a wait that is over and that nobody asks about', () => {
+  it('forgets a wait that has ended without another request', () => {
     const controller = createRateController(null, steady);
     controller.admit(0);
     controller.observe(refused(120_000), LATENCY_MS, 20);
     expect([119_000, 179_000, 181_000].map((at) => controller.wait(at) !== null)).toEqual([true, true, false]);
   });
 
-  it('waits longer each time the canary is refused and nobody says for how long', () => {
+  it('waits longer each time a reopen probe is refused without a time', () => {
     const controller = createRateController(null, steady);
     const sent = drive(controller, 0, 60_000, () => refused(null));
-    const canaries = sent.filter((at) => at > 50);
-    const gaps = canaries.slice(1).map((at, index) => at - (canaries[index] ?? 0));
-    expect(canaries.length).toBeLessThan(30);
+    const probes = sent.filter((at) => at > 50);
+    const gaps = probes.slice(1).map((at, index) => at - (probes[index] ?? 0));
+    expect(probes.length).toBeLessThan(30);
     expect(gaps).toEqual(gaps.toSorted((a, b) => a - b));
     expect(gaps.at(-1)).toBeLessThan(10_000);
   });
 
-  it('takes a Retry-After of zero for none', () => {
+  it('treats a Retry-After of zero as none', () => {
     const controller = createRateController(null, steady);
     expect(drive(controller, 0, 10_000, () => refused(0)).length).toBeLessThan(20);
   });
 
-  it('lets the next canary go when one was not sent', () => {
+  it('admits the next reopen probe if one was not sent', () => {
     const controller = createRateController(null, steady);
     controller.admit(0);
     controller.observe(refused(1000), LATENCY_MS, 20);
@@ -185,7 +185,7 @@ describe('the rate controller', () => {
     expect(controller.admit(1026)).toBe(0);
   });
 
-  it('does not take refusals of what was under way for further evidence', () => {
+  it('does not take refusals of requests in flight for further evidence', () => {
     const rates = [1, 20].map((refusals) => {
       const controller = createRateController(null, steady);
       drive(controller, 0, 1000, perSecond(10_000));
@@ -196,7 +196,7 @@ describe('the rate controller', () => {
     expect(rates[1]).toBe(rates[0]);
   });
 
-  it('begins at the rate that the API states, and believes a change of it that three answers agree on', () => {
+  it('begins at the rate that the API states, and believes a change that three answers agree on', () => {
     const controller = createRateController(null, steady);
     const stating = (advisedRate: number) => () => ({ kind: 'ok' as const, advisedRate });
     expect(drive(controller, 0, 1000, stating(100)).length).toBeLessThan(130);
@@ -205,7 +205,7 @@ describe('the rate controller', () => {
     expect(drive(controller, 2002, 3000, () => OK).length).toBeLessThan(20);
   });
 
-  it('does not follow stated rates that come in turns, and believes one again that has stood still for a minute', () => {
+  it('does not follow stated rates that alternate, and believes one again that has not changed for a minute', () => {
     const controller = createRateController(null, steady);
     const server = perSecond(50);
     const inTurns = (at: number): Answer => {
@@ -225,7 +225,7 @@ describe('the rate controller', () => {
     expect(drive(controller, 181_000, 182_000, still).length).toBeLessThan(35);
   });
 
-  it('learns a limit that was lowered after it was shut for longer than a short window lasts', () => {
+  it('learns a lower limit after a stop that lasted longer than a short window', () => {
     const controller = createRateController(null, steady);
     drive(controller, 0, 60_000, perSecond(50, 1000));
     drive(controller, 60_000, 70_000, (at) => refused(70_000 - at));
@@ -237,7 +237,7 @@ describe('the rate controller', () => {
     expect(1 - accepted() / all()).toBeLessThan(0.01);
   });
 
-  it('waits for an API that is away for as long as it says, and takes nothing of that for its limit', () => {
+  it('waits as long as an API that is away asks for, and does not take that for its limit', () => {
     const controller = createRateController(null, steady);
     const away = rateSignalOf({ kind: 'failed', subject: null, retryAfterMs: 10_000 });
     let from = 0;
@@ -252,26 +252,29 @@ describe('the rate controller', () => {
     expect(accepted() / 20).toBeGreaterThan(44);
   });
 
-  it.each([null, 1000])('does not take maintenance that answers 429 for a window (Retry-After: %s)', (retryAfterMs) => {
-    const controller = createRateController(null, steady);
-    let from = 0;
-    for (let time = 0; time < 3; time += 1) {
-      drive(controller, from, from + 150_000, perSecond(50));
-      drive(controller, from + 150_000, from + 210_000, () => refused(retryAfterMs));
-      from += 210_000;
-    }
-    const { answer, accepted } = counted(perSecond(50));
-    drive(controller, from + 10_000, from + 30_000, answer);
-    expect(accepted() / 20).toBeGreaterThan(44);
-  });
+  it.each([null, 1000])(
+    'does not take maintenance that answers 429 for a long window (Retry-After: %s)',
+    (retryAfterMs) => {
+      const controller = createRateController(null, steady);
+      let from = 0;
+      for (let time = 0; time < 3; time += 1) {
+        drive(controller, from, from + 150_000, perSecond(50));
+        drive(controller, from + 150_000, from + 210_000, () => refused(retryAfterMs));
+        from += 210_000;
+      }
+      const { answer, accepted } = counted(perSecond(50));
+      drive(controller, from + 10_000, from + 30_000, answer);
+      expect(accepted() / 20).toBeGreaterThan(44);
+    },
+  );
 
-  it('keeps a finite rate where the stated limit has changed over a night without requests', () => {
+  it('keeps a finite rate if the stated limit has changed during a night without requests', () => {
     const controller = createRateController(null, steady);
     const stating = (advisedRate: number, answer: (at: number) => Answer) => (at: number) => ({
       ...answer(at),
       advisedRate,
     });
-    // Others take a part of the limit, now more of it and now less.
+    // Other clients use a changing part of the limit.
     const parts = [50, 30, 45, 22, 50, 38].map((limit) => perSecond(limit));
     const shared = (at: number) => parts[Math.floor(at / 9000) % parts.length]?.(at) ?? OK;
     drive(controller, 0, 400_000, stating(50, shared));
@@ -289,7 +292,7 @@ describe('the rate controller', () => {
     expect(all() - accepted()).toBeLessThan(50);
   });
 
-  it('comes out of a small window of a minute that counts what it refuses', () => {
+  it('recovers from a small window of a minute that counts refused requests', () => {
     const limiter = slidingWindow(0.2, 60_000, { countsRefused: true });
     const controller = createRateController(null, steady);
     const server = (at: number) => (limiter.admit(at).allowed ? OK : refused(null));
@@ -299,7 +302,7 @@ describe('the rate controller', () => {
     expect(accepted()).toBeGreaterThan(40);
   });
 
-  it('does not take what an API asked for that went away amid a stop for what a refusal costs', () => {
+  it('does not take a wait of an API that went away during a stop for the cost of a refusal', () => {
     const away = rateSignalOf({ kind: 'failed', subject: null, retryAfterMs: 20_000 });
     const waits = [refused(20_000), away].map((amid) => {
       const controller = createRateController(null, steady);
@@ -314,7 +317,7 @@ describe('the rate controller', () => {
     expect(waits[1]).toBeLessThan(900);
   });
 
-  it('learns as well where answers are heard before the first turn is asked for', () => {
+  it('learns the limit even if answers come before the first admission', () => {
     const controller = createRateController(null, steady);
     for (let at = 0; at < 1000; at += 100) controller.observe(OK, 0, at);
     controller.observe(refused(null), 0, 1000);
@@ -325,7 +328,7 @@ describe('the rate controller', () => {
     expect(drive(controller, 41_000, 61_000, perSecond(50)).length / 20).toBeGreaterThan(42);
   });
 
-  it('tells for how long it is closed, and takes no turn for that', () => {
+  it('reports for how long it is closed without taking a slot', () => {
     const controller = createRateController(null, steady);
     expect(controller.closedForMs(0)).toBe(0);
     controller.admit(0);
@@ -338,7 +341,7 @@ describe('the rate controller', () => {
     expect(controller.closedForMs(5041)).toBe(0);
   });
 
-  it('keeps the rate over an hour in which there was nothing to send', () => {
+  it('keeps the rate during an hour without requests', () => {
     const controller = createRateController(null, steady);
     const server = perSecond(50);
     drive(controller, 0, 60_000, server);
@@ -347,19 +350,19 @@ describe('the rate controller', () => {
     expect(sent.length / 10).toBeLessThan(56);
   });
 
-  it('does not take an outage amid a stop for the length of a window', () => {
+  it('does not take an outage during a stop for the length of a window', () => {
     const controller = createRateController(null, steady);
     const server = perSecond(50);
     drive(controller, 0, 30_000, server);
     controller.observe(refused(null), 1, 30_001);
-    let canary = 30_001;
-    while (controller.admit(canary) > 0 && canary < 40_000) canary += 1;
-    controller.observe({ kind: 'unused' }, 5000, canary + 5000);
-    const sent = drive(controller, canary + 60_000, canary + 80_000, server);
+    let probeAt = 30_001;
+    while (controller.admit(probeAt) > 0 && probeAt < 40_000) probeAt += 1;
+    controller.observe({ kind: 'unused' }, 5000, probeAt + 5000);
+    const sent = drive(controller, probeAt + 60_000, probeAt + 80_000, server);
     expect(sent.length / 20).toBeGreaterThan(42);
   });
 
-  it('has as many requests under way as rate and latency ask for, and no more', () => {
+  it('has as many requests in flight as rate and latency need, and no more', () => {
     const slow = createRateController(40, steady);
     const server = perSecond(40);
     drive(slow, 0, 20_000, server);

@@ -1,13 +1,13 @@
-// How many requests may be under way.
+// Bounds the number of requests in flight.
 //
-// By Little's law a rate X and a latency L keep X × L requests under way; what is beyond that only waits at the server. As
-// BBR does for a connection (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue, 2016), the product is
-// taken of the highest rate and the lowest latency that were seen lately, with room to grow in: a server that gets slower
-// under load gets no more of it. Once the rate is paced it is the rate that bounds the load, and the latency is the usual
-// one: it may be this process that is slow.
+// By Little's law a rate X and a latency L keep X × L requests in flight. Further requests only wait at the server. As BBR does
+// for a connection (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue, 2016), the bound is the product of
+// the highest rate and the lowest latency that were seen recently, with room to grow. A server that gets slower under load
+// therefore gets no more requests. Once the rate is paced, the rate bounds the load, and the usual latency is used: this process
+// may be the slow part.
 //
-// While no limit is known, growth is also bounded by twice the square root of what was accepted. Whatever is under way when
-// a limit is met is refused, and so this is a share of the whole that shrinks.
+// While no limit is known, twice the square root of the accepted requests bounds the growth as well. All requests in flight are
+// refused when the limit is met. With this bound they are a share of all requests that shrinks.
 
 import { REQUESTS_MAX } from '../../domain/ports/target.ts';
 
@@ -16,22 +16,22 @@ export interface Concurrency {
   answered(latencyMs: number, now: number): void;
   /** @param rate requests per second that the limit allows, or infinity while none is known */
   bound(rate: number): number;
-  /** The highest rate of answers lately, per second. */
+  /** The highest recent rate of answers, per second. */
   peak(): number;
-  /** Begins to grow anew. */
+  /** Lets the bound grow from its start value again. */
   restart(): void;
 }
 
 const MIN = 4;
 const ROOM = 2.5;
 const SLICE_MS = 50;
-const LATENCY_KEPT_MS = 10_000;
+const LOWEST_KEPT_MS = 10_000;
 const PEAK_KEPT_MS = 5_000;
 const FIRST = 3;
 const GROWTH = 2;
-/** The weight of the latest answer in the usual latency. */
+/** The weight of the latest answer in the smoothed latency. */
 const LATEST = 1 / 16;
-/** Taken for the latency before there was an answer. */
+/** The assumed latency before the first answer. */
 const UNKNOWN_MS = 100;
 
 export function createConcurrency(): Concurrency {
@@ -41,14 +41,14 @@ export function createConcurrency(): Concurrency {
   let grown = 0;
   let usualMs = Number.NaN;
 
-  const inUse = (rate: number, latencyMs: number): number =>
+  const inFlight = (rate: number, latencyMs: number): number =>
     (rate * (Number.isFinite(latencyMs) ? latencyMs : UNKNOWN_MS)) / 1000;
 
   return {
     answered(latencyMs, now) {
       grown += 1;
       usualMs = Number.isNaN(usualMs) ? latencyMs : usualMs + LATEST * (latencyMs - usualMs);
-      if (latencyMs <= lowest.latencyMs || now - lowest.at > LATENCY_KEPT_MS) lowest = { latencyMs, at: now };
+      if (latencyMs <= lowest.latencyMs || now - lowest.at > LOWEST_KEPT_MS) lowest = { latencyMs, at: now };
       if (Number.isNaN(slice.from)) slice = { from: now, answers: 0 };
       slice.answers += 1;
       const ms = now - slice.from;
@@ -58,8 +58,8 @@ export function createConcurrency(): Concurrency {
       slice = { from: now, answers: 0 };
     },
     bound(rate) {
-      if (Number.isFinite(rate)) return Math.min(REQUESTS_MAX, MIN + Math.ceil(ROOM * inUse(rate, usualMs)));
-      const room = 2 * MIN + Math.ceil(ROOM * inUse(highest.rate, lowest.latencyMs));
+      if (Number.isFinite(rate)) return Math.min(REQUESTS_MAX, MIN + Math.ceil(ROOM * inFlight(rate, usualMs)));
+      const room = 2 * MIN + Math.ceil(ROOM * inFlight(highest.rate, lowest.latencyMs));
       return Math.min(REQUESTS_MAX, room, FIRST + Math.floor(GROWTH * Math.sqrt(grown)));
     },
     peak: () => highest.rate,

@@ -1,9 +1,9 @@
-/** How many requests were accepted of late, as a rate. Pure: times are ticks of a clock. */
+/** The recent rate of accepted requests. Pure: times are ticks of a clock. */
 export interface Goodput {
   accepted(now: number): void;
-  /** What was before says nothing of what is to come: nothing went out for a while. */
+  /** Drops all counts. After a pause without requests, older counts do not describe the present. */
   forget(now: number): void;
-  /** Accepted requests per second over the last `ms` milliseconds, or over what is known of them. */
+  /** Accepted requests per second over the last `ms` milliseconds, or since the counts begin if that is shorter. */
   over(ms: number, now: number): number;
 }
 
@@ -17,7 +17,7 @@ export function createGoodput(): Goodput {
 
   const at = (index: number): number => ((index % SLOTS) + SLOTS) % SLOTS;
 
-  function follow(now: number): void {
+  function advance(now: number): void {
     const present = Math.floor(now / SLOT_MS);
     if (present - slot >= SLOTS) slot = present - SLOTS;
     while (slot < present) {
@@ -28,7 +28,7 @@ export function createGoodput(): Goodput {
 
   return {
     accepted(now) {
-      follow(now);
+      advance(now);
       const index = at(slot);
       counts[index] = (counts[index] ?? 0) + 1;
     },
@@ -38,7 +38,7 @@ export function createGoodput(): Goodput {
       since = now;
     },
     over(ms, now) {
-      follow(now);
+      advance(now);
       const periodMs = Math.max(1, Math.min(ms, (SLOTS - 2) * SLOT_MS, now - since));
       let sum = 0;
       for (let back = 0; back < Math.ceil(periodMs / SLOT_MS); back += 1) sum += counts[at(slot - back)] ?? 0;

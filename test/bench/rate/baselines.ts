@@ -1,22 +1,22 @@
-// What people use today, for comparison. Each is the library's own algorithm written down for virtual time: the libraries
-// read the clock and set timers by themselves. What they leave to the caller is done as their documentation shows it.
+// Clients that people use today, for comparison. The libraries read the clock and set timers themselves, so each algorithm is
+// written again for virtual time. The parts that a library leaves to its caller follow the library's documentation.
 
 import { retryAfterMs } from '../../../src/api/retry-after.ts';
 import type { Cell } from '../../support/rate-sim/cells.ts';
 import type { SimAnswer, SimClient } from '../../support/rate-sim/simulate.ts';
 
-/** Decides about single requests, whoever sends them. */
+/** Decides when a single request is sent. */
 interface Pace {
   /** Milliseconds to wait; 0 sends. */
   take(now: number): number;
-  heard(ok: boolean, now: number): void;
-  /** How long a request that was refused rests before it goes out again. */
+  answered(ok: boolean, now: number): void;
+  /** How long a refused request waits before it is sent again. */
   restMs(attempt: number, retryAfterMs: number | null, now: number): number;
 }
 
 const WORKERS = 32;
 
-/** Workers that each send one request at a time, and rest with it when it is refused. */
+/** Workers that each send one request at a time, and wait with it when it is refused. */
 function workers(pace: Pace): SimClient {
   let busy = 0;
   let attempts = 0;
@@ -33,7 +33,7 @@ function workers(pace: Pace): SimClient {
     observe({ status, headers }: SimAnswer, _sentAt, now) {
       busy -= 1;
       const ok = status === 200;
-      pace.heard(ok, now);
+      pace.answered(ok, now);
       attempts = ok ? 0 : attempts + 1;
       if (ok) return;
       const restMs = pace.restMs(Math.min(attempts, 10), status === 429 ? retryAfterMs(headers, 0) : null, now);
@@ -46,7 +46,7 @@ function workers(pace: Pace): SimClient {
 function fullJitter(random: () => number): SimClient {
   return workers({
     take: () => 0,
-    heard: () => undefined,
+    answered: () => undefined,
     restMs: (attempt, asked) => Math.max(asked ?? 0, random() * Math.min(60_000, 1000 * 2 ** attempt)),
   });
 }
@@ -108,7 +108,7 @@ function awsAdaptive(random: () => number): SimClient {
       tokens -= 1;
       return 0;
     },
-    heard(ok, now) {
+    answered(ok, now) {
       const half = Math.floor(now / 500) / 2;
       counted += 1;
       if (half > bucket) {
@@ -137,7 +137,7 @@ function awsAdaptive(random: () => number): SimClient {
 
 const AGAIN_MS = 1000;
 
-/** `p-throttle`, told the rate: so many at once in each second. What is refused goes out again a second later. */
+/** `p-throttle`, given the rate: so many requests at once in each second. A refused request is sent again a second later. */
 function pThrottle({ rate }: Cell): SimClient {
   let windowAt = Number.NEGATIVE_INFINITY;
   let used = 0;
@@ -151,12 +151,12 @@ function pThrottle({ rate }: Cell): SimClient {
       used += 1;
       return 0;
     },
-    heard: () => undefined,
+    answered: () => undefined,
     restMs: (_attempt, asked) => asked ?? AGAIN_MS,
   });
 }
 
-/** `bottleneck`, told the rate as `minTime`. What is refused goes out again a second later. */
+/** `bottleneck`, given the rate as `minTime`. A refused request is sent again a second later. */
 function bottleneck({ rate }: Cell): SimClient {
   let next = 0;
   return workers({
@@ -165,7 +165,7 @@ function bottleneck({ rate }: Cell): SimClient {
       next = Math.max(next, now) + 1000 / rate;
       return 0;
     },
-    heard: () => undefined,
+    answered: () => undefined,
     restMs: (_attempt, asked) => asked ?? AGAIN_MS,
   });
 }
@@ -174,6 +174,6 @@ export const BASELINES: Record<string, (random: () => number, cell: Cell) => Sim
   'plain AIMD': aimd,
   'full-jitter backoff': fullJitter,
   'AWS adaptive': awsAdaptive,
-  'p-throttle, told the rate': (_random, cell) => pThrottle(cell),
-  'bottleneck, told the rate': (_random, cell) => bottleneck(cell),
+  'p-throttle, given the rate': (_random, cell) => pThrottle(cell),
+  'bottleneck, given the rate': (_random, cell) => bottleneck(cell),
 };

@@ -3,20 +3,20 @@ import { isSettled, type Run } from './tables.ts';
 
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 
-/** What the budget is about, the higher the better; refusals as how often they would fit into what they may come to. */
+/** The figures of the budget: the higher, the better. Refusals are given as the allowed share divided by the actual one. */
 export function ratiosOf(runs: readonly Run[]): Record<string, number> {
-  const of = (story: Run['cell']['story'], processes: number, rate?: number): CellResult[] =>
+  const of = (scenario: Run['cell']['scenario'], processes: number, rate?: number): CellResult[] =>
     runs
-      .filter(({ cell }) => cell.story === story && cell.processes === processes)
+      .filter(({ cell }) => cell.scenario === scenario && cell.processes === processes)
       .filter(({ cell }) => rate === undefined || cell.rate === rate)
       .map(({ result }) => result);
-  const settled = (story: Run['cell']['story']): number => {
-    const all = runs.filter(({ cell }) => cell.story === story && cell.processes === 1);
+  const settled = (scenario: Run['cell']['scenario']): number => {
+    const all = runs.filter(({ cell }) => cell.scenario === scenario && cell.processes === 1);
     return all.filter(isSettled).length / all.length;
   };
   const use = of('steady', 1).map((result) => result.use);
-  const refused = (story: Run['cell']['story'], rate: number): number =>
-    mean(of(story, 1, rate).map((result) => result.refused));
+  const refused = (scenario: Run['cell']['scenario'], rate: number): number =>
+    mean(of(scenario, 1, rate).map((result) => result.refused));
   return {
     'use, mean': mean(use),
     'use, worst cell': Math.min(...use),

@@ -22,7 +22,7 @@ const ASKED = process.env['BENCH_SECONDS'];
 const SECONDS = Number(ASKED ?? 90);
 const ROUNDS = 3;
 
-/** By name: the limit, per second, and what the sandbox is told of it. */
+/** By name: the limit per second, and the sandbox settings for it. */
 const LIMITS: Record<string, { rate: number; settings: string[] }> = {
   'token bucket 200/s, burst 50': {
     rate: 200,
@@ -120,7 +120,7 @@ for (const [name, { rate, settings }] of Object.entries(LIMITS)) {
   ratios[`${name}: none lost or doubled`] = all('lost') === 0 && all('doubled') === 0 ? 1 : 0;
 }
 const text = table(
-  ['limit, not told', 'records', 'seconds', 'used, %', 'from, to', '429s, %', 'lost', 'doubled'],
+  ['limit, not stated', 'records', 'seconds', 'used, %', 'from, to', '429s, %', 'lost', 'doubled'],
   rows,
 );
 process.stdout.write(`${text}\n`);

@@ -1,4 +1,4 @@
-import { type Cell, type CellResult, type LimitName, patienceOf } from '../../support/rate-sim/cells.ts';
+import { type Cell, type CellResult, type LimitName, settlingSeconds } from '../../support/rate-sim/cells.ts';
 import { table } from '../support/document.ts';
 
 export interface Run {
@@ -11,21 +11,21 @@ const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) =
 const worst = (numbers: readonly number[], of: 'least' | 'most'): number =>
   of === 'least' ? Math.min(...numbers) : Math.max(...numbers);
 
-const results = (runs: readonly Run[], story: Cell['story'], processes = 1): CellResult[] =>
-  runs.filter(({ cell }) => cell.story === story && cell.processes === processes).map(({ result }) => result);
+const results = (runs: readonly Run[], scenario: Cell['scenario'], processes = 1): CellResult[] =>
+  runs.filter(({ cell }) => cell.scenario === scenario && cell.processes === processes).map(({ result }) => result);
 
 /** Mean and worst cell, in percent. */
 function both(numbers: readonly number[], of: 'least' | 'most', digits = 1): string {
   return numbers.length === 0 ? '' : `${percent(mean(numbers), digits)} / ${percent(worst(numbers, of), digits)}`;
 }
 
-/** Whether nine tenths of the limit are in use within 20 s, or two windows where those are long. */
+/** True if nine tenths of the limit are in use within 20 s, or within two long windows. */
 export function isSettled({ cell, result }: Run): boolean {
-  return result.settledS <= patienceOf(cell.limit, 20);
+  return result.settledS <= settlingSeconds(cell.limit, 20);
 }
 
-function settledIn(runs: readonly Run[], story: Cell['story']): string {
-  const of = runs.filter(({ cell }) => cell.story === story && cell.processes === 1);
+function settledIn(runs: readonly Run[], scenario: Cell['scenario']): string {
+  const of = runs.filter(({ cell }) => cell.scenario === scenario && cell.processes === 1);
   const inTime = of.filter(isSettled);
   return `${inTime.length} of ${of.length}`;
 }
@@ -81,11 +81,11 @@ export function comparison(clients: readonly { name: string; runs: readonly Run[
   return table(['client, at 10 and 50/s', ...HEAD], rows);
 }
 
-/** One row for each limit of a rate, one for each rate, and what no cell may do. */
+/** One row for each limit of a rate, one for each rate, and the number of requests that no cell may send. */
 export function tableOfLimits(runs: readonly Run[]): string[] {
   const rates = [...new Set(runs.map(({ cell }) => cell.rate))];
   const limits = [...new Set(runs.map(({ cell }) => cell.limit))] satisfies LimitName[];
-  const told = [...new Set(runs.map(({ cell }) => cell.told))];
+  const headers = [...new Set(runs.map(({ cell }) => cell.headers))];
   const at = (rate: number): Run[] => runs.filter(({ cell }) => cell.rate === rate);
   const rows = rates.flatMap((rate) => [
     ...limits.map((limit) =>
@@ -96,16 +96,16 @@ export function tableOfLimits(runs: readonly Run[]): string[] {
     ),
     row(`**all, ${rate}/s**`, at(rate)),
   ]);
-  const byTold = told.map((one) =>
+  const byHeaders = headers.map((one) =>
     row(
       one,
-      runs.filter(({ cell }) => cell.told === one),
+      runs.filter(({ cell }) => cell.headers === one),
     ),
   );
   const early = runs.reduce((sum, { result }) => sum + result.early, 0);
   return [
     table(['limit', ...HEAD], [...rows, row('**all**', runs)]),
-    table(['what the answers tell', ...HEAD], byTold),
+    table(['what the answers state', ...HEAD], byHeaders),
     `${runs.length} cells; requests before a \`Retry-After\` had passed: ${early}.`,
   ];
 }

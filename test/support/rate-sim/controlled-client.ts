@@ -5,7 +5,7 @@ import { rateSignalOf, type Signal } from '../../../src/delivery/admission/signa
 import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
 import type { SimAnswer, SimClient } from './simulate.ts';
 
-/** The rate controller behind the breaker, as the pacer puts them together. */
+/** The rate controller behind the breaker, combined as the pacer combines them. */
 export function controlledClient(random: () => number, maxRate: number | null = null): SimClient {
   const controller = createRateController(maxRate, random);
   const breaker = createBreaker(random);
@@ -23,9 +23,9 @@ export function controlledClient(random: () => number, maxRate: number | null = 
     admit(now) {
       const waitMs = breaker.admit(now);
       if (waitMs > 0) return waitMs;
-      const turnMs = controller.admit(now);
-      if (turnMs > 0) breaker.observe({ kind: 'unused' }, now);
-      return turnMs;
+      const slotMs = controller.admit(now);
+      if (slotMs > 0) breaker.observe({ kind: 'unused' }, now);
+      return slotMs;
     },
     concurrency: (now) => controller.concurrency(now),
     observe(answer, sentAt, now) {

@@ -1,22 +1,22 @@
-/** A server's word on one request. */
-export interface Decision {
+/** The server's decision about one request. */
+export interface Admission {
   allowed: boolean;
-  /** How long until another request would be let in; 0 for one that was. */
+  /** Milliseconds until another request would be accepted; 0 for an accepted request. */
   waitMs: number;
 }
 
-/** A limit that requests are held to. `now` is in milliseconds and does not go backwards. */
+/** A rate limit of a simulated server. `now` is in milliseconds and does not go backwards. */
 export interface Limiter {
-  admit(now: number): Decision;
-  /** The limit is multiplied from now on; what was used up of it stays so. */
+  admit(now: number): Admission;
+  /** Multiplies the limit from now on. Requests that were counted stay counted. */
   scale(factor: number): void;
-  /** As RateLimit fields state it. */
+  /** The limit as RateLimit header fields state it. */
   quota(): { requests: number; windowMs: number };
 }
 
-const ALLOWED: Decision = { allowed: true, waitMs: 0 };
+const ALLOWED: Admission = { allowed: true, waitMs: 0 };
 
-/** Counts anew with every whole multiple of the window, at an offset that no client knows. */
+/** Starts a new count at every whole multiple of the window, at an offset that no client knows. */
 export function fixedWindow(ratePerSecond: number, windowMs: number, offsetMs: number): Limiter {
   let limit = countOf(ratePerSecond, windowMs);
   let window = Number.NEGATIVE_INFINITY;
@@ -41,7 +41,7 @@ export function fixedWindow(ratePerSecond: number, windowMs: number, offsetMs: n
   };
 }
 
-/** In no window, wherever it begins, more than the limit: a log, as Django REST Framework's throttles keep one. */
+/** Allows no more than the limit in any window, by a log of requests like the throttles of Django REST Framework. */
 export function slidingWindow(ratePerSecond: number, windowMs: number, { countsRefused = false } = {}): Limiter {
   let limit = countOf(ratePerSecond, windowMs);
   let log: number[] = [];
@@ -80,20 +80,20 @@ export function gcra(ratePerSecond: number, burstSeconds: number): Limiter {
       return ALLOWED;
     },
     scale(factor) {
-      // A bucket that shrinks is at most empty; its tokens are the same share of it.
+      // The filled share of the bucket stays the same.
       rate *= factor;
     },
     quota: () => ({ requests: Math.floor(burst()), windowMs: (burst() * 1000) / rate }),
   };
 }
 
-/** Every one of them has to let a request in; the first that does not, says so. */
+/** A request has to pass all limiters. The first one that refuses it gives the answer. */
 export function stacked(limiters: readonly Limiter[]): Limiter {
   return {
     admit(now) {
       for (const limiter of limiters) {
-        const decision = limiter.admit(now);
-        if (!decision.allowed) return decision;
+        const admission = limiter.admit(now);
+        if (!admission.allowed) return admission;
       }
       return ALLOWED;
     },

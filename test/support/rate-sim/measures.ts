@@ -1,25 +1,25 @@
 import type { Trace } from './simulate.ts';
 
-/** Requests of all clients together, from one second to another. */
+/** The requests of all clients between two seconds. */
 function total(counts: readonly Uint32Array[], from: number, to: number): number {
   let sum = 0;
   for (const one of counts) for (let second = from; second < to; second += 1) sum += one[second] ?? 0;
   return sum;
 }
 
-/** The share of the limit that was used, given as requests per second. */
+/** The used share of a limit. The limit is given in requests per second. */
 export function use({ accepted }: Trace, limit: number, from: number, to: number): number {
   return total(accepted, from, to) / (limit * (to - from));
 }
 
-/** The share of requests that were refused. */
+/** The refused share of the requests. */
 export function refusedShare({ accepted, refused }: Trace, from: number, to: number): number {
   const bad = total(refused, from, to);
   const all = bad + total(accepted, from, to);
   return all === 0 ? 0 : bad / all;
 }
 
-/** Seconds from `from` until the use over the `span` that follows is this share at least; infinite where it never is. */
+/** Seconds from `from` until the use in the following `span` reaches this share; infinite if it never does. */
 export function settledAfter(
   trace: Trace,
   limit: number,
@@ -31,7 +31,7 @@ export function settledAfter(
   return Number.POSITIVE_INFINITY;
 }
 
-/** Jain's index of what each client got: 1 where all got the same (Jain, Chiu and Hawe, 1984). */
+/** Jain's index of the clients' shares: 1 if all are equal (Jain, Chiu and Hawe, 1984). */
 export function jain({ accepted }: Trace, from: number, to: number): number {
   const shares = accepted.map((one) => total([one], from, to));
   const sum = shares.reduce((a, b) => a + b, 0);

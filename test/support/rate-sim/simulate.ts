@@ -1,17 +1,17 @@
-import { createEventLine } from './event-line.ts';
+import { createEventQueue } from './event-queue.ts';
 import type { Limiter } from './limiters.ts';
 
-/** What comes back for a request: its status, or null for none, and the fields that the limit is told by. */
+/** The answer to a request: its status, null if none came, and the headers that state the limit. */
 export interface SimAnswer {
   status: 200 | 429 | null;
   headers: Record<string, string>;
 }
 
-/** Something that decides when requests go out; there is always work for it. Times are virtual milliseconds. */
+/** A client that decides when requests are sent. It always has work. Times are virtual milliseconds. */
 export interface SimClient {
   /** Milliseconds to wait before asking again; 0 sends a request. */
   admit(now: number): number;
-  /** How many requests may be under way now. */
+  /** How many requests may be in flight now. */
   concurrency(now: number): number;
   observe(answer: SimAnswer, sentAt: number, now: number): void;
 }
@@ -19,13 +19,13 @@ export interface SimClient {
 export interface Simulation {
   limiter: Limiter;
   clients: readonly SimClient[];
-  /** When each of them begins. */
+  /** When each client begins. */
   startsAt?: readonly number[];
-  /** The fields of an answer, from the limiter's point of view. */
-  headers: (decision: { allowed: boolean; waitMs: number }, limiter: Limiter, now: number) => Record<string, string>;
+  /** The headers of an answer to the limiter's decision. */
+  headers: (admission: { allowed: boolean; waitMs: number }, limiter: Limiter, now: number) => Record<string, string>;
   untilMs: number;
   changes?: readonly { atMs: number; factor: number }[];
-  /** While it lasts every request ends without an answer. */
+  /** During an outage every request ends without an answer. */
   outage?: { fromMs: number; toMs: number } | undefined;
   random: () => number;
 }
@@ -43,7 +43,7 @@ function delayMs(random: () => number): number {
   return 8 + (random() < 0.01 ? jitter * 8 : jitter);
 }
 
-/** A timer is late by up to a millisecond, and now and then the process is busy with something else. */
+/** A timer is late by up to a millisecond. Now and then the process is busy with other work and is later. */
 function lateness(random: () => number): number {
   return random() < 0.002 ? 40 * random() : random();
 }
@@ -54,16 +54,16 @@ export function simulate(options: Simulation): Trace {
   const seconds = Math.ceil(untilMs / 1000) + 1;
   const accepted = clients.map(() => new Uint32Array(seconds));
   const refused = clients.map(() => new Uint32Array(seconds));
-  const underWay = clients.map(() => 0);
-  /** A wake-up that was overtaken by an earlier one is told by its time. */
+  const inFlight = clients.map(() => 0);
+  /** When each client wakes up next. A wake-up with another time was replaced by an earlier one. */
   const wakeAt = clients.map(() => Number.POSITIVE_INFINITY);
-  const line = createEventLine();
+  const events = createEventQueue();
   const changes = [...(options.changes ?? [])];
 
   function wake(client: number, at: number): void {
     if (at >= (wakeAt[client] ?? 0)) return;
     wakeAt[client] = at;
-    line.add(at, () => {
+    events.add(at, () => {
       if (wakeAt[client] !== at) return;
       wakeAt[client] = Number.POSITIVE_INFINITY;
       send(client, at);
@@ -73,15 +73,15 @@ export function simulate(options: Simulation): Trace {
   function send(index: number, now: number): void {
     const client = clients[index];
     if (client === undefined) return;
-    while ((underWay[index] ?? 0) < client.concurrency(now)) {
+    while ((inFlight[index] ?? 0) < client.concurrency(now)) {
       const waitMs = client.admit(now);
       if (waitMs > 0) {
         wake(index, now + Math.max(1, Math.ceil(waitMs)) + lateness(random));
         return;
       }
-      underWay[index] = (underWay[index] ?? 0) + 1;
+      inFlight[index] = (inFlight[index] ?? 0) + 1;
       const arrivesAt = now + delayMs(random);
-      line.add(arrivesAt, () => arrive(index, now, arrivesAt));
+      events.add(arrivesAt, () => arrive(index, now, arrivesAt));
     }
   }
 
@@ -90,21 +90,21 @@ export function simulate(options: Simulation): Trace {
     const isAway = outage !== undefined && now >= outage.fromMs && now < outage.toMs;
     let answer: SimAnswer = { status: null, headers: {} };
     if (!isAway) {
-      const decision = limiter.admit(now);
-      const counts = (decision.allowed ? accepted : refused)[index];
+      const admission = limiter.admit(now);
+      const counts = (admission.allowed ? accepted : refused)[index];
       const second = Math.floor(now / 1000);
       if (counts !== undefined && second < seconds) counts[second] = (counts[second] ?? 0) + 1;
-      answer = { status: decision.allowed ? 200 : 429, headers: headers(decision, limiter, now) };
+      answer = { status: admission.allowed ? 200 : 429, headers: headers(admission, limiter, now) };
     }
     const backAt = now + delayMs(random);
-    line.add(backAt, () => {
-      underWay[index] = (underWay[index] ?? 0) - 1;
+    events.add(backAt, () => {
+      inFlight[index] = (inFlight[index] ?? 0) - 1;
       clients[index]?.observe(answer, sentAt, backAt);
       send(index, backAt);
     });
   }
 
   for (const [index] of clients.entries()) wake(index, options.startsAt?.[index] ?? 0);
-  line.run(untilMs);
+  events.run(untilMs);
   return { accepted, refused };
 }

@@ -1,5 +1,5 @@
-// Waits that the API asks for. Up to a minute they are obeyed to the millisecond. A longer one may be a mistake, or may be
-// lifted early, so the API is asked meanwhile: after one minute, then after 2, 4 and 8 minutes, then every 15 minutes.
+// Waits that the API asks for. Up to a minute a wait is obeyed to the millisecond. A longer one may be a mistake, or may end early.
+// Therefore a reopen probe is sent during it: after one minute, then after 2, 4 and 8 minutes, then every 15 minutes.
 
 /** A wait beyond a minute. Times are ticks of a clock. */
 export interface LongWait {
@@ -7,31 +7,31 @@ export interface LongWait {
   since: number;
   /** The end that the API named; null if it named none and keeps refusing. */
   until: number | null;
-  /** When the next probe is sent. */
+  /** When the next reopen probe is sent. */
   askAgainAt: number;
 }
 
-/** A minute, and what a date in whole seconds, taken relative to another one, may add to it. */
+/** A minute, and what the rounding of two dates to whole seconds may add to it. */
 const OBEYED_MS = 62_000;
 const PROBE = { firstMs: 60_000, factor: 2, lastMs: 900_000 };
-/** Several waits of a minute at most make a long one when they go on for this much longer than a minute. */
+/** Several waits of at most a minute are a long wait if together they last this much longer than a minute. */
 const TOLERATED_MS = 5000;
-/** A wait without probes counts as over this long after its end: there was nothing to send. */
+/** If nothing is sent after the end of a long wait, the wait counts as over after this time. */
 const FORGOTTEN_MS = 60_000;
 
-/** How long one stop of all requests lasts. Pure: times are ticks of a clock. */
+/** The length of one stop of all requests. Pure: times are ticks of a clock. */
 export interface StopWait {
-  /** A request from before the stop was refused as well. @returns for how long nothing is sent */
+  /** A request that was sent before the stop was refused as well. @returns for how long nothing is sent */
   alsoRefused(askedMs: number, now: number): number;
   /**
-   * The first request was refused, or one that asked whether the stop is over.
+   * The first request of the stop was refused, or a reopen probe.
    *
-   * @param askedMs what the API asks for, or null
-   * @param backoffMs the wait where the API has named none that goes on
+   * @param askedMs the wait that the API asks for, or null
+   * @param backoffMs the wait if the API has named no time, or that time has passed
    * @returns for how long nothing is sent
    */
   refused(askedMs: number | null, backoffMs: () => number, now: number): number;
-  /** The stop as a wait beyond a minute, or null while it is none. @param closedUntil when the next probe is sent */
+  /** The stop as a wait beyond a minute, or null if it is shorter. @param closedUntil when the next reopen probe is sent */
   long(closedUntil: number, now: number): LongWait | null;
 }
 

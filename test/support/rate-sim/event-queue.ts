@@ -1,11 +1,11 @@
-/** What is to happen, in the order of its time: a binary heap (Williams, 1964), so that a million events take a second. */
-export interface EventLine {
+/** Events in the order of their times. A binary heap (Williams, 1964) runs a million of them in a second. */
+export interface EventQueue {
   add(at: number, happen: () => void): void;
-  /** Lets everything happen that is due before this time. */
+  /** Runs all events before this time. */
   run(untilMs: number): void;
 }
 
-export function createEventLine(): EventLine {
+export function createEventQueue(): EventQueue {
   const times: number[] = [];
   const events: (() => void)[] = [];
 

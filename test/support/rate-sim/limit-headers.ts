@@ -1,19 +1,23 @@
-import type { Decision, Limiter } from './limiters.ts';
+import type { Admission, Limiter } from './limiters.ts';
 
-/** How a server tells of its limit. */
-export const TOLD = ['none', 'seconds', 'date', 'ratelimit', 'wrong'] as const;
-export type Told = (typeof TOLD)[number];
+/** How a server states its limit in headers. */
+export const HEADER_STYLES = ['none', 'seconds', 'date', 'ratelimit', 'wrong'] as const;
+export type HeaderStyle = (typeof HEADER_STYLES)[number];
 
 const NOTHING: Record<string, string> = {};
-/** The simulation begins at this time of the wall clock. */
+/** The wall-clock time at which the simulation begins. */
 const EPOCH_MS = Date.UTC(2027, 0, 15);
 
-/** What the answers carry. Wrong ones are of several kinds, by the random number that is drawn for the server. */
+/**
+ * The headers of the answers.
+ *
+ * @param draw a random number in [0, 1) that selects one of several kinds of wrong headers
+ */
 export function headersOf(
-  told: Told,
+  style: HeaderStyle,
   draw: number,
-): (decision: Decision, limiter: Limiter, now: number) => Record<string, string> {
-  switch (told) {
+): (admission: Admission, limiter: Limiter, now: number) => Record<string, string> {
+  switch (style) {
     case 'none':
       return () => NOTHING;
     case 'seconds':
@@ -37,14 +41,14 @@ const WRONG: Headers[] = [
   ({ allowed }) => (allowed ? NOTHING : { 'retry-after': 'soon' }),
   ({ allowed }, _limiter, now) =>
     allowed ? NOTHING : { ...dates(0, now), 'retry-after': new Date(EPOCH_MS).toUTCString() },
-  (_decision, limiter) => policyOf(limiter, 10),
-  (_decision, limiter) => policyOf(limiter, 0.1),
+  (_admission, limiter) => policyOf(limiter, 10),
+  (_admission, limiter) => policyOf(limiter, 0.1),
   () => ({ 'ratelimit-policy': '"default";q=0;w=0', ratelimit: '"default";r=-1;t=1e99' }),
 ];
 
 const secondsOf = (waitMs: number): string => String(Math.max(1, Math.ceil(waitMs / 1000)));
 
-/** Whole seconds: the date of the answer is rounded down, and the one to wait for is rounded up. */
+/** Dates have whole seconds: the date of the answer is rounded down, and the date to wait for is rounded up. */
 function dates(waitMs: number, now: number): Record<string, string> {
   return {
     date: new Date(EPOCH_MS + Math.floor(now / 1000) * 1000).toUTCString(),

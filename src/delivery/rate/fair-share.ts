@@ -1,0 +1,150 @@
+// How this client shares a limit with other clients that it does not know.
+//
+// Two observations are evidence of other clients. First: a rate that was steady is refused although it was not raised. Another
+// client or jitter of the network is the cause. Second: a rate is accepted that is well above every earlier steady rate. A limit
+// that does not change cannot explain that. Without the second, a client that only raises its rate, while others lower theirs,
+// would take everything and never meet a refusal at its steady rate. Each steady period without such an observation removes
+// one piece of evidence. After three pieces, other clients are assumed.
+//
+// From then on the rate rises steadily and is reduced by a share of itself at each refusal (Chiu and Jain, 1989). Of two such
+// clients the one with the higher rate is refused more often and reduces more. The other one gains at least as much for its
+// size, so that both rates become equal. A client that was refused less often gains more. That is fair too, because a server
+// refuses each client as often as it asks. Each gain counts half as much as the next one. Otherwise unequal gains would stay
+// unequal where all clients are refused at the same moment. If no refusal comes for long, the rate rises faster and faster,
+// because the others have gone or the limit was raised.
+//
+// A client that is alone is recognised by its rounds, the times from one refusal to the next. The limit does not change, so
+// each round brings the same number of accepted requests. Then the rate is kept steady again. If that was wrong, more rounds
+// have to agree the next time.
+
+import type { EndedStop } from './ended-stop.ts';
+import { acceptedPerSecond, RATE_MIN } from './rate-estimates.ts';
+
+/** Pure: times are ticks of a clock, rates are requests per second. */
+export interface FairShare {
+  /** Counts a refusal at a rate that was accepted before. `steady` is the steady rate at that time. */
+  addEvidence(weight?: number, steady?: number): void;
+  /** A whole steady period at this rate has ended without a refusal. */
+  steadyPeriodPassed(steady: number): void;
+  /** A raise was refused. `accepted` is the highest rate that was accepted before that. */
+  raiseRefused(accepted: number): void;
+  evidence(): number;
+  /** Drops the evidence, because the limit has changed. */
+  reset(): void;
+  /** True if there is enough evidence of other clients. */
+  hasOthers(): boolean;
+  /** Begins to share after this rate was refused. */
+  start(refusedRate: number, now: number): void;
+  /** The risen rate, used or not. It has no bound if no request was sent for long. */
+  rate(now: number): number;
+  /** The rate was not used for `ms` milliseconds, so it does not rise for this time. */
+  skipUnused(ms: number, now: number): void;
+  /** Goes on from this rate without a reduction. */
+  continueFrom(refusedRate: number, now: number): void;
+  /** Reduces the rate. @returns the steady rate if no other client is assumed any more; else null */
+  reduce(refusedRate: number, stop: EndedStop, now: number): number | null;
+}
+
+const EVIDENCE_NEEDED = 3;
+/**
+ * A limit that does not change does not allow such a rise above the highest steady rate. After a steady period: a share, times
+ * the square root of that rate; less than half of this share is no evidence. In a raise: this many times that rate.
+ */
+const BEYOND = { perRoot: 0.1, raised: 1.1 };
+/** The share of the rate that is given up at a refusal. */
+const REDUCTION = 0.15;
+/**
+ * The gain in requests per second for each second: `first` times the rate to the power `power`. Rates below one gain as much as
+ * one per second. The gain grows with the square of the length of the rounds, within the bounds `rounds`. It is at most this
+ * share of the rate: a rate that rises faster than its requests are sent would never count as used.
+ */
+const GAIN = { first: 0.06, power: 0.5, roundsMin: 0.25, roundsMax: 4, shareMax: 0.2 };
+const ROUND_MS = 15_000;
+/** After this time without a refusal, the rate grows e-fold in `efoldMs`. */
+const FREE = { afterMs: 25_000, efoldMs: 12_000 };
+/**
+ * So many equal rounds in a row, at first and at most, prove a limit that does not change. Rounds are equal if their accepted
+ * rates differ by no more than `ratio`. Rounds shorter than `openMs` prove nothing. `kept` is the share of the lowest refused
+ * rate that is used afterwards.
+ */
+const EQUAL = { ratio: 1.04, openMs: 5000, first: 4, max: 32, kept: 0.96 };
+
+/** What equal rounds have in common: the accepted rates and the lowest refused rate. */
+const NO_ROUNDS = { least: Number.POSITIVE_INFINITY, most: 0, refused: Number.POSITIVE_INFINITY, count: 0 };
+
+export function createFairShare(): FairShare {
+  let evidence = 0;
+  /** The highest steady rate; 0 before there was one. */
+  let highest = 0;
+  let from = { rate: 0, at: 0 };
+  let equal = NO_ROUNDS;
+  let needed = EQUAL.first;
+  /** The smoothed length of the rounds, as a multiple of `ROUND_MS`. */
+  let rounds = 1;
+
+  const roundsSince = (now: number): number => (now - from.at) / ROUND_MS;
+
+  function rateAt(now: number): number {
+    const ms = now - from.at;
+    const usual = GAIN.first * rounds ** 2 * Math.max(1, from.rate) ** GAIN.power;
+    const gain = Math.min(usual, GAIN.shareMax * Math.max(RATE_MIN, from.rate));
+    const risen = from.rate + gain * (Math.min(ms, FREE.afterMs) / 1000);
+    return risen * Math.exp(Math.max(0, ms - FREE.afterMs) / FREE.efoldMs);
+  }
+
+  function continueFrom(rate: number, now: number): void {
+    from = { rate, at: now };
+  }
+
+  function addRound(rate: number, refused: number): void {
+    const [least, most] = [Math.min(equal.least, rate), Math.max(equal.most, rate)];
+    equal =
+      most > EQUAL.ratio * least
+        ? { least: rate, most: rate, refused, count: 1 }
+        : { least, most, refused: Math.min(equal.refused, refused), count: equal.count + 1 };
+  }
+
+  return {
+    addEvidence(weight = 1, steady = 0) {
+      evidence += weight;
+      highest = Math.max(highest, steady);
+    },
+    steadyPeriodPassed(steady) {
+      const beyond = highest === 0 ? 0 : (Math.sqrt(highest) * (steady / highest - 1)) / BEYOND.perRoot;
+      if (beyond > 1) evidence += 1;
+      else if (beyond < 0.5) evidence = Math.max(0, evidence - 1);
+      if (beyond > 1 || highest === 0) highest = steady;
+      if (evidence === 0) needed = EQUAL.first;
+    },
+    raiseRefused(accepted) {
+      if (highest > 0 && accepted > BEYOND.raised * highest) evidence += 1;
+    },
+    evidence: () => evidence,
+    reset() {
+      evidence = 0;
+      highest = 0;
+      needed = EQUAL.first;
+    },
+    hasOthers: () => evidence >= EVIDENCE_NEEDED,
+    start(refusedRate, now) {
+      evidence = EVIDENCE_NEEDED;
+      highest = 0;
+      equal = NO_ROUNDS;
+      continueFrom(refusedRate * (1 - REDUCTION), now);
+    },
+    rate: rateAt,
+    skipUnused(ms, now) {
+      from.at = Math.min(now, from.at + ms);
+    },
+    continueFrom,
+    reduce(refusedRate, stop, now) {
+      rounds = Math.sqrt(rounds * Math.max(GAIN.roundsMin, Math.min(GAIN.roundsMax, roundsSince(now))));
+      continueFrom(refusedRate * (1 - REDUCTION), now);
+      if (stop.openMs > EQUAL.openMs) addRound(acceptedPerSecond(stop), refusedRate);
+      if (equal.count < needed) return null;
+      evidence = EVIDENCE_NEEDED - 1;
+      needed = Math.min(EQUAL.max, needed * 2);
+      return equal.refused * EQUAL.kept;
+    },
+  };
+}

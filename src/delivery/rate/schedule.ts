@@ -1,0 +1,196 @@
+// The phase of the search for a rate, the rate in it, and the changes of phase. The files rate-search.ts and long-window.ts
+// decide what a refusal proves and which phase follows. Pure: times are ticks of a clock, rates are requests per second.
+
+import type { FairShare } from './fair-share.ts';
+import { RATE_MIN, rampRate } from './rate-estimates.ts';
+import { isWholeStep, STEP, steadyMs, trialMs } from './trial-length.ts';
+
+export type Phase = 'unpaced' | 'ramping' | 'searching' | 'steady' | 'raising' | 'sharing';
+
+/** What is known about the limit. */
+export interface LimitEstimate {
+  /** The lower bound of the search. Outside of a search it is the rate that the schedule keeps. */
+  low: number;
+  high: number;
+  /** True while nothing was refused at the upper bound. */
+  isHighUntested: boolean;
+  /** The lower bound if it has passed a trial; 0 if it was inferred. */
+  provenLow: number;
+  /** The rate of the last whole steady period; 0 if there was none. */
+  steadyRate: number;
+  /** What a refusal costs, in milliseconds; 0 before there was one. */
+  refusalCostMs: number;
+  /** The length of the window if it is a long one; else 0. */
+  windowMs: number;
+}
+
+export interface Schedule {
+  phase(): Phase;
+  /** The share by which the last raise went up. */
+  step(): number;
+  /** The present rate; infinite while no limit is known. */
+  rate(now: number): number;
+  /** A stop has ended. No rate could be used during it. */
+  reopened(now: number): void;
+  /**
+   * Counts an accepted request while requests are sent. A rate that rises with time rises only as long as it is used, and to at
+   * most five times the use.
+   */
+  countUse(now: number): void;
+  /**
+   * Counts an accepted request in the trial of the present rate.
+   *
+   * @param sentAt when the request was sent
+   * @returns true if the rate has passed its trial
+   */
+  countTrial(sentAt: number, isAdvised: boolean, now: number): boolean;
+  /** Begins the trial of the present rate again. */
+  restartTrial(now: number): void;
+  /** Keeps a rate a little below the proven one. */
+  startSteady(now: number): void;
+  /** Raises a rate by a share of it. */
+  startRaise(from: number, by: number, now: number): void;
+  /** Tries a rate that the server states. `by` is the share of the raise after that. */
+  startAdvised(rate: number, by: number, now: number): void;
+  /** Tries a rate between the bounds: `part` of the way up, on a logarithmic scale. Keeps the lower bound if the bounds are close. */
+  startSearch(part: number, now: number): void;
+  /** Climbs from the small rate that every client begins with. */
+  startRamp(now: number): void;
+  /**
+   * Rises from `from` to the steady rate while a sliding window refills. Such a window gives requests back as slowly as they were
+   * sent.
+   */
+  startRefill(from: number, now: number): void;
+  /** Shares the limit with other clients. */
+  startSharing(refusedRate: number, now: number): void;
+}
+
+/** The lowest rate in a long window that was measured. */
+const RATE_MIN_LONG = 1 / 60;
+/** The search ends when the upper bound is less than this many times the lower one. */
+const FOUND = 1.06;
+/** The share of the proven rate that is kept. */
+const STEADY_AT = 0.985;
+/** Steady periods differ by this share, so that clients of one limit that were stopped together do not raise together. */
+const STEADY_SPREAD = 0.5;
+/** If less than this share of the rate was used, the trial proves nothing. */
+const USED_MIN = 0.7;
+/** A rising rate is checked in such spans. It does not rise for a span in which less than the share `used` was used. */
+const RISE = { spanMs: 5000, used: 0.5 };
+/** While a window refills, the rate grows e-fold in this time: no faster than the ramp that filled the window. */
+const REFILL_MS = 6000;
+
+/** @param random numbers in [0, 1) */
+export function createSchedule(limit: LimitEstimate, share: FairShare, random: () => number): Schedule {
+  let phase: Phase = 'unpaced';
+  let rate = Number.POSITIVE_INFINITY;
+  let step: number = STEP.first;
+  let trial = { at: 0, accepted: 0 };
+  let steadyFactor = 1;
+  let rampFrom = 0;
+  let refill: { from: number; at: number } | null = null;
+  /** The present span of a rising rate, and the requests accepted in it. */
+  let span = { from: 0, accepted: 0 };
+
+  function start(next: Phase, at: number, now: number): void {
+    phase = next;
+    refill = null;
+    rate = Math.max(limit.windowMs > 0 ? RATE_MIN_LONG : RATE_MIN, at);
+    trial = { at: now, accepted: 0 };
+  }
+
+  function startSteady(now: number): void {
+    const isLong = limit.windowMs > 0;
+    step = isLong ? STEP.firstLong : STEP.first;
+    steadyFactor = isLong ? 1 : 1 + STEADY_SPREAD * (random() - 0.5);
+    start('steady', limit.low * STEADY_AT, now);
+  }
+
+  function startRaise(from: number, by: number, now: number): void {
+    step = by;
+    start('raising', from * (1 + by), now);
+  }
+
+  /** How long the trial of the present rate lasts. */
+  function lengthMs(isAdvised: boolean): number {
+    const { refusalCostMs, windowMs } = limit;
+    const isWhole = phase === 'raising' && isWholeStep(step);
+    const context = { rate, refusalCostMs, windowMs, isAdvised, isWhole };
+    return phase === 'steady' ? steadyMs(context) * steadyFactor : trialMs(context);
+  }
+
+  const risenAt = (at: number): number =>
+    phase === 'ramping' ? rampRate(at - rampFrom) : Math.max(RATE_MIN, share.rate(at));
+
+  return {
+    phase: () => phase,
+    step: () => step,
+
+    rate(now) {
+      if (refill !== null) return Math.min(rate, refill.from * Math.exp((now - refill.at) / REFILL_MS));
+      if (phase !== 'ramping' && phase !== 'sharing') return rate;
+      return risenAt(Math.min(now, span.from + RISE.spanMs));
+    },
+
+    reopened(now) {
+      span = { from: now, accepted: 0 };
+    },
+
+    countUse(now) {
+      if (phase !== 'ramping' && phase !== 'sharing') return;
+      span.accepted += 1;
+      const ms = now - span.from;
+      if (ms < RISE.spanMs) return;
+      if (span.accepted < (RISE.used * risenAt(span.from + RISE.spanMs) * ms) / 1000) {
+        rampFrom = Math.min(now, rampFrom + ms);
+        share.skipUnused(ms, now);
+      }
+      span = { from: now, accepted: 0 };
+    },
+
+    countTrial(sentAt, isAdvised, now) {
+      if (sentAt < trial.at || phase === 'unpaced' || phase === 'ramping' || phase === 'sharing') return false;
+      trial.accepted += 1;
+      const ms = now - trial.at;
+      if (ms < lengthMs(isAdvised)) return false;
+      if (trial.accepted >= (USED_MIN * rate * ms) / 1000) return true;
+      trial = { at: now, accepted: 0 };
+      return false;
+    },
+
+    restartTrial: (now) => start(phase, rate, now),
+    startSteady,
+    startRaise,
+
+    startAdvised(advised, by, now) {
+      step = by;
+      start('raising', advised, now);
+    },
+
+    startSearch(part, now) {
+      const { low, high } = limit;
+      if (high / low >= FOUND) start('searching', low ** (1 - part) * high ** part, now);
+      else if (limit.isHighUntested) {
+        limit.isHighUntested = false;
+        limit.steadyRate = low;
+        startRaise(low, STEP.advised, now);
+      } else startSteady(now);
+    },
+
+    startRamp(now) {
+      phase = 'ramping';
+      refill = null;
+      rampFrom = now;
+    },
+
+    startRefill(from, now) {
+      startSteady(now);
+      refill = { from, at: now };
+    },
+
+    startSharing(refusedRate, now) {
+      share.start(refusedRate, now);
+      start('sharing', refusedRate, now);
+    },
+  };
+}

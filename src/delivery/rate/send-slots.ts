@@ -1,0 +1,39 @@
+/** The times at which requests may be sent. The ceiling has slots of its own. Pure: times are ticks of a clock. */
+export interface SendSlots {
+  /** Milliseconds until the next slot; 0 if it has come. A reopen probe waits only for a slot of the ceiling. */
+  waitMs(isProbe: boolean, now: number): number;
+  /** Takes a slot at the present rate. */
+  take(rate: number, now: number): void;
+  /** Takes the slot of a reopen probe. */
+  takeForProbe(now: number): void;
+  /** Sends the next request at this time at the earliest. */
+  continueAt(at: number): void;
+}
+
+/** A late request does not delay the following ones: they catch up to this much, because timers are not exact. */
+const LATE_MAX_MS = 50;
+
+const slotAfter = (slotAt: number, rate: number, now: number): number =>
+  Math.max(slotAt, now - LATE_MAX_MS) + 1000 / rate;
+
+/** @param maxRate requests per second, or null for no ceiling */
+export function createSendSlots(maxRate: number | null): SendSlots {
+  let nextAt = Number.NEGATIVE_INFINITY;
+  let ceilingAt = Number.NEGATIVE_INFINITY;
+
+  function takeForProbe(now: number): void {
+    if (maxRate !== null) ceilingAt = slotAfter(ceilingAt, maxRate, now);
+  }
+
+  return {
+    waitMs: (isProbe, now) => Math.max(0, (isProbe ? ceilingAt : Math.max(nextAt, ceilingAt)) - now),
+    take(rate, now) {
+      nextAt = slotAfter(nextAt, rate, now);
+      takeForProbe(now);
+    },
+    takeForProbe,
+    continueAt(at) {
+      nextAt = at;
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** What the stops so far show: how long they last, and whether a long one has another cause than the limit. */
+export interface StopHistory {
+  /** The smoothed length of the stops, in milliseconds; 0 before the first one. */
+  usualMs(): number;
+  /** Requests are sent without a long stop from now on. */
+  startFree(now: number): void;
+  /** A stop has ended. @returns the length to use for it, and whether it is a long one */
+  ended(stop: StopFacts, hasLongWindow: boolean, now: number): { stopMs: number; isLong: boolean };
+}
+
+/** A stop as far as its length needs an explanation. */
+export interface StopFacts {
+  startedAt: number;
+  /** Refusals by the limit itself, and the longest wait that they asked for. */
+  limitRefusals: number;
+  askedMs: number;
+  /** A reopen probe got no answer, or the API was away. */
+  disturbed: boolean;
+}
+
+/**
+ * A stop is long if it lasts for `ms` milliseconds and such a wait was asked for, or more than `probes` refusals came: one or two
+ * of them may be caused by other clients of the limit. A window of a minute that was in use for `freeMs` without a long stop does
+ * not exist. Then the API refuses for a reason of its own, such as maintenance.
+ */
+const LONG = { ms: 3000, probes: 8, probesKnown: 2, freeMs: 120_000 };
+/** The assumed length of a stop if no other is known. */
+const SHORT_MS = 1000;
+
+export function createStopHistory(): StopHistory {
+  let usualMs = 0;
+  let freeSince = 0;
+  return {
+    usualMs: () => usualMs,
+    startFree(now) {
+      freeSince = now;
+    },
+    ended({ startedAt, limitRefusals, askedMs, disturbed }, hasLongWindow, now) {
+      const lastedMs = now - startedAt;
+      const probes = hasLongWindow ? LONG.probesKnown : LONG.probes;
+      const lastedLong = lastedMs >= LONG.ms && (askedMs >= LONG.ms || limitRefusals > probes);
+      // A stop that lasted longer because the API was away shows nothing about the limit.
+      const wasAway = disturbed || (lastedLong && !hasLongWindow && startedAt - freeSince > LONG.freeMs);
+      if (lastedLong) freeSince = now;
+      const stopMs = wasAway ? Math.min(lastedMs, usualMs || SHORT_MS) : lastedMs;
+      usualMs = usualMs === 0 ? stopMs : (usualMs + stopMs) / 2;
+      return { stopMs, isLong: lastedLong && !wasAway };
+    },
+  };
+}
