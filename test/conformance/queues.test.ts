@@ -211,7 +211,7 @@ for (const backend of QUEUE_BACKENDS) {
       const job = await bullQueue('deliver').getJob(failed?.id ?? '');
       expect(JSON.stringify(job)).not.toContain(import.meta.dirname);
       expect(log.lines).toContainEqual(
-        expect.objectContaining({ level: 'error', message: 'A doorbell could not be heard to its end.' }),
+        expect.objectContaining({ level: 'error', message: 'Processing a queue job failed.' }),
       );
       expect(listener.heard).toHaveLength(1);
     });

@@ -2,14 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import type { BackendFactory, IQueueBackend, JobJson, JobType, WorkerOptions } from 'bullmq';
 import type { Clock } from '../../lib/clock.ts';
 import { ABSENT_FEATURES, refuseLimits, refuseUnsupportedJob } from './absent-features.ts';
-import { type HeldJob, type HeldState, JOB_STATES } from './job-list.ts';
+import { JOB_STATES, type StoredJob, type StoredState } from './job-list.ts';
 import { createJobStore, type JobEnd, type JobStore, missingJob, wrongState } from './job-store.ts';
 import { rangeOf } from './range.ts';
 
-/** Rows of a job's log that are kept where its options name no number. */
+/** How many rows of a job's log are kept where its options name no number. */
 const LOG_ROWS_KEPT = 1_000;
 
-/** What BullMQ's classes are given as their connection: the queues of this process. */
+/** The queues of this process. BullMQ's classes are given them as their connection. */
 export interface MemoryQueues {
   clock: Clock;
   queue(name: string): MemoryQueue;
@@ -33,13 +33,12 @@ export function createMemoryQueues(clock: Clock): MemoryQueues {
   };
 }
 
-/** A job as a worker is given it; the zeros say that no limit and no delay keeps it from taking the next one. */
+/** A job as BullMQ's worker receives it. The zeros mean that neither a rate limit nor a delay applies. */
 type TakenJob = [job: JobJson | null, id: string, limitedForMs: 0, delayedUntil: 0];
 
 /**
- * BullMQ's interface to a datastore, over jobs in this process. There is no connection, so nothing here can be out of reach.
- * What ends a job and what takes the next one are two steps with a turn of the event loop between them, so that timers and
- * sockets have theirs however busy the queue is.
+ * BullMQ's interface to a datastore, over jobs in this process. There is no connection that could be lost. Between ending a job
+ * and taking the next one the event loop runs once, so that timers and sockets are served however busy the queue is.
  */
 export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = (name, opts, role = {}) => {
   const { clock } = opts.connection;
@@ -54,7 +53,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
 
   if (role.withBlockingConnection === true) workers.add(self);
 
-  function find(id: string | undefined, command: string): HeldJob {
+  function find(id: string | undefined, command: string): StoredJob {
     const job = id === undefined ? undefined : jobs.find(id);
     if (job === undefined) throw missingJob(`${id}`, command);
     return job;
@@ -77,15 +76,15 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     return { result: goesOn ? await take(end.token, options.name) : undefined, finishedOn };
   }
 
-  function dropAll(state: HeldState): void {
+  function dropAll(state: StoredState): void {
     for (const job of jobs.list(state).fromOldest()) jobs.drop(job);
   }
 
-  /** Resolves when a job may be there, when the time is up, and as soon as nobody waits any more. */
+  /** Resolves when there may be a job, when the time is over, and when waiting is stopped. */
   async function nextJob(timeoutMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const unsubscribe = jobs.onNext(resolve);
-    // A process that has nothing left to do but to wait may end.
+    // The timer alone must not keep the process alive.
     const timer = setTimeout(resolve, timeoutMs).unref();
     stopWaiting = resolve;
     await promise;
@@ -109,7 +108,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
       stopWaiting();
     },
     setName: async () => undefined,
-    // The events of a connection: here there is none whose state could change.
+    // Events of a connection. There is none here.
     on() {
       return this;
     },
@@ -178,7 +177,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
       dropAll('waiting');
     },
     async cleanJobsByState(type, timestamp, limit = 0) {
-      const state = heldState(type);
+      const state = stateNamed(type);
       if (state === null) return [];
       const count = limit > 0 ? limit : Number.POSITIVE_INFINITY;
       const cleaned = olderThan(jobs.list(state).fromOldest(), timestamp, count).filter((job) => !jobs.isLocked(job));
@@ -223,7 +222,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     },
 
     getState: async (jobId) => jobs.find(jobId)?.state ?? 'unknown',
-    isJobInState: async (state, jobId) => jobs.find(jobId)?.state === heldState(state),
+    isJobInState: async (state, jobId) => jobs.find(jobId)?.state === stateNamed(state),
     async isFinished(jobId, returnValue = false) {
       const job = jobs.find(jobId);
       const code = job === undefined ? -1 : finishedCode(job.state);
@@ -237,12 +236,12 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     },
     async getCounts(types) {
       return types.map((type) => {
-        const state = heldState(type);
+        const state = stateNamed(type);
         return state === null ? 0 : jobs.list(state).size();
       });
     },
     async getRanges(types, start = 0, end = 1, asc = false) {
-      // BullMQ's type is that of a list with one id. It gets as many as there are.
+      // BullMQ declares a list with one id, and reads as many as there are.
       return types.map((type) => idsInRange(jobs, type, { start, end, asc })) as [string][];
     },
 
@@ -259,7 +258,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     hasQueueMetaField: async (field) => jobs.meta.has(field),
 
     minimumBlockTimeout: 0.001,
-    // No connection can be lost here, so a worker need not look for jobs by itself more often.
+    // No connection can be lost here, so workers look for jobs by themselves only once an hour.
     maximumBlockTimeout: 3_600,
     async waitForJob(timeoutSeconds) {
       if (!mayWait || closing !== undefined) return null;
@@ -276,24 +275,24 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
   };
 };
 
-function jsonOf({ fields }: HeldJob): JobJson {
+function jsonOf({ fields }: StoredJob): JobJson {
   return fields as JobJson;
 }
 
-/** The state of jobs that BullMQ asks for by this name, or null where the embedded queue has no such jobs. */
-function heldState(type: string): HeldState | null {
+/** The state for which BullMQ uses this name, or null where the embedded queue has no jobs in it. */
+function stateNamed(type: string): StoredState | null {
   const state = type === 'wait' ? 'waiting' : type;
   return JOB_STATES.find((one) => one === state) ?? null;
 }
 
-function finishedCode(state: HeldState): number {
+function finishedCode(state: StoredState): number {
   if (state === 'completed') return 1;
   return state === 'failed' ? 2 : 0;
 }
 
 /** The first `count` jobs that last changed at `timestamp` or before. */
-function olderThan(oldestFirst: Iterable<HeldJob>, timestamp: number, count: number): HeldJob[] {
-  const ended: HeldJob[] = [];
+function olderThan(oldestFirst: Iterable<StoredJob>, timestamp: number, count: number): StoredJob[] {
+  const ended: StoredJob[] = [];
   for (const job of oldestFirst) {
     const { finishedOn, processedOn, timestamp: addedOn } = job.fields;
     if (ended.length >= count) break;
@@ -307,11 +306,11 @@ function idsInRange(
   type: JobType,
   { start, end, asc }: { start: number; end: number; asc: boolean },
 ): string[] {
-  const state = heldState(type);
+  const state = stateNamed(type);
   if (state === null) return [];
   const list = jobs.list(state);
   const ids = rangeOf(asc ? list.fromOldest() : list.fromNewest(), list.size(), start, end).map(({ id }) => id);
-  // BullMQ turns these around once more, because a Redis list is read from its newest entry only.
-  const isTurnedAround = asc && (state === 'waiting' || state === 'active');
-  return isTurnedAround ? ids.reverse() : ids;
+  // BullMQ reverses these lists once more, because a Redis list is read from its newest entry only.
+  const isReversed = asc && (state === 'waiting' || state === 'active');
+  return isReversed ? ids.reverse() : ids;
 }
