@@ -70,10 +70,10 @@ export function createFirstContact(options: FirstContactOptions): FirstContact {
     if (logged.delete(kind)) log.info({ kind }, `Creates of ${LISTS[kind]} go on, as the platform's list was read.`);
   }
 
-  async function report(kind: ListableKind, reason: Reason, anew: boolean): Promise<void> {
+  async function report(kind: ListableKind, reason: Reason, fromStart: boolean): Promise<void> {
     if (logged.get(kind) !== reason.message) log.warn({ kind }, reason.message);
     logged.set(kind, reason.message);
-    await ledger.failListing({ kind, reason, anew });
+    await ledger.failListing({ kind, reason, fromStart });
   }
 
   /** A list could not be read to its end. A failure that may pass is tried again, from the position that was reached. */

@@ -260,7 +260,7 @@ describe('what people ask of the platform beside a daemon', () => {
       exitCode: 3,
       document: { ok: false, id: null, idempotencyKey: 'mine', error: { code: 'daemon.lost', path: null } },
     });
-    expect(lost.stderr).toMatch(/Nobody knows whether it took effect/);
+    expect(lost.stderr).toMatch(/It is unknown whether it took effect/);
     expect(lost.stderr).toMatch(/dpp-sync report list.*--idempotency-key mine/);
   });
 

@@ -1,10 +1,10 @@
-// What the ledger has to send, and what stays while the API refuses what it takes.
+// Deliveries that are due, and those that are suspended while the API refuses their scope.
 
 import type { Operation } from '../delivery.ts';
 import type { SubjectKind } from '../item.ts';
 import type { Reason, ReasonCode } from '../reason.ts';
 
-/** A delivery as the feeder rings for it. */
+/** A due delivery, as a `deliver` job names it. */
 export interface DueDelivery {
   id: number;
   kind: SubjectKind;
@@ -14,11 +14,11 @@ export interface DueDelivery {
   source: string;
 }
 
-/** What stays as it is, however long it is due, while the API refuses what it takes. */
+/** Deliveries that are suspended while the API refuses their scope. */
 export interface SuspendedWork {
   /** Deliveries of these operations. */
   operations: readonly Operation[];
-  /** Doubts that only reading could settle: those of these operations, and those with these reasons. */
+  /** Unconfirmed deliveries that only a read-back can settle: by operation, and by the code of their reason. */
   doubts: { operations: readonly Operation[]; reasons: readonly ReasonCode[] };
 }
 

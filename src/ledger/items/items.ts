@@ -177,7 +177,7 @@ export function createItems(
     { id, itemId, state }: { id: number; itemId: number; state: DeliveryState },
     { reason, lookAt }: Suspicion,
   ): void {
-    sql.suspect.run(transition(state, 'suspect'), JSON.stringify(reason), lookAt ?? 0, clock.now(), id);
+    sql.suspect.run(transition(state, 'look_up'), JSON.stringify(reason), lookAt ?? 0, clock.now(), id);
     note(itemId, id, 'suspect', reason);
   }
 
