@@ -86,7 +86,7 @@ const CODES = {
   /** Others in the same import were refused. */
   untouched: settled(['due']),
 
-  // Nobody knows whether it took effect.
+  // It is unknown whether the write took effect.
   reset: unconfirmed('resend', RESENT),
   timeout: unconfirmed('resend', RESENT),
   server_error: unconfirmed('resend', RESENT),
@@ -190,8 +190,8 @@ export function isLookedForOnce(reason: Reason): boolean {
 const GATE_STATUS = 409;
 
 /**
- * What becomes of a write that is proven to have had no effect. A refusal that came after it stands then. A person decides
- * where the code does not tell (I6).
+ * What becomes of a write that is proven to have had no effect. A refusal that came after it counts then. A person decides
+ * where the code leaves it open (I6).
  */
 export function whenAbsent({ code, status }: Pick<Reason, 'code' | 'status'>): WhenAbsent {
   const rule = ROWS[code].whenAbsent;

@@ -273,7 +273,7 @@ describe('what people ask of the platform beside a daemon', () => {
     const left = await asking.ended;
     expect({ exitCode: left.exitCode, stderr: left.stderr }).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringMatching(/Nobody knows.*--idempotency-key mine/s),
+      stderr: expect.stringMatching(/It is unknown.*--idempotency-key mine/s),
     });
     await expect.poll(() => world.contents().reports.length, { timeout: 30_000 }).toBe(1);
   });
