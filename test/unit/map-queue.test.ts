@@ -5,43 +5,43 @@ import { createMapQueue } from '../../src/pipeline/map-queue.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
 
-/** Only what the map queue asks of the queues, heard by hand: what counts here is what it makes of a worker that fails. */
+/** Only what the map queue asks of the queues, with jobs given by hand: a worker that fails is what matters here. */
 function given(drain: () => Promise<void>) {
-  let hear: (bell: ReceivedJob) => Promise<JobResult> = () => Promise.reject(new Error('Nobody listens.'));
+  let handle: (job: ReceivedJob) => Promise<JobResult> = () => Promise.reject(new Error('Nobody listens.'));
   const queues: Pick<Queues, 'clearWaiting' | 'consume' | 'enqueue'> = {
     clearWaiting: () => Promise.resolve(),
     enqueue: () => Promise.resolve(),
     consume: (_queue, _options, handler) => {
-      hear = handler;
+      handle = handler;
       return Promise.resolve({ close: () => Promise.resolve() });
     },
   };
   const mapQueue = createMapQueue({ queues: queues as Queues, worker: { drain } });
-  const bell = { id: 'a', name: 'map erp', data: { source: 'erp' }, retried: false };
-  return { mapQueue, hear: () => hear(bell) };
+  const job = { id: 'a', name: 'map erp', data: { source: 'erp' }, retried: false };
+  return { mapQueue, handle: () => handle(job) };
 }
 
 describe('the map queue', () => {
   it('says that the ledger cannot be written, until it can', async () => {
     let full = true;
-    const { mapQueue, hear } = given(() =>
+    const { mapQueue, handle } = given(() =>
       full ? Promise.reject(fault('ledger.unwritable', 'The disk is full.')) : Promise.resolve(),
     );
     await mapQueue.start();
-    expect(await hear()).toEqual({ status: 'done', note: 'The disk is full.' });
+    expect(await handle()).toEqual({ status: 'done', note: 'The disk is full.' });
     expect(mapQueue.trouble()).toMatchObject({ code: 'ledger.unwritable', exitCode: 3 });
     full = false;
-    await hear();
+    await handle();
     expect(mapQueue.trouble()).toBeNull();
   });
 
   it('lets a defect end as a failed job', async () => {
-    const { mapQueue, hear } = given(() => Promise.reject(new Error('a defect')));
+    const { mapQueue, handle } = given(() => Promise.reject(new Error('a defect')));
     await mapQueue.start();
-    await expect(hear()).rejects.toThrow('a defect');
+    await expect(handle()).rejects.toThrow('a defect');
   });
 
-  it('is not busy for ever after a doorbell was lost with nothing left to map', async () => {
+  it('is not busy for ever after a job was lost with nothing left to map', async () => {
     const { mapQueue } = given(() => Promise.resolve());
     await mapQueue.start();
     await mapQueue.enqueue('erp');
