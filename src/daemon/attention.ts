@@ -5,7 +5,7 @@ import type { LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/l
 export interface ContactAttention {
   /** Changes of items that were at the platform before. */
   adopted: AdoptedChanges[];
-  /** BOM items of such products. */
+  /** BOM items of products that were at the platform before. */
   parts: { products: number; bomItems: number };
 }
 

@@ -7,7 +7,7 @@ import { deniedFault } from './denied-fault.ts';
 interface Attempted {
   /** What has failed, as the beginning of a sentence: `The reports cannot be read`. */
   failure: string;
-  /** What to do where the API refuses the request as it is, as a full sentence. */
+  /** What to do where the API refuses this request, as a full sentence. */
   cure: string;
   /** For a request that changes something: what to do where it is unknown whether it took effect. */
   unconfirmedCure?: string;

@@ -22,7 +22,7 @@ export interface SyncRequest {
   abort: AbortSignal;
   /** False to deliver only what the ledger has already: after a replay. */
   pull?: boolean;
-  /** Sources of which a person accepts guarded reads and blocked changes as the sync begins. */
+  /** A person accepts the guarded reads and blocked changes of these sources when the sync begins. */
   accept?: readonly string[];
   /**
    * The sources or products whose deliveries are waited for; all where it is left out. A daemon delivers the others as well, and its

@@ -22,10 +22,10 @@ export interface SuspendedWork {
   doubts: { operations: readonly Operation[]; reasons: readonly ReasonCode[] };
 }
 
-/** Whose deliveries are meant: those of all items of these sources, or the passports of these products. */
+/** Selects deliveries: those of all items of these sources, or those of the passports of these products. */
 export type WorkOf = { sources: readonly string[] } | { passportsOf: readonly string[] };
 
-/** How the API has refused a scope to a delivery before. */
+/** Earlier refusals of the scope that a delivery needs. */
 export interface Denials {
   /** When it did so last, where that was its last answer; else null. */
   at: number | null;

@@ -99,7 +99,7 @@ export interface ContactLedger {
    * SKU, or with null of all.
    */
   answerParts(answer: { products: readonly string[] | null; present: boolean }): Promise<PartsAnswer>;
-  /** A person names the platform's item that a create blocked as ambiguous belongs to. Null where there is no such create. */
+  /** A person names the platform's item for a create that is blocked as ambiguous. Null where there is no such create. */
   adoptAs(choice: { name: string; kind: ListableKind; remoteId: string | number }): Promise<{ key: string } | null>;
 }
 

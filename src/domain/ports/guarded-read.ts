@@ -4,7 +4,7 @@ export interface GuardedRead {
   stream: string;
   /** The last run in which the guard blocked missing marks. */
   runId: number;
-  /** When the guard first did so since the stream's last whole export, in milliseconds since the epoch. */
+  /** When the guard first blocked them after the stream's last whole export, in milliseconds since the epoch. */
   since: number;
   /** Records that are not in the export, and rows that are. */
   missing: number;

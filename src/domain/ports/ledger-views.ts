@@ -148,7 +148,7 @@ export interface StuckDelivery {
   reason: Reason;
 }
 
-/** Why some deliveries wait: all those that wait for one item. */
+/** The deliveries that wait for one item, and the state of that item. */
 export interface WaitingGroup {
   kind: ItemKind;
   key: string;

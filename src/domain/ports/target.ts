@@ -18,7 +18,7 @@ export interface Write {
   remoteId: JsonValue;
 }
 
-/** A write as it goes over the wire. Committed before it is sent and never changed (I2). */
+/** A write as it is sent. It is committed before that and never changed (I2). */
 export interface EncodedWrite {
   /** Path below the base URL, beginning with a slash. */
   path: string;

@@ -102,7 +102,7 @@ const LIMITS: ReadonlyMap<string, string> = new Map([
   ['duration', 'rate limits'],
 ]);
 
-/** @throws Fault `queue.unsupported` for a job that the embedded queue could not run as it is meant */
+/** @throws Fault `queue.unsupported` for a job that uses a feature which the embedded queue does not have */
 export function refuseUnsupportedJob({ opts, parentKey, repeatJobKey, deduplicationId }: JobJson): void {
   if (parentKey !== undefined) throw unsupported('flows');
   if (repeatJobKey !== undefined) throw unsupported('job schedulers');
