@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import type { Command } from 'commander';
 import { watchWork } from '../admin/work-progress.ts';
 import { processEnvironment } from '../config/environment.ts';
-import { changeMaterial, mendBomLine } from '../daemon/demo-changes.ts';
+import { changeMaterial, fixBomLine } from '../daemon/demo-changes.ts';
 import { type DemoFolder, openDemoFolder } from '../daemon/demo-folder.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
@@ -142,7 +142,7 @@ async function runSyncs(context: CommandContext, config: RuntimeConfig, stage: S
     }
     story.oneChange(change, third);
 
-    const mended = await mendBomLine(demoFolder.folder);
+    const mended = await fixBomLine(demoFolder.folder);
     const fourth = await sync(runtime, request, clock);
     assertFinished(fourth);
     const gated = runtime.views.items({ kind: 'passport', state: 'blocked', afterId: 0, limit: EXAMPLES_SHOWN }).items;

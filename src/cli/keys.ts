@@ -143,6 +143,6 @@ function revocationFault(
       detail.status === 404
         ? "The organisation of the token's user has no key with this id; look at the API Keys page of the platform."
         : 'Look at the API Keys page of the platform.',
-    doubtCure: 'Run it again: revoking a key twice does no harm.',
+    unconfirmedCure: 'Run it again: revoking a key twice does no harm.',
   });
 }

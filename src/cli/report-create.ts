@@ -52,7 +52,7 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
     config.profile.idempotency === 'honoured'
       ? `With --idempotency-key ${key} it can be sent again without harm.`
       : `If it is not there, send it again with --idempotency-key ${key}.`;
-  const doubtCure = `Look with \`dpp-sync report list\` whether it is there. ${again}`;
+  const unconfirmedCure = `Look with \`dpp-sync report list\` whether it is there. ${again}`;
   let failure: Failure;
   try {
     const outcome = await context.withPlatform(config, 'report create', (admin) =>
@@ -71,7 +71,7 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
       outcomeFault(outcome, {
         failure: 'The report was not made',
         cure: 'Give what the platform wants with --type, --data or --data-file; its schema says what that is.',
-        doubtCure,
+        unconfirmedCure,
       }),
     );
   } catch (error) {
@@ -79,8 +79,8 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
     if (!(error instanceof Fault) || !UNANSWERED.has(error.code)) throw error;
     failure = {
       ...failureOf(error),
-      message: `Nobody knows whether it took effect: ${error.message}`,
-      suggestion: doubtCure,
+      message: `It is unknown whether it took effect: ${error.message}`,
+      suggestion: unconfirmedCure,
     };
   }
   if (output.json) output.document({ ok: false, id: null, idempotencyKey: key, error: errorDocument(failure) });

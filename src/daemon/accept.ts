@@ -5,13 +5,13 @@ import type { Ledger } from '../domain/ports/ledger.ts';
 /** What a person accepted: guarded reads, and blocked changes of adopted items. */
 export interface Acceptance {
   sources: readonly string[];
-  /** Reads that the guard held. */
+  /** Reads that the guard took for broken. */
   guarded: GuardedRead[];
   /** How many changes of adopted items were blocked. */
   adopted: { source: string; kind: ItemKind; count: number }[];
 }
 
-/** Accepts all that is held of these sources at the moment. */
+/** Accepts all guarded reads and blocked changes of these sources at the moment. */
 export async function accept(
   ledger: Pick<Ledger, 'accept' | 'acceptAdopted'>,
   named: readonly string[],

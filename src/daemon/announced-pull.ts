@@ -6,8 +6,8 @@ import type { Logger } from '../lib/logging.ts';
 import type { Runtime } from './runtime.ts';
 
 /**
- * A pull that a daemon logs and counts, whether a schedule or a person has asked for it. After it, failed jobs of earlier
- * runs of the source are forgotten and the history is pruned.
+ * A pull that a daemon logs and counts, for a schedule or for a person. After it, the failed jobs of earlier runs of the source are
+ * forgotten and the history is pruned.
  */
 export function announced(
   runtime: Pick<Runtime, 'pull' | 'pulling'>,
@@ -62,7 +62,7 @@ export function announced(
   };
 }
 
-/** Why a source could not be pulled, with what to do. */
+/** Why a source could not be pulled, and what to do. */
 export function reasonOf(error: unknown): string {
   const suggestion = error instanceof Fault ? error.suggestion : undefined;
   return suggestion === undefined ? messageOf(error) : `${messageOf(error)} ${suggestion}`;

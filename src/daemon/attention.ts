@@ -1,20 +1,20 @@
 import type { AdoptedChanges } from '../domain/ports/first-contact.ts';
 import type { LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/ledger-views.ts';
 
-/** What first contact leaves to a person, except kinds whose list cannot be read. */
+/** What a person has to decide after first contact, except for kinds whose list cannot be read. */
 export interface ContactAttention {
   /** Changes of items that were at the platform before. */
   adopted: AdoptedChanges[];
-  /** BOM items of such products. */
+  /** BOM items of products that were at the platform before. */
   parts: { products: number; bomItems: number };
 }
 
-/** What people need to know about the deliveries of some sources. */
+/** What a person needs to know about the deliveries of some sources. */
 export interface Attention extends ContactAttention {
-  /** Items that deliveries wait for and that are not on their way; the most waited for first. */
+  /** Items that deliveries wait for and that are not being delivered, the most awaited first. */
   waitingFor: WaitingGroup[];
   stuck: StuckDelivery[];
-  /** Items in doubt that need nobody. */
+  /** Unconfirmed items that do not need a person. */
   doubtsUnderWay: number;
 }
 

@@ -7,15 +7,15 @@ import type { Fault } from '../lib/errors.ts';
 import { describeFailingWrites } from './outage-watch.ts';
 import type { Runtime } from './runtime.ts';
 
-export interface Patience {
+export interface WaitLimit {
   /** How long the API may be out of reach. */
   waitMs: number;
-  /** When the waiting began, by `Clock.ticks`: a daemon may have found the API out of reach long before. */
+  /** When the waiting began, by `Clock.ticks`. A daemon may have found the API out of reach long before. */
   since: number;
-  /** Whose deliveries are waited for; all of them where it is left out. */
+  /** The sources or products whose deliveries are waited for; all where it is left out. */
   of: WorkOf | undefined;
   abort: AbortSignal;
-  /** Deliveries that are under way. */
+  /** Deliveries in flight. */
   outstanding: number;
   /** By `Clock.ticks`. */
   now: number;
@@ -24,13 +24,13 @@ export interface Patience {
 type Asked = Pick<Runtime, 'api' | 'unreadable' | 'ledger' | 'config' | 'passports' | 'views'>;
 
 /** The fault that ends a sync: the API has blocked its work for longer than `waitMs`. Null while the sync goes on waiting. */
-export async function awayFault(runtime: Asked, patience: Patience): Promise<Fault | null> {
-  const { waitMs, since, now } = patience;
+export async function awayFault(runtime: Asked, limit: WaitLimit): Promise<Fault | null> {
+  const { waitMs, since, now } = limit;
   const { baseUrl } = runtime.config.target;
   const unreachable = runtime.api.unreachableSince();
   if (unreachable !== null && now - Math.max(unreachable, since) >= waitMs) {
-    // The delivery that failed last may rest for longer than the sync waits, with nothing else to send. So the API is asked.
-    if (await runtime.api.answersNow(patience.abort)) return null;
+    // The delivery that failed last may be due later than the sync waits, with nothing else to send. So the API is asked.
+    if (await runtime.api.answersNow(limit.abort)) return null;
     const forAs = `for ${seconds(waitMs)}`;
     const writes = runtime.api.failsAtWrites();
     if (writes !== null) {
@@ -42,17 +42,17 @@ export async function awayFault(runtime: Asked, patience: Patience): Promise<Fau
   }
   const throttled = runtime.api.throttled();
   // A list cannot be read either while the API asks to wait.
-  return throttled === null ? unreadableFault(runtime, patience) : throttledFault(runtime, throttled, patience);
+  return throttled === null ? unreadableFault(runtime, limit) : throttledFault(runtime, throttled, limit);
 }
 
-/** A probe that is due within `dueInMs` is waited for, and its answer for `answerMs`: the API's wait may be over. */
+/** The sync waits for a probe that is due within `dueInMs`, and `answerMs` for its answer: the API's wait may be over. */
 const LAST_QUESTION = { dueInMs: 250, answerMs: 5000 };
 
 /** The API asks for a longer wait than `waitMs`. */
 function throttledFault(
   { config }: Pick<Runtime, 'config'>,
   { since: throttledSince, askAgainInMs, message, wait }: Throttled,
-  { waitMs, since: waitedSince, now }: Patience,
+  { waitMs, since: waitedSince, now }: WaitLimit,
 ): Fault | null {
   const since = Math.max(throttledSince, waitedSince);
   if (now - since < waitMs) return null;
@@ -72,7 +72,7 @@ function throttledFault(
  * runs tries them again.
  *
  * @param options.before counts deliveries that have failed since before this time of the wall clock
- * @param options.of whose deliveries count; all of them where it is left out
+ * @param options.of the sources or products whose deliveries count; all where it is left out
  */
 export async function leftAwayFault(
   { api, ledger, config, unreadable }: Pick<Runtime, 'api' | 'ledger' | 'config' | 'unreadable'>,
@@ -94,7 +94,7 @@ export async function leftAwayFault(
 /** The fault for unconfirmed deliveries that wait for an unreadable list, if nothing else is left to do. */
 async function unreadableFault(
   runtime: Asked,
-  { waitMs, since, of, outstanding, now }: Patience,
+  { waitMs, since, of, outstanding, now }: WaitLimit,
 ): Promise<Fault | null> {
   const { ledger, config, passports } = runtime;
   const unreadable = runtime.unreadable();
@@ -108,15 +108,15 @@ async function unreadableFault(
   const message = `The API's list of ${LISTS[unreadable.what]} could not be read for ${seconds(waitMs)}: ${unreadable.reason} ${wait}`;
   return fault('api.unreachable', message, {
     path: 'target.baseUrl',
-    suggestion: inDoubt > 0 ? DOUBT_ADVICE : LIST_ADVICE,
+    suggestion: inDoubt > 0 ? UNCONFIRMED_ADVICE : LIST_ADVICE,
   });
 }
 
 function waitWords(inDoubt: number, suspended: number): string {
   const deliveries = (count: number) => (count === 1 ? '1 delivery waits' : `${count} deliveries wait`);
-  const doubts = inDoubt === 0 ? [] : [`${deliveries(inDoubt)} in doubt for it.`];
+  const unconfirmed = inDoubt === 0 ? [] : [`${deliveries(inDoubt)} unconfirmed because of it.`];
   const creates = suspended === 0 ? [] : [`${deliveries(suspended)} for it, so that nothing is doubled.`];
-  return [...doubts, ...creates].join(' ');
+  return [...unconfirmed, ...creates].join(' ');
 }
 
 const LISTS: Record<ListName, string> = { product: 'products', material: 'materials', publications: 'publications' };
@@ -127,9 +127,9 @@ const WRITES_ADVICE =
 const THROTTLED_ADVICE =
   'Run the sync again when the wait is over, or give it longer with `--wait`; everything is still due. Where the wait is a mistake, have the limit of the key or the organisation looked at.';
 const LEFT_AWAY_ADVICE =
-  'See `dpp-sync show` for it and why the platform cannot take it, and run the sync again; everything else has gone on.';
+  'See `dpp-sync show` for it and why the platform cannot take it, and run the sync again; everything else was synced.';
 const LIST_ADVICE = 'Fix what the message names and run the sync again; everything is still due.';
-const DOUBT_ADVICE =
+const UNCONFIRMED_ADVICE =
   'Fix what the message names and run the sync again. Or look at the platform and record what is there with `dpp-sync settle`.';
 
 function seconds(ms: number): string {

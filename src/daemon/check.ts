@@ -11,36 +11,36 @@ import { createMappers } from './mappers.ts';
 import { openClient } from './open-client.ts';
 import { probeSource, type RuntimeConfig } from './open-source.ts';
 
-/** What `check` found of one stream. */
+/** The result of `check` for one stream. */
 export interface StreamFinding {
   source: string;
   stream: string;
-  /** A line on what is there; null where it cannot be read. */
+  /** Describes the stream in a line; null where it cannot be read. */
   found: string | null;
   problem: Fault | null;
 }
 
-/** What `check` found of the queue. */
+/** The result of `check` for the queue. */
 export interface QueueFinding {
   kind: RuntimeConfig['queue']['kind'];
-  /** A line on what is there; null where it cannot be reached. */
+  /** Describes the queue in a line; null where it cannot be reached. */
   found: string | null;
   /** Settings of the queue with which jobs can be lost. */
   warnings: string[];
   problem: Fault | null;
 }
 
-/** What `check` found of the API. */
+/** The result of `check` for the API. */
 export interface ApiFinding {
   baseUrl: string;
-  /** The key's first 8 characters; null where it cannot be had. */
+  /** The key's first 8 characters; null where it cannot be read. */
   key: string | null;
   publishKey: string | null;
   /** Whether the organisation's plan includes API access; null where the API gave no answer. */
   plan: Probe['plan'] | null;
   /** Null where the API gave no answer. */
   scopes: Probe['scopes'] | null;
-  /** What keeps a sync from going through. */
+  /** What would stop a sync. */
   problem: Fault | null;
 }
 
@@ -62,7 +62,7 @@ export function checkMappings(config: RuntimeConfig): Promise<void> {
   return createMappers({ sources: config.sources, baseDir: config.folder }).refreshAll();
 }
 
-/** Tries every stream of every source, whatever becomes of the others. */
+/** Tries every stream of every source, also where another one fails. */
 export async function* checkStreams({ config, log, signal }: CheckOptions): AsyncGenerator<StreamFinding> {
   for (const source of config.sources) {
     for (const stream of source.streams) {
@@ -112,7 +112,7 @@ async function prefixOf(key: SecretSource): Promise<string> {
   return maskSecret(await key.read());
 }
 
-/** Publishing is a matter of its own: without its scope everything else goes on. */
+/** Only publishing needs the scope `publish`: without it everything else is synced. */
 function scopeProblem({ read, write }: Probe['scopes']): Fault | null {
   const missing = [...(read === 'no' ? ['read'] : []), ...(write === 'no' ? ['write'] : [])];
   if (missing.length === 0) return null;

@@ -9,15 +9,15 @@ export interface Cron {
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** The 29th of February may be eight years away, and forty where it is to be a certain day of the week. */
+/** The 29th of February may be eight years away, and forty years if it has to be a certain day of the week. */
 const DAYS_MAX = 41 * 366;
-/** No clock change is longer, and none is nearer to the next one. */
+/** No clock change is longer than this, and no two are closer together. */
 const CHANGE_MS = 3 * HOUR_MS;
 
 /**
- * A time that does not exist on the night when clocks are set forward comes as much later: 2:30 at 3:30. One that exists
- * twice when they are set back comes once, the first time. Only an expression for every hour goes by the hours that pass
- * rather than by those that clocks show.
+ * A time that does not exist in the night when clocks are set forward is moved by the same amount: 2:30 becomes 3:30. A time that
+ * exists twice when clocks are set back counts once, the first time. Only an expression for every hour follows the hours that pass
+ * and not those that clocks show.
  *
  * @param expression a valid cron expression, with or without a field for seconds
  * @param timezone an IANA time zone
@@ -31,7 +31,7 @@ export function createCron(expression: string, timezone: string): Cron {
   const everyHour = hours.length === 24;
   // Local times are counted as if they were UTC, so days are asked for in UTC.
   const days = createTask(expression, () => undefined, { timezone: 'UTC' });
-  // It is asked and never started; the library need not keep it among its tasks.
+  // The task is never started, so the library need not keep it.
   void days.destroy();
   const [firstSecond = 0, firstMinute = 0, firstHour = 0] = [seconds[0], minutes[0], hours[0]];
   const firstOfDayMs = ((firstHour * 60 + firstMinute) * 60 + firstSecond) * 1000;
@@ -60,7 +60,7 @@ export function createCron(expression: string, timezone: string): Cron {
     return null;
   }
 
-  /** By the hours that pass, where clocks are changed about now: each instant is asked what clocks show then. */
+  /** Counts the hours that pass when clocks are changed: each instant is compared with what clocks show then. */
   function nextInstant(at: number): number | null {
     for (let minute = Math.floor(at / 60_000) * 60_000; minute <= at + CHANGE_MS; minute += 60_000) {
       for (const second of seconds) {
@@ -76,7 +76,7 @@ export function createCron(expression: string, timezone: string): Cron {
       const changes = zone.toLocal(at + CHANGE_MS) - zone.toLocal(at - CHANGE_MS) !== 2 * CHANGE_MS;
       const instant = changes && everyHour ? nextInstant(at) : null;
       if (instant !== null) return instant;
-      // A time that clocks were set forward past comes later than the next ones that they show.
+      // A time that clocks skip when they are set forward comes later than the next times that they show.
       let local = nextLocal(zone.toLocal(at) - (changes ? CHANGE_MS : 0));
       while (local !== null) {
         const first = zone.firstInstantOf(local);

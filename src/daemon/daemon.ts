@@ -15,7 +15,7 @@ import { createPullQueue } from './pull-queue.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
 import { createScheduler } from './scheduler.ts';
 
-/** A server for people and machines that look at the daemon. */
+/** A server through which people and programs look at the daemon. */
 export interface WebServer {
   /** Where it listens, as `http://127.0.0.1:4280`. */
   url: string;
@@ -29,7 +29,7 @@ export interface WebContext extends Observation {
   metrics: Metrics;
   /** The sources that are being pulled at the moment. */
   running(): string[];
-  /** Queues that somebody has paused; null while the queue is out of reach. */
+  /** Queues that a person has paused; null while the queue is out of reach. */
   pausedQueues(): Promise<QueueName[] | null>;
   startedAt: number;
   version: string;
@@ -40,9 +40,9 @@ export interface WebContext extends Observation {
 /** Opens the web server of the config's `web` section. */
 export type OpenWeb = (context: WebContext, web: NonNullable<RuntimeConfig['web']>) => Promise<WebServer>;
 
-/** What serves commands beside the daemon. */
+/** Serves commands that run beside the daemon. */
 export interface AdminServer {
-  /** Takes nothing new, interrupts what runs, and gives each watcher its last frame. */
+  /** Takes no new commands, interrupts the running ones, and sends each watcher its last frame. */
   close(): Promise<void>;
 }
 
@@ -53,11 +53,11 @@ export interface AdminContext {
   version: string;
   /** Takes secrets out of text (I7). */
   scrub: (text: string) => string;
-  /** Asks an API that refuses us whether it still does: a person may have put that right before a command. */
+  /** Asks an API that refuses dpp-sync whether it still does: a person may have fixed that before a command. */
   askRefused: () => Promise<void>;
 }
 
-/** Opens the admin channel, through which commands beside the daemon have it do what takes the ledger. */
+/** Opens the admin channel, through which commands ask the daemon for work on its ledger. */
 export type OpenAdmin = (context: AdminContext) => Promise<AdminServer>;
 
 export interface DaemonOptions {
@@ -66,10 +66,10 @@ export interface DaemonOptions {
   clock: Clock;
   log: Logger;
   version: string;
-  /** Not called where the config has no `web` section: then nothing listens. */
+  /** Not called where the config has no `web` section. */
   openWeb: OpenWeb;
   openAdmin: OpenAdmin;
-  /** Time between two questions to an API that refuses us. */
+  /** Time between two requests to an API that refuses dpp-sync. */
   probeMs?: number;
   /** For tests, as `RuntimeOptions` says. */
   queueTiming?: StallTiming | undefined;
@@ -82,10 +82,10 @@ export interface Daemon {
   /** Where the web server listens; null where there is none. */
   url: string | null;
   /** Starts a run of a source, as its schedule does. */
-  ring(source: string, trigger: RunTrigger): Promise<void>;
+  startRun(source: string, trigger: RunTrigger): Promise<void>;
   /**
-   * Takes on nothing new, interrupts runs between two pages, waits for the requests that are under way and closes
-   * everything. What was not sent stays due in the ledger.
+   * Takes on no new work, interrupts runs between two pages, waits for the requests in flight and closes everything.
+   * Deliveries that were not sent stay due in the ledger.
    */
   stop(): Promise<void>;
 }
@@ -93,9 +93,9 @@ export interface Daemon {
 const PROBE_MS = 60_000;
 
 /**
- * Starts a daemon. What was left undone before, by whatever end, is taken up at once: it is in the ledger.
+ * Starts a daemon. It continues the work in the ledger at once, however the process before it ended.
  *
- * @throws Fault when the ledger is held, the mappings are wrong, the queue is out of reach or the port is taken
+ * @throws Fault when another process has the ledger, the mappings are wrong, the queue is out of reach or the port is taken
  */
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, secrets, clock, log, version, queueTiming, probeMs = PROBE_MS } = options;
@@ -122,7 +122,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     schedules: config.sources.flatMap(({ id: source, schedule: cron, timezone }) =>
       cron === null ? [] : [{ source, cron, timezone }],
     ),
-    ring: (source) => pulls.ring(source, 'schedule'),
+    startRun: (source) => pulls.startRun(source, 'schedule'),
     clock,
     log,
   });
@@ -154,13 +154,13 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     try {
       return await queues.paused();
     } catch {
-      // The queue's own standing says that it is out of reach.
+      // The health of the daemon shows that the queue is out of reach.
       return null;
     }
   }
 
   async function stopAll(): Promise<void> {
-    // First what brings new work, then what works on it, and the ledger last.
+    // First the parts that bring new work are stopped, then those that do it, and the ledger is closed last.
     await scheduler.stop();
     await server?.close();
     await gateWatch.stop();
@@ -188,18 +188,18 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       // A source that has never run waits for its first time.
       if (schedule === null || last === undefined) continue;
       if (wasCutShort(last)) {
-        log.info({ source: id, runId: last.id }, `The last run of ${id} was cut short and is made up for.`);
+        log.info({ source: id, runId: last.id }, `The last run of ${id} was cut short and is repeated.`);
       } else if (scheduler.missed(id, last.startedAt)) {
-        log.info({ source: id, runId: last.id }, `A run of ${id} was missed while no daemon ran and is made up for.`);
+        log.info({ source: id, runId: last.id }, `A run of ${id} was missed while no daemon ran and is started now.`);
       } else continue;
-      await pulls.ring(id, 'schedule');
+      await pulls.startRun(id, 'schedule');
     }
   } catch (error) {
     await stop().catch((second: unknown) => log.error({ err: second }, 'What was opened could not be closed again.'));
     throw error;
   }
-  const ring: Daemon['ring'] = (source, trigger) => pulls.ring(source, trigger);
-  return { runtime, observation, url: server?.url ?? null, ring, stop };
+  const startRun: Daemon['startRun'] = (source, trigger) => pulls.startRun(source, trigger);
+  return { runtime, observation, url: server?.url ?? null, startRun, stop };
 }
 
 /** True for a run that was interrupted, or whose process was killed. */

@@ -1,4 +1,4 @@
-// What the demo changes in its export, as people in a company might: the other bytes of the file stay as they are.
+// The changes that the demo makes in its export, as people in a factory might. All other bytes of the file stay as they are.
 
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export interface ChangedValue {
   column: string;
   from: string;
   to: string;
-  /** The row's material, as people call it. */
+  /** The name of the row's material. */
   key: string;
   name: string;
 }
@@ -24,8 +24,8 @@ export function changeMaterial(folder: string): Promise<ChangedValue | null> {
   });
 }
 
-/** Names the product of the first line of a bill of materials that names none, as the line before it does. */
-export function mendBomLine(folder: string): Promise<ChangedValue | null> {
+/** Completes the first line of a bill of materials that names no product: it gets the product of the line before. */
+export function fixBomLine(folder: string): Promise<ChangedValue | null> {
   let before = { list: '', product: '' };
   return changeCell(folder, 'bom.csv', 'MATNR', (row) => {
     const product = row('MATNR');
@@ -44,7 +44,7 @@ async function changeCell(
   change: (row: (column: string) => string) => string | null,
 ): Promise<ChangedValue | null> {
   const file = join(folder, 'exports', name);
-  // Every byte is a character here, so that whatever the encoding, it is written back as it was read.
+  // Every byte is one character here, so the file is written back unchanged in any encoding.
   const lines = (await readFile(file, 'latin1')).split('\n');
   const columns = (lines[0] ?? '').trimEnd().split(';');
   for (const [index, line] of lines.entries()) {
@@ -56,7 +56,7 @@ async function changeCell(
     const [from, key, text] = [row(column), row('IDNRK') || row('MATNR'), row('KTEXT') || row('MAKTX')];
     cells[columns.indexOf(column)] = to;
     lines[index] = cells.join(';');
-    // Written beside and renamed, so that nobody reads half a file.
+    // A new file is written and renamed, so that no reader sees half a file.
     await writeFile(`${file}.part`, lines.join('\n'), 'latin1');
     await rename(`${file}.part`, file);
     const shown = new TextDecoder('windows-1252').decode(Buffer.from(text, 'latin1'));

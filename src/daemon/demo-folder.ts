@@ -11,17 +11,17 @@ export interface DemoFolder {
   /** Absolute. */
   folder: string;
   configFile: string;
-  /** Where the sandbox keeps what it is sent. */
+  /** The file in which the sandbox stores its data. */
   sandboxFile: string;
   /** The sandbox's key. */
   apiKey: string;
-  /** What people log in to the dashboard with. */
+  /** The token for the dashboard. */
   webToken: string;
-  /** Writes down where the sandbox serves, which is where the config takes it from. */
+  /** Stores the sandbox's address in the file from which the config reads it. */
   setBaseUrl(baseUrl: string): Promise<void>;
 }
 
-/** Says that a folder is the demo's own. Nothing is removed in a folder without it. */
+/** The name of a file that marks a folder as the demo's own. Nothing is removed in a folder without it. */
 const MARKER = '.dpp-sync-demo';
 const MARKER_TEXT = 'A folder of `dpp-sync demo`. Every demo replaces its data/; everything else is yours.\n';
 
@@ -29,11 +29,11 @@ const MARKER_TEXT = 'A folder of `dpp-sync demo`. Every demo replaces its data/;
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);
 
 /**
- * Makes the folder, or takes one of an earlier demo: files that are there stay, so that an edited export is used as it
- * is, and only the ledger and the sandbox's data begin anew.
+ * Makes the folder, or uses that of an earlier demo. Existing files stay, so that an edited export is used unchanged; only the ledger
+ * and the sandbox's data are removed.
  *
  * @param shipped the folder of the example that this package ships
- * @throws Fault `usage` when the folder is somebody else's or cannot be written, `ledger.held` when a demo is at work in it
+ * @throws Fault `usage` when the folder is not the demo's own or cannot be written, `ledger.held` when another demo uses it
  */
 export async function openDemoFolder(path: string, shipped: string): Promise<DemoFolder> {
   const folder = resolve(path);
@@ -67,7 +67,7 @@ async function prepare(folder: string, shipped: string): Promise<DemoFolder> {
   await copyMissing(shipped, folder);
   const data = join(folder, 'data');
   await mkdir(data, { recursive: true, mode: 0o700 });
-  await beginAnew(data);
+  await removeData(data);
 
   const apiKey = await secretIn(join(data, 'api-key'), 'dpp_');
   const webToken = await secretIn(join(data, 'web-token'), '');
@@ -81,7 +81,7 @@ async function prepare(folder: string, shipped: string): Promise<DemoFolder> {
   };
 }
 
-/** The example's own variables are for people who have a platform; the demo knows where its sandbox is. */
+/** The variables of the example are for people who have a platform. The demo's config reads the files of its sandbox instead. */
 function ownConfig(text: string): string {
   const config = text
     .replace('${DPP_BASE_URL}', '${file:./data/sandbox-url}')
@@ -101,8 +101,8 @@ async function copyMissing(from: string, to: string): Promise<void> {
   }
 }
 
-/** Removes what the last demo has left behind, by name, and only while nobody works with it. */
-async function beginAnew(data: string): Promise<void> {
+/** Removes the data files of the last demo, by name, and only while no process uses them. */
+async function removeData(data: string): Promise<void> {
   const ledger = join(data, 'ledger.db');
   const lock = lockOf(ledger);
   try {
@@ -119,7 +119,7 @@ function lockOf(ledger: string): { release(): void } {
     return acquireLock(ledger, () => null);
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'ledger.held') throw error;
-    throw fault('ledger.held', `Somebody is still at work in ${dirname(dirname(ledger))}: its ledger is in use.`, {
+    throw fault('ledger.held', `Another process uses the ledger in ${dirname(dirname(ledger))}.`, {
       suggestion: 'End that demo or daemon with Ctrl-C, or name another folder with --dir.',
     });
   }

@@ -2,7 +2,7 @@ import { fault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Fault } from '../lib/errors.ts';
 
-/** What the API's 401, 402 or 403 to a key means for a person. */
+/** The fault for a 401, 402 or 403 of the API to a key, with what a person can do. */
 export function deniedFault({ by, detail }: Pick<Extract<Outcome, { kind: 'denied' }>, 'by' | 'detail'>): Fault {
   const answer = detail.status === null ? detail.message : `${detail.message} (HTTP ${detail.status})`;
   if (by === 'plan') {

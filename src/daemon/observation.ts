@@ -8,10 +8,10 @@ import type { Runtime } from './runtime.ts';
 import { standingOf } from './standing.ts';
 
 const COUNTS_KEPT_MS = 2000;
-/** How far back the last complete run of a source is looked for. */
+/** Among how many runs the last complete run of a source is looked for. */
 const RUNS_LOOKED_AT = 50;
 
-/** Asks ledger, queue and gate how things stand. */
+/** Reads the current state of ledger, queue and API. */
 export interface Observation {
   api(): ApiStanding;
   /** The wait beyond a minute that the API has asked for, or null. */
@@ -70,7 +70,7 @@ export function createObservation(options: {
       const entries = await Promise.all(QUEUE_NAMES.map(async (name) => [name, await queues.counts(name)] as const));
       return Object.fromEntries(entries) as Record<QueueName, QueueCounts>;
     } catch {
-      // Whoever asks sees that the queue is out of reach; the engine logs why.
+      // The answer shows that the queue is out of reach; the engine logs the cause.
       return null;
     }
   }

@@ -7,7 +7,7 @@ import type { Connector, ConnectorHost } from '../sdk/connector.ts';
 export type RuntimeConfig = LoadedConfig<Connector>;
 export type ConfiguredSource = LoadedSource<Connector>;
 
-/** Opens a configured source with its connector. What keeps it from being read names its place in the config. */
+/** Opens a configured source with its connector. An error names the place of the source in the config. */
 export async function openSource(source: ConfiguredSource, config: RuntimeConfig, log: Logger): Promise<SourceReader> {
   const { connector, streams } = source;
   const opened = await open(source, config, log);
@@ -23,7 +23,7 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
   };
 }
 
-/** Says in a line what each stream of a source holds, or throws what keeps it from being read. */
+/** Describes each stream of a source in a line. Throws if a stream cannot be read. */
 export async function probeSource(
   source: ConfiguredSource,
   config: RuntimeConfig,
@@ -62,7 +62,7 @@ async function* readAt(path: string, read: () => AsyncIterable<Page>): AsyncGene
   }
 }
 
-/** A connector knows its options, and not where in the config they stand. */
+/** Adds the place in the config, which the connector does not know. */
 function placed(error: unknown, path: string): unknown {
   if (!(error instanceof Fault) || error.code !== 'source.unreadable' || error.path !== undefined) return error;
   const { code, exitCode, message, suggestion, cause } = error;

@@ -14,7 +14,7 @@ interface Opening extends Pick<PullOptions, 'ledger' | 'wait'> {
 /**
  * Reloads the mappings of a source and opens it for a run.
  *
- * @throws what keeps it from being read, once the ledger has it as a failed run
+ * @throws the error that keeps the source from being read, after the ledger has stored a failed run
  */
 export async function openToPull(
   { source, trigger }: { source: ConfiguredSource; trigger: RunTrigger },

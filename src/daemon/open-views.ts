@@ -5,11 +5,11 @@ import type { Logger } from '../lib/logging.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { passportRulesOf } from './passport-rules.ts';
 
-/** A look into the ledger and the queue, beside whoever works on them. */
+/** A read-only view of the ledger and the queue, beside the process that works on them. */
 export interface OpenedViews {
   views: LedgerViews;
   /**
-   * What is in the queues, and which of them a person has paused; null for the embedded ones, which only their own process
+   * The counts of the queues, and which of them a person has paused; null for embedded queues, which only their own process
    * can see.
    *
    * @throws Fault `queue.unreachable`
@@ -32,7 +32,7 @@ export function openViews(config: RuntimeConfig): OpenedViews | null {
     close: () => opened.close(),
     async queues(log) {
       if (config.queue.kind === 'embedded') return null;
-      // BullMQ takes longer to load than all else that a look into the ledger needs.
+      // BullMQ takes longer to load than everything else that a view of the ledger needs.
       const { createQueues } = await import('../queue/create-queues.ts');
       const queues = await createQueues({ url: config.queue.url, prefix: queuePrefix(id), log });
       try {
@@ -46,7 +46,7 @@ export function openViews(config: RuntimeConfig): OpenedViews | null {
   };
 }
 
-/** Tells the queues of several ledgers on one Redis apart. */
+/** The prefix of a ledger's queues, so that several ledgers can share one Redis. */
 export function queuePrefix(ledgerId: string): string {
   return `dpp-sync-${ledgerId}`;
 }

@@ -3,22 +3,22 @@ import { askedWaitMs, type Outcome, type OutcomeDetail } from '../domain/outcome
 import type { Fault } from '../lib/errors.ts';
 import { deniedFault } from './denied-fault.ts';
 
-/** What a person asked of the API. */
+/** What a person has asked the API for. */
 interface Attempted {
-  /** What did not come about, as the beginning of a sentence: `The reports cannot be read`. */
+  /** What has failed, as the beginning of a sentence: `The reports cannot be read`. */
   failure: string;
-  /** What to do where the API refuses the request as it is, as a full sentence. */
+  /** What to do where the API refuses this request, as a full sentence. */
   cure: string;
-  /** For a request that leaves something behind: what to do where nobody knows whether it did. */
-  doubtCure?: string;
+  /** For a request that changes something: what to do where it is unknown whether it took effect. */
+  unconfirmedCure?: string;
 }
 
 /**
- * What an outcome means for a command that ends with it: `api.unreachable`, `api.key` or `api.plan` where the environment
- * is at fault, `api.refused` for the request itself, `api.answer` for an answer that is of no use, and `api.doubt` where
- * a request may have taken effect.
+ * The fault of a command that ends with an outcome: `api.unreachable`, `api.key` or `api.plan` where the environment is at fault,
+ * `api.refused` for the request itself, `api.answer` for an answer that cannot be used, and `api.doubt` where the request
+ * may have taken effect.
  */
-export function outcomeFault(outcome: Outcome, { failure, cure, doubtCure }: Attempted): Fault {
+export function outcomeFault(outcome: Outcome, { failure, cure, unconfirmedCure }: Attempted): Fault {
   if (outcome.kind === 'accepted') return fault('internal', `${failure}, although the API took the request.`);
   const { detail } = outcome;
   const said = `${detail.message}${detail.status === null ? '' : ` (HTTP ${detail.status})`}`;
@@ -37,8 +37,8 @@ export function outcomeFault(outcome: Outcome, { failure, cure, doubtCure }: Att
     case 'throttled':
       return fault('api.unreachable', message, { suggestion: waitAdvice(outcome) });
     case 'ambiguous':
-      if (doubtCure !== undefined) {
-        return fault('api.doubt', `Nobody knows whether it took effect: ${said}`, { suggestion: doubtCure });
+      if (unconfirmedCure !== undefined) {
+        return fault('api.doubt', `It is unknown whether it took effect: ${said}`, { suggestion: unconfirmedCure });
       }
       if (outcome.cause === 'unreadable_answer') {
         return fault('api.answer', message, {
@@ -49,7 +49,7 @@ export function outcomeFault(outcome: Outcome, { failure, cure, doubtCure }: Att
   }
 }
 
-/** What the message does not say already. */
+/** The fields whose problems the message does not have. */
 function fieldLines({ message, fields = {} }: OutcomeDetail): string[] {
   return Object.entries(fields).flatMap(([field, problem]) =>
     message.includes(problem) ? [] : [`  ${field}: ${problem}`],

@@ -1,7 +1,7 @@
 import type { PassportRules } from '../domain/passport.ts';
 import type { RuntimeConfig } from './open-source.ts';
 
-/** What a config says of passports. A module may make anything, so its source counts as one of BOM items. */
+/** The rules of a config for passports. A module may make any items, so its source counts as a source of BOM items. */
 export function passportRulesOf({ passports, sources }: Pick<RuntimeConfig, 'passports' | 'sources'>): PassportRules {
   const sourcesThat = (wanted: (source: RuntimeConfig['sources'][number]) => boolean) =>
     sources.filter(wanted).map(({ id }) => id);

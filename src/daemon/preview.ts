@@ -8,7 +8,7 @@ import { incomingRecord } from '../pipeline/incoming-record.ts';
 import { createMappers } from './mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
 
-/** A record beside what it comes to. */
+/** A record and the result of mapping it. */
 export interface PreviewedRecord {
   place: Place;
   /** The values of the stream's key columns; null where it has none or they are empty. */
@@ -21,8 +21,8 @@ export interface PreviewedRecord {
 }
 
 /**
- * Reads and maps the first records of a stream as a sync would, and stores nothing. What only the ledger can tell is not
- * in it: whether another record has claimed the same item.
+ * Reads and maps the first records of a stream as a sync would, and stores nothing. Only the ledger knows whether another record makes
+ * the same item, so the preview does not show that.
  *
  * @throws Fault when the mappings are wrong or the source cannot be read
  */

@@ -17,28 +17,27 @@ export interface PullQueueOptions {
   scrub: (text: string) => string;
 }
 
-/** Rings the `pull` queue and hears it: each doorbell is a run of one source. */
+/** Enqueues jobs of the `pull` queue and handles them. Each job is a run of one source. */
 export interface PullQueue {
   start(): Promise<void>;
   /**
-   * A run that a schedule wants is not given up when the queue is out of reach or loses it: it is rung for again, as long
-   * as this process lives.
+   * Enqueues a run. A scheduled run is enqueued again for as long as this process lives, if the queue is out of reach or loses it.
    *
-   * @throws Fault `queue.unreachable` where somebody asks for a run and can ask again
+   * @throws Fault `queue.unreachable` where a person asks for a run, who can ask again
    */
-  ring(source: string, trigger: RunTrigger): Promise<void>;
+  startRun(source: string, trigger: RunTrigger): Promise<void>;
   /** Interrupts the runs between two pages and waits for their end. */
   stop(): Promise<void>;
 }
 
-/** A slow source must not hold up the others, and each run holds a page in memory. */
+/** A slow source must not delay the others, and each run keeps a page in memory. */
 const CONCURRENCY = 4;
-/** How soon a doorbell that was refused or lost is rung again. */
+/** How soon a job that was refused or lost is enqueued again. */
 const WATCH_MS = 1000;
 
 /**
- * A source that cannot be read ends as a failed job with the reason, which Retry in a dashboard runs again; there is at most
- * one such job per source. Runs of other sources are not affected.
+ * A run whose source cannot be read ends as a failed job with the reason, which Retry in a dashboard runs again; there is at most
+ * one such job for each source. Runs of other sources are not affected.
  */
 export function createPullQueue(options: PullQueueOptions): PullQueue {
   const { queues, sources, clock, log, scrub } = options;
@@ -49,17 +48,17 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
   let watching: Promise<void> = Promise.resolve();
   let consumer: Consumer | null = null;
 
-  async function hear(bell: ReceivedJob): Promise<JobResult> {
-    const { source } = bell.data;
+  async function handle(job: ReceivedJob): Promise<JobResult> {
+    const { source } = job.data;
     if (typeof source !== 'string' || !sources.includes(source)) {
       return { status: 'done', note: 'The config has no such source any more.' };
     }
-    // A run reads everything that there is: a second one at the same time would find nothing else.
+    // A run reads the whole source, so a second run at the same time would find nothing else.
     wanted.delete(source);
     if (running.has(source)) return { status: 'done', note: 'This source is being pulled already.' };
     running.add(source);
     try {
-      return await pull(source, bell.retried ? 'retry' : triggerOf(bell));
+      return await pull(source, job.retried ? 'retry' : triggerOf(job));
     } finally {
       running.delete(source);
     }
@@ -69,23 +68,23 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     try {
       const { runId, result } = await options.pull(source, trigger, abort.signal);
       if (result === 'complete') return { status: 'done', note: `Run ${runId} is complete.` };
-      // The ledger knows the run as interrupted, and the next daemon makes up for it.
-      return { status: 'done', note: `Run ${runId} was interrupted; it is made up for at the next start.` };
+      // The ledger keeps the run as interrupted, and the next daemon repeats it.
+      return { status: 'done', note: `Run ${runId} was interrupted. It is repeated at the next start.` };
     } catch (error) {
       if (abort.signal.aborted) return { status: 'done', note: 'The daemon was stopped before the run began.' };
       return { status: 'failed', reason: scrub(reasonOf(error)) };
     }
   }
 
-  const ringFor = (source: string, trigger: RunTrigger): Promise<void> =>
+  const enqueue = (source: string, trigger: RunTrigger): Promise<void> =>
     queues.enqueue('pull', [{ name: `pull ${source}`, data: { source, trigger } }]);
 
-  async function ring(source: string, trigger: RunTrigger): Promise<void> {
-    // Its job waits, perhaps in a queue that is paused for hours; where it was lost, the watch makes up for it.
+  async function startRun(source: string, trigger: RunTrigger): Promise<void> {
+    // Its job waits, perhaps in a queue that is paused for hours. If the job was lost, `watch` enqueues it again.
     if (trigger === 'schedule' && wanted.get(source) === 'schedule') return;
     if (trigger === 'schedule' || !wanted.has(source)) wanted.set(source, trigger);
     try {
-      await ringFor(source, trigger);
+      await enqueue(source, trigger);
     } catch (error) {
       if (trigger !== 'schedule') {
         if (wanted.get(source) !== 'schedule') wanted.delete(source);
@@ -99,25 +98,25 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     while (!abort.signal.aborted) {
       await clock.sleep(WATCH_MS, abort.signal);
       try {
-        if (wanted.size > 0 && !abort.signal.aborted) await ringForLost();
+        if (wanted.size > 0 && !abort.signal.aborted) await enqueueLost();
       } catch (error) {
         log.debug({ error: messageOf(error) }, 'Runs wait for the queue.');
       }
     }
   }
 
-  async function ringForLost(): Promise<void> {
+  async function enqueueLost(): Promise<void> {
     const { waiting, active } = await queues.counts('pull');
     if (waiting > 0 || active > running.size) return;
-    for (const [source, trigger] of wanted) await ringFor(source, trigger);
+    for (const [source, trigger] of wanted) await enqueue(source, trigger);
   }
 
   return {
     async start() {
-      consumer = await queues.consume('pull', { concurrency: CONCURRENCY }, hear);
+      consumer = await queues.consume('pull', { concurrency: CONCURRENCY }, handle);
       watching = watch();
     },
-    ring,
+    startRun,
     async stop() {
       abort.abort();
       await watching;

@@ -4,7 +4,7 @@ import type { Scope } from '../domain/scope.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Runtime } from './runtime.ts';
 
-/** What is left when nothing else is, because the API refuses the scope that it takes; null where nothing is left so. */
+/** The fault for deliveries that are left because the API refuses their scope; null where there are none. */
 export async function refusedScopeFault({
   api,
   ledger,
@@ -24,12 +24,13 @@ export async function refusedScopeFault({
   const ofItsOwn = onlyPublish && target.publishKey === null ? ', or one of its own in target.publishKey,' : '';
   return fault('api.key', messages.join(' '), {
     path: onlyPublish && target.publishKey !== null ? 'target.publishKey' : 'target.apiKey',
-    suggestion: `Everything else went on. \`dpp-sync check\` shows what the key may. Use one with the scope ${lacking.join(' and ')}${ofItsOwn} and run the sync again.`,
+    suggestion: `Everything else was synced. \`dpp-sync check\` shows what the key may. Use one with the scope ${lacking.join(' and ')}${ofItsOwn} and run the sync again.`,
   });
 }
 
 function leftWords({ due, inDoubt }: Awaited<ReturnType<Runtime['ledger']['countSuspended']>>): string {
   const sent = due === 0 ? [] : [`${due} ${due === 1 ? 'delivery is' : 'deliveries are'} left to be sent`];
-  const lookedUp = inDoubt === 0 ? [] : [`${inDoubt} in doubt ${inDoubt === 1 ? 'is' : 'are'} left to be looked up`];
+  const lookedUp =
+    inDoubt === 0 ? [] : [`${inDoubt} unconfirmed ${inDoubt === 1 ? 'one is' : 'ones are'} left to be looked up`];
   return [...sent, ...lookedUp].join(', and ');
 }

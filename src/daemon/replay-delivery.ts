@@ -1,6 +1,6 @@
 import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
 
-/** Replays what became stuck with one delivery, and says in a sentence what came of it, for whoever pressed the button. */
+/** Replays the record behind a stuck delivery. The message describes the result for the person who has pressed the button. */
 export async function replayDelivery(
   deliveryId: number,
   run: (request: ReplayRequest) => Promise<ReplayReport>,
@@ -12,14 +12,14 @@ export async function replayDelivery(
     force: false,
     dryRun: false,
   });
-  if (passports.asked > 0) return { staged, message: 'The passport is asked for again.' };
+  if (passports.asked > 0) return { staged, message: 'The passport is sent again.' };
   if (passports.incomplete > 0) return { staged, message: 'Its product is not complete now; see `dpp-sync show`.' };
-  if (staged > 0) return { staged, message: 'The stored record was mapped anew and is sent again.' };
+  if (staged > 0) return { staged, message: 'The stored record was mapped again and is sent again.' };
   if (heldInDoubt === 0 && (quarantined > 0 || passing === 0)) {
-    return { staged, message: 'The stored record was mapped anew and still fails; see `dpp-sync quarantine`.' };
+    return { staged, message: 'The stored record was mapped again and still fails; see `dpp-sync quarantine`.' };
   }
   if (heldInDoubt > 0) {
-    return { staged, message: 'Nobody knows whether it arrived, so it is not sent again without `replay --force`.' };
+    return { staged, message: 'It is unknown whether it arrived, so it is not sent again without `replay --force`.' };
   }
-  return { staged, message: 'The stored record was mapped anew, and there is nothing that could be sent.' };
+  return { staged, message: 'The stored record was mapped again, and there is nothing to send.' };
 }

@@ -3,23 +3,23 @@ import type { Fault } from '../lib/errors.ts';
 import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts';
 
 export interface RunDaemonOptions extends DaemonOptions {
-  /** Aborted by the first SIGTERM, SIGINT or SIGHUP. A second one may end the process at any instant: nothing is lost by that. */
+  /** Aborted by the first SIGTERM, SIGINT or SIGHUP. A second one may end the process at any instant; nothing is lost then. */
   signal: AbortSignal;
-  /** How long requests that are under way may take to end. */
+  /** How long requests in flight may take to end. */
   drainMs?: number;
   /** Called once the daemon works. */
   onReady?: (daemon: Daemon) => void;
 }
 
-/** Within the half minute that orchestrators commonly give before they kill, and before the command itself gives up. */
+/** Orchestrators commonly kill after half a minute, and the command itself stops waiting before that. */
 const DRAIN_MS = 25_000;
 
 /**
- * Runs the daemon until it is told to stop.
+ * Runs the daemon until it has to stop.
  *
- * @returns 0 when everything that was under way has ended; 1 when some of it has not within the limit. The caller then ends
- * the process, which is safe: what was sent without an answer is in doubt at the next start, and is looked up.
- * @throws Fault when it cannot be started, or the ledger is not its own any more
+ * @returns 0 when all requests in flight have ended; 1 when some have not within the limit. The caller then ends the process, which is
+ * safe: a request without an answer is unconfirmed at the next start, and is looked up.
+ * @throws Fault when it cannot be started, or when it has lost its ledger
  */
 export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   const { config, signal, clock, log, version, drainMs = DRAIN_MS, onReady } = options;
@@ -31,13 +31,13 @@ export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   const lost = await stopped(daemon, signal, clock);
 
   if (lost) log.error({ error: lost.message }, 'Stopping: this process may write to the ledger no more.');
-  else log.info({ drainMs }, 'Stopping: what is under way is finished, everything else stays due in the ledger.');
+  else log.info({ drainMs }, 'Stopping: requests in flight are finished, everything else stays due in the ledger.');
   const timer = new AbortController();
   const late = clock.sleep(drainMs, timer.signal).then(() => 'late' as const);
   const ending = daemon.stop().then(
     () => 'stopped' as const,
     (error: unknown) => {
-      // What could not be written on the way has the same cause.
+      // Other failed writes have the same cause.
       if (!lost || !isLedgerFault(error)) throw error;
       return 'stopped' as const;
     },
@@ -53,10 +53,10 @@ export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   return 0;
 }
 
-/** How often the daemon looks whether the ledger is still its own. */
+/** How often the daemon checks that it has not lost its ledger. */
 const LOOK_MS = 1000;
 
-/** Resolves once the daemon is told to stop, or has to, with the reason. */
+/** Resolves when the daemon has to stop, with the fault if there is one. */
 async function stopped(daemon: Daemon, signal: AbortSignal, clock: DaemonOptions['clock']): Promise<Fault | null> {
   while (!signal.aborted) {
     const lost = daemon.runtime.ledgerLost();

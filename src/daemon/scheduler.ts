@@ -11,7 +11,7 @@ export interface Schedule {
   timezone: string;
 }
 
-/** Rings for sources at their times. */
+/** Starts the runs of sources at their scheduled times. */
 export interface Scheduler {
   start(): void;
   /** When a source is due next, as milliseconds since the epoch; null without a schedule or before `start`. */
@@ -21,9 +21,9 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
-/** However the clock is set and however long the machine sleeps, that is noticed within this time. */
+/** A clock that is set, or a machine that has slept, is noticed within this time. */
 const LOOK_MS = 30_000;
-/** A clock that is set back by less than this has been corrected: its times do not come again. */
+/** A clock that is set back by less than this was corrected: its times do not come again. */
 const CORRECTION_MS = 600_000;
 
 /**
@@ -32,34 +32,34 @@ const CORRECTION_MS = 600_000;
  * come again are started again, because the earlier ones may have had a wrong date. `missed` reports times that passed while no
  * daemon ran.
  *
- * @param ring called at each due time; while a call for a source is still running, further times of it are left out
+ * @param startRun called at each due time; while a call for a source is still running, further times of it are left out
  */
 export function createScheduler(options: {
   schedules: readonly Schedule[];
-  ring: (source: string) => Promise<void>;
+  startRun: (source: string) => Promise<void>;
   clock: Clock;
   log: Logger;
 }): Scheduler {
-  const { schedules, ring, clock, log } = options;
+  const { schedules, startRun, clock, log } = options;
   const abort = new AbortController();
   const crons = new Map<string, Cron>(
     schedules.map(({ source, ...one }) => [source, createCron(one.cron, one.timezone)]),
   );
   const next = new Map<string, number | null>();
-  const ringing = new Set<string>();
+  const starting = new Set<string>();
   let running: Promise<void> = Promise.resolve();
   let startedAt = Number.NEGATIVE_INFINITY;
 
-  async function ringOnce(source: string): Promise<void> {
-    if (ringing.has(source)) return;
-    ringing.add(source);
+  async function startOnce(source: string): Promise<void> {
+    if (starting.has(source)) return;
+    starting.add(source);
     try {
-      await ring(source);
+      await startRun(source);
     } catch (error) {
-      // The next time comes by itself; what must not happen is that nobody hears of this one.
+      // The next scheduled time comes by itself, but an operator has to learn of this failure.
       log.error({ source, error: messageOf(error) }, `The scheduled run of ${source} could not be started.`);
     } finally {
-      ringing.delete(source);
+      starting.delete(source);
     }
   }
 
@@ -67,12 +67,12 @@ export function createScheduler(options: {
     for (const [source, cron] of crons) next.set(source, cron.nextAfter(from));
   }
 
-  function ringFor(now: number): void {
+  function startDue(now: number): void {
     for (const [source, cron] of crons) {
       const at = next.get(source) ?? null;
       if (at === null || at > now) continue;
       next.set(source, cron.nextAfter(now));
-      void ringOnce(source);
+      void startOnce(source);
     }
   }
 
@@ -86,7 +86,7 @@ export function createScheduler(options: {
         plan(now);
       }
       latest = Math.max(latest, now);
-      ringFor(now);
+      startDue(now);
       const soonest = Math.min(...[...next.values()].filter((at) => at !== null));
       await clock.sleep(Math.min(LOOK_MS, Math.max(1, soonest - now)), abort.signal);
     }

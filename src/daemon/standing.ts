@@ -4,7 +4,7 @@ import type { RuntimeConfig } from './open-source.ts';
 
 /** The state of the ledger for some sources, without its items. */
 export interface SourcesStanding extends Omit<LedgerStanding, 'items'> {
-  /** What is missing from its source and waits for somebody to decide. */
+  /** Items that are missing from their sources, until a person decides. */
   missing: MissingCounts;
 }
 
@@ -27,7 +27,7 @@ export function standingOf(
   };
 }
 
-/** Sources whose last finished run failed. A run that is still going on does not count. */
+/** Sources whose last finished run failed. A run that has not ended does not count. */
 function failedRunsOf(views: LedgerViews, sources: readonly string[]): FailedRun[] {
   return sources.flatMap((source) => {
     const last = views.runs({ source, limit: 2 }).find(({ endedAt }) => endedAt !== null);

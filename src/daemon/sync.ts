@@ -17,16 +17,16 @@ import { type SourcesStanding, standingOf } from './standing.ts';
 export interface SyncRequest {
   /** Source ids; empty for all. */
   sources: readonly string[];
-  /** How long the API, or what is needed of it, and the queue may be out of reach before the sync gives up. */
+  /** How long the API, a list of it that is needed, or the queue may be out of reach before the sync ends. */
   waitMs: number;
   abort: AbortSignal;
   /** False to deliver only what the ledger has already: after a replay. */
   pull?: boolean;
-  /** Sources of which a person accepts what is held as the sync begins. */
+  /** A person accepts the guarded reads and blocked changes of these sources when the sync begins. */
   accept?: readonly string[];
   /**
-   * Whose deliveries are waited for; all of them where it is left out. A process that goes on after the sync delivers the
-   * others as well, and is given new ones by its schedules: there the sync would wait for ever.
+   * The sources or products whose deliveries are waited for; all where it is left out. A daemon delivers the others as well, and its
+   * schedules add new ones, so a sync that waited for all of them would not end.
    */
   of?: WorkOf | undefined;
 }
@@ -34,38 +34,37 @@ export interface SyncRequest {
 export interface SyncReport extends SourcesStanding {
   runs: StreamAccount[];
   items: ItemCounts;
-  /** What was held and is accepted now; null where nobody asked for that. */
+  /** What a person has accepted; null where that was not asked for. */
   accepted: Acceptance | null;
   requests: RequestCounts;
   durationMs: number;
-  /** What kept the sync from finishing: a source, the API, the queue, or the person who stopped it. */
+  /** Why the sync did not finish: a source, the API, the queue, or a person who stopped it. */
   fault: Fault | null;
-  /** Things that a person should know of and that stop nothing. */
+  /** Problems that a person should know and that did not stop the sync. */
   warnings: string[];
   waitingFor: WaitingGroup[];
-  /** Deliveries that are left to be sent. */
+  /** Deliveries that were not sent. */
   left: number;
 }
 
-/** 0 all well, 4 finished with something that needs a person or still waits, else what the fault says. */
+/** 0 for success, 4 where something needs a person or still waits, else the exit code of the fault. */
 export function exitCodeOf(report: LedgerStanding & { fault: { exitCode: number } | null }): number {
   if (report.fault) return report.fault.exitCode;
   return causesOf(report).length > 0 ? 4 : 0;
 }
 
-/** How often the sync looks whether it is done. */
+/** How often the sync checks whether it is done. */
 const LOOK_MS = 40;
-/** What is in the air when the sync gives up has so long to come to its end, and is told by where it stands then. */
+/** When the sync ends early, requests in flight have this time to end. After it they are reported in their current state. */
 const LANDING_MS = 1000;
-/** How often it looks whether only that is left which the API cannot take. */
+/** How often the sync checks whether only deliveries are left that the API cannot take. */
 const LEFT_LOOK_MS = 1000;
-/** Looking goes over the deliveries of others as well, so it may take no more than a fiftieth of the time. */
+/** That check reads the deliveries of all sources, so it may take no more than a fiftieth of the time. */
 const LOOK_SHARE = 50;
 const LOOK_MAX_MS = 2000;
 
 /**
- * Pulls the sources, maps and delivers until nothing is left that could go on by itself. A source that cannot be read
- * does not keep the others from being synced.
+ * Pulls the sources, maps and delivers until all automatic work is done. A source that cannot be read does not stop the others.
  */
 export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock): Promise<SyncReport> {
   const { config, views, bus } = runtime;
@@ -97,7 +96,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     }
     const ended = await untilDone(runtime, { ...request, since: startedAt }, clock);
     problem = ended ?? problem;
-    // What is counted below is how the ledger stands once nothing is under way any more.
+    // The ledger is counted below after the last request has ended.
     if (request.abort.aborted) await runtime.stopWorkers();
   } finally {
     unsubscribe();
@@ -128,8 +127,7 @@ async function landed({ views }: Runtime, sources: readonly string[], clock: Clo
 }
 
 /**
- * Sources of BOM items come last: a product of which none is known then has none, and its passport need not wait for
- * another read.
+ * Sources of BOM items come last. A product without BOM items after that has none, so its passport need not wait for another read.
  */
 function inOrder(config: RuntimeConfig, selected: readonly string[]): string[] {
   const { bomSources } = passportRulesOf(config);
@@ -137,7 +135,7 @@ function inOrder(config: RuntimeConfig, selected: readonly string[]): string[] {
   return [...selected.filter((source) => !isLast(source)), ...selected.filter(isLast)];
 }
 
-/** Waits until nothing of what is waited for goes on by itself. Gives what kept it from getting there. */
+/** Waits until all automatic work of the request is done. Returns the fault that stopped it, if there is one. */
 async function untilDone(
   runtime: Runtime,
   request: SyncRequest & { since: number },
@@ -151,7 +149,7 @@ async function untilDone(
     const lost = runtime.ledgerLost();
     if (lost) return lost;
     const lookedAt = clock.ticks();
-    // First, for what is mapped afterwards shows in the status then.
+    // This is read first, so that records which are mapped afterwards show in the counts.
     const isMapping = maps(runtime, of);
     const { outstanding, nextDueAt, isListing, ...status } = await runtime.engine.status(of);
     const lookMs = clock.ticks() - lookedAt;
@@ -166,7 +164,7 @@ async function untilDone(
     }
     const away = await awayFault(runtime, { ...request, of, outstanding, now: clock.ticks() });
     if (away !== null) return away;
-    // A list that cannot be read has nothing to wait for here.
+    // Waiting would not help for a list that cannot be read.
     const isWaited = isListing && runtime.unreadable() === null;
     const isAtRest = outstanding === 0 && nextDueAt !== 0 && !isWaited && !isMapping;
     if (isAtRest && clock.ticks() >= leftAt && !(await stagesPassports(runtime, of))) {
@@ -183,15 +181,15 @@ async function untilDone(
   }
 }
 
-/** Whether records that are waited for are to be mapped. */
+/** Whether records of the request wait to be mapped. */
 function maps(runtime: Runtime, of: WorkOf | undefined): boolean {
   if (of === undefined) return runtime.mapping();
   return 'sources' in of && runtime.views.pendingSources().some((source) => of.sources.includes(source));
 }
 
-/** Judges passports. True where something that is waited for is due by that. */
+/** Evaluates passports. True where that has made a delivery of the request due. */
 async function stagesPassports({ passports, engine }: Runtime, of: WorkOf | undefined): Promise<boolean> {
-  // Passports that were asked for by hand follow without a judgement.
+  // Passports that a person has asked for are staged without an evaluation.
   if (of !== undefined && 'passportsOf' in of) return false;
   const staged = await passports.evaluate();
   if (of === undefined || staged === 0) return staged > 0;
@@ -199,7 +197,7 @@ async function stagesPassports({ passports, engine }: Runtime, of: WorkOf | unde
 }
 
 const INTERRUPTED = fault('interrupted', 'The sync was stopped before it was done.', {
-  suggestion: 'Nothing is lost: run it again, and it goes on where it stopped.',
+  suggestion: 'Nothing is lost: run it again, and it continues where it stopped.',
 });
 
 const AUTHORIZATION_ADVICE = {

@@ -49,7 +49,7 @@ export function createContactFailures({ ledger, clock, log }: ContactFailuresOpt
   async function report(kind: ListableKind, reason: Reason, restart: boolean): Promise<void> {
     if (logged.get(kind) !== reason.message) log.warn({ kind }, reason.message);
     logged.set(kind, reason.message);
-    await ledger.failListing({ kind, reason, anew: restart });
+    await ledger.failListing({ kind, reason, fromStart: restart });
   }
 
   return {

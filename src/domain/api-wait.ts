@@ -1,11 +1,11 @@
 /** A wait beyond a minute that the API has asked for. Times are milliseconds since the Unix epoch. */
 export interface ApiWait {
-  /** When it refused the first request. */
+  /** When the API refused the first request. */
   since: number;
-  /** The end that it has named; null where it names none and goes on to refuse. */
+  /** The end that the API has named; null where it names none and still refuses. */
   until: number | null;
-  /** When it is asked again. */
+  /** When the API is asked again. */
   askAgainAt: number;
-  /** Its own words. */
+  /** The API's own words. */
   message: string;
 }

@@ -4,18 +4,20 @@
 //                 ▲         ▲ │        │
 //                 └─────────┘ │        ├──► in_doubt ──► due | delivered | blocked | rejected | parked
 //                             │        ├──► blocked | rejected | parked
-//                             │        └──► due            (429, 503, never sent, denied, handed back)
-//                             ├─ rejected, where it cannot even be attempted
+//                             │        └──► due            (429, 503, never sent, denied, returned)
+//                             ├─ rejected, where the delivery cannot be attempted
 //                             └─ superseded, from every state in which nothing is in flight and nothing has arrived
 //
-// A person may make a blocked, rejected or parked change by hand at the platform and settle the delivery as delivered. A
-// delivery that a person ends otherwise is superseded, until the item's desired content changes.
+// `waiting`: a ref has no remote id yet. `in_doubt`: unconfirmed, the request was sent and no answer came back. `sending` is
+// committed before the first byte is sent, so after a crash the request may have reached the API, and the delivery is unconfirmed.
+// An item has at most one open delivery (I3). While that one is sending or unconfirmed, a change of the item is only stored, and
+// settling the delivery stages the next one.
 //
-// In a ledger restored from a backup, deliveries that wait or are due may have been sent since the backup: they become
-// `in_doubt`. So does a create that was refused because its item exists, if no list has shown the item: the next run looks again.
-// `waiting`: a ref has no remote id yet. `sending` is committed before the first byte goes out, so after a crash it means
-// that the request may have reached the API: the lease is voided and the delivery is in doubt. An item has at most one
-// open delivery (I3): while one is sending or in doubt a new desire is only noted, and settling it stages the follower.
+// A person may make a blocked, rejected or parked change by hand at the platform and settle the delivery as delivered. A
+// delivery that a person ends otherwise is superseded until the item's desired content changes.
+//
+// In a ledger restored from a backup, waiting and due deliveries may have been sent since the backup, so they are unconfirmed.
+// So is a create that was refused because its item exists, if no list has shown the item: the next run looks it up again.
 
 import { sha256Url } from '../lib/hash.ts';
 import { fault } from './faults.ts';
@@ -39,23 +41,23 @@ export const DELIVERY_EVENTS = [
   'refs_arrived',
   /** A ref has lost its remote id, or never had one. */
   'refs_missing',
-  /** A worker takes the delivery; committed before any byte goes out. */
+  /** A worker takes the delivery; committed before any byte is sent. */
   'claim',
-  /** The write is known to have taken effect, or a person says that it was done by hand. */
+  /** The write is known to have taken effect, or a person has made the change by hand. */
   'accept',
-  /** No effect is possible and the same revision goes out again later. */
+  /** The write had no effect, and the same revision is sent again later. */
   'retry',
-  /** Nobody knows whether the write took effect. */
+  /** It is unknown whether the write took effect. */
   'unconfirmed',
-  /** The ledger was restored, and may have forgotten that it sent this; or a refused create is looked for again. */
-  'suspect',
-  /** A doubt is settled: sending the same revision again is safe. */
+  /** The item has to be looked up first: the ledger was restored from a backup, or the create was refused. */
+  'look_up',
+  /** The same revision of an unconfirmed delivery may be sent again. */
   'resend',
-  /** A business rule at the API, or a write that the API does not have, holds it. */
+  /** A business rule of the platform refuses the write, or the API has no such write. */
   'block',
-  /** The data is wrong, nothing can be sent of it, or a person says that it did not arrive. */
+  /** The data is wrong, the delivery cannot be attempted, or a person reports that it did not arrive. */
   'reject',
-  /** The delivery's own retry limit is spent. */
+  /** The delivery has reached its retry limit. */
   'exhaust',
   /** A newer revision takes its place, or a person ends it. */
   'supersede',
@@ -70,7 +72,7 @@ export const IN_FLIGHT_STATES: readonly DeliveryState[] = ['sending', 'in_doubt'
 
 type Row = Record<DeliveryEvent, DeliveryState | null>;
 
-/** A state that nothing leaves; the others name what they add to it. */
+/** A state without transitions. The other rows add theirs to it. */
 const END: Row = {
   refs_arrived: null,
   refs_missing: null,
@@ -78,7 +80,7 @@ const END: Row = {
   accept: null,
   retry: null,
   unconfirmed: null,
-  suspect: null,
+  look_up: null,
   resend: null,
   block: null,
   reject: null,
@@ -88,13 +90,13 @@ const END: Row = {
 
 /** The total transition table: every state by every event; null means that the event cannot happen there. */
 export const TRANSITIONS: Record<DeliveryState, Row> = {
-  waiting: { ...END, refs_arrived: 'due', refs_missing: 'waiting', suspect: 'in_doubt', supersede: 'superseded' },
+  waiting: { ...END, refs_arrived: 'due', refs_missing: 'waiting', look_up: 'in_doubt', supersede: 'superseded' },
   due: {
     ...END,
     refs_arrived: 'due',
     refs_missing: 'waiting',
     claim: 'sending',
-    suspect: 'in_doubt',
+    look_up: 'in_doubt',
     reject: 'rejected',
     supersede: 'superseded',
   },
@@ -103,7 +105,7 @@ export const TRANSITIONS: Record<DeliveryState, Row> = {
     accept: 'delivered',
     retry: 'due',
     unconfirmed: 'in_doubt',
-    suspect: 'in_doubt',
+    look_up: 'in_doubt',
     block: 'blocked',
     reject: 'rejected',
     exhaust: 'parked',
@@ -112,7 +114,7 @@ export const TRANSITIONS: Record<DeliveryState, Row> = {
     ...END,
     accept: 'delivered',
     unconfirmed: 'in_doubt',
-    suspect: 'in_doubt',
+    look_up: 'in_doubt',
     resend: 'due',
     block: 'blocked',
     reject: 'rejected',
@@ -120,7 +122,7 @@ export const TRANSITIONS: Record<DeliveryState, Row> = {
   },
   delivered: END,
   blocked: { ...END, accept: 'delivered', reject: 'rejected', supersede: 'superseded' },
-  rejected: { ...END, accept: 'delivered', suspect: 'in_doubt', supersede: 'superseded' },
+  rejected: { ...END, accept: 'delivered', look_up: 'in_doubt', supersede: 'superseded' },
   parked: { ...END, accept: 'delivered', reject: 'rejected', supersede: 'superseded' },
   superseded: END,
 };
@@ -138,7 +140,7 @@ export function transition(state: DeliveryState, event: DeliveryEvent): Delivery
 
 /**
  * The writes that the API knows or that an item can need. `product.update` and `bom_item.update` have no endpoint: changed
- * products go out together as one `product.import`, where the profile says that an import updates.
+ * products are sent together as one `product.import`, where the profile says that an import updates.
  */
 export const OPERATIONS = [
   'product.create',
@@ -166,8 +168,8 @@ export interface KeyParts {
   target: string;
   operation: Operation;
   /**
-   * The ledger's own number of what is written, which no other thing ever has: an item that was dropped and comes back
-   * counts its revisions anew.
+   * The ledger's own id of the item or request, which is never used again: an item that was dropped and comes back counts its
+   * revisions from one.
    */
   subject: number;
   naturalKey: string;
@@ -175,14 +177,14 @@ export interface KeyParts {
   revision: number;
 }
 
-/** What an idempotency key is made of. */
+/** The characters of an idempotency key. */
 export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
  * The idempotency key of a revision: 43 characters of `[A-Za-z0-9_-]`.
  *
  * I2: derived from nothing that an attempt, a clock, a host or an API key could change. The revision keeps A → B → A
- * from replaying the answer to the first A; the epoch keeps a rebuilt ledger from replaying those of the old one.
+ * from replaying the answer to the first A; the epoch keeps a rebuilt ledger from replaying the answers to the old one.
  */
 export function idempotencyKey(parts: KeyParts): string {
   const { epoch, target, operation, subject, naturalKey, payloadHash, revision } = parts;

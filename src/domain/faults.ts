@@ -45,17 +45,17 @@ const FAULTS = {
 
 export type FaultCode = keyof typeof FAULTS;
 
-/** Builds a registered error; throw what it returns. */
+/** Builds a registered error, for the caller to throw. */
 export function fault(code: FaultCode, message: string, details: FaultDetails = {}): Fault {
   return new Fault(code, FAULTS[code], message, details);
 }
 
-/** True for what keeps the ledger from being written or read for now; whatever else a ledger throws is a defect. */
+/** True if the ledger cannot be written or read for now. Any other error of a ledger is a defect. */
 export function isLedgerFault(error: unknown): error is Fault {
   return error instanceof Fault && error.code.startsWith('ledger.');
 }
 
-/** True for a queue that is out of reach or takes nothing for now: what was to be rung is in the ledger. */
+/** True if the queue is out of reach or takes no jobs for now. What was to be enqueued is in the ledger. */
 export function isQueueFault(error: unknown): error is Fault {
   return error instanceof Fault && error.code === 'queue.unreachable';
 }

@@ -9,12 +9,12 @@ export interface Issue {
   message: string;
   /** The field of the item (`country_of_origin`) or the column of the source (`HERKL`). */
   field?: string;
-  /** What stood there. */
+  /** The value of that field or column. */
   value?: JsonValue;
   /** The mapping expression that failed. */
   expression?: string;
   /** What to do about it. */
   cure?: string;
-  /** Another place that has to do with it: the first of two rows that claim one item. */
+  /** Another place that matters, such as the first of two rows that make the same item. */
   other?: Place;
 }

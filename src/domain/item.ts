@@ -9,7 +9,7 @@ import type { Issue } from './issue.ts';
 export const ITEM_KINDS = ['product', 'material', 'bom_item'] as const;
 export type ItemKind = (typeof ITEM_KINDS)[number];
 
-/** What the ledger keeps a story of: items, which mappings make, and the passports of products, which follow from them. */
+/** What the ledger keeps a history of: items, which mappings make, and the passports of their products. */
 export const SUBJECT_KINDS = [...ITEM_KINDS, 'passport'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
@@ -120,7 +120,7 @@ const KEY_LENGTH_MAX = 500;
 
 /**
  * Validates and normalises an item: decimals to their normal form, text trimmed, empty optional fields left out. Fields
- * that are not canonical pass as they are; whether they are allowed at all is the profile's business.
+ * that are not canonical stay unchanged; the profile decides whether they are allowed.
  */
 export function parseItem(draft: Item): Result<Item, Issue[]> {
   const issues: Issue[] = [...keyIssues(draft), ...refIssues(draft)];

@@ -1,9 +1,9 @@
-// Manual resolutions: how a person may settle a delivery that does not go on by itself.
+// Manual resolutions: how a person may settle a delivery that does not change its state by itself.
 
 import { type DeliveryEvent, type DeliveryState, TRANSITIONS } from './delivery.ts';
 import type { SubjectKind } from './item.ts';
 
-/** States of deliveries that a person can settle. What is due or on its way goes on by itself. */
+/** States of deliveries that a person can settle. Due deliveries and those being sent change their state by themselves. */
 export const SETTLE_STATES = ['in_doubt', 'blocked', 'rejected', 'parked', 'waiting'] as const;
 export type SettleState = (typeof SETTLE_STATES)[number];
 
@@ -21,8 +21,8 @@ export function isSettleState(state: DeliveryState): state is SettleState {
 }
 
 /**
- * Whether a person can settle a delivery so. A delivery that may have arrived cannot be ignored, since a later write could double
- * it (I6). A passport cannot be ignored either: `unpublish` ends the wish for it.
+ * Whether a person can settle a delivery in this way. A delivery that may have arrived cannot be ignored, since a later write could
+ * double it (I6). A passport cannot be ignored either: `unpublish` takes its place.
  */
 export function mayBeSettled(
   { kind, state, uncertain }: { kind: SubjectKind; state: SettleState; uncertain: boolean },

@@ -10,7 +10,7 @@ import type { Place } from './place.ts';
 export interface MappingTools {
   country(value: JsonValue): string;
   unit(value: JsonValue): string;
-  /** `mark` is what separates the fraction: a point where it is not said. */
+  /** `mark` separates the fraction; a point by default. */
   decimal(value: JsonValue, mark?: ',' | '.'): string;
   gtin(value: JsonValue): string;
   /** `format` is for dates that are neither ISO nor YYYYMMDD, as `DD.MM.YYYY`. */
@@ -21,9 +21,9 @@ export interface MappingTools {
 /** A mapping that needs more than expressions. It must be pure: no clock, no network, no state between rows. */
 export interface MappingModule {
   /**
-   * Turns one row into any number of items; none means that the row is excluded. Return issues, or throw, to quarantine
-   * the row. The passports of the `products` that you name beside the issues, by their keys, wait until the row is right;
-   * without them those of all products do, since the row might be a part of any.
+   * Maps one row to any number of items; none means that the row is excluded. Return issues, or throw, to quarantine
+   * the row. Name the keys of its `products` beside the issues: only their passports wait until the row is right. Without
+   * `products` the passports of all products wait, since the row might be a part of any.
    */
   map(
     row: JsonObject,

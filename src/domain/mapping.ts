@@ -35,8 +35,8 @@ export interface MappableRecord {
 }
 
 /**
- * Keys of the products whose passports a quarantined record holds back, as far as the record still tells them: its
- * product's, or that of its BOM item's product. Null stands for a BOM item of which nobody can say whose it is.
+ * Keys of the products whose passports wait for a quarantined record, as far as the record can still be read: its product's
+ * key, or the key of its BOM item's product. Null stands for a BOM item whose product is unknown.
  */
 export type HeldProducts = readonly (string | null)[];
 
@@ -54,8 +54,8 @@ export function productsOf(items: readonly Item[]): HeldProducts {
 }
 
 /**
- * What a record comes to. `excluded`: no mapping wanted it. `quarantined`: at least one mapping failed; none of the
- * record's items are used then, those it gave before count as present, and the passports of its products wait.
+ * What becomes of a record. `excluded`: no mapping wanted it. `quarantined`: at least one mapping failed; none of the record's
+ * items are used then, the items that it made before count as present, and the passports of its products wait.
  */
 export type MapResult =
   | { status: 'mapped'; items: MappedItem[] }
@@ -65,8 +65,8 @@ export type MapResult =
 /** The compiled mappings of one source. Pure: the same record gives the same result under the same revision. */
 export interface Mapper {
   /**
-   * Hash over all that decides what a record becomes: expressions, helper version, lookup files, module sources. A new
-   * revision makes all stored records be mapped anew.
+   * Hash over all that the result of a mapping depends on: expressions, helper version, lookup files, module sources. After a
+   * change of it all stored records are mapped again.
    */
   revision: string;
   /** Streams that have at least one mapping. */

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { SubjectKind } from './item.ts';
 import type { Profile } from './profile.ts';
 
-/** The field by which the API tells an item from others, and its value. */
+/** The field by which the API identifies an item, and its value. */
 export interface NaturalKey {
   field: string;
   value: string;
@@ -10,7 +10,7 @@ export interface NaturalKey {
 
 /**
  * The natural key of a payload: the first of the profile's fields that has a value. Null for BOM items, which the API
- * does not tell apart, and for passports, which it knows by their products.
+ * does not identify, and for passports, which it identifies by their products.
  */
 export function naturalKeyOf(profile: Profile, kind: SubjectKind, payload: JsonObject): NaturalKey | null {
   if (kind === 'bom_item' || kind === 'passport') return null;
@@ -21,7 +21,7 @@ export function naturalKeyOf(profile: Profile, kind: SubjectKind, payload: JsonO
   return null;
 }
 
-/** One text for all values that a platform might take for the same: forms of Unicode, blanks around it and case do not count. */
+/** One text for all values that a platform might treat as equal: forms of Unicode, surrounding blanks and case do not count. */
 export function foldedKey(value: string): string {
   return value.normalize('NFKC').trim().toLowerCase();
 }

@@ -1,8 +1,8 @@
 import type { JsonValue } from '../lib/json.ts';
 
 /**
- * Why nobody can say whether a request took effect; `crossed` where the answer was about another request. The settling delay before a
- * read-back depends on it.
+ * Why it is unknown whether a request took effect; `crossed` where the answer was about another request. The settling delay before
+ * a read-back depends on it.
  */
 export type UnconfirmedCause = 'reset' | 'timeout' | 'server_error' | 'unreadable_answer' | 'crossed' | 'crash';
 
@@ -24,11 +24,11 @@ export type Outcome =
    */
   | { kind: 'unavailable'; sent: boolean; local?: true; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
-   * Bytes went out and no usable answer came back. With `atWork` the API itself has spoken, though not of what was needed:
-   * no sign that it is away, as a page in its place would be. `retryAfterMs` is the wait that the answer asks for.
+   * Bytes were sent and no usable answer came back. With `atWork` the API itself has answered, though without what was needed:
+   * the API is not away, as a page of a proxy would show. `retryAfterMs` is the wait that the answer asks for.
    */
   | { kind: 'ambiguous'; cause: UnconfirmedCause; atWork?: true; retryAfterMs?: number | null; detail: OutcomeDetail }
-  /** 409: a business rule blocks the write for now. `mayExist` as of what is refused. */
+  /** 409: a business rule blocks the write for now. `mayExist` has the same meaning as for `refused`. */
   | { kind: 'gated'; detail: OutcomeDetail; mayExist?: true }
   /** The same idempotency key is still being worked on: ask again later. */
   | { kind: 'in_flight'; detail: OutcomeDetail }
@@ -43,16 +43,16 @@ export type Outcome =
 
 /** What the answer to an import says of one of its members. */
 export type MemberOutcome =
-  /** It is stored as it was sent. `effect` and `remoteId` are null where the answer does not tell. */
+  /** It is stored as it was sent. `effect` and `remoteId` are null where the answer does not name them. */
   | { kind: 'accepted'; effect: 'created' | 'updated' | null; remoteId: JsonValue }
   /** Its data is wrong; it was not stored. */
   | { kind: 'refused'; detail: OutcomeDetail }
-  /** Nothing is wrong with it and it was not stored, because others of the import were refused. */
+  /** It was not stored, because others of the import were refused. */
   | { kind: 'untouched' }
-  /** The answer says nothing about it: the list has to tell. */
+  /** The answer says nothing about it, so the list has to be read. */
   | { kind: 'unknown' };
 
-/** What a person needs to see of an answer. Never contains a request header. */
+/** The parts of an answer that a person needs. Never contains a request header (I7). */
 export interface OutcomeDetail {
   /** HTTP status, or null where there was no answer. */
   status: number | null;

@@ -1,11 +1,11 @@
 import type { Operation } from './delivery.ts';
 import { fault } from './faults.ts';
 
-/** How far a passport has come at the API: what its last acknowledged write left behind. */
+/** The state of a passport at the API after its last acknowledged write. */
 export const PASSPORT_STATUSES = ['initialized', 'published', 'unpublished'] as const;
 export type PassportStatus = (typeof PASSPORT_STATUSES)[number];
 
-/** What is wanted of a passport, and by whom. A person's word stands; the policy decides everything else. */
+/** The wanted state of a passport, and who wants it. A person's request is kept; the policy decides in all other cases. */
 export interface PassportDesire {
   /** `none`: nobody wants one any more, and none has been initialised. */
   status: PassportStatus | 'none';
@@ -13,19 +13,19 @@ export interface PassportDesire {
   because: 'policy' | 'person' | 'missing';
   /** For a missing product whose passport a person had published: it is published again when the product is back. */
   restore?: true;
-  /** It was so at the platform when its product was adopted: no policy changes it. */
+  /** The passport had this state when its product was adopted: no policy changes it. */
   found?: true;
 }
 
-/** What happens to passports by itself. */
+/** What is done with passports without a request of a person. */
 export interface PassportPolicy {
   init: 'when-complete' | 'manual';
   publish: 'manual' | 'auto';
 }
 
-/** All that the judgement of passports depends on besides the ledger. */
+/** What the evaluation of passports depends on besides the ledger. */
 export interface PassportRules extends PassportPolicy {
-  /** All sources of the config: rows of others hold nothing. */
+  /** All sources of the config: no passport waits for rows of other sources. */
   sources: readonly string[];
   /** Sources that map BOM items or materials: nothing is complete before each of them was read and mapped as a whole. */
   partSources: readonly string[];
@@ -35,18 +35,18 @@ export interface PassportRules extends PassportPolicy {
   withdrawMissingOf: readonly string[];
 }
 
-/** What a person asked for a passport, by the key or natural key of its product, and what came of it. */
+/** A person's request for a passport, by the key or natural key of its product, and its result. */
 export interface PassportAnswer {
   asked: string;
   /** The product's key; null where the ledger has no such product. */
   key: string | null;
   naturalKey: string | null;
   /**
-   * `staged`: a write is on its way now. `settled`: the API has acknowledged just this already. `busy`: an earlier write
-   * has to come to its end first, and this follows it. `held`: the product is not complete. `unknown`: no such product.
+   * `staged`: the write is staged. `settled`: the API has acknowledged this state before. `busy`: an earlier write has to end first,
+   * and this one follows it. `held`: the product is not complete. `unknown`: there is no such product.
    */
   result: 'staged' | 'settled' | 'busy' | 'held' | 'unknown';
-  /** Why it is held. */
+  /** What it waits for. */
   holds: string[];
 }
 
@@ -61,15 +61,15 @@ export interface UnpublishedPage {
   lastKey: string | null;
 }
 
-/** The next write on the way from what the API acknowledged to what is desired. */
+/** The next write between the acknowledged and the desired state. */
 export interface PassportStep {
   operation: Extract<Operation, `passport.${string}`>;
-  /** Where it leads. */
+  /** The state after it. */
   status: PassportStatus;
 }
 
 /**
- * The next step, or null where nothing has to be done: a passport that is not public need not be withdrawn.
+ * The next step; null where none is needed: a passport that is not public need not be withdrawn.
  *
  * @param from null until the API has acknowledged an initialisation
  */
@@ -104,7 +104,7 @@ export function wantedByPolicy({ init, publish }: PassportPolicy): PassportStatu
   return publish === 'auto' ? 'published' : 'initialized';
 }
 
-/** Where a product and its passport stand, for the policy. */
+/** What the policy needs to know of a product and its passport. */
 export interface PassportStanding {
   desire: PassportDesire | null;
   acknowledged: PassportStatus | null;
@@ -113,8 +113,8 @@ export interface PassportStanding {
 }
 
 /**
- * What is to be desired in place of what is, or null where that stays as it is. A policy that wants less than before takes
- * back what the API has not acknowledged, and nothing else: what is public stays so until somebody withdraws it.
+ * What is to be desired from now on; null for no change. A policy that wants less than before takes back what the API has not
+ * acknowledged, and nothing else: a public passport stays public until a person withdraws it.
  */
 export function revisedDesire(
   { desire, acknowledged, gone }: PassportStanding,
@@ -131,7 +131,7 @@ export function revisedDesire(
   const wanted = wantedByPolicy(policy);
   const wish =
     acknowledged === 'published' || wanted === 'published' ? 'published' : (wanted ?? acknowledged ?? 'none');
-  // What was withdrawn as its product was missing is published again by the policy alone.
+  // A passport that was withdrawn because its product was missing is published again by the policy alone.
   const status = acknowledged === 'unpublished' && wanted !== 'published' ? 'unpublished' : wish;
   if (desire === null) return status === 'none' ? null : { status, because: 'policy' };
   return desire.status === status ? null : { status, because: 'policy' };

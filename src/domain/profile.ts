@@ -22,8 +22,8 @@ const extraFields = z
   .default([]);
 
 /**
- * Every detail that the API document leaves open, with the value that is assumed where a profile does not say. The
- * assumed values are those of Django REST Framework, which the paths and nouns of the document look like.
+ * Every detail that the API document leaves open, with its default. The defaults are those of Django REST Framework, since the paths
+ * and nouns of the document look like it.
  *
  * Hashes and natural keys are taken over canonical names, so another profile renames nothing in the ledger.
  */
@@ -35,7 +35,7 @@ export const Profile = z
         material: names.default(['code', 'name']).describe('For materials.'),
       })
       .prefault({})
-      .describe('Canonical fields by which the API tells items of a kind apart; the first that has a value counts.'),
+      .describe('Canonical fields by which the API identifies items of a kind; the first that has a value counts.'),
     idPaths: z
       .strictObject({
         product: idPaths('product_id').describe('For products.'),
@@ -225,7 +225,7 @@ export const Profile = z
             'throttl',
           ])
           .describe(
-            'Words in the body of a 503, in any case of letters, which prove that nothing has worked on the request: it is sent again later. Any other 503 leaves a write in doubt, as a 504 does.',
+            'Words in the body of a 503, in any case of letters, which prove that nothing has worked on the request: it is sent again later. Any other 503 leaves a write unconfirmed, as a 504 does.',
           ),
       })
       .prefault({})
@@ -248,7 +248,7 @@ export const Profile = z
       })
       .prefault({})
       .describe(
-        'How long after a doubtful write a listing may begin that is to prove its absence, or the write be repeated where keys are not honoured, in milliseconds.',
+        'How long after an unconfirmed write a listing may begin that is to prove its absence, or the write may be repeated where keys are not honoured, in milliseconds.',
       ),
     retry: z
       .strictObject({
@@ -271,7 +271,7 @@ export const Profile = z
       .max(2_592_000_000)
       .default(21_600_000)
       .describe(
-        'How long after a gate has blocked a delivery (409) it is asked again by itself, give or take a fifth, in milliseconds; 0 for never. It is asked again sooner when its item changes.',
+        'After how long a delivery that a business rule has blocked (409) is sent again by itself, give or take a fifth, in milliseconds; 0 for never. It is sent again sooner when its item changes.',
       ),
     answerBytesMax: z
       .int()
@@ -283,7 +283,7 @@ export const Profile = z
   .superRefine((profile, context) => {
     for (const kind of ITEM_KINDS) {
       const known = new Set([...fieldNamesOf(kind), ...profile.extraFields[kind]]);
-      // Two fields under one wire name would overwrite each other without a word.
+      // Two fields under one wire name would silently overwrite each other.
       const taken = new Map<string, string>(
         kind === 'bom_item' ? REF_ROLES.map((role) => [profile.refNames[role], `refs.${role}`]) : [],
       );

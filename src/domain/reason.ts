@@ -23,7 +23,7 @@ export type ReasonTrait =
   | 'since_backup'
   /** The API was not able to take the delivery. */
   | 'api_away'
-  /** Such a reason keeps the time since which the API has not been able to take the delivery. */
+  /** The reason keeps the time since which the API has not been able to take the delivery. */
   | 'keeps_away_since'
   /** The API is still working on an earlier send. */
   | 'api_busy'
@@ -86,7 +86,7 @@ const CODES = {
   /** Others in the same import were refused. */
   untouched: settled(['due']),
 
-  // Nobody knows whether it took effect.
+  // It is unknown whether the write took effect.
   reset: unconfirmed('resend', RESENT),
   timeout: unconfirmed('resend', RESENT),
   server_error: unconfirmed('resend', RESENT),
@@ -114,13 +114,13 @@ const CODES = {
   adopted_bom: settled(['blocked'], 'parts_unknown'),
   ambiguous_key: settled(['blocked'], 'ambiguous_key'),
 
-  // It has ended without an answer.
+  // The retry limit, a defect or a person has ended it.
   exhausted: unconfirmed('resend', ['parked']),
   internal: unconfirmed('resend', ['rejected']),
   person: settled(['rejected']),
   ignored: settled(['superseded']),
 
-  /** Of a list that could not be read; no delivery carries it. */
+  /** A list of the platform could not be read. No delivery carries this code. */
   unlisted: settled([]),
   /** Stands for a reason that was not stored, or that another release has stored. */
   unknown: settled([]),
@@ -190,8 +190,8 @@ export function isLookedForOnce(reason: Reason): boolean {
 const GATE_STATUS = 409;
 
 /**
- * What becomes of a write that is proven to have had no effect. A refusal that came after it stands then. A person decides
- * where the code does not tell (I6).
+ * What becomes of a write that is proven to have had no effect. A refusal that came after it counts then. A person decides
+ * where the code leaves it open (I6).
  */
 export function whenAbsent({ code, status }: Pick<Reason, 'code' | 'status'>): WhenAbsent {
   const rule = ROWS[code].whenAbsent;

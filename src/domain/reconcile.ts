@@ -24,8 +24,8 @@ export type Difference =
   | { need: 'blocked'; operation: Operation; reason: Reason };
 
 /**
- * Compares what is desired with what the API last acknowledged. Staging and settling both end with it, so that the two
- * never differ without a delivery that says so (I4).
+ * Compares the desired content with what the API last acknowledged. Staging and settling both end with it, so that the two never
+ * differ without a delivery that says so (I4).
  */
 export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 'productUpdate'>): Difference {
   if (item.baselineHash === item.desiredHash) return { need: 'none' };
@@ -40,7 +40,7 @@ export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 
   return { need: 'blocked', operation, reason: { code: 'unsupported', message: UNSUPPORTED[item.kind](item.key) } };
 }
 
-/** An import tells products apart by the natural key: under a new one it would make a second product. */
+/** An import identifies products by the natural key: under a new one it would make a second product. */
 function renamedReason(key: string): Reason {
   return {
     code: 'renamed',
@@ -50,19 +50,19 @@ function renamedReason(key: string): Reason {
 
 const UNSUPPORTED: Record<'product' | 'bom_item', (key: string) => string> = {
   product: (key) =>
-    `The API has no update of a single product, and the profile says \`productUpdate: none\`. The change goes out through the bulk import once the profile says \`productUpdate: import\`. ${byHand(key)}`,
+    `The API has no update of a single product, and the profile says \`productUpdate: none\`. The change is sent through the bulk import once the profile says \`productUpdate: import\`. ${byHand(key)}`,
   bom_item: (key) => `The API can neither read nor change a BOM item. ${byHand(key)}`,
 };
 
-/** What a person can do about a change that the API has no write for. */
+/** What a person can do about a change for which the API has no write. */
 function byHand(key: string): string {
   const word = shellWord(key);
   return `Make the change at the platform by hand, then run \`dpp-sync settle --delivered ${word}\`. To leave the platform as it is, run \`dpp-sync settle --ignore ${word}\`.`;
 }
 
 /**
- * The whole of an item as an import carries it: what is desired, and null for what the API has and is no longer desired.
- * Fields that an import does not name may keep their values.
+ * The whole payload of an item for an import: the desired fields, and null for fields that the API has and that are no longer
+ * desired. Fields that an import does not name may keep their values.
  */
 export function wholePayload(desired: JsonObject, baseline: JsonObject): JsonObject {
   const cleared = Object.keys(baseline).filter((name) => desired[name] === undefined);

@@ -3,10 +3,10 @@ import type { JsonObject } from '../lib/json.ts';
 import type { Issue } from './issue.ts';
 import type { Place } from './place.ts';
 
-/** The field under which a connector keeps the text of a row that could not be told apart into fields. */
+/** The field under which a connector keeps the text of a row that could not be split into fields. */
 export const RAW_FIELD = '_raw';
 
-/** A row on its way into the ledger: identified, hashed, and with the columns that are never stored already gone. */
+/** A row that is to be stored: identified, hashed, and without the columns that are never stored. */
 export interface IncomingRecord {
   /** The key columns' values, or where the stream has none, a hash of the content; see `recordKey`. */
   identity: string;
@@ -23,8 +23,8 @@ export interface IncomingRecord {
 const SEPARATOR = '\u001f';
 
 /**
- * Identity of a row: its key columns, or where the stream has none, its content. Rows that share an identity within one
- * read are told apart by their occurrence (from 1), so that none of them is dropped unseen.
+ * Identity of a row: its key columns, or where the stream has none, its content. Rows of one read with the same identity are
+ * numbered by their occurrence (from 1), so that none of them is dropped silently.
  */
 export function recordKey(identity: string, occurrence: number): string {
   return occurrence === 1 ? identity : `${identity}${SEPARATOR}${occurrence}`;
@@ -42,8 +42,8 @@ export function identityOf(fields: JsonObject, keyColumns: readonly string[]): s
 }
 
 /**
- * Text and hash under which the fields of a row are stored and compared. What is wrong with a row is a part of what it is:
- * another fault in the same fields is a change.
+ * Text and hash under which the fields of a row are stored and compared. The issues of a row count too: another issue with the same
+ * fields is a change.
  */
 export function serializeFields(fields: JsonObject, issues: readonly Issue[] = []): { raw: string; hash: string } {
   const raw = JSON.stringify(fields);

@@ -4,7 +4,7 @@ import { OPERATIONS, type Operation } from './delivery.ts';
 export const SCOPES = ['read', 'write', 'publish'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** The scope that a write takes. Reading back whether it took effect takes `read`. */
+/** The scope that a write needs. A read-back needs `read`. */
 export function scopeOfWrite(operation: Operation): Scope {
   return operation === 'passport.publish' || operation === 'passport.unpublish' ? 'publish' : 'write';
 }

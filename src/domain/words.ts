@@ -7,7 +7,7 @@ export function kindWord(kind: SubjectKind): string {
   return kind === 'bom_item' ? 'BOM item' : kind;
 }
 
-/** `in doubt` for `in_doubt`. */
+/** The name of a state in a text: without its underscore. */
 export function stateWord(state: string): string {
   return state.replaceAll('_', ' ');
 }

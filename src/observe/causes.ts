@@ -1,5 +1,5 @@
-// Why a ledger is not all well although everything that could go on by itself has gone on. Exit code 4 stands for one or
-// more of these, and each names the command that shows it.
+// Why a ledger needs a person after all automatic work has ended. Exit code 4 stands for one or more of these causes, and each
+// names the command that shows it.
 
 import type { Suspended } from '../domain/ports/first-contact.ts';
 import type { GuardedRead } from '../domain/ports/guarded-read.ts';
@@ -11,14 +11,14 @@ export interface FailedRun {
   error: string;
 }
 
-/** How a ledger stands, as far as it may need a person. */
+/** The figures of a ledger that show whether it needs a person. */
 export interface LedgerStanding {
   items: ItemCounts;
   passports: PassportCounts;
   quarantined: number;
   guarded: readonly GuardedRead[];
   failedRuns: readonly FailedRun[];
-  /** Kinds of which nothing is created before the platform's list was read. */
+  /** Kinds of which no item is created before the platform's list was read. */
   suspended: readonly Suspended[];
 }
 
@@ -35,11 +35,11 @@ export interface Cause {
   /** Stable, for scripts. */
   cause: CauseName;
   count: number;
-  /** The command that shows it, or that ends it where showing says nothing more. */
+  /** The command that shows the cause, or the one that ends it where there is nothing more to show. */
   command: string;
 }
 
-/** States of items that need nobody. */
+/** States of items that do not need a person. */
 const WELL: readonly ItemState[] = ['delivered', 'superseded'];
 
 export function causesOf(standing: LedgerStanding): Cause[] {
@@ -51,7 +51,7 @@ export function causesOf(standing: LedgerStanding): Cause[] {
     }
   }
   const { blocked = 0, incomplete = 0 } = passports;
-  // A list that is being read needs nobody.
+  // A list that is being read does not need a person.
   const unlisted = suspended.reduce((sum, { creates, reason }) => sum + (reason === null ? 0 : creates), 0);
   const causes: Cause[] = [
     ...failedRuns.map(({ source }) => ({ cause: 'failed_run' as const, count: 1, command: `dpp-sync sync ${source}` })),

@@ -1,9 +1,9 @@
 import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
 
-/** Hands what the engine tells to whoever listens. */
+/** Passes the engine's events to all listeners. */
 export interface EventBus {
   emit: Emit;
-  /** Gives the function that ends the subscription. */
+  /** Returns the function that ends the subscription. */
   subscribe(listener: (event: ProgressEvent) => void): () => void;
 }
 

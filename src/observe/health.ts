@@ -5,9 +5,9 @@ export const API_STANDINGS = ['ok', 'unreachable', 'throttled', 'denied_key', 'd
 /** The state of the API by its last answers. `throttled`: it asks for a wait beyond a minute. */
 export type ApiStanding = (typeof API_STANDINGS)[number];
 
-/** How a daemon is, in words that hold no data: anybody may ask. */
+/** The health of a daemon. It contains no data of the ledger, since anybody may ask for it. */
 export interface HealthReport {
-  /** `unhealthy`: it cannot do its work, and a restart may help. `degraded`: it waits for something outside. */
+  /** `unhealthy`: it cannot work, and a restart may help. `degraded`: it waits for the API. */
   status: 'ok' | 'degraded' | 'unhealthy' | 'stopping';
   /** `lost`: its file, its log or its lock was removed or replaced, and this process ends. */
   ledger: 'ok' | 'unwritable' | 'lost';
@@ -21,18 +21,18 @@ export interface Health {
   check(): Promise<HealthReport>;
 }
 
-/** What takes longer than this to answer counts as out of reach. */
+/** A part that takes longer than this to answer counts as out of reach. */
 const ANSWER_WITHIN_MS = 3000;
-/** However often somebody asks, ledger and queue are asked no more often than this. */
+/** For so long an answer of ledger and queue is used again, however often the health is asked for. */
 const KEPT_MS = 2000;
 
 /**
- * A daemon is unhealthy while it cannot write its ledger or reach its queue. An API that is away, refuses or asks to wait is no
- * reason to restart anything: the work waits in the ledger.
+ * A daemon is unhealthy while it cannot write its ledger or reach its queue. If the API is away, refuses or asks to wait, a restart
+ * would not help: the work waits in the ledger.
  */
 export function createHealth(options: {
   touchLedger: () => Promise<void>;
-  /** Whether the ledger is this process's own no more, which never changes back. */
+  /** Whether this process has lost its ledger. A lost ledger stays lost. */
   ledgerLost: () => boolean;
   askQueue: () => Promise<unknown>;
   api: () => ApiStanding;
@@ -48,7 +48,7 @@ export function createHealth(options: {
     const late = clock.sleep(ANSWER_WITHIN_MS, timer.signal).then(() => false);
     const answer = work().then(
       () => true,
-      // Why it fails is logged where the work is done; here it only counts that it does.
+      // The part itself logs why it failed.
       () => false,
     );
     try {
@@ -79,7 +79,7 @@ export function createHealth(options: {
   };
 }
 
-/** Without the API's words: anybody may ask for the health. */
+/** Leaves out the API's words, since anybody may ask for the health. */
 function timesOf({ since, until, askAgainAt }: ApiWait): NonNullable<HealthReport['apiWait']> {
   const isoOf = (at: number): string => new Date(at).toISOString();
   return { since: isoOf(since), until: until === null ? null : isoOf(until), askAgainAt: isoOf(askAgainAt) };

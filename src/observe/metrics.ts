@@ -8,9 +8,9 @@ import { SCOPES, type Scope } from '../domain/scope.ts';
 import type { LedgerStanding } from './causes.ts';
 import { API_STANDINGS, type ApiStanding } from './health.ts';
 
-/** What is true at the moment, asked when somebody scrapes. */
+/** The current state, asked for at each scrape. */
 export interface Standing extends LedgerStanding {
-  /** What is missing from its source and waits for somebody to decide. */
+  /** Items that are missing from their sources, until a person decides. */
   missing: MissingCounts;
   /** Null while the queue is out of reach. */
   queues: Record<QueueName, QueueCounts> | null;
@@ -28,7 +28,7 @@ export interface Standing extends LedgerStanding {
   }[];
 }
 
-/** Counts what the engine tells, and shows it to Prometheus together with what stands in the ledger. */
+/** Counts the engine's events, and shows them to Prometheus together with the state of the ledger. */
 export interface Metrics {
   /** Give it to an event bus. */
   observe(event: ProgressEvent): void;
@@ -54,7 +54,7 @@ const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
  * Labels take values from closed sets and the config's source and stream names alone: never an item's key, which would grow
- * without bound (I9), and never text from outside, which could hold a secret (I7).
+ * without bound (I9), and never text from outside, which could contain a secret (I7).
  */
 export function createMetrics(options: { version: string }): Metrics {
   const registry = new Registry();
@@ -85,15 +85,15 @@ export function createMetrics(options: { version: string }): Metrics {
   );
   const runs = counter('runs', 'Runs that ended.', ['source', 'result']);
   const items = gauge('items', 'Items in the ledger by the state that they are in.', ['kind', 'state']);
-  const passports = gauge('passports', 'Passports of the products in the ledger by where they stand.', ['state']);
+  const passports = gauge('passports', 'Passports of the products in the ledger by state.', ['state']);
   const quarantined = gauge('quarantined_records', 'Records that could not be mapped or validated.');
-  const missing = gauge('missing_items', 'Items that their sources no longer have, until somebody decides.', ['kind']);
+  const missing = gauge('missing_items', 'Items that their sources no longer have, until a person decides.', ['kind']);
   const guardHeld = gauge(
     'guard_held',
     '1 for a stream whose last export the guard takes for broken, 0 for the others.',
     ['source', 'stream'],
   );
-  const queueJobs = gauge('queue_jobs', 'Doorbells in the queues; absent while the queue is out of reach.', [
+  const queueJobs = gauge('queue_jobs', 'Jobs in the queues; absent while the queue is out of reach.', [
     'queue',
     'state',
   ]);
@@ -117,7 +117,7 @@ export function createMetrics(options: { version: string }): Metrics {
   const lastEnded = gauge('last_run_ended_timestamp_seconds', 'When the last run ended.', ['source']);
   const lastComplete = gauge('last_complete_run_timestamp_seconds', 'When the last complete run ended.', ['source']);
   const nextRun = gauge('next_run_timestamp_seconds', 'When the source is due next.', ['source']);
-  /** How far each stream of a run was when it last told, as it tells the sum. */
+  /** The rows that each stream had read at its last event, since an event reports the sum. */
   const readBefore = new Map<string, Map<string, number>>();
 
   function observePage({ source, stream, read, changed }: ProgressEvent & { type: 'page' }): void {

@@ -7,7 +7,7 @@ export interface RequestCounts {
   retried: number;
 }
 
-/** Counts requests as they are told; give `observe` to an event bus. */
+/** Counts requests to the API; subscribe `observe` to an event bus. */
 export function createRequestCounts(): { counts: RequestCounts; observe: (event: ProgressEvent) => void } {
   const counts: RequestCounts = { sent: 0, throttled: 0, retried: 0 };
   return {

@@ -3,15 +3,15 @@ import type { QueueName } from '../domain/ports/queues.ts';
 
 /** How soon a worker that died is noticed. */
 export interface StallTiming {
-  /** How long a heard doorbell is reserved. A living worker renews its reservations at half this time. */
+  /** For how long a worker reserves a job that it has received. A living worker renews its reservations at half this time. */
   lockMs: number;
-  /** How often workers look for reservations that lapsed. A lapsed one is heard again at the second look. */
+  /** How often workers look for lapsed reservations. The second look puts such a job back into the queue. */
   stalledCheckMs: number;
 }
 
-/** One of BullMQ's datastores, open. */
+/** A datastore of BullMQ that is open. */
 export interface QueueBackend {
-  /** One per queue name, in the order of `QUEUE_NAMES`: they add doorbells and answer questions. */
+  /** One for each queue name, in the order of `QUEUE_NAMES`: they add jobs and answer questions. */
   queues: ReadonlyMap<QueueName, Queue>;
   /** Starts a worker. It connects by itself, and again when the connection is lost. */
   startWorker(name: QueueName, processor: Processor, concurrency: number): BackendWorker;
@@ -21,7 +21,7 @@ export interface QueueBackend {
    * @throws Fault `queue.unreachable` when the datastore does not answer or refuses
    */
   attempt<T>(operation: () => Promise<T>): Promise<T>;
-  /** Writes a little something, for nothing but to see whether it can be written. */
+  /** Writes one small value, to learn whether the datastore can be written. */
   touch(): Promise<void>;
   /** Closes queues and connections. Workers are closed before. */
   close(): Promise<void>;
@@ -30,9 +30,9 @@ export interface QueueBackend {
 export interface BackendWorker {
   worker: Worker;
   /**
-   * Fetches nothing new and lets go of what was fetched; ends in bounded time after the hearings.
+   * Fetches no further jobs and returns those that were fetched; ends in bounded time after the last handler.
    *
-   * @param hearingsEnded resolves when those that were running have ended
+   * @param handlersEnded resolves when the handlers that were running have ended
    */
-  close(hearingsEnded: Promise<void>): Promise<void>;
+  close(handlersEnded: Promise<void>): Promise<void>;
 }

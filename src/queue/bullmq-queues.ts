@@ -9,7 +9,7 @@ import type { ErrorSink } from './error-log.ts';
 import { dropForeignJobs, ownData, stampData, toStorableText } from './job-format.ts';
 import { FAILED_JOBS_KEPT } from './job-options.ts';
 
-const RING_CHUNK = 1_000;
+const ENQUEUE_CHUNK = 1_000;
 const FORGET_CHUNK = 100;
 const COUNTED = ['waiting', 'prioritized', 'delayed', 'active', 'failed'] as const;
 
@@ -42,18 +42,18 @@ export function createBullmqQueues(options: { backend: QueueBackend; log: Logger
   return {
     bullQueues: QUEUE_NAMES.map((name) => queueOf(backend, name)),
 
-    async enqueue(name, doorbells) {
-      for (let start = 0; start < doorbells.length; start += RING_CHUNK) {
-        const jobs = doorbells.slice(start, start + RING_CHUNK).map((bell) => ({
-          name: toStorableText(bell.name),
-          data: stampData(bell.data),
+    async enqueue(name, jobs) {
+      for (let start = 0; start < jobs.length; start += ENQUEUE_CHUNK) {
+        const chunk = jobs.slice(start, start + ENQUEUE_CHUNK).map((job) => ({
+          name: toStorableText(job.name),
+          data: stampData(job.data),
           opts: { jobId: randomUUID() },
         }));
-        await ask(name, (queue) => queue.addBulk(jobs));
+        await ask(name, (queue) => queue.addBulk(chunk));
       }
     },
 
-    async consume(name, { concurrency }, hear) {
+    async consume(name, { concurrency }, handle) {
       await ask(name, dropForeignJobs);
       if (await ask(name, (queue) => queue.isPaused())) {
         log.warn(
@@ -62,7 +62,7 @@ export function createBullmqQueues(options: { backend: QueueBackend; log: Logger
         );
       }
       throwIfClosed();
-      const consumer = startConsumer({ backend, name, concurrency, hear, log, onError });
+      const consumer = startConsumer({ backend, name, concurrency, handle, log, onError });
       consumers.add(consumer);
       return {
         async close() {
@@ -91,7 +91,7 @@ export function createBullmqQueues(options: { backend: QueueBackend; log: Logger
       const jobs = await ask(name, (queue) => queue.getJobs(['failed'], 0, FAILED_JOBS_KEPT - 1));
       return jobs.flatMap((job) => {
         const data = ownData(job.data);
-        // A job of another version is dropped before anything is consumed: it says nothing to this one.
+        // Jobs of another version are dropped before anything is consumed: this version cannot read them.
         return data === null ? [] : [{ id: job.id ?? '', name: job.name, data, reason: job.failedReason ?? '' }];
       });
     },

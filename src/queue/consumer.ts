@@ -8,38 +8,38 @@ interface ConsumerOptions {
   backend: QueueBackend;
   name: QueueName;
   concurrency: number;
-  hear: (bell: ReceivedJob) => Promise<JobResult>;
+  handle: (job: ReceivedJob) => Promise<JobResult>;
   log: Logger;
   onError: ErrorSink;
 }
 
-export function startConsumer({ backend, name, concurrency, hear, log, onError }: ConsumerOptions): Consumer {
+export function startConsumer({ backend, name, concurrency, handle, log, onError }: ConsumerOptions): Consumer {
   const running = new Set<Promise<JobResult>>();
   let closing: Promise<void> | undefined;
 
   const processor = createJobProcessor({
-    hear(bell) {
-      const hearing = hear(bell).finally(() => running.delete(hearing));
-      running.add(hearing);
-      return hearing;
+    handle(job) {
+      const handling = handle(job).finally(() => running.delete(handling));
+      running.add(handling);
+      return handling;
     },
     closing: () => closing !== undefined,
     log,
   });
 
-  async function hearingsEnded(): Promise<void> {
+  async function handlersEnded(): Promise<void> {
     while (running.size > 0) await Promise.allSettled(running);
   }
 
   const backendWorker = backend.startWorker(name, processor, concurrency);
   backendWorker.worker.on('error', (error) => onError(`worker ${name}`, error));
   backendWorker.worker.on('stalled', (jobId) => {
-    log.warn({ queue: name, jobId }, 'A job was lost with the worker that took it and is taken again.');
+    log.warn({ queue: name, jobId }, 'The worker that took this job is gone. Another worker takes the job.');
   });
 
   return {
     close() {
-      closing ??= backendWorker.close(hearingsEnded());
+      closing ??= backendWorker.close(handlersEnded());
       return closing;
     },
   };

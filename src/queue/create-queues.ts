@@ -14,10 +14,10 @@ const PREFIX = /^[A-Za-z0-9_.-]{1,64}$/;
 export interface QueuesOptions {
   /** `embedded`, `redis://…` or `rediss://…`. */
   url: string;
-  /** Tells the queues of several ledgers on one Redis apart: letters, digits, `_`, `.` and `-`. */
+  /** Begins the names of the queues, so that several ledgers can share one Redis: letters, digits, `_`, `.` and `-`. */
   prefix: string;
   log: Logger;
-  /** For tests, which cannot wait half a minute for a worker to count as dead. */
+  /** For tests, which cannot wait half a minute until a worker counts as dead. */
   timing?: StallTiming | undefined;
   clock?: Clock;
 }
@@ -30,7 +30,8 @@ export interface QueuesOptions {
  */
 export async function createQueues(options: QueuesOptions): Promise<BullmqQueues> {
   const { url, prefix, log, timing = TIMING, clock = systemClock } = options;
-  if (!PREFIX.test(prefix)) throw fault('config.invalid', 'The prefix of the queues holds characters that it may not.');
+  if (!PREFIX.test(prefix))
+    throw fault('config.invalid', 'The prefix of the queues has characters that are not allowed.');
   if (url === 'embedded') {
     const onError = createErrorLog(log, clock);
     return createBullmqQueues({ backend: openEmbeddedBackend({ timing, clock, onError }), log, onError });

@@ -6,10 +6,10 @@ import type { ErrorSink } from './error-log.ts';
 import { QUEUE_OPTIONS, workerOptions } from './job-options.ts';
 import { createMemoryBackend, createMemoryQueues } from './memory/memory-backend.ts';
 
-/** Workers are woken when a job comes; looking without being woken is only the second line. */
+/** A new job wakes the workers. They also look for jobs by themselves, as a second safeguard. */
 const DRAIN_DELAY_SECONDS = 60;
 
-/** Opens queues in this process. What they hold is lost with it, and enqueued again from the ledger. */
+/** Opens queues in the memory of this process. Their jobs are lost when it ends, and enqueued again from the ledger. */
 export function openEmbeddedBackend(options: { timing: StallTiming; clock: Clock; onError: ErrorSink }): QueueBackend {
   const { timing, clock, onError } = options;
   const connection = createMemoryQueues(clock);
@@ -27,10 +27,10 @@ export function openEmbeddedBackend(options: { timing: StallTiming; clock: Clock
     startWorker(name, processor, concurrency) {
       const common = { ...workerOptions(concurrency, timing), drainDelay: DRAIN_DELAY_SECONDS, connection };
       const worker = new Worker(name, processor, common, createMemoryBackend);
-      // BullMQ waits for the hearings by itself.
+      // BullMQ waits for the handlers by itself.
       return { worker: worker as unknown as Worker, close: () => worker.close() };
     },
-    // Nothing is out of reach here: what an operation throws is for its caller.
+    // There is no connection that could be lost, so an error of an operation is left to its caller.
     attempt: (operation) => operation(),
     touch: () => Promise.resolve(),
     async close() {

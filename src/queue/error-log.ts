@@ -5,28 +5,28 @@ import { isEcho, redisTroubleOf } from './redis-trouble.ts';
 
 const QUIET_MS = { first: 60_000, factor: 2, last: 3_600_000 };
 const KINDS_MAX = 50;
-/** When Redis has lost its jobs, each that ends is reported missing: one word on them is enough. */
+/** When Redis has lost its jobs, BullMQ reports each ending job as missing. Without their ids these reports are one kind. */
 const JOB_ID = /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g;
 
 /** Takes the errors that BullMQ and its connections emit. None of them ends the process: they recover by themselves. */
 export type ErrorSink = (origin: string, error: unknown) => void;
 
 /** An error as it is logged. */
-interface Told {
+interface LoggedError {
   kind: string;
   message: string;
 }
 
 /**
- * Logs each kind of error once with the number of those left out, since a lost connection repeats the same one many times a
- * second: again after a minute, and then half as often each time, down to once an hour.
+ * Logs each kind of error once, and then the number of those that were left out: a lost connection repeats the same error many
+ * times a second. The kind is logged again after a minute, and then half as often each time, down to once an hour.
  *
- * @param redis where Redis is, without its password; all of its connections fail for the same reason, which is one kind then
+ * @param redis where Redis is, without its password; errors of all its connections that have one cause are one kind
  */
 export function createErrorLog(log: Logger, clock: Clock, redis: string | null = null): ErrorSink {
   const kinds = new Map<string, { loggedAt: number; quietMs: number; leftOut: number }>();
 
-  function tell(origin: string, error: unknown): Told {
+  function describe(origin: string, error: unknown): LoggedError {
     const message = messageOf(error);
     const trouble = redis === null ? null : redisTroubleOf(error);
     if (trouble === null || trouble.kind === message) {
@@ -39,16 +39,16 @@ export function createErrorLog(log: Logger, clock: Clock, redis: string | null =
   }
 
   return (origin, error) => {
-    // What the connection itself reports is logged.
+    // The connection reports the same trouble itself, and that report is logged.
     if (redis !== null && isEcho(error)) return;
-    const { kind, message } = tell(origin, error);
+    const { kind, message } = describe(origin, error);
     const now = clock.ticks();
     const seen = kinds.get(kind);
     if (seen !== undefined && now - seen.loggedAt < seen.quietMs) {
       seen.leftOut += 1;
       return;
     }
-    // Messages may hold other ids, so the number of kinds has no bound of its own: the oldest gives way.
+    // I9: messages may contain other ids, so the number of kinds is not bounded by itself. The oldest kind is dropped.
     kinds.delete(kind);
     const oldest = kinds.keys().next().value;
     if (kinds.size >= KINDS_MAX && oldest !== undefined) kinds.delete(oldest);

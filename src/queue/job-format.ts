@@ -2,20 +2,20 @@ import type { Queue } from 'bullmq';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 
 /**
- * Which data a job carries. A version of this program that changes what its jobs mean takes the next number: the jobs of
- * another version are dropped and enqueued again from the ledger, and never read as something else.
+ * The number of the format of a job's data. A version of this program that changes what its jobs mean takes the next number:
+ * jobs of another version are dropped, and their work is enqueued again from the ledger.
  */
 const FORMAT = 3;
 const TEXT_MAX = 4_000;
-/** How many jobs are read at once: those of others may be many. */
+/** How many jobs are read at once, since there may be many foreign ones. */
 const CHUNK = 100;
 
-/** Data as a job carries them, with the mark of their format. */
+/** Adds the number of the format to the data of a job. */
 export function stampData(data: JsonObject): JsonObject {
   return { dppSync: FORMAT, ...data };
 }
 
-/** What a job of this version carries. Null for the job of another version, or of somebody else. */
+/** The data of a job of this version; null for a job of another version or of another program. */
 export function ownData(stored: unknown): JsonObject | null {
   if (!isJsonObject(stored)) return null;
   const { dppSync, ...data } = stored;
@@ -23,11 +23,11 @@ export function ownData(stored: unknown): JsonObject | null {
 }
 
 /**
- * Drops the jobs of another version that wait or have failed, and what else is no job of ours. One that its worker took and lost
- * is dropped when it is taken again.
+ * Drops waiting and failed jobs of another version or of another program. Such a job that a worker has taken and lost is
+ * dropped when it is taken again.
  */
 export async function dropForeignJobs(queue: Queue): Promise<void> {
-  // We make no schedules. One would add jobs for ever, and its next job cannot be removed before it.
+  // dpp-sync makes no job schedules. A foreign one would add jobs for ever, and has to be removed before its next job.
   for (const { key } of await queue.getJobSchedulers()) await queue.removeJobScheduler(key);
   const ids = await queue.getRanges(['waiting', 'prioritized', 'delayed', 'failed'], 0, -1);
   for (let start = 0; start < ids.length; start += CHUNK) {
@@ -46,7 +46,7 @@ async function dropIfForeign(queue: Queue, id: string): Promise<void> {
   await queue.remove(id);
 }
 
-/** Text for people as a job carries it: what cannot be shown is replaced, what is too long is cut. */
+/** A text for people as a job stores it: characters that cannot be stored are replaced, and a long text is cut. */
 export function toStorableText(text: string): string {
   const storable = text.replaceAll('\0', '\uFFFD').toWellFormed();
   return storable.length > TEXT_MAX ? `${storable.slice(0, TEXT_MAX - 1).toWellFormed()}…` : storable;

@@ -18,8 +18,8 @@ const ANSWER_WITHIN_MS = 10_000;
 const TOUCH_KEPT_MS = 60_000;
 
 /**
- * An operation on a queue has a caller who waits: it fails rather than waiting for a Redis that is away, at once while
- * there is no connection and after the timeout when there is one and no answer.
+ * A caller waits for each operation on a queue, so an operation does not wait for a Redis that is away. Without a connection
+ * it fails at once, and without an answer after the timeout.
  */
 const CONNECTION = {
   enableOfflineQueue: false,
@@ -41,7 +41,7 @@ interface RedisBackendOptions {
 }
 
 /**
- * Connects to Redis, waiting for it a few seconds as it may be starting as well.
+ * Connects to Redis. It waits a few seconds, since Redis may be starting at the same time.
  *
  * @throws Fault `queue.unreachable` within about five seconds when it cannot be reached or refuses
  */
@@ -50,14 +50,14 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
   const place = placeOf(url);
   const producer = new Redis(url, CONNECTION);
   let started = false;
-  /** Why the connection was lost or did not come about. */
+  /** Why there is no connection. */
   let lost: unknown = null;
   producer.on('ready', () => {
     lost = null;
   });
   producer.on('error', (error) => {
     lost = error;
-    // Until then the fault below tells what is wrong.
+    // Before that, the fault below describes the error.
     if (started) onError(`Redis at ${place}`, error);
   });
   try {
@@ -102,11 +102,11 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
   };
 }
 
-/** A Redis that was connected to and left as it was. */
+/** A Redis that was looked at and not changed. */
 export interface RedisProbe {
   /** Its URL without credentials and parameters. */
   place: string;
-  /** Null where it does not tell. */
+  /** Null where Redis does not report it. */
   version: string | null;
   warnings: string[];
 }
@@ -119,7 +119,7 @@ export interface RedisProbe {
 export async function probeRedis(url: string): Promise<RedisProbe> {
   const place = placeOf(url);
   const client = new Redis(url, CONNECTION);
-  // Connection errors reach `untilReady`, and a command rejects with its own error: nobody else needs this event.
+  // `untilReady` handles connection errors, and a command rejects with its own error. Without a listener Node would throw.
   client.on('error', () => undefined);
   try {
     await untilReady(client);

@@ -5,7 +5,7 @@ import type { Logger } from '../lib/logging.ts';
 const RECOMMENDED_VERSION = [6, 2] as const;
 
 export interface RedisSettings {
-  /** Null where Redis does not tell. */
+  /** Null where Redis does not report it. */
   version: string | null;
   warnings: RedisWarning[];
 }
@@ -17,8 +17,8 @@ interface RedisWarning {
 }
 
 /**
- * Looks for settings with which Redis loses jobs. The ledger makes good for lost jobs, at the cost of latency and of the
- * list of failed jobs, so these are warnings.
+ * Looks for settings with which Redis loses jobs. Lost jobs are enqueued again from the ledger, which costs time and the list of
+ * failed jobs, so these settings are warnings.
  */
 export async function readRedisSettings(client: Redis): Promise<RedisSettings> {
   let info: Map<string, string>;

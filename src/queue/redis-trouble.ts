@@ -1,9 +1,9 @@
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
 import { localTroubleOf } from '../lib/local-trouble.ts';
 
-/** What is wrong with Redis, in words for an operator. */
+/** What is wrong with Redis, described for an operator. */
 export interface RedisTrouble {
-  /** The same for all errors that one cause brings about. */
+  /** The same for all errors that have one cause. */
   kind: string;
   /** As the end of a sentence that begins with "Redis cannot be used: ". */
   what: string;
@@ -11,10 +11,10 @@ export interface RedisTrouble {
   cure: string;
 }
 
-/** What Redis says to a wrong password or a user without rights: waiting does not help. */
+/** The answer of Redis to a wrong password or a user without rights: waiting does not help. */
 const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/;
 
-/** What a Redis that answers says of itself, by the word that its errors begin with. */
+/** Errors of a Redis that answers, by their first word. */
 const WORDS: Readonly<Record<string, { what: string; cure: string }>> = {
   OOM: { what: 'it is out of memory.', cure: 'Free some, or raise its maxmemory. Work goes on by itself then.' },
   MISCONF: {
@@ -32,7 +32,7 @@ const PASSWORD = {
 const UNREACHABLE_CURE =
   'See whether Redis runs and can be reached from here, and whether host and port in `queue` are right. Work goes on by itself when it is back.';
 
-/** What ioredis says without a code of a connection that does not come about or is lost, as messages begin. */
+/** How messages of ioredis begin that report a missing or lost connection and have no code. */
 const LOST = /^(?:Connection is closed|Socket |Command timed out|connect ETIMEDOUT|Reached the max retries|no answer)/;
 const ECHO = /^(?:Stream isn't writeable|Connection is closed)/;
 
@@ -40,7 +40,7 @@ export function isRefusal(error: unknown): boolean {
   return REFUSAL.test(messageOf(error));
 }
 
-/** True of what a command fails with because the connection is lost already: the error of the connection says why. */
+/** True of the error of a command that failed because the connection was lost before. The connection's own error has the cause. */
 export function isEcho(error: unknown): boolean {
   return ECHO.test(messageOf(error));
 }

@@ -8,7 +8,7 @@ import type { ErrorSink } from './error-log.ts';
 import { SILENCE_MS } from './silence.ts';
 
 const RECONNECT_CAP_MS = 2_000;
-/** How long a worker may take to write its last results once its hearings have ended. */
+/** How long a worker may take to write its last results after its handlers have ended. */
 const FAREWELL_MS = 5_000;
 
 interface RedisWorkerOptions {
@@ -22,10 +22,10 @@ interface RedisWorkerOptions {
 }
 
 /**
- * A worker on a connection of its own. Nobody waits for its commands, so they wait for Redis to come back.
+ * A worker on a connection of its own. No caller waits for its commands, so they wait until Redis is back.
  *
- * Closing ends also when Redis is away, although BullMQ's own does not. Results that could not be written are heard again
- * as stalled doorbells, and then the ledger says that they were done.
+ * Closing ends also when Redis is away, although BullMQ's own closing does not. A job whose result could not be written stalls and
+ * runs again, and then the ledger shows that its work is done.
  */
 export function startRedisWorker({
   url,
@@ -40,7 +40,7 @@ export function startRedisWorker({
   const connection = new Redis(url, {
     maxRetriesPerRequest: null,
     socketTimeout: SILENCE_MS,
-    // Copies share it. Null ends a connection, and rejects the commands that wait for it.
+    // The copies of the connection share this function. Null ends a connection and rejects the commands that wait for it.
     retryStrategy: (attempt) => (abandoned ? null : Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_CAP_MS)),
   });
   connection.on('error', (error) => onError(`worker ${name}`, error));
@@ -56,9 +56,9 @@ export function startRedisWorker({
   worker.on('closed', () => connection.disconnect());
 
   function abandon(): void {
-    log.warn({ queue: name }, 'Redis is out of reach while closing: what was just heard is heard again.');
+    log.warn({ queue: name }, 'Redis is out of reach while closing: the jobs that were just handled run again.');
     abandoned = true;
-    // While it reconnects, disconnecting would stop that without rejecting the commands that wait.
+    // Disconnecting a connection that reconnects would stop it without rejecting the commands that wait.
     if (connection.status !== 'reconnecting') connection.disconnect();
   }
 
@@ -72,17 +72,17 @@ export function startRedisWorker({
 
   return {
     worker,
-    async close(hearingsEnded) {
+    async close(handlersEnded) {
       if (connections.some(({ status }) => status === 'reconnecting')) {
-        // BullMQ's patient way waits for an event that ioredis does not emit for a connection in that state.
+        // Without force, BullMQ waits for an event that ioredis does not emit for a reconnecting connection.
         await worker.pause(true);
-        await hearingsEnded;
+        await handlersEnded;
         abandon();
         await worker.close(true);
         return;
       }
       const closed = worker.close();
-      await hearingsEnded;
+      await handlersEnded;
       if (await endsInTime(closed)) return;
       abandon();
       await endsInTime(closed);

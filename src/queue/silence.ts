@@ -1,6 +1,6 @@
 /**
- * A connection to Redis that has not answered for so long is dropped and made anew, with the commands that wait for an answer
- * sent again. Where the other end has vanished without a word the kernel would hold on to it for a quarter of an hour, and a
- * worker with it. It is longer than BullMQ blocks a connection while it waits for a job, which is ten seconds at most.
+ * After this time without an answer, a connection to Redis is closed and opened again, and the commands that wait for an answer are
+ * sent again. If the other machine disappears, the kernel would keep the connection open for a quarter of an hour, and the worker
+ * would wait as long. BullMQ blocks a connection for ten seconds at most while it waits for a job, so this is longer.
  */
 export const SILENCE_MS = 15_000;

@@ -4,7 +4,7 @@
 // same way. Memory is the highest resident size; the load's is told by quarters of its time. The tables go to
 // docs/performance.md, unless the environment asks for other counts.
 
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -12,6 +12,7 @@ import { Redis } from 'ioredis';
 import { holdAgainstBudget } from './support/budget.ts';
 import type { Job, Result } from './support/contender.ts';
 import { table, writeBetween } from './support/document.ts';
+import { measureLedger } from './support/ledger-file.ts';
 import { machine } from './support/machine.ts';
 import { compete, median, startRedis, startServer, writeCsv } from './support/measure.ts';
 
@@ -22,6 +23,8 @@ const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
 const LOADS_OF_FIRST = 3;
 /** Of so many rows of the dirty export, one is in quarantine. */
 const ROWS_A_BAD_ONE = 400;
+/** What the ledger may keep of a record at most. */
+const RECORD_BYTES = 650;
 /** What may be held at most, whatever the count. */
 const MEMORY_MB = { load: 350, unchanged: 250, redis: 100 };
 
@@ -44,14 +47,6 @@ async function redisPeakMb(url: string): Promise<number> {
   const text = await redis.info('memory');
   redis.disconnect();
   return Number(/used_memory_peak:(\d+)/.exec(text)?.[1]) / 2 ** 20;
-}
-
-/** The size of the ledger, with its log of writes brought into it: a contender ends without closing it. */
-function closedBytes(file: string): number {
-  const db = new Database(file);
-  db.pragma('wal_checkpoint(TRUNCATE)');
-  db.close();
-  return statSync(file).size;
 }
 
 function quarantinedOf(file: string): number {
@@ -90,7 +85,7 @@ async function measure(count: number): Promise<Measured> {
     const { writes } = await server.taken();
     if (writes !== count) throw new Error(`${writes} of ${count} records arrived`);
     const redisMb = await redisPeakMb(redis.url);
-    const ledgerBytes = closedBytes(ledger);
+    const { bytes: ledgerBytes } = measureLedger(ledger);
     const clean = await measureUnchanged(job);
     spoil(csv);
     await compete('push/dpp-sync.ts', job);
@@ -154,13 +149,14 @@ process.stdout.write(`${text}\n`);
 if (ASKED === undefined) writeBetween('bench:noop', `${machine()}.\n\n${text}`);
 
 const ratios: Record<string, number> = {};
-for (const { count, load, redisMb, clean, dirty } of measured) {
+for (const { count, load, redisMb, ledgerBytes, clean, dirty } of measured) {
   const peak = peakMb([...clean.dppSync, ...dirty.dppSync]);
   ratios[`${count} unchanged: dpp-sync / csv-parse`] = medianMs(clean.parser) / medianMs(clean.dppSync);
   ratios[`${count} unchanged, dirty: dpp-sync / csv-parse`] = medianMs(dirty.parser) / medianMs(dirty.dppSync);
   ratios[`${count} unchanged: dirty / clean`] = medianMs(clean.dppSync) / medianMs(dirty.dppSync);
   ratios[`${count} unchanged: ${MEMORY_MB.unchanged} MB / memory`] = MEMORY_MB.unchanged / peak;
   ratios[`${count} loaded: ${MEMORY_MB.load} MB / memory`] = MEMORY_MB.load / load.peakMb;
+  ratios[`${count} loaded: ${RECORD_BYTES} bytes / a record`] = RECORD_BYTES / (ledgerBytes / count);
   ratios[`${count} loaded: ${MEMORY_MB.redis} MB / Redis`] = MEMORY_MB.redis / redisMb;
 }
 const [first] = measured;

@@ -2,14 +2,16 @@
 // one run and in turns, so that whatever else the machine does meets every contender; figures are medians, and what counts
 // are their ratios. The tables go to docs/performance.md, unless the environment asks for other counts or latencies.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { holdAgainstBudget } from './support/budget.ts';
 import type { Result } from './support/contender.ts';
 import { table, writeBetween } from './support/document.ts';
+import { type LedgerFile, measureLedger } from './support/ledger-file.ts';
 import { machine } from './support/machine.ts';
 import { compete, median, startRedis, startServer, writeCsv } from './support/measure.ts';
+import { loadAndChange, NIGHTS } from './support/nights.ts';
 
 /** The same for all; dpp-sync by itself opens as many as latency needs, and 256 at most. */
 const CONNECTIONS = 64;
@@ -34,6 +36,10 @@ type Name = keyof typeof CONTENDERS;
 /** The embedded queue is for the smallest container: a sync over it stays within this. */
 const EMBEDDED_MB = 250;
 
+/** What the main thread may spend on a record at no latency, and what the ledger may keep of it, at most. */
+const RECORD_CPU_US = 100;
+const RECORD_BYTES = 650;
+
 /** What is compared: how much faster the first is than the second. */
 const RATIOS: readonly [Name, Name][] = [
   ['dpp-sync, Redis', 'BullMQ, a job a record'],
@@ -42,7 +48,12 @@ const RATIOS: readonly [Name, Name][] = [
   ['dpp-sync, embedded', 'dpp-sync, Redis'],
 ];
 
-async function measure(name: Name, csv: string, count: number, latencyMs: number): Promise<Result> {
+/** The ledger is there where the contender is dpp-sync. */
+interface Measured extends Result {
+  ledger?: LedgerFile;
+}
+
+async function measure(name: Name, csv: string, count: number, latencyMs: number): Promise<Measured> {
   const { script, redis: usesRedis } = CONTENDERS[name];
   const folder = mkdtempSync(join(tmpdir(), 'dpp-bench-'));
   const server = await startServer(latencyMs);
@@ -58,7 +69,8 @@ async function measure(name: Name, csv: string, count: number, latencyMs: number
     });
     const { writes } = await server.taken();
     if (writes !== count) throw new Error(`${name}: ${writes} of ${count} records arrived`);
-    return result;
+    const file = join(folder, 'ledger.db');
+    return existsSync(file) ? { ...result, ledger: measureLedger(file) } : result;
   } finally {
     server.stop();
     redis?.child.kill('SIGKILL');
@@ -67,8 +79,8 @@ async function measure(name: Name, csv: string, count: number, latencyMs: number
 }
 
 /** All contenders in turns, and again, on one file. */
-async function race(csv: string, count: number, latencyMs: number): Promise<Map<Name, Result[]>> {
-  const results = new Map<Name, Result[]>((Object.keys(CONTENDERS) as Name[]).map((name) => [name, []]));
+async function raceOver(csv: string, count: number, latencyMs: number): Promise<Map<Name, Measured[]>> {
+  const results = new Map<Name, Measured[]>((Object.keys(CONTENDERS) as Name[]).map((name) => [name, []]));
   const rounds = count < LONG_COUNT ? ROUNDS : Math.min(ROUNDS, LONG_ROUNDS);
   for (let round = 0; round < rounds; round += 1) {
     for (const [name, list] of results) list.push(await measure(name, csv, count, latencyMs));
@@ -76,34 +88,85 @@ async function race(csv: string, count: number, latencyMs: number): Promise<Map<
   return results;
 }
 
+const rounded = (value: number): string => String(Math.round(value));
+
+interface Race {
+  count: number;
+  latencyMs: number;
+  results: ReadonlyMap<Name, Measured[]>;
+}
+
+const titleOf = ({ count, latencyMs }: Race): string => `${count} records, ${latencyMs} ms`;
+
+function tableOf(race: Race): string {
+  const { count, results } = race;
+  const perSecond = (ms: number): string => rounded(count / (ms / 1000));
+  const rows = [...results].map(([name, list]) => {
+    const ms = list.map((one) => one.ms);
+    const ledgers = list.flatMap(({ ledger }) => ledger ?? []);
+    const ofLedger = (value: (ledger: LedgerFile) => number, digits: number): string =>
+      ledgers.length === 0 ? '–' : (median(ledgers.map(value)) / count).toFixed(digits);
+    return [
+      name,
+      perSecond(median(ms)),
+      `${perSecond(Math.max(...ms))} to ${perSecond(Math.min(...ms))}`,
+      rounded(median(list.map(({ peakMb }) => peakMb))),
+      rounded(cpuUsOf(list, count)),
+      ofLedger(({ commits }) => commits, 3),
+      ofLedger(({ bytes }) => bytes, 0),
+    ];
+  });
+  const figures = [
+    'records/s',
+    'from, to',
+    'peak, MB',
+    'CPU a record, µs',
+    'commits a record',
+    'ledger a record, bytes',
+  ];
+  return table([titleOf(race), ...figures], rows);
+}
+
+/** What the main thread spends on a record, in microseconds. */
+function cpuUsOf(results: readonly Measured[], count: number): number {
+  return (median(results.map(({ cpuMs }) => cpuMs)) * 1000) / count;
+}
+
+/** The shares of a race, by what they are called in `budget.json`. */
+function sharesOf(race: Race): Record<string, number> {
+  const { count, latencyMs, results } = race;
+  const of = (name: Name): Measured[] => results.get(name) ?? [];
+  const ms = (name: Name): number => median(of(name).map((result) => result.ms));
+  const peakMb = median(of('dpp-sync, embedded').map((result) => result.peakMb));
+  const ratios = RATIOS.map(([one, other]): [string, number] => [`${one} / ${other}`, ms(other) / ms(one)]);
+  const shares = Object.fromEntries([...ratios, [`${EMBEDDED_MB} MB / dpp-sync, embedded`, EMBEDDED_MB / peakMb]]);
+  const cpuUs = cpuUsOf(of('dpp-sync, Redis'), count);
+  if (latencyMs === 0) shares[`${RECORD_CPU_US} µs / CPU a record`] = RECORD_CPU_US / cpuUs;
+  return Object.fromEntries(Object.entries(shares).map(([name, share]) => [`${titleOf(race)}: ${name}`, share]));
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'dpp-bench-csv-'));
 const ratios: Record<string, number> = {};
 const texts: string[] = [];
+const sizes: string[][] = [];
 try {
   for (const count of COUNTS) {
     const csv = join(folder, `${count}.csv`);
     writeCsv(csv, count);
     for (const latencyMs of LATENCIES_MS) {
-      const results = await race(csv, count, latencyMs);
-      const msOf = (name: Name): number[] => (results.get(name) ?? []).map(({ ms }) => ms);
-      const perSecond = (ms: number): string => String(Math.round(count / (ms / 1000)));
-      const rows = [...results].map(([name, list]) => [
-        name,
-        perSecond(median(msOf(name))),
-        `${perSecond(Math.max(...msOf(name)))} to ${perSecond(Math.min(...msOf(name)))}`,
-        String(Math.round(median(list.map(({ peakMb }) => peakMb)))),
-      ]);
-      const title = `${count} records, ${latencyMs} ms`;
-      const text = table([title, 'records/s', 'from, to', 'peak, MB'], rows);
+      const race = { count, latencyMs, results: await raceOver(csv, count, latencyMs) };
+      const text = tableOf(race);
       process.stdout.write(`\n${text}\n`);
       texts.push(text);
-      for (const [one, other] of RATIOS) {
-        ratios[`${title}: ${one} / ${other}`] = median(msOf(other)) / median(msOf(one));
-      }
-      const peakMb = median((results.get('dpp-sync, embedded') ?? []).map((result) => result.peakMb));
-      ratios[`${title}: ${EMBEDDED_MB} MB / dpp-sync, embedded`] = EMBEDDED_MB / peakMb;
+      Object.assign(ratios, sharesOf(race));
     }
+    const { loaded, changed } = await loadAndChange(csv, count);
+    sizes.push([String(count), rounded(loaded.bytes / count), rounded(changed.bytes / count)]);
+    ratios[`${count} records: ${RECORD_BYTES} bytes / ledger a record`] = RECORD_BYTES / (loaded.bytes / count);
   }
+  const text = table(['ledger a record, bytes', 'after the load', `after ${NIGHTS} nights with 1 % changed`], sizes);
+  process.stdout.write(`\n${text}\n`);
+  texts.push(text);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -187,8 +187,8 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
         await begin();
         const its = await start();
         await setMemory({ bytes: 1 });
-        await its.ring('erp', 'schedule');
-        await expect(its.ring('erp', 'cli')).rejects.toMatchObject({ code: 'queue.unreachable' });
+        await its.startRun('erp', 'schedule');
+        await expect(its.startRun('erp', 'cli')).rejects.toMatchObject({ code: 'queue.unreachable' });
         await expect.poll(health, SOON).toMatchObject({ status: 'unhealthy', queue: 'unreachable' });
         await expect.poll(statusPage, SOON).toContain('out of memory');
         expect(names()).toEqual([]);
@@ -204,7 +204,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       const its = await start();
       const [pulls] = its.runtime.queues.bullQueues;
       await pulls?.pause();
-      await its.ring('erp', 'schedule');
+      await its.startRun('erp', 'schedule');
       expect(await its.runtime.queues.counts('pull')).toMatchObject({ waiting: 1 });
       await admin.flushall();
       await expect.poll(names, SOON).toEqual(['A-1', 'A-2']);

@@ -37,7 +37,7 @@ for (const backend of QUEUE_BACKENDS) {
         const failed = await queues.failed(name);
         await queues.forget(
           name,
-          failed.map((bell) => bell.id),
+          failed.map((job) => job.id),
         );
       }
     });
@@ -52,7 +52,7 @@ for (const backend of QUEUE_BACKENDS) {
     }
 
     async function consume(name: QueueName, listener: Listener, concurrency = 1): Promise<Consumer> {
-      const consumer = await queues.consume(name, { concurrency }, listener.hear);
+      const consumer = await queues.consume(name, { concurrency }, listener.handle);
       consumers.push(consumer);
       return consumer;
     }
@@ -92,50 +92,50 @@ for (const backend of QUEUE_BACKENDS) {
       dies.resolve();
     }
 
-    test('hear doorbells in the order in which they were rung', async () => {
-      await queues.enqueue('map', bells(0, 1_100));
-      await queues.enqueue('map', bells(1_100, 1_150));
+    test('handle jobs in the order in which they were enqueued', async () => {
+      await queues.enqueue('map', makeJobs(0, 1_100));
+      await queues.enqueue('map', makeJobs(1_100, 1_150));
       const listener = createListener();
       await consume('map', listener);
       await listener.until(1_150);
-      expect(listener.heard.map((bell) => bell.name)).toEqual(bells(0, 1_150).map((bell) => bell.name));
+      expect(listener.received.map((job) => job.name)).toEqual(makeJobs(0, 1_150).map((job) => job.name));
     });
 
-    test('hear each of 5,000 doorbells exactly once', { timeout: 240_000 }, async () => {
+    test('handle each of 5,000 jobs exactly once', { timeout: 240_000 }, async () => {
       const listener = createListener();
       await consume('deliver', listener, 20);
-      for (let start = 0; start < 5_000; start += 250) await queues.enqueue('deliver', bells(start, start + 250));
+      for (let start = 0; start < 5_000; start += 250) await queues.enqueue('deliver', makeJobs(start, start + 250));
       await listener.until(5_000);
       await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
-      expect(listener.heard).toHaveLength(5_000);
-      expect(new Set(listener.heard.map((bell) => bell.name)).size).toBe(5_000);
-      expect(new Set(listener.heard.map((bell) => bell.id)).size).toBe(5_000);
+      expect(listener.received).toHaveLength(5_000);
+      expect(new Set(listener.received.map((job) => job.name)).size).toBe(5_000);
+      expect(new Set(listener.received.map((job) => job.id)).size).toBe(5_000);
     });
 
     test('keep the three queues apart', async () => {
-      await queues.enqueue('pull', bells(0, 1));
-      await queues.enqueue('map', bells(1, 3));
+      await queues.enqueue('pull', makeJobs(0, 1));
+      await queues.enqueue('map', makeJobs(1, 3));
       const listener = createListener();
       await consume('map', listener);
       await listener.until(2);
-      expect(listener.heard.map((bell) => bell.name)).toEqual(['bell 1', 'bell 2']);
+      expect(listener.received.map((job) => job.name)).toEqual(['job 1', 'job 2']);
       expect(await queues.counts('pull')).toEqual({ waiting: 1, active: 0, failed: 0 });
       expect(await queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
     });
 
-    test('hear at most as many at a time as they were told', async () => {
+    test('handle at most as many at a time as asked for', async () => {
       const gate = Promise.withResolvers<JobResult>();
       let running = 0;
       let most = 0;
       const listener = createListener(async () => {
         running += 1;
         most = Math.max(most, running);
-        const hearing = await gate.promise;
+        const handling = await gate.promise;
         running -= 1;
-        return hearing;
+        return handling;
       });
       await consume('deliver', listener, 3);
-      await queues.enqueue('deliver', bells(0, 9));
+      await queues.enqueue('deliver', makeJobs(0, 9));
       await listener.until(3);
       await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 6, active: 3, failed: 0 });
       gate.resolve({ status: 'done' });
@@ -157,39 +157,39 @@ for (const backend of QUEUE_BACKENDS) {
         { name: 'a\0b\ud800c', data: {} },
       ]);
       await listener.until(2);
-      expect(listener.heard[0]).toMatchObject({ name: 'Stückliste ziehen 🧵', data });
-      expect(listener.heard[1]).toMatchObject({ name: 'a\uFFFDb\uFFFDc', data: {} });
+      expect(listener.received[0]).toMatchObject({ name: 'Stückliste ziehen 🧵', data });
+      expect(listener.received[1]).toMatchObject({ name: 'a\uFFFDb\uFFFDc', data: {} });
     });
 
-    test('give every doorbell an id that BullMQ takes as it is, also when the same one is rung twice', async () => {
+    test('give every job an id that BullMQ takes as it is, also when the same one is enqueued twice', async () => {
       const listener = createListener();
       await consume('pull', listener);
-      const [bell] = bells(0, 1) as [WakeUpJob];
-      await queues.enqueue('pull', [bell, bell]);
-      await queues.enqueue('pull', [bell]);
+      const [job] = makeJobs(0, 1) as [WakeUpJob];
+      await queues.enqueue('pull', [job, job]);
+      await queues.enqueue('pull', [job]);
       await listener.until(3);
-      expect(new Set(listener.heard.map(({ id }) => id)).size).toBe(3);
-      for (const { id } of listener.heard) expect(id).toMatch(/^(?!\d+$)[^:]+$/);
+      expect(new Set(listener.received.map(({ id }) => id)).size).toBe(3);
+      for (const { id } of listener.received) expect(id).toMatch(/^(?!\d+$)[^:]+$/);
     });
 
-    test('keep the note of a doorbell that was heard to its end', async () => {
+    test('keep the note of a job that was handled', async () => {
       const listener = createListener(() => ({ status: 'done', note: '10 delivered' }));
       await consume('pull', listener);
-      await queues.enqueue('pull', bells(0, 1));
+      await queues.enqueue('pull', makeJobs(0, 1));
       await listener.until(1);
-      const { id } = listener.heard[0] as ReceivedJob;
+      const { id } = listener.received[0] as ReceivedJob;
       const queue = bullQueue('pull');
       await expect.poll(async () => (await queue.getJob(id))?.returnvalue as unknown).toBe('10 delivered');
     });
 
-    test('show a failed doorbell with its reason and nothing of this host', async () => {
+    test('show a failed job with its reason and nothing of this host', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'Größe: 42\0 is no size ✗' }));
       await consume('deliver', listener);
       await queues.enqueue('deliver', [{ name: 'push product A', data: { key: 'A\0', ids: [1, 2] } }]);
       await expect.poll(() => failedCount('deliver')).toBe(1);
       const [failed] = await queues.failed('deliver');
       expect(failed).toEqual({
-        id: listener.heard[0]?.id,
+        id: listener.received[0]?.id,
         name: 'push product A',
         data: { key: 'A\0', ids: [1, 2] },
         reason: 'Größe: 42\uFFFD is no size ✗',
@@ -199,122 +199,118 @@ for (const backend of QUEUE_BACKENDS) {
       expect(job?.stacktrace).toEqual([]);
     });
 
-    test('end what a handler throws as a failed doorbell with its message', async () => {
+    test('end what a handler throws as a failed job with its message', async () => {
       const listener = createListener(() => {
         throw new TypeError('product is undefined');
       });
       await consume('deliver', listener);
-      await queues.enqueue('deliver', bells(0, 1));
+      await queues.enqueue('deliver', makeJobs(0, 1));
       await expect.poll(() => failedCount('deliver')).toBe(1);
       const [failed] = await queues.failed('deliver');
       expect(failed?.reason).toBe('product is undefined');
       const job = await bullQueue('deliver').getJob(failed?.id ?? '');
       expect(JSON.stringify(job)).not.toContain(import.meta.dirname);
       expect(log.lines).toContainEqual(
-        expect.objectContaining({ level: 'error', message: 'A doorbell could not be heard to its end.' }),
+        expect.objectContaining({ level: 'error', message: 'Processing a queue job failed.' }),
       );
-      expect(listener.heard).toHaveLength(1);
+      expect(listener.received).toHaveLength(1);
     });
 
-    test('list failed doorbells newest first', async () => {
-      const listener = createListener((bell) => ({ status: 'failed', reason: `no ${bell.name}` }));
+    test('list failed jobs newest first', async () => {
+      const listener = createListener((job) => ({ status: 'failed', reason: `no ${job.name}` }));
       await consume('deliver', listener);
       for (let number = 0; number < 3; number += 1) {
-        await queues.enqueue('deliver', bells(number, number + 1));
+        await queues.enqueue('deliver', makeJobs(number, number + 1));
         await expect.poll(() => failedCount('deliver')).toBe(number + 1);
       }
-      expect((await queues.failed('deliver')).map((bell) => bell.reason)).toEqual([
-        'no bell 2',
-        'no bell 1',
-        'no bell 0',
-      ]);
+      expect((await queues.failed('deliver')).map((job) => job.reason)).toEqual(['no job 2', 'no job 1', 'no job 0']);
     });
 
-    test('hear a failed doorbell exactly once more when somebody presses Retry, as retried', async () => {
-      const listener = createListener((bell) =>
-        bell.retried ? { status: 'done' } : { status: 'failed', reason: 'a person decides' },
+    test('handle a failed job exactly once more when somebody presses Retry, as retried', async () => {
+      const listener = createListener((job) =>
+        job.retried ? { status: 'done' } : { status: 'failed', reason: 'a person decides' },
       );
       await consume('deliver', listener);
-      await queues.enqueue('deliver', bells(0, 1));
+      await queues.enqueue('deliver', makeJobs(0, 1));
       await expect.poll(() => failedCount('deliver')).toBe(1);
-      const first = listener.heard[0] as ReceivedJob;
+      const first = listener.received[0] as ReceivedJob;
       expect(first.retried).toBe(false);
 
       await pressRetry('deliver', first.id);
       await listener.until(2);
       await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
-      await queues.enqueue('deliver', bells(1, 2));
+      await queues.enqueue('deliver', makeJobs(1, 2));
       await listener.until(3);
-      expect(listener.heard.map(({ id, retried }) => ({ id, retried }))).toEqual([
+      expect(listener.received.map(({ id, retried }) => ({ id, retried }))).toEqual([
         { id: first.id, retried: false },
         { id: first.id, retried: true },
         { id: expect.not.stringMatching(first.id) as string, retried: false },
       ]);
     });
 
-    test('hear a doorbell as retried each time that it fails and is retried', async () => {
+    test('handle a job as retried each time that it fails and is retried', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'still wrong' }));
       await consume('deliver', listener);
-      await queues.enqueue('deliver', bells(0, 1));
+      await queues.enqueue('deliver', makeJobs(0, 1));
       for (let failures = 1; failures <= 3; failures += 1) {
         await listener.until(failures);
         await expect.poll(() => failedCount('deliver')).toBe(1);
-        await pressRetry('deliver', listener.heard[0]?.id ?? '');
+        await pressRetry('deliver', listener.received[0]?.id ?? '');
       }
       await listener.until(4);
-      expect(listener.heard.map((bell) => bell.retried)).toEqual([false, true, true, true]);
+      expect(listener.received.map((job) => job.retried)).toEqual([false, true, true, true]);
     });
 
-    test('hear a doorbell that had been done and is run again by hand as not retried', async () => {
-      const listener = createListener((bell) =>
-        listener.heard.length === 1 ? { status: 'failed', reason: `no ${bell.name}` } : { status: 'done' },
+    test('handle a job that had been done and is run again by hand as not retried', async () => {
+      const listener = createListener((job) =>
+        listener.received.length === 1 ? { status: 'failed', reason: `no ${job.name}` } : { status: 'done' },
       );
       await consume('deliver', listener);
-      await queues.enqueue('deliver', bells(0, 1));
+      await queues.enqueue('deliver', makeJobs(0, 1));
       await expect.poll(() => failedCount('deliver')).toBe(1);
-      const { id } = listener.heard[0] as ReceivedJob;
+      const { id } = listener.received[0] as ReceivedJob;
       await pressRetry('deliver', id);
       await listener.until(2);
       const queue = bullQueue('deliver');
       await expect.poll(() => queue.getJobState(id)).toBe('completed');
       await pressRetry('deliver', id, 'completed');
       await listener.until(3);
-      expect(listener.heard.map((bell) => bell.retried)).toEqual([false, true, false]);
+      expect(listener.received.map((job) => job.retried)).toEqual([false, true, false]);
     });
 
-    test('hear a doorbell again when its worker died, and not as retried', async () => {
-      await queues.enqueue('deliver', bells(0, 1));
+    test('handle a job again when its worker died, and not as retried', async () => {
+      await queues.enqueue('deliver', makeJobs(0, 1));
       await takeAndDie('deliver');
       expect(await queues.counts('deliver')).toEqual({ waiting: 0, active: 1, failed: 0 });
       const listener = createListener();
       await consume('deliver', listener);
       await listener.until(1);
       await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
-      expect(listener.heard.map((bell) => [bell.name, bell.retried])).toEqual([['bell 0', false]]);
+      expect(listener.received.map((job) => [job.name, job.retried])).toEqual([['job 0', false]]);
     });
 
-    test('hear a retried doorbell as retried also when the first worker that took it died', async () => {
+    test('handle a retried job as retried also when the first worker that took it died', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'wrong' }));
       const consumer = await consume('deliver', listener);
-      await queues.enqueue('deliver', bells(0, 1));
+      await queues.enqueue('deliver', makeJobs(0, 1));
       await expect.poll(() => failedCount('deliver')).toBe(1);
       await consumer.close();
-      await pressRetry('deliver', listener.heard[0]?.id ?? '');
+      await pressRetry('deliver', listener.received[0]?.id ?? '');
       await takeAndDie('deliver');
       const second = createListener();
       await consume('deliver', second);
       await second.until(1);
-      expect(second.heard.map((bell) => bell.retried)).toEqual([true]);
+      expect(second.received.map((job) => job.retried)).toEqual([true]);
     });
 
-    test('never fail a doorbell for having stalled often', async () => {
-      await queues.enqueue('deliver', bells(0, 1));
+    test('never fail a job for having stalled often', async () => {
+      await queues.enqueue('deliver', makeJobs(0, 1));
       const queue = bullQueue('deliver');
       for (let round = 0; round < 3; round += 1) {
         await takeAndDie('deliver');
-        // Our worker puts the lost doorbell back, and does not take it from a paused queue.
+        // Our worker puts the lost job back, and does not take it from a paused queue.
         await queue.pause();
-        const consumer = await queues.consume('deliver', { concurrency: 1 }, createListener().hear);
+        const consumer = await queues.consume('deliver', { concurrency: 1 }, createListener().handle);
         await expect.poll(() => queues.counts('deliver'), { timeout: 5_000 }).toMatchObject({ waiting: 1, active: 0 });
         await consumer.close();
         await queue.resume();
@@ -322,73 +318,73 @@ for (const backend of QUEUE_BACKENDS) {
       const listener = createListener();
       await consume('deliver', listener);
       await listener.until(1);
-      expect(listener.heard.map((bell) => bell.retried)).toEqual([false]);
+      expect(listener.received.map((job) => job.retried)).toEqual([false]);
     });
 
-    test('renew the reservation of a hearing that takes longer than a lock', async () => {
+    test('renew the reservation of a job whose handler takes longer than a lock', async () => {
       const listener = createListener(async () => {
         await delay(TIMING.lockMs * 2);
         return { status: 'done' };
       });
       await consume('deliver', listener);
-      // Whoever is free looks for doorbells whose worker died, and would hear this one again.
+      // Whoever is free looks for jobs whose worker died, and would handle this one again.
       await consume('deliver', listener);
-      await queues.enqueue('deliver', bells(0, 1));
+      await queues.enqueue('deliver', makeJobs(0, 1));
       await listener.until(1);
       await expect.poll(() => queues.counts('deliver'), WHILE_LOCKED).toEqual({ waiting: 0, active: 0, failed: 0 });
-      expect(listener.heard).toHaveLength(1);
+      expect(listener.received).toHaveLength(1);
     });
 
-    test('keep no more than 200 done and 1,000 failed doorbells', { timeout: 240_000 }, async () => {
-      const listener = createListener((bell) =>
-        bell.data['fails'] === true ? { status: 'failed', reason: 'wrong' } : { status: 'done' },
+    test('keep no more than 200 done and 1,000 failed jobs', { timeout: 240_000 }, async () => {
+      const listener = createListener((job) =>
+        job.data['fails'] === true ? { status: 'failed', reason: 'wrong' } : { status: 'done' },
       );
       await consume('deliver', listener, 10);
-      const failing = bells(0, 1_030).map((bell) => ({ ...bell, data: { fails: true } }));
-      await queues.enqueue('deliver', [...failing, ...bells(1_030, 1_300)]);
+      const failing = makeJobs(0, 1_030).map((job) => ({ ...job, data: { fails: true } }));
+      await queues.enqueue('deliver', [...failing, ...makeJobs(1_030, 1_300)]);
       await listener.until(1_300);
       await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 1_000 });
       expect(await bullQueue('deliver').getJobCountByTypes('completed')).toBe(200);
       const failed = await queues.failed('deliver');
       expect(failed).toHaveLength(1_000);
-      expect(failed.map((bell) => bell.name)).not.toContain('bell 0');
-      expect(failed.map((bell) => bell.name)).toContain('bell 1029');
+      expect(failed.map((job) => job.name)).not.toContain('job 0');
+      expect(failed.map((job) => job.name)).toContain('job 1029');
     });
 
-    test('forget failed doorbells, and ids that are gone', async () => {
+    test('forget failed jobs, and ids that are gone', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'wrong' }));
       await consume('deliver', listener);
-      await queues.enqueue('deliver', bells(0, 3));
+      await queues.enqueue('deliver', makeJobs(0, 3));
       await expect.poll(() => failedCount('deliver')).toBe(3);
-      const [first, second] = listener.heard as [ReceivedJob, ReceivedJob];
+      const [first, second] = listener.received as [ReceivedJob, ReceivedJob];
       await queues.forget('deliver', [first.id, 'b1946ac9-gone', second.id, first.id]);
       await queues.forget('deliver', [first.id]);
       await queues.forget('deliver', []);
-      expect((await queues.failed('deliver')).map((bell) => bell.name)).toEqual(['bell 2']);
+      expect((await queues.failed('deliver')).map((job) => job.name)).toEqual(['job 2']);
     });
 
-    test('drop every waiting doorbell, and neither a running nor a failed one', async () => {
+    test('drop every waiting job, and neither a running nor a failed one', async () => {
       const gate = Promise.withResolvers<JobResult>();
-      const listener = createListener((bell) =>
-        bell.name === 'bell 0' ? { status: 'failed', reason: 'wrong' } : gate.promise,
+      const listener = createListener((job) =>
+        job.name === 'job 0' ? { status: 'failed', reason: 'wrong' } : gate.promise,
       );
       const consumer = await consume('deliver', listener);
-      await queues.enqueue('deliver', bells(0, 30));
+      await queues.enqueue('deliver', makeJobs(0, 30));
       await listener.until(2);
       expect(await queues.counts('deliver')).toEqual({ waiting: 28, active: 1, failed: 1 });
       await queues.clearWaiting('deliver');
       expect(await queues.counts('deliver')).toEqual({ waiting: 0, active: 1, failed: 1 });
       gate.resolve({ status: 'done' });
       await consumer.close();
-      expect(listener.heard).toHaveLength(2);
+      expect(listener.received).toHaveLength(2);
     });
 
-    test('count what waits in a queue that was paused in the dashboard, and hear it afterwards', async () => {
+    test('count what waits in a queue that was paused in the dashboard, and handle it afterwards', async () => {
       const queue = bullQueue('map');
       const listener = createListener();
       await consume('map', listener);
       await queue.pause();
-      await queues.enqueue('map', bells(0, 4));
+      await queues.enqueue('map', makeJobs(0, 4));
       expect(await queues.counts('map')).toEqual({ waiting: 4, active: 0, failed: 0 });
       expect(await queues.paused()).toEqual(['map']);
       await queue.resume();
@@ -407,77 +403,77 @@ for (const backend of QUEUE_BACKENDS) {
       ]);
     });
 
-    test('wait, when a consumer is closed, for the hearing that runs, and hear nothing new', async () => {
+    test('wait, when a consumer is closed, for the handler that runs, and handle nothing new', async () => {
       const gate = Promise.withResolvers<JobResult>();
       const listener = createListener(() => gate.promise);
       const consumer = await consume('deliver', listener, 2);
-      await queues.enqueue('deliver', bells(0, 6));
+      await queues.enqueue('deliver', makeJobs(0, 6));
       await listener.until(2);
       let closed = false;
       const closing = consumer.close().then(() => {
         closed = true;
       });
-      await queues.enqueue('deliver', bells(6, 8));
+      await queues.enqueue('deliver', makeJobs(6, 8));
       expect(await queues.counts('deliver')).toEqual({ waiting: 6, active: 2, failed: 0 });
       expect(closed).toBe(false);
       gate.resolve({ status: 'done' });
       await closing;
-      expect(listener.heard).toHaveLength(2);
+      expect(listener.received).toHaveLength(2);
       expect(await queues.counts('deliver')).toEqual({ waiting: 6, active: 0, failed: 0 });
     });
 
-    test('hear nothing more from the moment on when a consumer is closed, and lose nothing by it', async () => {
+    test('handle nothing more from the moment on when a consumer is closed, and lose nothing by it', async () => {
       const listener = createListener();
       for (let round = 0; round < 30; round += 1) {
-        const consumer = await queues.consume('deliver', { concurrency: 5 }, listener.hear);
-        await queues.enqueue('deliver', bells(round * 3, round * 3 + 3));
+        const consumer = await queues.consume('deliver', { concurrency: 5 }, listener.handle);
+        await queues.enqueue('deliver', makeJobs(round * 3, round * 3 + 3));
         // The worker may be fetching just now.
         const closing = consumer.close();
-        const heardBefore = listener.heard.length;
+        const receivedBefore = listener.received.length;
         await closing;
-        expect(listener.heard).toHaveLength(heardBefore);
+        expect(listener.received).toHaveLength(receivedBefore);
       }
       await consume('deliver', listener);
       await listener.until(90);
       await expect.poll(() => queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
-      expect(listener.heard).toHaveLength(90);
-      expect(new Set(listener.heard.map((bell) => bell.id)).size).toBe(90);
+      expect(listener.received).toHaveLength(90);
+      expect(new Set(listener.received.map((job) => job.id)).size).toBe(90);
     });
 
-    test('do not hear the doorbells of another ledger', async () => {
+    test('do not handle the jobs of another ledger', async () => {
       const others = await open('ledger-b');
       try {
         const ours = createListener();
         const theirs = createListener(() => ({ status: 'failed', reason: 'wrong' }));
         await consume('deliver', ours);
-        await others.consume('deliver', { concurrency: 1 }, theirs.hear);
-        await queues.enqueue('deliver', bells(0, 2));
-        await others.enqueue('deliver', bells(2, 4));
+        await others.consume('deliver', { concurrency: 1 }, theirs.handle);
+        await queues.enqueue('deliver', makeJobs(0, 2));
+        await others.enqueue('deliver', makeJobs(2, 4));
         await Promise.all([ours.until(2), theirs.until(2)]);
         await expect.poll(() => others.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 2 });
-        expect(ours.heard.map((bell) => bell.name)).toEqual(['bell 0', 'bell 1']);
-        expect(theirs.heard.map((bell) => bell.name)).toEqual(['bell 2', 'bell 3']);
+        expect(ours.received.map((job) => job.name)).toEqual(['job 0', 'job 1']);
+        expect(theirs.received.map((job) => job.name)).toEqual(['job 2', 'job 3']);
         expect(await queues.failed('deliver')).toEqual([]);
       } finally {
         await others.close();
       }
     });
 
-    test('refuse to ring and to hear once they are closed', async () => {
+    test('refuse to enqueue and to handle once they are closed', async () => {
       const others = await open('ledger-c');
-      await others.enqueue('map', bells(0, 1));
+      await others.enqueue('map', makeJobs(0, 1));
       await Promise.all([others.close(), others.close()]);
-      await expect(others.enqueue('map', bells(1, 2))).rejects.toMatchObject({ code: 'queue.unreachable' });
-      await expect(others.consume('map', { concurrency: 1 }, createListener().hear)).rejects.toMatchObject({
+      await expect(others.enqueue('map', makeJobs(1, 2))).rejects.toMatchObject({ code: 'queue.unreachable' });
+      await expect(others.consume('map', { concurrency: 1 }, createListener().handle)).rejects.toMatchObject({
         code: 'queue.unreachable',
       });
     });
   });
 }
 
-function bells(from: number, to: number): WakeUpJob[] {
+function makeJobs(from: number, to: number): WakeUpJob[] {
   return Array.from({ length: to - from }, (_, index) => ({
-    name: `bell ${from + index}`,
+    name: `job ${from + index}`,
     data: { kind: 'product', ids: [from + index] },
   }));
 }

@@ -23,7 +23,7 @@ describeRedis('the board over Redis', () => {
       queue: redis.url,
     });
     ({ daemon, url } = await startDaemon(world));
-    await daemon.ring('erp', 'schedule');
+    await daemon.startRun('erp', 'schedule');
     await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 30_000 });
   });
   afterEach(async () => {

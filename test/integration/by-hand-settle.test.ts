@@ -260,7 +260,7 @@ describe('what people ask of the platform beside a daemon', () => {
       exitCode: 3,
       document: { ok: false, id: null, idempotencyKey: 'mine', error: { code: 'daemon.lost', path: null } },
     });
-    expect(lost.stderr).toMatch(/Nobody knows whether it took effect/);
+    expect(lost.stderr).toMatch(/It is unknown whether it took effect/);
     expect(lost.stderr).toMatch(/dpp-sync report list.*--idempotency-key mine/);
   });
 
@@ -273,7 +273,7 @@ describe('what people ask of the platform beside a daemon', () => {
     const left = await asking.ended;
     expect({ exitCode: left.exitCode, stderr: left.stderr }).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringMatching(/Nobody knows.*--idempotency-key mine/s),
+      stderr: expect.stringMatching(/It is unknown.*--idempotency-key mine/s),
     });
     await expect.poll(() => world.contents().reports.length, { timeout: 30_000 }).toBe(1);
   });

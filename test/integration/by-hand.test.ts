@@ -316,7 +316,7 @@ describe('runs of sources beside each other', () => {
     });
     const { daemon: here, log } = await startDaemon(world, { version: '0.1.0' });
     closing = () => here.stop();
-    await here.ring('pim', 'schedule');
+    await here.startRun('pim', 'schedule');
     await expect.poll(() => world.sandbox.inspect().faults[0]?.used ?? 0, SOON).toBeGreaterThan(0);
     const { exitCode, json } = await run('sync', 'erp', '--json');
     expect(json()).toMatchObject({ ok: true, items: { product: { delivered: 5 }, material: {} } });
@@ -335,7 +335,7 @@ describe('an API that is not there', () => {
     });
     const { daemon: here } = await startDaemon(world, { version: '0.1.0' });
     closing = () => here.stop();
-    await here.ring('erp', 'schedule');
+    await here.startRun('erp', 'schedule');
     await expect.poll(() => here.runtime.api.unreachableSince(), SOON).not.toBeNull();
     const since = here.runtime.api.unreachableSince() ?? 0;
     await expect.poll(() => systemClock.ticks() - since, SOON).toBeGreaterThan(1500);

@@ -58,8 +58,8 @@ describe('the daemon', () => {
   it('shows a source that cannot be read as a failed job, which Retry runs again, and goes on with the others', async () => {
     await begin();
     await start();
-    await daemon.ring('pim', 'schedule');
-    await daemon.ring('erp', 'schedule');
+    await daemon.startRun('pim', 'schedule');
+    await daemon.startRun('erp', 'schedule');
     await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
     await expect
       .poll(() => daemon.runtime.queues.failed('pull'))
@@ -68,7 +68,7 @@ describe('the daemon', () => {
       ]);
 
     // A second failure takes the place of the first.
-    await daemon.ring('pim', 'schedule');
+    await daemon.startRun('pim', 'schedule');
     await expect.poll(() => daemon.runtime.views.runs({ source: 'pim', limit: 9 }).length, SOON).toBe(2);
     await expect.poll(() => daemon.runtime.queues.counts('pull'), SOON).toEqual({ waiting: 0, active: 0, failed: 1 });
 
@@ -86,7 +86,7 @@ describe('the daemon', () => {
     await begin();
     world.sandbox.setPlan('acme', 'standard' as never);
     await start();
-    await daemon.ring('erp', 'schedule');
+    await daemon.startRun('erp', 'schedule');
     await expect.poll(health, SOON).toMatchObject({ http: 200, status: 'degraded', api: 'denied_plan' });
     // Several questions go by.
     const asked = () => world.sandbox.inspect().requests['product.list']?.['402'] ?? 0;
@@ -106,7 +106,7 @@ describe('the daemon', () => {
     const config = readFileSync(world.configFile, 'utf8').replace(API_KEY, '${file:./key}');
     world.write('dpp-sync.yaml', config);
     await start();
-    await daemon.ring('erp', 'schedule');
+    await daemon.startRun('erp', 'schedule');
     await expect.poll(health, SOON).toMatchObject({ status: 'degraded', api: 'denied_key' });
     world.write('key', API_KEY);
     await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
@@ -186,7 +186,7 @@ describe('the daemon', () => {
       },
     });
     await expect.poll(() => logged('The daemon works'), SOON).toHaveLength(1);
-    await daemon.ring('erp', 'schedule');
+    await daemon.startRun('erp', 'schedule');
     await expect.poll(() => world.sandbox.inspect().faults[0]?.used, SOON).toBe(2);
     controller.abort();
     expect(await ended).toBe(1);
@@ -237,7 +237,7 @@ describeRedis('the daemon over Redis', () => {
       }));
       await daemon.runtime.queues.enqueue('deliver', bells);
       await daemon.runtime.queues.enqueue('deliver', [{ name: 'ghost', data: { type: 'failed', deliveryId: 1 } }]);
-      await daemon.ring('erp', 'schedule');
+      await daemon.startRun('erp', 'schedule');
       await expect.poll(() => world.contents().products.length, SOON).toBe(3);
       await expect
         .poll(() => daemon.runtime.queues.counts('deliver'), SOON)

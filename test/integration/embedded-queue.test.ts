@@ -45,7 +45,7 @@ describe('the embedded queue', () => {
     const queues = open();
     const listener = createListener();
     for (const name of ['pull', 'map', 'deliver'] as const)
-      await queues.consume(name, { concurrency: 4 }, listener.hear);
+      await queues.consume(name, { concurrency: 4 }, listener.handle);
     await queues.enqueue('map', [{ name: 'warm up', data: {} }]);
     await listener.until(1);
     // By then the worker has ended the job and waits.
@@ -60,8 +60,8 @@ describe('the embedded queue', () => {
   test('shows each worker as long as it is open', async () => {
     const queues = open();
     const [, map] = queues.bullQueues;
-    const first = await queues.consume('map', { concurrency: 1 }, createListener().hear);
-    await queues.consume('map', { concurrency: 1 }, createListener().hear);
+    const first = await queues.consume('map', { concurrency: 1 }, createListener().handle);
+    await queues.consume('map', { concurrency: 1 }, createListener().handle);
     expect(await map?.getWorkersCount()).toBe(2);
     await first.close();
     expect(await map?.getWorkersCount()).toBe(1);
@@ -69,8 +69,8 @@ describe('the embedded queue', () => {
 
   test('ends at once while its workers wait for a job', async () => {
     const queues = open();
-    const consumer = await queues.consume('map', { concurrency: 4 }, createListener().hear);
-    await queues.consume('deliver', { concurrency: 4 }, createListener().hear);
+    const consumer = await queues.consume('map', { concurrency: 4 }, createListener().handle);
+    await queues.consume('deliver', { concurrency: 4 }, createListener().handle);
     await setImmediate();
     const begun = performance.now();
     await consumer.close();
@@ -81,7 +81,7 @@ describe('the embedded queue', () => {
   test('starts no worker that would outlive it, when it is closed meanwhile', async () => {
     const queues = open();
     const [, map] = queues.bullQueues;
-    const consuming = queues.consume('map', { concurrency: 1 }, createListener().hear);
+    const consuming = queues.consume('map', { concurrency: 1 }, createListener().handle);
     await queues.close();
     await expect(consuming).rejects.toMatchObject({ code: 'queue.unreachable' });
     expect(await map?.getWorkersCount()).toBe(0);
@@ -90,7 +90,7 @@ describe('the embedded queue', () => {
   test('lets timers and sockets have their turn while it is busy', { timeout: 60_000 }, async () => {
     const queues = open();
     const listener = createListener();
-    await queues.consume('deliver', { concurrency: 10 }, listener.hear);
+    await queues.consume('deliver', { concurrency: 10 }, listener.handle);
     let turns = 0;
     let busy = true;
     const counting = (async () => {
@@ -113,7 +113,7 @@ describe('the embedded queue', () => {
   test('stays small while tens of thousands of jobs pass', { timeout: 120_000 }, async () => {
     const queues = open();
     const listener = createListener();
-    await queues.consume('deliver', { concurrency: 10 }, listener.hear);
+    await queues.consume('deliver', { concurrency: 10 }, listener.handle);
     const data = { kind: 'product', source: 'erp', ids: Array.from({ length: 10 }, (_, index) => index) };
     const used: number[] = [];
     for (let round = 1; round <= 40; round += 1) {
@@ -122,7 +122,7 @@ describe('the embedded queue', () => {
         Array.from({ length: 500 }, (_, number) => ({ name: `job ${number}`, data })),
       );
       await listener.until(500);
-      listener.heard.length = 0;
+      listener.received.length = 0;
       collectGarbage();
       used.push(process.memoryUsage().heapUsed);
     }

@@ -174,7 +174,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
 
       // While it is full, nothing is read.
       disk.fill();
-      await daemon.ring('erp', 'schedule');
+      await daemon.startRun('erp', 'schedule');
       await expect.poll(health, SOON).toMatchObject({ status: 'unhealthy', ledger: 'unwritable' });
       expect(await page()).toContain('cannot be written');
       const status = await runHere(['status', '-c', world.configFile, '--json']);
@@ -215,7 +215,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
     const { runtime } = daemon;
     const { signal } = new AbortController();
     disk.fill();
-    await daemon.ring('erp', 'schedule');
+    await daemon.startRun('erp', 'schedule');
     await expect.poll(() => runtime.pulling(), SOON).toEqual(['erp']);
     await expect(runtime.pull('erp', 'cli', signal, 300)).rejects.toMatchObject({ code: 'ledger.unwritable' });
     expect(runtime.pulling()).toEqual(['erp']);
@@ -229,7 +229,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
     covers(['disk-full', 'shutdown'], 'I5', 'I6', 'I8'),
     async () => {
       const { daemon } = await startDaemon(world);
-      await daemon.ring('erp', 'schedule');
+      await daemon.startRun('erp', 'schedule');
       await expect.poll(() => world.contents().products.length, SOON).toBeGreaterThanOrEqual(10);
       disk.fill();
       await expect

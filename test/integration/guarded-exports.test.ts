@@ -129,7 +129,7 @@ describe('a guard that held a run', () => {
       (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).text();
     const runAgain = async (): Promise<void> => {
       const [before] = daemon.runtime.views.runs({ limit: 1 });
-      await daemon.ring('erp', 'cli');
+      await daemon.startRun('erp', 'cli');
       await expect
         .poll(() => daemon.runtime.views.runs({ limit: 1 })[0], { timeout: 20_000 })
         .toMatchObject({ id: (before?.id ?? 0) + 1, result: 'complete' });

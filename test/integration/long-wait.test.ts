@@ -102,6 +102,6 @@ describe('an API that asks to wait for a day', () => {
 });
 
 async function waits(daemon: Daemon): Promise<void> {
-  await daemon.ring('erp', 'schedule');
+  await daemon.startRun('erp', 'schedule');
   await expect.poll(() => daemon.observation.apiWait(), SOON).not.toBeNull();
 }

@@ -71,16 +71,16 @@ describe('the pull queue', () => {
 
   it('never runs one source twice at once, and lets another run beside it', async () => {
     await start();
-    await pulls.ring('erp', 'schedule');
+    await pulls.startRun('erp', 'schedule');
     await expect.poll(running, SOON).toEqual(['erp']);
-    await pulls.ring('erp', 'schedule');
+    await pulls.startRun('erp', 'schedule');
     await expect.poll(completed, SOON).toEqual(['pull erp: This source is being pulled already.']);
-    await pulls.ring('pim', 'cli');
+    await pulls.startRun('pim', 'cli');
     await expect.poll(running, SOON).toEqual(['erp', 'pim']);
     expect(begun).toEqual(['erp schedule', 'pim cli']);
     ends.get('erp')?.({ runId: 1, result: 'complete', guarded: [] });
     await expect.poll(running, SOON).toEqual(['pim']);
-    await pulls.ring('erp', 'schedule');
+    await pulls.startRun('erp', 'schedule');
     await expect.poll(() => begun, SOON).toHaveLength(3);
   });
 
@@ -88,20 +88,20 @@ describe('the pull queue', () => {
     await start();
     const [queue] = queues.bullQueues;
     await queue?.pause();
-    for (let round = 0; round < 10; round += 1) await pulls.ring('erp', 'schedule');
+    for (let round = 0; round < 10; round += 1) await pulls.startRun('erp', 'schedule');
     expect(await queues.counts('pull')).toMatchObject({ waiting: 1 });
     await queue?.resume();
     await expect.poll(() => begun, SOON).toEqual(['erp schedule']);
     ends.get('erp')?.({ runId: 1, result: 'complete', guarded: [] });
     await expect.poll(running, SOON).toEqual([]);
-    await pulls.ring('erp', 'schedule');
+    await pulls.startRun('erp', 'schedule');
     await expect.poll(() => begun, SOON).toEqual(['erp schedule', 'erp schedule']);
   });
 
   it('keeps a secret out of the reason of a failed job, and one job per source', async () => {
     await start();
     for (const round of [1, 2]) {
-      await pulls.ring('erp', 'schedule');
+      await pulls.startRun('erp', 'schedule');
       await expect.poll(() => begun, SOON).toHaveLength(round);
       ends.get('erp')?.(fault('source.unreadable', `No: the-password ${round}.`, { suggestion: 'Ask the DBA.' }));
       await expect
@@ -114,7 +114,7 @@ describe('the pull queue', () => {
   it('prunes after each run, and what fails there fails nothing else', async () => {
     await start();
     pruned = 0;
-    await pulls.ring('erp', 'schedule');
+    await pulls.startRun('erp', 'schedule');
     await expect.poll(running, SOON).toEqual(['erp']);
     ends.get('erp')?.({ runId: 4, result: 'complete', guarded: [] });
     await expect.poll(completed, SOON).toEqual(['pull erp: Run 4 is complete.']);
@@ -130,7 +130,7 @@ describe('the pull queue', () => {
 
   it('interrupts its runs when it is stopped, and waits for them', async () => {
     await start();
-    await pulls.ring('erp', 'schedule');
+    await pulls.startRun('erp', 'schedule');
     await expect.poll(running, SOON).toEqual(['erp']);
     await pulls.stop();
     expect(running()).toEqual([]);

@@ -13,7 +13,7 @@ import { createRecordingLog, type RecordingLog } from '../support/recording-log.
 import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '../support/redis.ts';
 
 const CHILD = join(import.meta.dirname, '../support/queue-away-child.ts');
-const BELL = { name: 'push product A', data: { ids: [1] } };
+const JOB = { name: 'push product A', data: { ids: [1] } };
 
 describeRedis('the queues on a Redis that is away or set up wrongly', () => {
   const servers: RedisServer[] = [];
@@ -77,7 +77,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     await server.kill();
     const opening = open(server.url);
     await server.restart();
-    await (await opening).enqueue('map', [BELL]);
+    await (await opening).enqueue('map', [JOB]);
   });
 
   test('are refused for what is no queue', async () => {
@@ -103,31 +103,31 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     expect(quiet.lines).toEqual([]);
   });
 
-  test('reject a ring within seconds once Redis is gone, and take it once it is back', {
+  test('reject a job within seconds once Redis is gone, and take it once it is back', {
     timeout: 60_000,
   }, async () => {
     const server = await start({ appendonly: true });
     const queues = await open(server.url);
     const listener = createListener();
-    await queues.enqueue('map', [BELL]);
+    await queues.enqueue('map', [JOB]);
     await server.kill();
-    const { error, ms } = await failure(() => queues.enqueue('map', [BELL]));
+    const { error, ms } = await failure(() => queues.enqueue('map', [JOB]));
     expect(error).toMatchObject({ code: 'queue.unreachable' });
     expect(ms).toBeLessThan(5_000);
     await expect(queues.counts('map')).rejects.toMatchObject({ code: 'queue.unreachable' });
     await server.restart();
-    await expect.poll(() => queues.enqueue('map', [BELL]), { timeout: 60_000 }).toBeUndefined();
-    await queues.consume('map', { concurrency: 1 }, listener.hear);
+    await expect.poll(() => queues.enqueue('map', [JOB]), { timeout: 60_000 }).toBeUndefined();
+    await queues.consume('map', { concurrency: 1 }, listener.handle);
     await listener.until(2);
   });
 
-  test('reject a ring when Redis does not answer any more', { timeout: 60_000 }, async ({ skip }) => {
+  test('reject a job when Redis does not answer any more', { timeout: 60_000 }, async ({ skip }) => {
     const server = await start();
     if (server.pid() === undefined) skip('needs a redis-server binary, whose process can be stopped');
     const queues = await open(server.url);
     await suspend(server);
     try {
-      const { error, ms } = await failure(() => queues.enqueue('map', [BELL]));
+      const { error, ms } = await failure(() => queues.enqueue('map', [JOB]));
       expect(error).toMatchObject({
         code: 'queue.unreachable',
         message: expect.stringMatching(/no answer|timed out/i) as string,
@@ -138,19 +138,21 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     }
   });
 
-  test('go on hearing after Redis was away, and tell of it without flooding the log', { timeout: 60_000 }, async () => {
+  test('go on handling jobs after Redis was away, and report it without flooding the log', {
+    timeout: 60_000,
+  }, async () => {
     const server = await start({ appendonly: true });
     const log = createRecordingLog();
     const queues = await open(server.url, log);
     const listener = createListener();
-    await queues.consume('map', { concurrency: 2 }, listener.hear);
-    await queues.enqueue('map', [BELL]);
+    await queues.consume('map', { concurrency: 2 }, listener.handle);
+    await queues.enqueue('map', [JOB]);
     await listener.until(1);
     await server.kill();
-    await expect(queues.enqueue('map', [BELL])).rejects.toMatchObject({ code: 'queue.unreachable' });
+    await expect(queues.enqueue('map', [JOB])).rejects.toMatchObject({ code: 'queue.unreachable' });
     await expect.poll(() => log.lines.length).toBeGreaterThan(0);
     await server.restart();
-    await expect.poll(() => queues.enqueue('map', [BELL]), { timeout: 60_000 }).toBeUndefined();
+    await expect.poll(() => queues.enqueue('map', [JOB]), { timeout: 60_000 }).toBeUndefined();
     await listener.until(2);
     expect(log.lines.every((line) => line.level === 'warn')).toBe(true);
     expect(log.lines.length).toBeLessThan(10);
@@ -162,7 +164,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     { loss: 'stops answering while closing', when: 'while', take: suspend },
   ];
   for (const { loss, when, take } of losses) {
-    test(`close after the hearing that runs when Redis ${loss}, and let the process end`, async ({ skip }) => {
+    test(`close after the handler that runs when Redis ${loss}, and let the process end`, async ({ skip }) => {
       const server = await start();
       if (server.pid() === undefined && take === suspend)
         skip('needs a redis-server binary, whose process can be stopped');
@@ -175,7 +177,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
       const exit = once(child, 'exit');
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
       try {
-        expect(await lines.next()).toMatchObject({ value: 'hearing' });
+        expect(await lines.next()).toMatchObject({ value: 'handling' });
         if (when === 'before') await take(server);
         child.stdin.write('close\n');
         expect(await lines.next()).toMatchObject({ value: 'closing' });
@@ -183,7 +185,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
         child.stdin.write('end\n');
         expect(await lines.next()).toMatchObject({ value: 'closed' });
         expect(await exit).toEqual([0, null]);
-        expect(await stderr).toContain('is heard again');
+        expect(await stderr).toContain('run again');
       } finally {
         child.kill('SIGKILL');
       }

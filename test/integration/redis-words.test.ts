@@ -53,7 +53,7 @@ describeRedis('Redis', () => {
         files: { ...PRODUCTS.files, ...PRODUCTS.mended },
       });
       const { daemon, log } = await startDaemon(world);
-      await daemon.ring('erp', 'schedule');
+      await daemon.startRun('erp', 'schedule');
       await expect.poll(() => daemon.runtime.views.itemCounts().product, SOON).toEqual({ delivered: 2 });
       log.lines.length = 0;
       await fail();

@@ -102,7 +102,7 @@ describe('a sync with a key that lacks a scope', () => {
     const report = await world.sync();
     expect(report.fault).toMatchObject({
       exitCode: 3,
-      message: expect.stringMatching(/the scope read .* 1 in doubt is left to be looked up\.$/),
+      message: expect.stringMatching(/the scope read .* 1 unconfirmed one is left to be looked up\.$/),
     });
     expect(report.items).toMatchObject({ product: { delivered: 2, in_doubt: 1 }, material: { delivered: 2 } });
     expect(world.requests()).toMatchObject({ 'product.list': 1 });
@@ -160,7 +160,7 @@ describe('a daemon with an item that the key may not write', () => {
     world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 403, match: 'SKU-P1' });
     world.sandbox.faults.add({ operation: 'material.create', kind: 'status', status: 403, match: 'M1' });
     ({ daemon } = await startDaemon(world, { probeMs: 100 }));
-    await daemon.ring('erp', 'schedule');
+    await daemon.startRun('erp', 'schedule');
     const counts = () => daemon.runtime.views.itemCounts();
     await expect.poll(() => counts().product, SOON).toEqual({ delivered: 2, blocked: 1 });
     await expect.poll(() => daemon.runtime.engine.status(), SOON).toMatchObject({ outstanding: 0, nextDueAt: null });
@@ -193,12 +193,12 @@ describe('a daemon with a key that may not publish', () => {
       return (await fetch(`${url}${path}`, { headers })).text();
     };
     const logged = (text: string) => log.lines.filter(({ message }) => message.includes(text));
-    await daemon.ring('erp', 'schedule');
+    await daemon.startRun('erp', 'schedule');
     await expect.poll(() => logged('The API refuses the scope publish'), SOON).toHaveLength(1);
 
     const begun = hurried;
     world.write('exports/products.csv', `${smallFiles(SMALL)['exports/products.csv']}P4;Bracket;DE;\n`);
-    await daemon.ring('erp', 'schedule');
+    await daemon.startRun('erp', 'schedule');
     await expect.poll(() => world.contents().passports.length, SOON).toBe(4);
     const asked = () => world.sandbox.inspect().requests['product.list']?.['200'] ?? 0;
     const before = asked();

@@ -38,7 +38,7 @@ describe('the web server', () => {
         return openWeb({ ...context, standing }, web);
       },
     }));
-    await daemon.ring('erp', 'schedule');
+    await daemon.startRun('erp', 'schedule');
     await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 60_000 });
     await vi.waitUntil(() => daemon.runtime.views.itemCounts().product.delivered === 1, { timeout: 60_000 });
   });

@@ -4,17 +4,17 @@ import type { JobResult, Queues, ReceivedJob, WakeUpJob } from '../../src/domain
 export function createPlainQueues(): Queues {
   const waiting: WakeUpJob[] = [];
   let active = 0;
-  let heardBy: ((bell: ReceivedJob) => Promise<JobResult>) | null = null;
+  let handler: ((job: ReceivedJob) => Promise<JobResult>) | null = null;
   let concurrency = 0;
   let jobs = 0;
 
   function next(): void {
-    while (heardBy !== null && active < concurrency) {
-      const bell = waiting.shift();
-      if (bell === undefined) return;
+    while (handler !== null && active < concurrency) {
+      const job = waiting.shift();
+      if (job === undefined) return;
       active += 1;
       jobs += 1;
-      void heardBy({ ...bell, id: `${jobs}`, retried: false }).finally(() => {
+      void handler({ ...job, id: `${jobs}`, retried: false }).finally(() => {
         active -= 1;
         next();
       });
@@ -22,17 +22,17 @@ export function createPlainQueues(): Queues {
   }
 
   return {
-    async enqueue(_queue, bells) {
-      waiting.push(...bells);
+    async enqueue(_queue, added) {
+      waiting.push(...added);
       next();
     },
-    async consume(_queue, options, hear) {
-      heardBy = hear;
+    async consume(_queue, options, handle) {
+      handler = handle;
       concurrency = options.concurrency;
       next();
       return {
         async close() {
-          heardBy = null;
+          handler = null;
         },
       };
     },

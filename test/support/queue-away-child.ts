@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { createQueues } from '../../src/queue/create-queues.ts';
 
-// A process that closes its queues while it hears a doorbell. A test says by lines on stdin when it goes on, and takes Redis
+// A process that closes its queues while it handles a job. A test says by lines on stdin when it goes on, and takes Redis
 // away in between.
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const lines = createInterface({ input: process.stdin });
@@ -16,7 +16,7 @@ const log = {
 const queues = await createQueues({ url: process.argv[2] ?? '', prefix: 'away', log });
 await queues.consume('pull', { concurrency: 1 }, () => Promise.resolve({ status: 'done' }));
 await queues.consume('map', { concurrency: 2 }, async () => {
-  say('hearing');
+  say('handling');
   await once(lines, 'line');
   const closing = queues.close();
   say('closing');

@@ -13,21 +13,21 @@ describe('the scheduler', () => {
   let scheduler: Scheduler;
   let clock: ManualClock;
   let log: RecordingLog;
-  let rings: string[];
-  let ring: (source: string) => Promise<void>;
+  let started: string[];
+  let startRun: (source: string) => Promise<void>;
 
   afterEach(() => scheduler.stop());
 
   async function start(cron: string, { timezone = 'UTC', at = '2027-03-29T00:00Z' } = {}): Promise<void> {
     clock = createManualClock(Date.parse(at));
     log = createRecordingLog();
-    rings = [];
-    ring = async (source) => {
-      rings.push(`${source} ${new Date(clock.now()).toISOString().slice(0, 19)}`);
+    started = [];
+    startRun = async (source) => {
+      started.push(`${source} ${new Date(clock.now()).toISOString().slice(0, 19)}`);
     };
     scheduler = createScheduler({
       schedules: [{ source: 'erp', cron, timezone }],
-      ring: (source) => ring(source),
+      startRun: (source) => startRun(source),
       clock,
       log,
     });
@@ -44,35 +44,35 @@ describe('the scheduler', () => {
     }
   }
 
-  it('rings at the time of the source, in its time zone', async () => {
+  it('starts a run at the time of the source, in its time zone', async () => {
     await start('30 4 * * *', { timezone: 'Europe/Berlin' });
     expect(scheduler.nextRun('erp')).toBe(Date.parse('2027-03-29T02:30Z'));
     expect(scheduler.nextRun('pim')).toBeNull();
     await pass(26 * HOUR);
-    expect(rings).toEqual(['erp 2027-03-29T02:30:00']);
+    expect(started).toEqual(['erp 2027-03-29T02:30:00']);
     expect(scheduler.nextRun('erp')).toBe(Date.parse('2027-03-30T02:30Z'));
   });
 
-  it('tells of a ring that failed, and rings again at the next time', async () => {
+  it('logs a run that could not be started, and starts one at the next time', async () => {
     await start('*/10 * * * *');
     let failures = 1;
-    const ok = ring;
-    ring = (source) => (failures-- > 0 ? Promise.reject(new Error('The queue is away.')) : ok(source));
+    const ok = startRun;
+    startRun = (source) => (failures-- > 0 ? Promise.reject(new Error('The queue is away.')) : ok(source));
     await pass(20 * MINUTE);
-    expect(rings).toEqual(['erp 2027-03-29T00:20:00']);
+    expect(started).toEqual(['erp 2027-03-29T00:20:00']);
     expect(log.lines).toMatchObject([{ level: 'error', fields: { source: 'erp', error: 'The queue is away.' } }]);
   });
 
-  it('leaves times out while a ring is being answered, and writes nothing to the console', async () => {
+  it('leaves times out while a run is being started, and writes nothing to the console', async () => {
     const written = vi.spyOn(process.stdout, 'write');
     await start('* * * * *');
-    let rung = 0;
-    ring = () => {
-      rung += 1;
+    let calls = 0;
+    startRun = () => {
+      calls += 1;
       return new Promise(() => undefined);
     };
     await pass(5 * MINUTE);
-    expect(rung).toBe(1);
+    expect(calls).toBe(1);
     expect(written).not.toHaveBeenCalled();
     written.mockRestore();
   });
@@ -85,8 +85,8 @@ describe('the scheduler', () => {
       await pass(MINUTE);
       clock.jump(ms);
       await pass(15 * MINUTE);
-      expect(rings).toHaveLength(2);
-      const [late = '', next = ''] = rings.map((one) => one.slice(4));
+      expect(started).toHaveLength(2);
+      const [late = '', next = ''] = started.map((one) => one.slice(4));
       expect(Date.parse(`${late}Z`)).toBeLessThanOrEqual(Date.parse('2027-03-29T00:02Z') + ms);
       expect(Date.parse(`${next}Z`)).toBe(Date.parse('2027-03-29T00:10Z') + ms);
     },
@@ -101,7 +101,7 @@ describe('the scheduler', () => {
       clock.jump(-ms);
       await pass(2 * HOUR);
       const day = new Date(Date.parse('2027-03-29T02:30Z') - ms).toISOString().slice(0, 10);
-      expect(rings).toEqual(ms === HOUR ? [`erp ${day}T02:00:00`, `erp ${day}T03:00:00`] : [`erp ${day}T03:00:00`]);
+      expect(started).toEqual(ms === HOUR ? [`erp ${day}T02:00:00`, `erp ${day}T03:00:00`] : [`erp ${day}T03:00:00`]);
     },
   );
 
@@ -110,16 +110,16 @@ describe('the scheduler', () => {
     await pass(MINUTE);
     clock.jump(-2 * MINUTE);
     await pass(10 * MINUTE);
-    expect(rings).toEqual(['erp 2027-03-29T02:00:00']);
+    expect(started).toEqual(['erp 2027-03-29T02:00:00']);
   });
 
   const nights = [
-    { night: 'when it does not exist', at: '2027-03-27T22:00Z', rung: '2027-03-28T01:30:00' },
-    { night: 'when it comes twice', at: '2027-10-30T22:00Z', rung: '2027-10-31T00:30:00' },
+    { night: 'when it does not exist', at: '2027-03-27T22:00Z', started: '2027-03-28T01:30:00' },
+    { night: 'when it comes twice', at: '2027-10-30T22:00Z', started: '2027-10-31T00:30:00' },
   ];
   it.each(nights)('starts one run for half past two on the night $night', covers('summer-time', 'I5'), async (one) => {
     await start('30 2 * * *', { timezone: 'Europe/Berlin', at: one.at });
     await pass(12 * HOUR);
-    expect(rings).toEqual([`erp ${one.rung}`]);
+    expect(started).toEqual([`erp ${one.started}`]);
   });
 });

@@ -1,10 +1,10 @@
-// What the ledger has to send, and what stays while the API refuses what it takes.
+// Deliveries that are due, and those that are suspended while the API refuses their scope.
 
 import type { Operation } from '../delivery.ts';
 import type { SubjectKind } from '../item.ts';
 import type { Reason, ReasonCode } from '../reason.ts';
 
-/** A delivery as the feeder rings for it. */
+/** A due delivery, as a `deliver` job names it. */
 export interface DueDelivery {
   id: number;
   kind: SubjectKind;
@@ -14,18 +14,18 @@ export interface DueDelivery {
   source: string;
 }
 
-/** What stays as it is, however long it is due, while the API refuses what it takes. */
+/** Deliveries that are suspended while the API refuses their scope. */
 export interface SuspendedWork {
   /** Deliveries of these operations. */
   operations: readonly Operation[];
-  /** Doubts that only reading could settle: those of these operations, and those with these reasons. */
+  /** Unconfirmed deliveries that only a read-back can settle: by operation, and by the code of their reason. */
   doubts: { operations: readonly Operation[]; reasons: readonly ReasonCode[] };
 }
 
-/** Whose deliveries are meant: those of all items of these sources, or the passports of these products. */
+/** Selects deliveries: those of all items of these sources, or those of the passports of these products. */
 export type WorkOf = { sources: readonly string[] } | { passportsOf: readonly string[] };
 
-/** How the API has refused a scope to a delivery before. */
+/** Earlier refusals of the scope that a delivery needs. */
 export interface Denials {
   /** When it did so last, where that was its last answer; else null. */
   at: number | null;

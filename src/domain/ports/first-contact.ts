@@ -1,5 +1,5 @@
-// What a source meets at the platform before it creates anything there: items of others, and items of its own that came
-// there by another way.
+// What is at the platform before a source creates its first item there: items of others, and items of its own that were
+// created in another way.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { ItemKind } from '../item.ts';
@@ -28,7 +28,7 @@ export interface ContactEntry {
 export type ContactStep =
   /**
    * The list has to be read. With `expected` it is read only if the platform counts another number of entries. `from` is the
-   * position at which an earlier reading was interrupted.
+   * position at which reading was interrupted before.
    */
   | {
       kind: ListableKind;
@@ -73,20 +73,20 @@ export interface AdoptedChanges {
 
 /** The ledger's side of first contact. Each method is one whole transaction. */
 export interface ContactLedger {
-  /** What has to be done, by kind; nothing where no creates are suspended. */
+  /** The next step of each kind; none where no creates are suspended. */
   contactSteps(): Promise<ContactStep[]>;
   /** Whether a list was read, or found unchanged, a short time ago. */
   isFreshlyListed(list: ContactList): Promise<boolean>;
   /** Forgets what is stored of a list, which is read from its beginning now. */
   beginListing(list: ContactList): Promise<void>;
-  /** Stores a page together with the position behind it; null where a reading cannot go on from there. */
+  /** Stores a page together with the position behind it; null where reading cannot be resumed from there. */
   storeListed(page: { list: ContactList; entries: readonly ContactEntry[]; position: string | null }): Promise<void>;
   /** The list was read to its end. @param count how many entries the platform counts; null where it does not count */
   endListing(end: { list: ContactList; count: number | null }): Promise<void>;
   /** The list has the expected number of entries: its stored entries count as read now. */
   confirmListing(kind: ListableKind): Promise<void>;
-  /** The list could not be read or used. With `anew` the next reading starts at the first page. */
-  failListing(failure: { kind: ListableKind; reason: Reason; anew: boolean }): Promise<void>;
+  /** The list could not be read or used. With `fromStart` it is read from the first page the next time. */
+  failListing(failure: { kind: ListableKind; reason: Reason; fromStart: boolean }): Promise<void>;
   /** Compares some of the staged creates with the stored list. Adopts items that the list shows, and blocks ambiguous ones. */
   compareListed(kind: ListableKind): Promise<Compared>;
   /**
@@ -99,7 +99,7 @@ export interface ContactLedger {
    * SKU, or with null of all.
    */
   answerParts(answer: { products: readonly string[] | null; present: boolean }): Promise<PartsAnswer>;
-  /** A person names the platform's item that a create blocked as ambiguous belongs to. Null where there is no such create. */
+  /** A person names the platform's item for a create that is blocked as ambiguous. Null where there is no such create. */
   adoptAs(choice: { name: string; kind: ListableKind; remoteId: string | number }): Promise<{ key: string } | null>;
 }
 

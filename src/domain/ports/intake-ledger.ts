@@ -13,7 +13,7 @@ import type {
   StreamEnd,
 } from './intake.ts';
 
-/** What the ledger takes in: runs, pages of records, and what mapping makes of them. Each method is one whole transaction. */
+/** Stores runs, pages of records, and the results of mapping them. Each method is one whole transaction. */
 export interface IntakeLedger {
   startRun(start: RunStart): Promise<StartedRun>;
   /** Looks up which rows of a page have to be mapped. Writes nothing. */
@@ -35,6 +35,6 @@ export interface IntakeLedger {
   accept(request: { sources: readonly string[] }): Promise<Accepted>;
   /** Records that wait to be mapped, oldest first, after `afterId`. */
   pendingRecords(request: { source: string; afterId: number; limit: number }): Promise<PendingRecord[]>;
-  /** Turns mapped records into desired payloads and deliveries. A record that has changed since is left alone. */
+  /** Stores mapped records as desired payloads and stages their deliveries. A record that has changed since is skipped. */
   stage(records: readonly MappedRecord[]): Promise<StageSummary>;
 }

@@ -21,7 +21,7 @@ export type ItemState = DeliveryState;
 export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
 
 /**
- * Where a passport stands: as far as the API has acknowledged, or why it goes no further. `incomplete`: the policy wants it,
+ * The state of a passport: the last one that the API has acknowledged, or why it does not change. `incomplete`: the policy wants it,
  * and its product is not complete. `none`: nobody wants it, or its first write is under way. `blocked`: it needs a person.
  */
 export const PASSPORT_STATES = ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const;
@@ -34,7 +34,7 @@ export interface PassportView {
   /** What the API has acknowledged; null before the first initialisation. */
   acknowledged: PassportStatus | null;
   desired: PassportDesire | null;
-  /** What was said of its open delivery. */
+  /** The reason of its open delivery. */
   reason: Reason | null;
   /** What keeps it from being initialised or published by itself. */
   holds: string[];
@@ -127,7 +127,7 @@ export interface ItemView extends ItemSummary {
 }
 
 /** A delivery that needs a person. */
-/** Deliveries that are due again after an attempt that found the API away. */
+/** Deliveries that are due again after the API was away at their last attempt. */
 export interface Deferred {
   count: number;
   /** When the first of them began to fail. */
@@ -148,7 +148,7 @@ export interface StuckDelivery {
   reason: Reason;
 }
 
-/** Why some deliveries wait: all those that wait for one item. */
+/** The deliveries that wait for one item, and the state of that item. */
 export interface WaitingGroup {
   kind: ItemKind;
   key: string;
@@ -161,7 +161,7 @@ export interface LedgerViews {
   itemCounts(sources?: readonly string[]): ItemCounts;
   runs(request: { source?: string; limit: number }): RunView[];
   run(id: number): RunView | null;
-  /** Streams of these sources whose last complete read the guard holds, and that nobody has accepted. */
+  /** Streams of these sources whose last complete read the guard took for broken, and that no person has accepted. */
   guardedReads(sources?: readonly string[]): GuardedRead[];
   /** Items that their sources no longer have, until a person or the config decides what becomes of them. */
   missingCounts(sources?: readonly string[]): MissingCounts;
@@ -176,14 +176,14 @@ export interface LedgerViews {
   passport(product: string): PassportView | null;
   /** Passports of the products of these sources, by where they stand. */
   passportCounts(sources?: readonly string[]): PassportCounts;
-  /** What needs a person, newest first: blocked, rejected, parked, and in doubt with nothing left to ask. */
+  /** What needs a person, newest first: blocked, rejected, parked, and unconfirmed where nothing is left to look up. */
   stuck(limit: number, sources?: readonly string[]): StuckDelivery[];
-  /** Items of these sources in doubt that need nobody: they are looked up or sent again by themselves. */
+  /** Unconfirmed items of these sources that do not need a person: they are looked up or sent again by themselves. */
   doubtsUnderWay(sources?: readonly string[]): number;
-  /** Due deliveries whose last attempt found the API away; null where there are none. */
+  /** Due deliveries at whose last attempt the API was away; null where there are none. */
   deferred(): Deferred | null;
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;
-  /** What deliveries of these sources wait for, the most waited for first. */
+  /** The items that deliveries of these sources wait for, the most awaited first. */
   waitingFor(limit: number, sources?: readonly string[]): WaitingGroup[];
   /** Kinds whose creates, of these sources, are suspended until the platform's list was read. */
   suspended(sources?: readonly string[]): Suspended[];

@@ -13,7 +13,7 @@ export interface Publication {
   id: RemoteId | null;
   productId: RemoteId | null;
   sku: string | null;
-  /** In the platform's own word. */
+  /** The platform's own name for it. */
   status: string | null;
   /** Whether the passport can be seen by everybody, by the states that the profile names. */
   isPublic: boolean;
@@ -29,21 +29,21 @@ export interface Report {
   type: string | null;
   status: string | null;
   createdAt: string | null;
-  /** The entry as the platform gave it; it may hold anything. */
+  /** The entry as the platform gave it; it may contain anything. */
   content: JsonObject;
 }
 
-/** Where the bytes of a document go. The next piece is read when the promise is fulfilled; a rejection ends the reading. */
+/** Receives the bytes of a document. The next piece is read when the promise is fulfilled; a rejection ends the reading. */
 export interface ByteSink {
   write(chunk: Uint8Array): Promise<void>;
 }
 
-/** Without `ok` the sink may hold the beginning of a document, which is of no use. */
+/** Without `ok` the sink may have the beginning of a document, which is of no use. */
 export type PdfResult = { ok: true; bytes: number } | { ok: false; outcome: Outcome };
 
 /** What can be read of the platform, and the reports that it makes. */
 export interface PlatformReader {
-  /** Reads the complete list of publications, page by page. Two entries without ids are told apart by all they say. */
+  /** Reads the complete list of publications, page by page. Two entries without ids are compared by all their members. */
   publications(onPage: OnPage<Publication>, options?: ListOptions): Promise<Listing>;
   /**
    * Reads a product's passport as PDF. Nothing reaches the sink unless the answer begins as a PDF does.

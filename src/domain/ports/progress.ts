@@ -7,7 +7,7 @@ import type { ContactList } from './first-contact.ts';
 import type { RunResult } from './intake.ts';
 import type { ListableKind } from './target.ts';
 
-/** What the engine tells while it works, for progress bars, metrics and logs. Nothing depends on it being heard. */
+/** What the engine reports while it works, for progress bars, metrics and logs. The engine does not depend on a listener. */
 export type ProgressEvent =
   | {
       type: 'page';
@@ -28,21 +28,21 @@ export type ProgressEvent =
       state: DeliveryState;
       /** HTTP status, null where there was no answer or no request. */
       status: number | null;
-      /** Null where it was settled by reading back, or another delivery of the same request has told it. */
+      /** Null after a read-back, or where another delivery of the same request has reported it. */
       latencyMs: number | null;
       reason: Reason | null;
     }
   | { type: 'request'; operation: Operation | 'list' | 'publications' | 'ping'; outcome: string; retry: boolean }
-  /** A list of the platform is read before anything is created there; so many entries are stored by now. */
+  /** A list of the platform is read before the first create; `read` entries are stored so far. */
   | { type: 'listing'; list: ContactList; read: number; done: boolean }
-  /** Items were found in such a list, or may be there and are left to a person. */
+  /** Items were found in such a list, or a person has to decide whether they are there. */
   | { type: 'adopted'; kind: ListableKind; adopted: number; ambiguous: number }
-  /** The API refuses what takes this scope, or with null everything. */
+  /** The API refuses this scope; with null, everything. */
   | { type: 'paused'; scope: Scope | null; reason: Reason }
   | { type: 'resumed'; scope: Scope | null }
   /** An outage of the API has begun or ended, by its last answers. With `writesAlone` the API can be read. */
   | { type: 'outage'; away: boolean; writesAlone: boolean }
-  /** The API asks for a wait beyond a minute, or with null no more. */
+  /** The API asks for a wait beyond a minute; with null, that wait is over. */
   | { type: 'api_wait'; wait: ApiWait | null };
 
 export type Emit = (event: ProgressEvent) => void;

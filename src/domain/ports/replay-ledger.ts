@@ -9,24 +9,24 @@ export interface ReplayLedger {
   /** Stored records behind what a selection names, in pages by record id. */
   replayCandidates(request: { selection: ReplaySelection; afterId: number; limit: number }): Promise<ReplayCandidate[]>;
   /**
-   * Stages mapped records anew as new revisions, even where the payload is the same: what was refused is asked again
-   * under a new key. Where the item has moved on by itself nothing is staged, and a delivery in doubt is left alone. With
-   * `dryRun` all of it is undone again: only what it came to is told.
+   * Stages mapped records again as new revisions, even where the payload is the same: a refused write is sent again under a
+   * new key. Nothing is staged where the item has changed its state by itself, or where its delivery is unconfirmed. With
+   * `dryRun` all of it is undone, and only the result is returned.
    */
   replay(request: { records: readonly MappedRecord[]; dryRun: boolean }): Promise<ReplayOutcome>;
   /**
-   * Sends deliveries in doubt again on a person's word, also those whose record is gone. Gives how many there are; with
-   * `dryRun` nothing else.
+   * Sends unconfirmed deliveries again at a person's request, also those whose record is gone. Gives their number; with
+   * `dryRun` it does nothing else.
    */
   forceUnconfirmed(request: { selection: ReplaySelection; dryRun: boolean }): Promise<number>;
   /**
-   * Asks again for passports that got stuck, as new revisions, where their products are complete or they are to be
-   * withdrawn. With `dryRun` it only tells.
+   * Sends stuck passports again, as new revisions, where their products are complete or the passports are to be withdrawn. With
+   * `dryRun` it only counts.
    */
   replayPassports(request: { selection: ReplaySelection; dryRun: boolean }): Promise<PassportReplay>;
   /** What a person may settle of the items with this key, or with this natural key where none has the key. */
   deliveriesNamed(name: string): Promise<NamedDelivery[]>;
-  /** How many deliveries a selection holds, and those after an id. */
+  /** How many deliveries a selection has, and those after an id. */
   countSelected(selection: NamedSelection): Promise<number>;
   selectedDeliveries(request: NamedSelection & { afterId: number; limit: number }): Promise<NamedDelivery[]>;
   /**

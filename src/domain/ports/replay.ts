@@ -1,4 +1,4 @@
-// What the ledger is asked to send anew, and what came of it.
+// What the ledger is asked to send again, and the result.
 
 import type { PendingRecord } from './intake.ts';
 
@@ -18,24 +18,24 @@ export interface ReplaySelection {
 export const REPLAY_STATES = ['blocked', 'rejected', 'parked', 'in_doubt', 'quarantined', 'superseded'] as const;
 export type ReplayState = (typeof REPLAY_STATES)[number];
 
-/** A stored record that a selection found, to be mapped anew. */
+/** A stored record that a selection found, to be mapped again. */
 export type ReplayCandidate = PendingRecord;
 
 export interface ReplayOutcome {
-  /** Deliveries that were staged anew. */
+  /** Deliveries that were staged again. */
   staged: number;
   /** Records that still fail. */
   quarantined: number;
-  /** In-doubt deliveries that were left alone, because only `force` sends them again. */
+  /** Unconfirmed deliveries that were not sent, because only `force` sends them again. */
   heldInDoubt: number;
 }
 
-/** What a replay came to for passports that got stuck. */
+/** The result of a replay for stuck passports. */
 export interface PassportReplay {
-  /** Asked for again. */
+  /** Sent again. */
   asked: number;
-  /** Left alone, since their products are not complete. */
+  /** Not sent, since their products are not complete. */
   incomplete: number;
-  /** In doubt and left alone, because only `force` sends them again. */
+  /** Unconfirmed and not sent, because only `force` sends them again. */
   heldInDoubt: number;
 }

@@ -8,8 +8,8 @@ export interface SourceRow {
   fields: JsonObject;
   place: Place;
   /**
-   * Why this row cannot be used, where the connector itself could tell (a wrong number of columns, text that is not in
-   * the declared encoding). The row is quarantined with these; the rows after it go on.
+   * Why this row cannot be used, where the connector itself has found it (a wrong number of columns, text that is not in
+   * the declared encoding). The row is quarantined with these issues; the rows after it are read.
    */
   issues?: Issue[];
 }
@@ -22,7 +22,7 @@ export interface Page {
    * out; those that can ask for changes (an API with a watermark) give one with every page.
    */
   cursor?: JsonValue;
-  /** How far the connector is, when it can tell. Bytes for files, rows for tables. */
+  /** How far the connector is, where it knows. Bytes for files, rows for tables. */
   progress?: { done: number; total: number };
 }
 

@@ -18,7 +18,7 @@ export interface Write {
   remoteId: JsonValue;
 }
 
-/** A write as it goes over the wire. Committed before it is sent and never changed (I2). */
+/** A write as it is sent. It is committed before that and never changed (I2). */
 export interface EncodedWrite {
   /** Path below the base URL, beginning with a slash. */
   path: string;
@@ -32,13 +32,13 @@ export interface EncodedImport extends EncodedWrite {
   memberCount: number;
 }
 
-/** A committed write on its way out. */
+/** A committed write that is to be sent. */
 export interface SentWrite extends EncodedWrite {
   operation: Operation;
   idempotencyKey: string;
   /**
    * For an import: the natural keys of its members in the order of the body, null for one that has none. The answer is
-   * told apart by them.
+   * read by them.
    */
   members?: readonly (string | null)[];
 }
@@ -72,13 +72,13 @@ export interface Probe {
 /** The DPP platform's API. */
 export interface Target {
   /**
-   * Turns a write into path and bytes under the profile. Pure. A passport's writes need the product's remote id and
+   * Encodes a write as path and bytes under the profile. Pure. A passport's writes need the product's remote id and
    * nothing else.
    */
   encode(write: Write): EncodedWrite;
   /**
-   * Turns whole payloads of products into one import: the first always, and as many of the others as the profile's
-   * limits allow. Pure.
+   * Encodes whole payloads of products as one import: the first always, and as many of the others as the profile's limits
+   * allow. Pure.
    */
   encodeImport(members: readonly JsonObject[]): EncodedImport;
   /** Sends a committed write once. Never throws for what the API or the network does: that is the outcome. */
@@ -90,7 +90,7 @@ export interface Target {
   list(kind: ListableKind, onPage: OnPage<RemoteItem>, options?: ListOptions): Promise<Listing>;
   /** Asks once how many entries a listing has; null where the API does not count them. */
   count(kind: ListableKind, signal?: AbortSignal): Promise<Count>;
-  /** Reads one page once, to find out whether the API is there. What the page holds does not matter. */
+  /** Reads one page once, to find out whether the API is there. The content of the page does not matter. */
   ping(signal?: AbortSignal): Promise<Outcome>;
   /** Asks whether the key works and which scopes it has, without writing anything. */
   probe(signal?: AbortSignal): Promise<Probe>;
@@ -124,5 +124,5 @@ export type Count = { ok: true; count: number | null } | { ok: false; outcome: O
 export type Listing =
   /** @param count how many entries the API counted when the listing began; null where it does not count */
   | { complete: true; count: number | null }
-  /** @param moved set where entries moved, came or went while it was read, so that another reading may do better */
+  /** @param moved set where entries changed while the list was read, so that reading it again may succeed */
   | { complete: false; outcome: Outcome; moved?: true };

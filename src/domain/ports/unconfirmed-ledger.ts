@@ -3,9 +3,9 @@ import type { SuspendedWork } from './due.ts';
 import type { ListableKind } from './target.ts';
 import type { UnconfirmedDelivery } from './unconfirmed.ts';
 
-/** What is needed to find out what became of unconfirmed writes. Each method is one whole transaction. */
+/** What is needed to look up unconfirmed writes. Each method is one whole transaction. */
 export interface UnconfirmedLedger {
-  /** Doubts whose next look is due, but for those that are held. */
+  /** Unconfirmed deliveries that may be looked up by now, without the suspended ones. */
   unconfirmedDeliveries(request: { limit: number; held?: SuspendedWork }): Promise<UnconfirmedDelivery[]>;
   /**
    * Creates of a kind that were sent after a time and acknowledged: those that were staged shortly before the delivery that
@@ -16,10 +16,10 @@ export interface UnconfirmedLedger {
     sentAfter: number;
     besideId: number;
   }): Promise<{ remoteId: JsonValue; sentAt: number }[]>;
-  /** Kinds of which the API may hold items that a ledger restored from a backup does not know. */
+  /** Kinds of which the API may have items that a ledger restored from a backup does not know. */
   unprovenKinds(): Promise<ListableKind[]>;
   /** Whether one of these natural keys belongs to no item that has a remote id. */
   hasUnbound(kind: ListableKind, naturalKeys: readonly string[]): Promise<boolean>;
-  /** A complete listing held nothing unknown: new items of the kind are sent without a look from now on. */
+  /** A complete listing showed nothing unknown: new items of the kind are sent without a lookup from now on. */
   endProof(kind: ListableKind): Promise<void>;
 }

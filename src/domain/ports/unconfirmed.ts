@@ -8,27 +8,27 @@ import type { Reason } from '../reason.ts';
 import type { DueDelivery } from './due.ts';
 import type { EncodedWrite } from './target.ts';
 
-/** A delivery in doubt whose next look is due. */
+/** An unconfirmed delivery that may be looked up by now. */
 export interface UnconfirmedDelivery extends DueDelivery, EncodedWrite {
-  /** As the item has it now; of a passport its product's. */
+  /** The item's current one; for a passport its product's. */
   naturalKey: string | null;
-  /** What the API can know the item by, as it was sent. */
+  /** By what the API can identify the item, as it was sent. */
   sentKey: NaturalKey | null;
   /** For a passport: the remote id of its product. */
   productId: JsonValue;
   reason: Reason;
-  /** When it was last sent or looked at in vain. */
+  /** When it was last sent, or last looked up without a result. */
   since: number;
   attempts: number;
-  /** The import that it may have arrived in, where that goes out again as it is. */
+  /** The import that it may have arrived in, where that import is sent again unchanged. */
   importId: number | null;
   /** For a `product.import` alone. */
   sent: SentProduct | null;
 }
 
-/** What an import carried of a product, to be compared with what the API shows of it. */
+/** What an import has sent for a product, to be compared with what the API shows. */
 export interface SentProduct {
-  /** The whole of it, null for fields to clear. */
+  /** The whole payload, null for fields to clear. */
   payload: JsonObject;
   /** The fields that were to change; null where it is not known what the API had before. */
   changed: string[] | null;
@@ -42,19 +42,19 @@ export interface NamedDelivery extends DueDelivery {
   uncertain: boolean;
   /** When it was last sent; null where it never was. */
   sentAt: number | null;
-  /** Of what was sent; of a passport its product's. */
+  /** The one that was sent; for a passport its product's. */
   naturalKey: string | null;
   reason: Reason;
 }
 
-/** Which deliveries a person means. */
+/** The deliveries that a person selects. */
 export interface NamedSelection {
   state: SettleState;
   kind: SubjectKind | null;
   source: string | null;
 }
 
-/** Which missing items a person means; null does not narrow the selection. */
+/** The missing items that a person selects; null does not narrow the selection. */
 export interface MissingSelection {
   name: string | null;
   kind: SubjectKind | null;

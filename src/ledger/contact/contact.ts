@@ -222,8 +222,8 @@ export function createContact(
       sql.end.run({ kind: list, now: clock.now(), surplus });
     },
     confirmListing: (kind) => void sql.confirm.run(clock.now(), kind),
-    failListing({ kind, reason, anew }) {
-      if (anew) sql.forgetPosition.run(kind);
+    failListing({ kind, reason, fromStart }) {
+      if (fromStart) sql.forgetPosition.run(kind);
       sql.fail.run(JSON.stringify(reason), kind);
     },
     release(kind) {

@@ -158,7 +158,7 @@ export function createItems(
   }
 
   function suspect({ id, revision, state }: Suspect, { reason, lookAt }: Suspicion): void {
-    sql.suspect.run(transition(state, 'suspect'), JSON.stringify(reason), lookAt ?? 0, clock.now(), id);
+    sql.suspect.run(transition(state, 'look_up'), JSON.stringify(reason), lookAt ?? 0, clock.now(), id);
     note(id, revision, 'suspect', reason);
   }
 

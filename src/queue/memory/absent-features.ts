@@ -2,7 +2,7 @@ import type { IQueueBackend, JobJson } from 'bullmq';
 import { fault } from '../../domain/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
 
-/** What a backend has to offer for features that the embedded queue has not: flows, schedules, delays and the like. */
+/** The part of BullMQ's interface for features that the embedded queue does not have: flows, schedules, delays and others. */
 type AbsentFeatures = Pick<
   IQueueBackend,
   | 'addFlow'
@@ -44,7 +44,7 @@ type AbsentFeatures = Pick<
   | 'updateJobSchedulerNextMillis'
 >;
 
-/** Who uses such a feature is refused; who looks for traces of it finds none. */
+/** Using such a feature is refused. Asking for its data gives nothing. */
 export const ABSENT_FEATURES: AbsentFeatures = {
   addFlow: () => refuse('flows'),
   moveToWaitingChildren: () => refuse('flows'),
@@ -85,7 +85,7 @@ export const ABSENT_FEATURES: AbsentFeatures = {
 
   retryJob: () => refuse('automatic retries'),
 
-  // Nobody reads events of these queues, so none are kept.
+  // No code reads events of these queues, so none are kept.
   publishEvent: () => refuse('queue events'),
   readEvents: () => refuse('queue events'),
   trimEvents: async () => 0,
@@ -102,7 +102,7 @@ const LIMITS: ReadonlyMap<string, string> = new Map([
   ['duration', 'rate limits'],
 ]);
 
-/** @throws Fault `queue.unsupported` for a job that the embedded queue could not run as it is meant */
+/** @throws Fault `queue.unsupported` for a job that uses a feature which the embedded queue does not have */
 export function refuseUnsupportedJob({ opts, parentKey, repeatJobKey, deduplicationId }: JobJson): void {
   if (parentKey !== undefined) throw unsupported('flows');
   if (repeatJobKey !== undefined) throw unsupported('job schedulers');

@@ -1,50 +1,50 @@
 import type { JobJson } from 'bullmq';
 
 export const JOB_STATES = ['waiting', 'active', 'completed', 'failed'] as const;
-export type HeldState = (typeof JOB_STATES)[number];
+export type StoredState = (typeof JOB_STATES)[number];
 
 /** BullMQ's type requires two fields that its own backends leave out until the job has ended. */
 export type JobFields = Omit<JobJson, 'failedReason' | 'returnvalue'> &
   Partial<Pick<JobJson, 'failedReason' | 'returnvalue'>>;
 
 /** A job of the embedded queue. */
-export interface HeldJob {
+export interface StoredJob {
   readonly id: string;
-  /** What BullMQ reads. It is replaced and never changed, because BullMQ holds on to what it was given. */
+  /** What BullMQ reads. It is replaced and never changed, because BullMQ keeps the object that it was given. */
   fields: JobFields;
-  state: HeldState;
-  /** Who works on it, and until which tick it is reserved for that worker. */
+  state: StoredState;
+  /** The worker that has reserved it, and the tick until which it has. */
   lock: { token: string; until: number } | null;
   logs: string[];
   /** Its neighbours in the list of its state. */
-  older: HeldJob | null;
-  newer: HeldJob | null;
+  older: StoredJob | null;
+  newer: StoredJob | null;
 }
 
 /**
- * Jobs from the oldest to the newest. A job is a link of the list itself, so that adding, removing and looking at an end take
- * the same time however many jobs there are. A job is in one list at a time.
+ * Jobs from the oldest to the newest. The jobs themselves are the links of the list, so adding, removing and reading an end take
+ * the same time for any number of jobs. A job is in one list at a time.
  */
 export interface JobList {
   size(): number;
-  oldest(): HeldJob | null;
-  addNewest(job: HeldJob): void;
-  /** Puts a job back to where the next one is taken from. */
-  addOldest(job: HeldJob): void;
-  remove(job: HeldJob): void;
-  /** A job may be removed while it is looked at. */
-  fromOldest(): Iterable<HeldJob>;
-  fromNewest(): Iterable<HeldJob>;
+  oldest(): StoredJob | null;
+  addNewest(job: StoredJob): void;
+  /** Adds a job in front, where the next one is taken from. */
+  addOldest(job: StoredJob): void;
+  remove(job: StoredJob): void;
+  /** The job that was yielded last may be removed. */
+  fromOldest(): Iterable<StoredJob>;
+  fromNewest(): Iterable<StoredJob>;
 }
 
 export function createJobList(): JobList {
-  let oldest: HeldJob | null = null;
-  let newest: HeldJob | null = null;
+  let oldest: StoredJob | null = null;
+  let newest: StoredJob | null = null;
   let size = 0;
 
-  function* walk(from: HeldJob | null, side: 'older' | 'newer'): Iterable<HeldJob> {
+  function* walk(from: StoredJob | null, side: 'older' | 'newer'): Iterable<StoredJob> {
     for (let job = from; job !== null; ) {
-      const next: HeldJob | null = job[side];
+      const next: StoredJob | null = job[side];
       yield job;
       job = next;
     }

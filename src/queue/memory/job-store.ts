@@ -1,42 +1,42 @@
 import { ErrorCode, type JobJson, type KeepJobs } from 'bullmq';
 import type { Clock } from '../../lib/clock.ts';
-import { createJobList, type HeldJob, type HeldState, JOB_STATES, type JobList } from './job-list.ts';
+import { createJobList, JOB_STATES, type JobList, type StoredJob, type StoredState } from './job-list.ts';
 
-/** With this token BullMQ takes and finishes a job without reserving it. */
+/** BullMQ takes and finishes a job with this token without reserving it. */
 const NO_LOCK = '0';
 /** The field of the queue's own data under which BullMQ looks whether the queue is paused. */
 const PAUSED = 'paused';
 
 /**
- * The jobs of one queue, in memory, with the rules of BullMQ's Redis scripts. Every method runs to its end at once, so nothing
- * can come between its steps.
+ * The jobs of one queue, in memory, with the rules of BullMQ's Redis scripts. Every method is synchronous, so no other one runs
+ * between its steps.
  *
- * What ends a job throws BullMQ's own errors: `Missing key`, `Missing lock`, `Lock mismatch`, `is not in the … state`.
+ * Methods that end a job throw BullMQ's own errors: `Missing key`, `Missing lock`, `Lock mismatch`, `is not in the … state`.
  */
 export interface JobStore {
-  /** Adds a job to the end of what waits; an id that is there already keeps its job. Returns the job's id. */
+  /** Adds a job behind the waiting ones, unless there is a job with this id. Returns the job's id. */
   add(job: JobJson, id: string): string;
-  find(id: string): HeldJob | undefined;
-  list(state: HeldState): JobList;
+  find(id: string): StoredJob | undefined;
+  list(state: StoredState): JobList;
   /** True when a worker would be given a job now. */
   hasNext(): boolean;
-  /** Takes the oldest waiting job for a worker. Null where nothing waits or the queue is paused. */
-  take(options: { token: string; lockMs: number; workerName: string | undefined }): HeldJob | null;
-  /** Ends an active job, and then drops the oldest of those that ended so, down to what is to be kept. */
+  /** Takes the oldest waiting job for a worker; null where no job waits or the queue is paused. */
+  take(options: { token: string; lockMs: number; workerName: string | undefined }): StoredJob | null;
+  /** Ends an active job, and then drops the oldest jobs with the same end that are not to be kept. */
   finish(id: string, end: JobEnd): void;
-  /** Puts an active job back to where the next one is taken from. */
+  /** Puts an active job back in front of the waiting ones. */
   giveBack(id: string, token: string): void;
-  /** Puts a job that has ended to the end of what waits. */
-  retry(job: HeldJob): void;
-  /** Puts active jobs whose reservation has lapsed back to what waits. Returns their ids. */
+  /** Puts a job that has ended behind the waiting ones. */
+  retry(job: StoredJob): void;
+  /** Puts active jobs whose reservation has lapsed back in front of the waiting ones. Returns their ids. */
   recoverStalled(stalledCountMax: number): string[];
   extendLock(id: string, token: string, lockMs: number): boolean;
-  isLocked(job: HeldJob): boolean;
-  drop(job: HeldJob): void;
+  isLocked(job: StoredJob): boolean;
+  drop(job: StoredJob): void;
   /** What BullMQ keeps about the queue itself. */
   meta: Map<string, string>;
   setPaused(paused: boolean): void;
-  /** Calls back when a job may be there to be taken. Returns a function that ends it. */
+  /** Calls the listener when there may be a job to take. Returns a function that unsubscribes it. */
   onNext(listener: () => void): () => void;
 }
 
@@ -45,13 +45,13 @@ export interface JobEnd {
   token: string;
   at: number;
   fields: Partial<Pick<JobJson, 'returnvalue' | 'failedReason' | 'stacktrace'>>;
-  /** How many jobs of this end are kept: true for none, false or undefined for all. */
+  /** How many jobs with this end are kept: true for none, false or undefined for all. */
   keep: boolean | number | KeepJobs | undefined;
 }
 
 export function createJobStore(clock: Clock): JobStore {
-  const jobs = new Map<string, HeldJob>();
-  const lists = Object.fromEntries(JOB_STATES.map((state) => [state, createJobList()])) as Record<HeldState, JobList>;
+  const jobs = new Map<string, StoredJob>();
+  const lists = Object.fromEntries(JOB_STATES.map((state) => [state, createJobList()])) as Record<StoredState, JobList>;
   const listeners = new Set<() => void>();
   const meta = new Map<string, string>();
   let ids = 0;
@@ -63,27 +63,27 @@ export function createJobStore(clock: Clock): JobStore {
     for (const listener of listeners) listener();
   }
 
-  function leave(job: HeldJob): void {
+  function leave(job: StoredJob): void {
     lists[job.state].remove(job);
     job.lock = null;
   }
 
-  function drop(job: HeldJob): void {
+  function drop(job: StoredJob): void {
     leave(job);
     jobs.delete(job.id);
   }
 
-  function wait(job: HeldJob, side: 'addNewest' | 'addOldest'): void {
+  function wait(job: StoredJob, side: 'addNewest' | 'addOldest'): void {
     leave(job);
     job.state = 'waiting';
     lists.waiting[side](job);
     announce();
   }
 
-  const isLocked = ({ lock }: HeldJob): boolean => lock !== null && clock.ticks() < lock.until;
+  const isLocked = ({ lock }: StoredJob): boolean => lock !== null && clock.ticks() < lock.until;
 
-  /** The job of a worker that has reserved it and still holds it. */
-  function suspendedBy(id: string, token: string, command: string): HeldJob {
+  /** The active job, if this worker still has it reserved. */
+  function lockedJob(id: string, token: string, command: string): StoredJob {
     const job = jobs.get(id);
     if (job === undefined) throw missingJob(id, command);
     if (token !== NO_LOCK) {
@@ -98,8 +98,8 @@ export function createJobStore(clock: Clock): JobStore {
     return job;
   }
 
-  /** Drops what is not to be kept any more once a job has ended. One that is not kept itself leaves the others as they are. */
-  function trim(ended: HeldJob, keep: JobEnd['keep'], at: number): void {
+  /** Drops jobs that are not to be kept, after one has ended. If that one is not kept itself, the others stay. */
+  function trim(ended: StoredJob, keep: JobEnd['keep'], at: number): void {
     const { count = Number.POSITIVE_INFINITY, ageMs } = retention(keep);
     if (count === 0) {
       drop(ended);
@@ -131,7 +131,7 @@ export function createJobStore(clock: Clock): JobStore {
         attemptsStarted: 0,
         stalledCounter: 0,
       };
-      const job: HeldJob = { id, fields, state: 'waiting', lock: null, logs: [], older: null, newer: null };
+      const job: StoredJob = { id, fields, state: 'waiting', lock: null, logs: [], older: null, newer: null };
       jobs.set(id, job);
       lists.waiting.addNewest(job);
       announce();
@@ -159,7 +159,7 @@ export function createJobStore(clock: Clock): JobStore {
     },
 
     finish(id, { state, token, at, fields, keep }) {
-      const job = suspendedBy(id, token, 'moveToFinished');
+      const job = lockedJob(id, token, 'moveToFinished');
       leave(job);
       const { deferredFailure: _, ...before } = job.fields;
       job.state = state;
@@ -169,7 +169,7 @@ export function createJobStore(clock: Clock): JobStore {
     },
 
     giveBack(id, token) {
-      wait(suspendedBy(id, token, 'moveJobFromActiveToWait'), 'addOldest');
+      wait(lockedJob(id, token, 'moveJobFromActiveToWait'), 'addOldest');
     },
 
     retry(job) {

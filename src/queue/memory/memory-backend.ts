@@ -1,15 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
-import type { BackendFactory, IQueueBackend, JobJson, JobType, WorkerOptions } from 'bullmq';
+import type { BackendFactory, IQueueBackend, JobJson, WorkerOptions } from 'bullmq';
 import type { Clock } from '../../lib/clock.ts';
-import { ABSENT_FEATURES, refuseLimits, refuseUnsupportedJob } from './absent-features.ts';
-import { type HeldJob, type HeldState, JOB_STATES } from './job-list.ts';
-import { createJobStore, type JobEnd, type JobStore, missingJob, wrongState } from './job-store.ts';
-import { rangeOf } from './range.ts';
+import { ABSENT_FEATURES, refuseUnsupportedJob } from './absent-features.ts';
+import { createJobChanges } from './job-changes.ts';
+import { createJobQueries, jsonOf } from './job-queries.ts';
+import { createJobStore, type JobEnd, type JobStore } from './job-store.ts';
+import { createQueueMeta } from './queue-meta.ts';
 
-/** Rows of a job's log that are kept where its options name no number. */
-const LOG_ROWS_KEPT = 1_000;
-
-/** What BullMQ's classes are given as their connection: the queues of this process. */
+/** The queues of this process. BullMQ's classes are given them as their connection. */
 export interface MemoryQueues {
   clock: Clock;
   queue(name: string): MemoryQueue;
@@ -33,13 +31,12 @@ export function createMemoryQueues(clock: Clock): MemoryQueues {
   };
 }
 
-/** A job as a worker is given it; the zeros say that no limit and no delay keeps it from taking the next one. */
+/** A job as BullMQ's worker receives it. The zeros mean that neither a rate limit nor a delay applies. */
 type TakenJob = [job: JobJson | null, id: string, limitedForMs: 0, delayedUntil: 0];
 
 /**
- * BullMQ's interface to a datastore, over jobs in this process. There is no connection, so nothing here can be out of reach.
- * What ends a job and what takes the next one are two steps with a turn of the event loop between them, so that timers and
- * sockets have theirs however busy the queue is.
+ * BullMQ's interface to a datastore, over jobs in this process. There is no connection that could be lost. Between ending a job
+ * and taking the next one the event loop runs once, so that timers and sockets are served however busy the queue is.
  */
 export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = (name, opts, role = {}) => {
   const { clock } = opts.connection;
@@ -53,12 +50,6 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
   let stopWaiting: () => void = () => undefined;
 
   if (role.withBlockingConnection === true) workers.add(self);
-
-  function find(id: string | undefined, command: string): HeldJob {
-    const job = id === undefined ? undefined : jobs.find(id);
-    if (job === undefined) throw missingJob(`${id}`, command);
-    return job;
-  }
 
   async function take(token: string, workerName: string | undefined): Promise<TakenJob> {
     await setImmediate();
@@ -77,15 +68,11 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     return { result: goesOn ? await take(end.token, options.name) : undefined, finishedOn };
   }
 
-  function dropAll(state: HeldState): void {
-    for (const job of jobs.list(state).fromOldest()) jobs.drop(job);
-  }
-
-  /** Resolves when a job may be there, when the time is up, and as soon as nobody waits any more. */
+  /** Resolves when there may be a job, when the time is over, and when waiting is stopped. */
   async function nextJob(timeoutMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const unsubscribe = jobs.onNext(resolve);
-    // A process that has nothing left to do but to wait may end.
+    // The timer alone must not keep the process alive.
     const timer = setTimeout(resolve, timeoutMs).unref();
     stopWaiting = resolve;
     await promise;
@@ -95,6 +82,9 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
 
   return {
     ...ABSENT_FEATURES,
+    ...createJobQueries(jobs),
+    ...createJobChanges(jobs, clock),
+    ...createQueueMeta(jobs.meta),
 
     waitUntilReady: async () => undefined,
     async close() {
@@ -109,7 +99,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
       stopWaiting();
     },
     setName: async () => undefined,
-    // The events of a connection: here there is none whose state could change.
+    // Events of a connection. There is none here.
     on() {
       return this;
     },
@@ -154,18 +144,6 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
       jobs.giveBack(jobId, token);
       return 0;
     },
-    async retryFinishedJob({ id }, state, { resetAttemptsMade, resetAttemptsStarted } = {}) {
-      const job = find(id, 'reprocessJob');
-      if (job.state !== state) throw wrongState(job.id, state, 'reprocessJob');
-      if (resetAttemptsMade === true) job.fields = { ...job.fields, attemptsMade: 0 };
-      if (resetAttemptsStarted === true) job.fields = { ...job.fields, attemptsStarted: 0 };
-      jobs.retry(job);
-    },
-    async retryFinishedJobs(state = 'failed', count = 1_000, timestamp = clock.now()) {
-      const ended = olderThan(jobs.list(state).fromOldest(), timestamp, count);
-      for (const job of ended) jobs.retry(job);
-      return ended.length < count ? 0 : 1;
-    },
     moveStalledJobsToWait: async () => jobs.recoverStalled(maxStalledCount),
     extendLock: async (jobId, token, duration) => (jobs.extendLock(jobId, token, duration) ? 1 : 0),
     extendLocks: async (jobIds, tokens, duration) =>
@@ -174,92 +152,9 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     async pause(pause) {
       jobs.setPaused(pause);
     },
-    async drain() {
-      dropAll('waiting');
-    },
-    async cleanJobsByState(type, timestamp, limit = 0) {
-      const state = heldState(type);
-      if (state === null) return [];
-      const count = limit > 0 ? limit : Number.POSITIVE_INFINITY;
-      const cleaned = olderThan(jobs.list(state).fromOldest(), timestamp, count).filter((job) => !jobs.isLocked(job));
-      for (const job of cleaned) jobs.drop(job);
-      return cleaned.map(({ id }) => id);
-    },
-    async obliterate({ force }) {
-      if (!jobs.meta.has('paused')) throw new Error('Cannot obliterate non-paused queue');
-      if (!force && jobs.list('active').size() > 0) throw new Error('Cannot obliterate queue with active jobs');
-      for (const state of JOB_STATES) dropAll(state);
-      jobs.meta.clear();
-      return 0;
-    },
-    async remove(jobId) {
-      const job = jobs.find(jobId);
-      if (job !== undefined && jobs.isLocked(job)) return 0;
-      if (job !== undefined) jobs.drop(job);
-      return 1;
-    },
-
-    async updateData({ id }, data) {
-      const job = find(id, 'updateData');
-      job.fields = { ...job.fields, data: JSON.stringify(data) };
-    },
-    async updateProgress(jobId, progress) {
-      const job = find(jobId, 'updateProgress');
-      job.fields = { ...job.fields, progress: structuredClone(progress) };
-    },
-    async addLog(jobId, logRow, keepLogs = LOG_ROWS_KEPT) {
-      const { logs } = find(jobId, 'addLog');
-      logs.push(logRow);
-      logs.splice(0, logs.length - keepLogs);
-      return logs.length;
-    },
-    async clearLogs(jobId, keepLogs = 0) {
-      const job = jobs.find(jobId);
-      if (job !== undefined) job.logs = keepLogs > 0 ? job.logs.slice(-keepLogs) : [];
-    },
-    async getJobLogs(jobId, start, end, asc) {
-      const logs = jobs.find(jobId)?.logs ?? [];
-      return { logs: rangeOf(asc ? logs : logs.toReversed(), logs.length, start, end), count: logs.length };
-    },
-
-    getState: async (jobId) => jobs.find(jobId)?.state ?? 'unknown',
-    isJobInState: async (state, jobId) => jobs.find(jobId)?.state === heldState(state),
-    async isFinished(jobId, returnValue = false) {
-      const job = jobs.find(jobId);
-      const code = job === undefined ? -1 : finishedCode(job.state);
-      if (!returnValue) return code;
-      const missing = `Missing key for job ${jobId}. isFinished`;
-      return [code, job === undefined ? missing : (job.fields.returnvalue ?? job.fields.failedReason ?? '')];
-    },
-    async getJobData(jobId) {
-      const job = jobs.find(jobId);
-      return job && jsonOf(job);
-    },
-    async getCounts(types) {
-      return types.map((type) => {
-        const state = heldState(type);
-        return state === null ? 0 : jobs.list(state).size();
-      });
-    },
-    async getRanges(types, start = 0, end = 1, asc = false) {
-      // BullMQ's type is that of a list with one id. It gets as many as there are.
-      return types.map((type) => idsInRange(jobs, type, { start, end, asc })) as [string][];
-    },
-
-    async setQueueMeta(values) {
-      refuseLimits(values);
-      const known = jobs.meta.size;
-      for (const [field, value] of Object.entries(values)) jobs.meta.set(field, `${value}`);
-      return jobs.meta.size - known;
-    },
-    getQueueMetaField: async (field) => jobs.meta.get(field) ?? null,
-    getQueueMetaFields: async (fields) => fields.map((field) => jobs.meta.get(field) ?? null),
-    getQueueMeta: async () => Object.fromEntries(jobs.meta),
-    removeQueueMetaFields: async (fields) => fields.filter((field) => jobs.meta.delete(field)).length,
-    hasQueueMetaField: async (field) => jobs.meta.has(field),
 
     minimumBlockTimeout: 0.001,
-    // No connection can be lost here, so a worker need not look for jobs by itself more often.
+    // No connection can be lost here, so workers look for jobs by themselves only once an hour.
     maximumBlockTimeout: 3_600,
     async waitForJob(timeoutSeconds) {
       if (!mayWait || closing !== undefined) return null;
@@ -275,43 +170,3 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     },
   };
 };
-
-function jsonOf({ fields }: HeldJob): JobJson {
-  return fields as JobJson;
-}
-
-/** The state of jobs that BullMQ asks for by this name, or null where the embedded queue has no such jobs. */
-function heldState(type: string): HeldState | null {
-  const state = type === 'wait' ? 'waiting' : type;
-  return JOB_STATES.find((one) => one === state) ?? null;
-}
-
-function finishedCode(state: HeldState): number {
-  if (state === 'completed') return 1;
-  return state === 'failed' ? 2 : 0;
-}
-
-/** The first `count` jobs that last changed at `timestamp` or before. */
-function olderThan(oldestFirst: Iterable<HeldJob>, timestamp: number, count: number): HeldJob[] {
-  const ended: HeldJob[] = [];
-  for (const job of oldestFirst) {
-    const { finishedOn, processedOn, timestamp: addedOn } = job.fields;
-    if (ended.length >= count) break;
-    if ((finishedOn ?? processedOn ?? addedOn) <= timestamp) ended.push(job);
-  }
-  return ended;
-}
-
-function idsInRange(
-  jobs: JobStore,
-  type: JobType,
-  { start, end, asc }: { start: number; end: number; asc: boolean },
-): string[] {
-  const state = heldState(type);
-  if (state === null) return [];
-  const list = jobs.list(state);
-  const ids = rangeOf(asc ? list.fromOldest() : list.fromNewest(), list.size(), start, end).map(({ id }) => id);
-  // BullMQ turns these around once more, because a Redis list is read from its newest entry only.
-  const isTurnedAround = asc && (state === 'waiting' || state === 'active');
-  return isTurnedAround ? ids.reverse() : ids;
-}

@@ -6,16 +6,21 @@ import type { AddressInfo } from 'node:net';
 
 const latencyMs = Number(process.argv[2] ?? 0);
 let id = 0;
-let taken = { writes: 0, requests: 0 };
+let taken = { writes: 0, products: 0, requests: 0 };
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-  request.resume();
+  const isImport = request.url?.startsWith('/api/imports/') === true;
+  const chunks: Buffer[] = [];
+  if (isImport) request.on('data', (chunk: Buffer) => void chunks.push(chunk));
+  else request.resume();
   request.on('end', () => {
     const isWrite = request.method === 'POST';
+    const products = isImport ? countProducts(Buffer.concat(chunks).toString()) : 1;
     taken.requests += 1;
     if (isWrite) taken.writes += 1;
+    if (isWrite) taken.products += products;
     id += 1;
-    const body = isWrite ? `{"id":${id}}` : '{"count":0,"next":null,"previous":null,"results":[]}';
+    const body = isWrite ? answerTo(isImport, products) : '{"count":0,"next":null,"previous":null,"results":[]}';
     const answer = (): void => {
       response.writeHead(isWrite ? 201 : 200, { 'content-type': 'application/json', 'content-length': body.length });
       response.end(body);
@@ -24,10 +29,21 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
     else setTimeout(answer, latencyMs);
   });
 });
+
+function countProducts(body: string): number {
+  const lists = Object.values(JSON.parse(body) as Record<string, unknown>);
+  return lists.find((one) => Array.isArray(one))?.length ?? 0;
+}
+
+/** An import updates all that it carries. */
+function answerTo(isImport: boolean, products: number): string {
+  return isImport ? `{"updated":${products}}` : `{"id":${id}}`;
+}
+
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
 });
 process.on('message', () => {
   process.send?.(taken);
-  taken = { writes: 0, requests: 0 };
+  taken = { writes: 0, products: 0, requests: 0 };
 });

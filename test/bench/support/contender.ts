@@ -15,10 +15,12 @@ export interface Job {
   redisUrl: string;
 }
 
-/** What it tells of it. */
+/** What it has measured. */
 export interface Result {
   /** From the first read to the last answer. */
   ms: number;
+  /** Of the main thread alone, in that time. */
+  cpuMs: number;
   peakMb: number;
   /** The memory at its highest in each quarter of that time. */
   quartersMb: number[];
@@ -53,13 +55,20 @@ export async function compete(work: (job: Job) => Promise<() => Promise<void>>):
   const sample = (): void => void samples.push(process.memoryUsage.rss() / 2 ** 20);
   const sampling = setInterval(sample, SAMPLE_MS);
   const begun = performance.now();
+  const before = process.threadCpuUsage();
   await run();
+  const { user, system } = process.threadCpuUsage(before);
   const ms = performance.now() - begun;
   clearInterval(sampling);
   sample();
   const quarter = Math.ceil(samples.length / 4);
   const quartersMb = [0, 1, 2, 3].map((at) => Math.max(...samples.slice(at * quarter, (at + 1) * quarter), 0));
-  const result: Result = { ms, peakMb: process.resourceUsage().maxRSS / 1024, quartersMb };
+  const result: Result = {
+    ms,
+    cpuMs: (user + system) / 1000,
+    peakMb: process.resourceUsage().maxRSS / 1024,
+    quartersMb,
+  };
   process.stdout.write(`${JSON.stringify(result)}\n`);
   process.exit(0);
 }

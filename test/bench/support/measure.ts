@@ -26,11 +26,17 @@ export async function startRedis(folder: string): Promise<{ url: string; child: 
   return { url: `redis://127.0.0.1:${port}`, child };
 }
 
+interface Taken {
+  writes: number;
+  products: number;
+  requests: number;
+}
+
 /** A platform that takes everything. */
 export interface AnsweringServer {
   baseUrl: string;
-  /** How many writes and how many requests in all it has taken since it was asked last. */
-  taken(): Promise<{ writes: number; requests: number }>;
+  /** How many writes, products in them, and requests in all it has taken since it was asked last. */
+  taken(): Promise<Taken>;
   stop(): void;
 }
 
@@ -42,7 +48,7 @@ export async function startServer(latencyMs: number): Promise<AnsweringServer> {
     baseUrl: line.toString().trim(),
     async taken() {
       child.send('taken');
-      const [taken] = (await once(child, 'message')) as [{ writes: number; requests: number }];
+      const [taken] = (await once(child, 'message')) as [Taken];
       return taken;
     },
     stop: () => void child.kill(),

@@ -1,0 +1,110 @@
+import type { IQueueBackend } from 'bullmq';
+import type { Clock } from '../../lib/clock.ts';
+import { JOB_STATES, type StoredJob, type StoredState } from './job-list.ts';
+import { stateNamed } from './job-queries.ts';
+import { type JobStore, missingJob, wrongState } from './job-store.ts';
+import { rangeOf } from './range.ts';
+
+/** How many rows of a job's log are kept where its options name no number. */
+const LOG_ROWS_KEPT = 1_000;
+
+type JobChanges = Pick<
+  IQueueBackend,
+  | 'retryFinishedJob'
+  | 'retryFinishedJobs'
+  | 'drain'
+  | 'cleanJobsByState'
+  | 'obliterate'
+  | 'remove'
+  | 'updateData'
+  | 'updateProgress'
+  | 'addLog'
+  | 'clearLogs'
+  | 'getJobLogs'
+>;
+
+/** The part of BullMQ's interface through which a dashboard or a handler changes jobs: retries, removal, data and logs. */
+export function createJobChanges(jobs: JobStore, clock: Clock): JobChanges {
+  function find(id: string | undefined, command: string): StoredJob {
+    const job = id === undefined ? undefined : jobs.find(id);
+    if (job === undefined) throw missingJob(`${id}`, command);
+    return job;
+  }
+
+  function dropAll(state: StoredState): void {
+    for (const job of jobs.list(state).fromOldest()) jobs.drop(job);
+  }
+
+  return {
+    async retryFinishedJob({ id }, state, { resetAttemptsMade, resetAttemptsStarted } = {}) {
+      const job = find(id, 'reprocessJob');
+      if (job.state !== state) throw wrongState(job.id, state, 'reprocessJob');
+      if (resetAttemptsMade === true) job.fields = { ...job.fields, attemptsMade: 0 };
+      if (resetAttemptsStarted === true) job.fields = { ...job.fields, attemptsStarted: 0 };
+      jobs.retry(job);
+    },
+    async retryFinishedJobs(state = 'failed', count = 1_000, timestamp = clock.now()) {
+      const ended = olderThan(jobs.list(state).fromOldest(), timestamp, count);
+      for (const job of ended) jobs.retry(job);
+      return ended.length < count ? 0 : 1;
+    },
+    async drain() {
+      dropAll('waiting');
+    },
+    async cleanJobsByState(type, timestamp, limit = 0) {
+      const state = stateNamed(type);
+      if (state === null) return [];
+      const count = limit > 0 ? limit : Number.POSITIVE_INFINITY;
+      const cleaned = olderThan(jobs.list(state).fromOldest(), timestamp, count).filter((job) => !jobs.isLocked(job));
+      for (const job of cleaned) jobs.drop(job);
+      return cleaned.map(({ id }) => id);
+    },
+    async obliterate({ force }) {
+      if (!jobs.meta.has('paused')) throw new Error('Cannot obliterate non-paused queue');
+      if (!force && jobs.list('active').size() > 0) throw new Error('Cannot obliterate queue with active jobs');
+      for (const state of JOB_STATES) dropAll(state);
+      jobs.meta.clear();
+      return 0;
+    },
+    async remove(jobId) {
+      const job = jobs.find(jobId);
+      if (job !== undefined && jobs.isLocked(job)) return 0;
+      if (job !== undefined) jobs.drop(job);
+      return 1;
+    },
+
+    async updateData({ id }, data) {
+      const job = find(id, 'updateData');
+      job.fields = { ...job.fields, data: JSON.stringify(data) };
+    },
+    async updateProgress(jobId, progress) {
+      const job = find(jobId, 'updateProgress');
+      job.fields = { ...job.fields, progress: structuredClone(progress) };
+    },
+    async addLog(jobId, logRow, keepLogs = LOG_ROWS_KEPT) {
+      const { logs } = find(jobId, 'addLog');
+      logs.push(logRow);
+      logs.splice(0, logs.length - keepLogs);
+      return logs.length;
+    },
+    async clearLogs(jobId, keepLogs = 0) {
+      const job = jobs.find(jobId);
+      if (job !== undefined) job.logs = keepLogs > 0 ? job.logs.slice(-keepLogs) : [];
+    },
+    async getJobLogs(jobId, start, end, asc) {
+      const logs = jobs.find(jobId)?.logs ?? [];
+      return { logs: rangeOf(asc ? logs : logs.toReversed(), logs.length, start, end), count: logs.length };
+    },
+  };
+}
+
+/** The first `count` jobs that last changed at `timestamp` or before. */
+function olderThan(oldestFirst: Iterable<StoredJob>, timestamp: number, count: number): StoredJob[] {
+  const ended: StoredJob[] = [];
+  for (const job of oldestFirst) {
+    const { finishedOn, processedOn, timestamp: addedOn } = job.fields;
+    if (ended.length >= count) break;
+    if ((finishedOn ?? processedOn ?? addedOn) <= timestamp) ended.push(job);
+  }
+  return ended;
+}

@@ -1,0 +1,67 @@
+import type { IQueueBackend, JobJson, JobType } from 'bullmq';
+import { JOB_STATES, type StoredJob, type StoredState } from './job-list.ts';
+import type { JobStore } from './job-store.ts';
+import { rangeOf } from './range.ts';
+
+type JobQueries = Pick<
+  IQueueBackend,
+  'getState' | 'isJobInState' | 'isFinished' | 'getJobData' | 'getCounts' | 'getRanges'
+>;
+
+/** The part of BullMQ's interface that reads jobs. */
+export function createJobQueries(jobs: JobStore): JobQueries {
+  return {
+    getState: async (jobId) => jobs.find(jobId)?.state ?? 'unknown',
+    isJobInState: async (state, jobId) => jobs.find(jobId)?.state === stateNamed(state),
+    async isFinished(jobId, returnValue = false) {
+      const job = jobs.find(jobId);
+      const code = job === undefined ? -1 : finishedCode(job.state);
+      if (!returnValue) return code;
+      const missing = `Missing key for job ${jobId}. isFinished`;
+      return [code, job === undefined ? missing : (job.fields.returnvalue ?? job.fields.failedReason ?? '')];
+    },
+    async getJobData(jobId) {
+      const job = jobs.find(jobId);
+      return job && jsonOf(job);
+    },
+    async getCounts(types) {
+      return types.map((type) => {
+        const state = stateNamed(type);
+        return state === null ? 0 : jobs.list(state).size();
+      });
+    },
+    async getRanges(types, start = 0, end = 1, asc = false) {
+      // BullMQ declares a list with one id, and reads as many as there are.
+      return types.map((type) => idsInRange(jobs, type, { start, end, asc })) as [string][];
+    },
+  };
+}
+
+export function jsonOf({ fields }: StoredJob): JobJson {
+  return fields as JobJson;
+}
+
+/** The state for which BullMQ uses this name, or null where the embedded queue has no jobs in it. */
+export function stateNamed(type: string): StoredState | null {
+  const state = type === 'wait' ? 'waiting' : type;
+  return JOB_STATES.find((one) => one === state) ?? null;
+}
+
+function finishedCode(state: StoredState): number {
+  if (state === 'completed') return 1;
+  return state === 'failed' ? 2 : 0;
+}
+
+function idsInRange(
+  jobs: JobStore,
+  type: JobType,
+  { start, end, asc }: { start: number; end: number; asc: boolean },
+): string[] {
+  const state = stateNamed(type);
+  if (state === null) return [];
+  const list = jobs.list(state);
+  const ids = rangeOf(asc ? list.fromOldest() : list.fromNewest(), list.size(), start, end).map(({ id }) => id);
+  // BullMQ reverses these lists once more, because a Redis list is read from its newest entry only.
+  const isReversed = asc && (state === 'waiting' || state === 'active');
+  return isReversed ? ids.reverse() : ids;
+}
