@@ -93,6 +93,7 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
       answers.add({ request, outcome, latencyMs: sent.latencyMs, forbidden });
     } catch (error) {
       claims.giveBack(from);
+      admission.wake();
       await settling.abandon(request, error);
     } finally {
       onTheWire -= 1;
