@@ -127,7 +127,9 @@ export function createContext(options: {
       // Loaded by those who need it: queue and API client take longer to load than all that a listing needs.
       const { openRuntime } = await import('../daemon/runtime.ts');
       const { version } = options.package;
-      return openRuntime({ config, command, showFailedJobs: false, secrets, clock, log, version });
+      // A command logs warnings alone, and an upgrade has to be seen.
+      const reportUpgrade = (_fields: object, message: string) => output.note(printable(message));
+      return openRuntime({ config, command, showFailedJobs: false, secrets, clock, log, version, reportUpgrade });
     },
     async withAdmin(config, command, use) {
       const abort = context.interruption();

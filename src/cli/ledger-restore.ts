@@ -25,7 +25,8 @@ async function restore(named: string | undefined, context: CommandContext): Prom
   const { output, clock } = context;
   const { ledger: file, target, profile } = await context.loadConfig();
   const from = named === undefined ? null : resolve(named);
-  const { suspected, kept } = restoreLedger({ file, from, target: target.baseUrl, profile, clock });
+  const report = (_fields: object, message: string) => output.note(printable(message));
+  const { suspected, kept } = restoreLedger({ file, from, target: target.baseUrl, profile, clock, report });
   if (output.json) output.document({ ok: true, file, from, kept, suspected });
   const count = Object.values(suspected).reduce((sum, one) => sum + one, 0);
   output.print(

@@ -57,6 +57,8 @@ export interface RuntimeOptions {
   clock: Clock;
   log: Logger;
   version: string;
+  /** Reports for people what happens while a ledger of an older version is brought up to date; to the log where it is left out. */
+  reportUpgrade?: (fields: object, message: string) => void;
   /** For tests, which cannot wait half a minute for a worker to count as dead. */
   queueTiming?: StallTiming | undefined;
   /** For benchmarks, in which all contenders have as many connections. */
@@ -160,6 +162,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     command,
     encode,
     encodeImport,
+    report: options.reportUpgrade ?? ((fields, message) => log.info(fields, message)),
   });
   const { views } = ledger;
 

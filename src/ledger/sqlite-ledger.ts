@@ -52,6 +52,7 @@ import { createLogSync, type LogSync } from './store/log-sync.ts';
 import { createMeta } from './store/meta.ts';
 import { createPrune } from './store/prune.ts';
 import { assertNotGone, assertNotRestored } from './store/recognise.ts';
+import type { UpgradeOptions } from './store/upgrade.ts';
 import { createViews } from './views/views.ts';
 
 export interface SqliteLedgerOptions {
@@ -66,6 +67,8 @@ export interface SqliteLedgerOptions {
   clock: Clock;
   /** The command that holds the ledger, for the message that another process gets. */
   command: string;
+  /** Reports for people what happens while a ledger of an older version is brought up to date. */
+  report?: UpgradeOptions['report'];
   /** How what is committed comes to the disk; a test in virtual time does not wait for a real one. */
   openLog?: (db: Sqlite, file: string) => LogSync;
 }
@@ -92,7 +95,9 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   let highWater: HighWater | null = null;
   try {
     assertNotGone(file);
-    db = openDatabase(file);
+    const { report = () => {} } = options;
+    // A ledger that is refused stays as it is.
+    db = openDatabase(file, { clock, report, beforeUpgrade: (old) => assertNotRestored(old, file) });
     assertNotRestored(db, file);
     const holder = thisHolder({ command: options.command, now: clock.now() });
     const { id, epoch } = takeIdentity(db, { file, target, holder });

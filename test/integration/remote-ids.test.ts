@@ -1,9 +1,7 @@
-import { renameSync, rmSync } from 'node:fs';
-import Database from 'better-sqlite3';
+import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
-import { MIGRATIONS } from '../../src/ledger/store/schema.ts';
 import {
   bomItem,
   claimOne,
@@ -18,6 +16,7 @@ import {
   text,
   useLedger,
 } from '../support/ledger.ts';
+import { createOldLedger, type OldLedger } from '../support/old-ledger.ts';
 import { covers } from '../support/reliability.ts';
 
 const fixture = useLedger({ rules: NO_PARTS });
@@ -124,49 +123,54 @@ describe('a remote id', () => {
 });
 
 describe('a ledger of before, in which items share a remote id', () => {
-  /** Takes the ledger back to the first step of its schema, with ids that are shared. */
-  function makeOld(sql: string): void {
-    const newer = `${fixture.file}.newer`;
-    renameSync(fixture.file, newer);
-    const db = new Database(fixture.file);
-    db.exec(MIGRATIONS[0] ?? '');
-    db.exec(`ATTACH '${newer}' AS newer; PRAGMA foreign_keys = OFF`);
-    const tables = db
-      .prepare<[], string>("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND sql IS NOT NULL")
-      .pluck();
-    for (const table of tables.all().filter((name) => !name.startsWith('sqlite_'))) {
-      const columns = db
-        .prepare<[string], string>('SELECT name FROM pragma_table_info(?)')
-        .pluck()
-        .all(table)
-        .join(', ');
-      db.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`);
-    }
-    db.exec(`DETACH newer; PRAGMA user_version = 1; ${sql}`);
-    db.close();
-    rmSync(newer);
+  /** Puts a ledger of the first version in the place of the present one. */
+  async function makeOld(fill: (old: OldLedger) => void): Promise<void> {
+    await fixture.ledger.close();
+    for (const suffix of ['', '-wal', '-shm', '.mark']) rmSync(`${fixture.file}${suffix}`, { force: true });
+    const old = createOldLedger(fixture.file, 1);
+    fill(old);
+    old.close();
   }
+
+  const known = (key: string, remoteId: number) =>
+    ({
+      kind: 'product',
+      key,
+      desired: { sku: `SKU-${key}`, name: key },
+      baseline: { sku: `SKU-${key}`, name: key },
+      remoteId,
+    }) as const;
+  const created = { operation: 'product.create', state: 'delivered' } as const;
 
   it(
     'has them blocked, both with the reason, and settles them by word',
     covers('answer-lost', 'I4', 'I6'),
     async () => {
-      await stage(['A', 'X', 'C', 'M1', 'B1']);
-      await deliver({ A: answered(1), X: answered(2), C: answered(3), M1: answered(4) });
-      await deliver({ B1: answered(1) });
-      await stage(['A', 'X', 'C', 'M1', 'B1'], (id) => `SKU-${id}`);
-      // X is under way in an import that is not over yet.
-      await pullRows(fixture.ledger, { rows: ['A', 'X', 'C', 'M1', 'B1'].map((id) => row(id, { changed: true })) });
-      await mapRows(fixture.ledger, ({ id }) => {
-        const key = text(id);
-        if (key.startsWith('M')) return items(material(key));
-        if (key.startsWith('B')) return items(bomItem(key, 'A', 'M1'));
-        return items(product(key, 'changed'));
+      await makeOld((old) => {
+        const importId = old.insert('imports', {
+          idempotency_key: 'k'.repeat(43),
+          path: '/import/',
+          body: '[]',
+          sends: 1,
+          created_at: 1,
+        });
+        // All three are under way in an import that is not over yet.
+        for (const [place, key] of ['A', 'X', 'C'].entries()) {
+          const columns = { import_id: importId, import_place: place, sent_at: 1 };
+          const changed = { ...known(key, key === 'C' ? 3 : 1), desired: { sku: `SKU-${key}`, name: 'changed' } };
+          old.item(changed, [created, { operation: 'product.import', state: 'sending', columns }]);
+        }
+        const steel = { code: 'M-M1', name: 'Material M1' };
+        old.item({ kind: 'material', key: 'M1', desired: steel, baseline: steel, remoteId: 4 }, [
+          { operation: 'material.create', state: 'delivered' },
+        ]);
+        const line = bomItem('B1', 'A', 'M1');
+        // An id of another kind is another id.
+        old.item(
+          { kind: 'bom_item', key: 'B1', desired: line.payload, baseline: line.payload, remoteId: 1, refs: line.refs },
+          [{ operation: 'bom_item.create', state: 'delivered' }],
+        );
       });
-      const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-      await claimOne(fixture.ledger, due?.id ?? 0);
-      await fixture.ledger.close();
-      makeOld("UPDATE items SET remote_id = '1' WHERE kind = 'product' AND key = 'X'");
       await fixture.reopen();
       await fixture.ledger.recover(0);
       for (const [key, other] of [
@@ -190,11 +194,13 @@ describe('a ledger of before, in which items share a remote id', () => {
     'leaves the id to what is there, where one of the two is gone from its source',
     covers('changed-amid', 'I4'),
     async () => {
-      await stage(['A', 'X', 'C', 'D']);
-      await deliver({ A: answered(1), X: answered(2), C: answered(3), D: answered(4) });
-      await stage(['X', 'C', 'D']);
-      await fixture.ledger.close();
-      makeOld("UPDATE items SET remote_id = '1' WHERE key = 'X'");
+      await makeOld((old) => {
+        for (const [key, remoteId] of Object.entries({ A: 1, X: 1, C: 3, D: 4 }))
+          old.item(known(key, remoteId), [created]);
+        old.db.exec(
+          "UPDATE records SET missing_since = 1 WHERE key = 'A'; UPDATE items SET missing_since = 1 WHERE key = 'A'",
+        );
+      });
       await fixture.reopen();
       expect(stateOf('product', 'X')).toMatchObject({ state: 'delivered', remoteId: 1 });
       expect(soundness()).toEqual([]);

@@ -2,9 +2,10 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'n
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
-import type { ItemCounts } from '../../domain/ports/ledger-views.ts';
+import type { ItemKind } from '../../domain/item.ts';
+import type { ItemCounts, ItemState } from '../../domain/ports/ledger-views.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
-import { openDatabaseReadOnly } from '../store/database.ts';
+import { isOfPresentVersion, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { ledgerPlace, sidecarsOf } from '../store/ledger-place.ts';
 import { assertNotGone } from '../store/recognise.ts';
@@ -86,7 +87,7 @@ function countSound(file: string): ItemCounts {
   const db = new Database(file, { readonly: true });
   try {
     const found = db.pragma('quick_check(1)', { simple: true });
-    if (found === 'ok') return createItemCounts(db)();
+    if (found === 'ok') return isOfPresentVersion(db) ? createItemCounts(db)() : countOlderItems(db);
     throw fault('ledger.unreadable', `The copy is damaged, and so may be the ledger: ${String(found)}.`, {
       path: 'ledger',
       suggestion: 'Run `dpp-sync ledger verify`, and keep the backups that you have.',
@@ -94,6 +95,20 @@ function countSound(file: string): ItemCounts {
   } finally {
     db.close();
   }
+}
+
+/** Counts the items of a ledger that was not brought up to date: deliveries had rows of their own in it. */
+function countOlderItems(db: Sqlite): ItemCounts {
+  const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
+  const rows = db
+    .prepare<[], { kind: ItemKind; state: ItemState; n: number }>(
+      `SELECT i.kind, coalesce(d.state, 'delivered') AS state, count(*) AS n FROM items i
+       LEFT JOIN deliveries d ON d.item_id = i.id AND d.state NOT IN ('delivered', 'superseded')
+       WHERE i.kind <> 'passport' GROUP BY 1, 2`,
+    )
+    .all();
+  for (const { kind, state, n } of rows) counts[kind][state] = n;
+  return counts;
 }
 
 function assertFree(backup: string, { file, force }: { file: string; force: boolean }): void {

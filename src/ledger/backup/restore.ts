@@ -11,6 +11,7 @@ import { ledgerPlace } from '../store/ledger-place.ts';
 import { acquireLock } from '../store/lock.ts';
 import { readMark } from '../store/mark.ts';
 import { createMeta } from '../store/meta.ts';
+import type { UpgradeOptions } from '../store/upgrade.ts';
 import { acceptRestored, type Suspected } from './accept-restored.ts';
 import { putInPlace } from './put-in-place.ts';
 
@@ -22,6 +23,8 @@ export interface RestoreRequest {
   target: string;
   profile: Profile;
   clock: Clock;
+  /** Reports for people what happens to a backup of an older version. */
+  report?: UpgradeOptions['report'];
 }
 
 /**
@@ -32,7 +35,7 @@ export interface RestoreRequest {
  * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.newer`, `ledger.linked` or
  *   `usage`
  */
-export function restoreLedger({ file, from, target, profile, clock }: RestoreRequest): {
+export function restoreLedger({ file, from, target, profile, clock, report = () => {} }: RestoreRequest): {
   suspected: Suspected;
   kept: string | null;
 } {
@@ -45,7 +48,8 @@ export function restoreLedger({ file, from, target, profile, clock }: RestoreReq
     const kept = isInPlace ? null : putInPlace(from, { place, keepAs: `${place}.before-${stamp}`, now: clock.now() });
 
     const generation = readMark(file)?.generation ?? 0;
-    const db = openDatabase(place);
+    // A copy of a backup is brought up to date without another backup: the one that it was made of stays as it is.
+    const db = openDatabase(place, { clock, report, backsUp: isInPlace });
     try {
       // A ledger that lost its first log has no identity yet.
       const holder = thisHolder({ command: 'ledger restore', now: clock.now() });

@@ -1,6 +1,10 @@
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { messageOf } from '../../lib/errors.ts';
-import { assertPresentSchema, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
+import { isOfPresentVersion, openDatabase, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
+import { createMeta } from '../store/meta.ts';
 import { assertNotGone } from '../store/recognise.ts';
 import { SOUND_CHECKS } from './sound-checks.ts';
 
@@ -27,9 +31,10 @@ const EXAMPLES_MAX = 5;
 const INTEGRITY_MAX = 100;
 
 /**
- * Checks a ledger or a backup as it is at one moment, beside whoever writes it. Null where there is none.
+ * Checks a ledger or a backup as it is at one moment, beside whoever writes it. Null where there is none. The file is not changed.
  *
- * @throws Fault `ledger.restored` where there was one, `ledger.unreadable`, `ledger.newer` or `ledger.older`
+ * @throws Fault `ledger.restored` where there was one, `ledger.unreadable`, `ledger.newer`, or `ledger.unwritable` where there is no room
+ *   for a copy of one of an older version
  */
 export function verifyLedger(file: string, onCheck: (name: string) => void): Verification | null {
   const db = openDatabaseReadOnly(file);
@@ -37,10 +42,17 @@ export function verifyLedger(file: string, onCheck: (name: string) => void): Ver
     assertNotGone(file);
     return null;
   }
-  assertPresentSchema(db, file);
   try {
     db.exec('BEGIN');
-    return verify(db, onCheck);
+    const ofFile = findingsOfFile(db, onCheck);
+    // In a damaged file the other checks would report the damage only.
+    if (ofFile.isDamaged) return { checks: 1, findings: ofFile.findings, backupAt: null };
+    const backupAt = createMeta(db).get('backup_at');
+    const isPresent = isOfPresentVersion(db);
+    if (isPresent) ofFile.findings.push(...findingsOfRules(db, onCheck));
+    db.exec('COMMIT');
+    if (!isPresent) ofFile.findings.push(...onUpgradedCopy(db, (copy) => findingsOfRules(copy, onCheck)));
+    return { checks: SOUND_CHECKS.length + 2, findings: ofFile.findings, backupAt };
   } catch (error) {
     throw ledgerFaultOf(error) ?? error;
   } finally {
@@ -48,20 +60,42 @@ export function verifyLedger(file: string, onCheck: (name: string) => void): Ver
   }
 }
 
-function verify(db: Sqlite, onCheck: (name: string) => void): Verification {
-  onCheck('file.integrity');
-  const integrity = { check: 'file.integrity', holds: 'The file is as SQLite wrote it.' };
-  const damage = integrityOf(db);
-  // In a damaged file the other checks would tell of the damage only.
-  if (damage.length > 0) return { checks: 1, findings: [findingOf(integrity, damage)], backupAt: null };
+/** A ledger of an older version is checked as it will be once it was brought up to date: in the folder for temporary files. */
+function onUpgradedCopy<T>(db: Sqlite, use: (copy: Sqlite) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-verify-'));
+  try {
+    const file = join(folder, 'copy.db');
+    // With the mode of a ledger from its first byte on, since it holds the same data.
+    closeSync(openSync(file, 'wx', 0o600));
+    db.prepare('VACUUM INTO ?').run(file);
+    const copy = openDatabase(file, { backsUp: false });
+    try {
+      return use(copy);
+    } finally {
+      copy.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
-  const findings: Finding[] = [];
+function findingsOfFile(db: Sqlite, onCheck: (name: string) => void): { findings: Finding[]; isDamaged: boolean } {
+  onCheck('file.integrity');
+  const damage = integrityOf(db);
+  if (damage.length > 0) {
+    const integrity = { check: 'file.integrity', holds: 'The file is as SQLite wrote it.' };
+    return { findings: [findingOf(integrity, damage)], isDamaged: true };
+  }
   onCheck('file.refs');
   const orphans = db.pragma('foreign_key_check') as { table: string; rowid: number | null; parent: string }[];
-  if (orphans.length > 0) {
-    const places = orphans.map(({ table, rowid, parent }) => `${table} ${rowid ?? ''} without its row in ${parent}`);
-    findings.push(findingOf({ check: 'file.refs', holds: 'Every row that another belongs to is there.' }, places));
-  }
+  if (orphans.length === 0) return { findings: [], isDamaged: false };
+  const places = orphans.map(({ table, rowid, parent }) => `${table} ${rowid ?? ''} without its row in ${parent}`);
+  const refs = { check: 'file.refs', holds: 'Every row that another belongs to is there.' };
+  return { findings: [findingOf(refs, places)], isDamaged: false };
+}
+
+function findingsOfRules(db: Sqlite, onCheck: (name: string) => void): Finding[] {
+  const findings: Finding[] = [];
   for (const { name, holds, sql } of SOUND_CHECKS) {
     onCheck(name);
     const finding: Finding = { check: name, holds, count: 0, examples: [] };
@@ -71,8 +105,7 @@ function verify(db: Sqlite, onCheck: (name: string) => void): Verification {
     }
     if (finding.count > 0) findings.push(finding);
   }
-  const backupAt = db.prepare<[], string>("SELECT value FROM meta WHERE name = 'backup_at'").pluck().get() ?? null;
-  return { checks: SOUND_CHECKS.length + 2, findings, backupAt };
+  return findings;
 }
 
 /** What is wrong with the file's pages and indexes; some damage is told by an error in place of a row. */

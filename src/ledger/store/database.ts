@@ -2,22 +2,32 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
+import { systemClock } from '../../lib/clock.ts';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { makeDurableFolder } from './durable-folder.ts';
 import { accessFault, makePrivateFile, tightenFile } from './file-access.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPlace } from './ledger-place.ts';
-import { MIGRATIONS } from './schema.ts';
+import { PRESENT_VERSION, type UpgradeOptions, upgrade } from './upgrade.ts';
 
 export type Sqlite = Database.Database;
+
+/** What happens to a ledger of an older version. */
+export interface OpenOptions extends UpgradeOptions {
+  /** Sees the ledger before it is changed; what it throws leaves the ledger as it is. */
+  beforeUpgrade: (db: Sqlite) => void;
+}
+
+const DEFAULTS: OpenOptions = { clock: systemClock, backsUp: true, report: () => {}, beforeUpgrade: () => {} };
 
 /**
  * Opens the ledger's file for writing and brings its schema up to date. The file and its log are their owner's alone, since
  * they hold the company's data.
  *
- * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.linked` or `ledger.newer`
+ * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.linked` or `ledger.newer`, and what `beforeUpgrade` throws
  */
-export function openDatabase(file: string): Sqlite {
+export function openDatabase(file: string, options: Partial<OpenOptions> = {}): Sqlite {
+  let db: Sqlite | null = null;
   try {
     makeDurableFolder(dirname(file));
     const place = ledgerPlace(file);
@@ -25,14 +35,16 @@ export function openDatabase(file: string): Sqlite {
     assertOneName(place);
     // SQLite makes its log with the mode of the ledger. One that is there already may have a wider mode.
     for (const suffix of ['-wal', '-shm']) tightenFile(`${place}${suffix}`);
-    const db = new Database(file);
+    db = new Database(file);
     configure(db);
-    migrate(db, file);
+    bringUpToDate(db, { file, place }, { ...DEFAULTS, ...options });
     // I8: where the disk failed the fsync of an earlier process, what that wrote last may be in the system's memory alone, and
     // no later fsync of the log writes it. What this process builds on is written anew, into the database.
     moveLog(db, 'TRUNCATE');
     return db;
   } catch (error) {
+    // What an upgrade has written to the log until its disk was full is given back.
+    db?.close();
     throw openFault(file, error);
   }
 }
@@ -44,7 +56,7 @@ export function openDatabaseReadOnly(file: string): Sqlite | null {
     accessSync(file, constants.R_OK);
     const db = new Database(file, { readonly: true });
     const version = Number(db.pragma('user_version', { simple: true }));
-    if (version > MIGRATIONS.length) throw newerFault(file);
+    if (version > PRESENT_VERSION) throw newerFault(file);
     if (version === 0) {
       db.close();
       return null;
@@ -84,13 +96,18 @@ export function assertOneName(file: string): void {
   );
 }
 
+/** Whether a ledger has the tables of this version. */
+export function isOfPresentVersion(db: Sqlite): boolean {
+  return Number(db.pragma('user_version', { simple: true })) === PRESENT_VERSION;
+}
+
 /**
  * Sees that a ledger that was opened for reading has the tables of this version. Closes it where it has not.
  *
  * @throws Fault `ledger.older`
  */
 export function assertPresentSchema(db: Sqlite, file: string): void {
-  if (Number(db.pragma('user_version', { simple: true })) === MIGRATIONS.length) return;
+  if (isOfPresentVersion(db)) return;
   db.close();
   throw fault('ledger.older', `The ledger ${file} was last written by an older version of dpp-sync.`, {
     path: 'ledger',
@@ -113,15 +130,14 @@ function configure(db: Sqlite): void {
   db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
 }
 
-function migrate(db: Sqlite, file: string): void {
+function bringUpToDate(db: Sqlite, { file, place }: { file: string; place: string }, options: OpenOptions): void {
   const version = Number(db.pragma('user_version', { simple: true }));
-  if (version > MIGRATIONS.length) throw newerFault(file);
-  for (let step = version; step < MIGRATIONS.length; step += 1) {
-    db.transaction(() => {
-      db.exec(MIGRATIONS[step] ?? '');
-      db.pragma(`user_version = ${step + 1}`);
-    }).immediate();
-  }
+  if (version > PRESENT_VERSION) throw newerFault(file);
+  if (version === PRESENT_VERSION) return;
+  // The file's own time says when the ledger was written last once its log was moved into it.
+  const isWhole = moveLog(db, 'TRUNCATE');
+  if (version > 0) options.beforeUpgrade(db);
+  upgrade(db, { place, isWhole }, options);
 }
 
 function newerFault(file: string): Error {

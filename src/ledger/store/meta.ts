@@ -1,4 +1,4 @@
-import type { Sqlite } from './database.ts';
+import type Database from 'better-sqlite3';
 
 /** Facts about the ledger itself, by name. */
 export interface Meta {
@@ -8,7 +8,7 @@ export interface Meta {
   getOrCreate(name: string, create: () => string): string;
 }
 
-export function createMeta(db: Sqlite): Meta {
+export function createMeta(db: Database.Database): Meta {
   const read = db.prepare<[string], { value: string }>('SELECT value FROM meta WHERE name = ?');
   const get = (name: string) => read.get(name)?.value ?? null;
   const set = (name: string, value: string) =>

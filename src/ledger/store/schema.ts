@@ -1,9 +1,10 @@
 // The tables of the ledger. Each migration is one step from one `user_version` to the next and is never edited once it is
 // released; a change is a new step.
 
-import { FRESH_SLIM_TABLES } from './slim-schema.ts';
-
-/** Steps from an empty file to the present schema, in order. */
+/**
+ * Steps of statements, from an empty file to the tables in which deliveries had rows of their own. `convertToSlim` is the step after
+ * them.
+ */
 export const MIGRATIONS: readonly string[] = [
   `
   -- Facts about the ledger itself: id, epoch, target, holder.
@@ -298,5 +299,4 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE items ADD COLUMN missing_accepted INTEGER;
   CREATE INDEX items_missing ON items (kind) WHERE missing_since IS NOT NULL;
   `,
-  FRESH_SLIM_TABLES,
 ];

@@ -3,7 +3,7 @@
 // A delivery has no id of its own: the item's id and the revision name it. Both ids here are AUTOINCREMENT, because idempotency
 // keys are made of them: an id that was given once is never given again, also not after a restore or a migration.
 
-/** Tables of an empty ledger. They take the place of the tables with these names and of `deliveries`, `imports`, `claims`. */
+/** They take the place of the tables with these names, and of `deliveries`, `imports` and `claims`. The table `refs` stays as it was. */
 export const SLIM_TABLES = `
   CREATE TABLE items (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -102,15 +102,6 @@ export const SLIM_TABLES = `
     PRIMARY KEY (item_id, revision)
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE refs (
-    item_id INTEGER NOT NULL REFERENCES items (id) ON DELETE CASCADE,
-    role TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    key TEXT NOT NULL,
-    PRIMARY KEY (item_id, role)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX refs_by_item_pointed_to ON refs (kind, key);
-
   -- Records that are kept from making an item by the record that owns it, or make the same one again. They are mapped again as soon
   -- as that item changes, is released, or goes missing.
   CREATE TABLE contenders (
@@ -131,19 +122,4 @@ export const SLIM_TABLES = `
     detail TEXT
   ) STRICT;
   CREATE INDEX events_by_item ON events (item_id, id);
-`;
-
-/**
- * What a migration into these tables has to keep beside the rows. `listings.matched_to` names an item from here on: creates of
- * items up to this id were compared. The sequences of `items` and of `requests` go on where those of `items` and of `imports`
- * were, because idempotency keys are made of these ids.
- */
-export const FRESH_SLIM_TABLES = `
-  DROP TABLE events;
-  DROP TABLE deliveries;
-  DROP TABLE imports;
-  DROP TABLE claims;
-  DROP TABLE refs;
-  DROP TABLE items;
-  ${SLIM_TABLES}
 `;

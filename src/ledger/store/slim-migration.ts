@@ -1,0 +1,165 @@
+// The step into the tables where the open delivery is part of its item's row. It runs inside the transaction of the migration.
+//
+// Each item takes the columns of its present revision. All earlier revisions become rows of `history`. The bytes and the key of a
+// request that may be sent again become a row of `requests`, unchanged (I2). The key of a write that was never sent is not kept: the
+// claim computes it, from the same ids.
+
+import type Database from 'better-sqlite3';
+import { fault } from '../../domain/faults.ts';
+import { SLIM_TABLES } from './slim-schema.ts';
+
+/** Reports how many of all rows were converted. */
+export type ConvertProgress = (done: number, all: number) => void;
+
+/** So many rows are converted by one statement, between two reports. */
+const ROWS_AT_ONCE = 20_000;
+
+/** The bytes of a request of one delivery may be sent again. A refused create is looked for again where its reason says so. */
+const IS_KEPT_ALONE = `(d.path IS NOT NULL AND d.import_id IS NULL AND (d.state IN ('due', 'sending', 'in_doubt')
+  OR (d.state = 'rejected' AND d.reason ->> '$.lookAgain' = 1)))`;
+const IS_OPEN = "d.state NOT IN ('delivered', 'superseded')";
+/** The payload of a passport's step follows from its operation. */
+const IS_OLDER = "i.kind <> 'passport' AND d.desired_hash <> i.desired_hash";
+const ROWS = 'i.id > @after AND i.id <= @upTo';
+// A BOM item that was taken to be at the platform has counted a revision without a delivery.
+const PRESENT = '(SELECT max(p.revision) FROM deliveries p WHERE p.item_id = i.id)';
+
+// The indexes of the former tables are dropped first: the new ones have some of their names, and the new rows use their room. The
+// two that stay are needed to read the former tables.
+const MAKE_ROOM = `
+  DROP INDEX items_stirred;
+  DROP INDEX items_by_natural_key;
+  DROP INDEX items_by_record;
+  DROP INDEX items_by_remote_id;
+  DROP INDEX items_parts_unknown;
+  DROP INDEX items_ignored;
+  DROP INDEX items_missing;
+  DROP INDEX deliveries_open;
+  DROP INDEX deliveries_due;
+  DROP INDEX deliveries_by_hand;
+  DROP INDEX deliveries_scheduled;
+  DROP INDEX deliveries_blocked;
+  DROP INDEX deliveries_sending;
+  DROP INDEX deliveries_importable;
+  DROP INDEX deliveries_stuck;
+  DROP INDEX events_by_item;
+  ALTER TABLE items RENAME TO old_items;
+  ALTER TABLE events RENAME TO old_events;
+`;
+
+// An import keeps its id. A request of one delivery gets an id after those of all imports, so that no two are equal.
+const OFFSET = "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'imports')";
+const REQUESTS = `
+  INSERT INTO requests (id, operation, sends, claimed_at, idempotency_key, path, body)
+    SELECT m.id, 'product.import', m.sends, m.created_at, m.idempotency_key, m.path, m.body FROM imports m
+    WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.import_id = m.id);
+  INSERT INTO requests (id, operation, sends, claimed_at, idempotency_key, path, body)
+    SELECT ${OFFSET} + d.id, d.operation, 1, coalesce(d.sent_at, d.staged_at), d.idempotency_key, d.path, d.body
+    FROM deliveries d WHERE ${IS_KEPT_ALONE} ORDER BY d.id;
+`;
+
+const ITEMS = `
+  INSERT INTO items (id, kind, key, natural_key, record_id, source, appeared_at, missing_since, missing_accepted, desired_hash,
+    acknowledged, baseline_hash, remote_id, revision, state, operation, sent_hash, request_id, request_place, group_max, due_at,
+    attempts, uncertain, by_hand, staged_at, sent_at, settled_at, dirty, was_absent, adopted, parts_unknown, ignored_hash,
+    desired, baseline, sent, reason)
+  SELECT i.id, i.kind, i.key, i.natural_key, i.record_id, i.source, i.appeared_at, i.missing_since, i.missing_accepted,
+    i.desired_hash,
+    i.acknowledged, iif(i.acknowledged = 2, i.baseline_hash, NULL), i.remote_id,
+    iif(d.id IS NULL, 0, max(i.revision, d.revision)), d.state, d.operation, iif(${IS_OLDER}, d.desired_hash, NULL),
+    CASE WHEN m.id IS NOT NULL THEN m.id
+      WHEN ${IS_KEPT_ALONE} THEN @offset + d.id END,
+    CASE WHEN m.id IS NOT NULL THEN d.import_place WHEN ${IS_KEPT_ALONE} THEN 0 END, d.group_max,
+    coalesce(d.due_at, 0), coalesce(d.attempts, 0), coalesce(d.uncertain, 0), coalesce(d.by_hand, 0), d.staged_at, d.sent_at,
+    d.settled_at, i.stirred, i.was_absent, i.adopted, i.parts_unknown, i.ignored_hash,
+    i.desired, iif(i.acknowledged = 2, i.baseline, NULL), iif(${IS_OPEN} AND ${IS_OLDER}, d.desired, NULL), d.reason
+  FROM (SELECT *, CASE WHEN i.baseline IS NULL THEN 0
+      WHEN i.kind <> 'passport' AND i.baseline_hash = i.desired_hash AND i.baseline = i.desired THEN 1 ELSE 2 END AS acknowledged
+    FROM old_items i WHERE ${ROWS}) i
+  LEFT JOIN deliveries d ON d.item_id = i.id AND d.revision = ${PRESENT}
+  LEFT JOIN imports m ON m.id = d.import_id ORDER BY i.id
+`;
+
+const HISTORY = `
+  INSERT INTO history (item_id, revision, operation, state, desired_hash, attempts, staged_at, sent_at, settled_at, reason)
+  SELECT d.item_id, d.revision, d.operation, d.state, d.desired_hash, d.attempts, d.staged_at, d.sent_at, d.settled_at, d.reason
+  FROM old_items i CROSS JOIN deliveries d ON d.item_id = i.id AND d.revision < ${PRESENT}
+  WHERE ${ROWS} ORDER BY d.item_id, d.revision
+`;
+
+const EVENTS = `
+  INSERT INTO events (id, item_id, revision, at, type, detail)
+  SELECT i.id, i.item_id, d.revision, i.at, iif(i.type = 'doubt', 'unconfirmed', i.type), i.detail
+  FROM old_events i LEFT JOIN deliveries d ON d.id = i.delivery_id WHERE ${ROWS} ORDER BY i.id
+`;
+
+// Ids that were given are never given again: idempotency keys are made of them. Creates that were compared with a list were named by
+// their deliveries' ids: all that are still due are compared once more.
+const FINISH = `
+  INSERT INTO contenders (kind, key, record_id) SELECT kind, key, record_id FROM claims;
+  CREATE TEMP TABLE given AS
+    SELECT 'items' AS name, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'old_items'), 0) AS seq
+    UNION ALL SELECT 'events', coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'old_events'), 0)
+    UNION ALL SELECT 'requests', max(${OFFSET}, (SELECT coalesce(max(id), 0) FROM requests));
+  DELETE FROM sqlite_sequence WHERE name IN (SELECT name FROM given);
+  INSERT INTO sqlite_sequence (name, seq) SELECT name, seq FROM given WHERE seq > 0;
+  DROP TABLE given;
+  UPDATE listings SET matched_to = 0;
+  DELETE FROM meta WHERE name = 'pruned_deliveries';
+  DROP TABLE old_events;
+  DROP TABLE deliveries;
+  DROP TABLE imports;
+  DROP TABLE claims;
+  DROP TABLE old_items;
+`;
+
+/**
+ * Converts a ledger of the version before. Foreign keys have to be off, and `legacy_alter_table` on: tables that point to `items` point
+ * to the new one afterwards.
+ *
+ * @throws Fault `ledger.unreadable` where an open delivery would be lost, because it is not its item's latest
+ */
+export function convertToSlim(db: Database.Database, onProgress: ConvertProgress): void {
+  db.exec(MAKE_ROOM);
+  db.exec(SLIM_TABLES);
+  db.exec(REQUESTS);
+  const last = {
+    items: numberOf(db, 'SELECT coalesce(max(id), 0) FROM old_items'),
+    events: numberOf(db, 'SELECT coalesce(max(id), 0) FROM old_events'),
+  };
+  const all = last.items + last.events;
+  const items = db.prepare(ITEMS);
+  const history = db.prepare(HISTORY);
+  const offset = numberOf(db, `SELECT ${OFFSET}`);
+  for (let after = 0; after < last.items; after += ROWS_AT_ONCE) {
+    const range = { after, upTo: after + ROWS_AT_ONCE };
+    items.run({ ...range, offset });
+    history.run(range);
+    onProgress(Math.min(range.upTo, last.items), all);
+  }
+  const events = db.prepare(EVENTS);
+  for (let after = 0; after < last.events; after += ROWS_AT_ONCE) {
+    events.run({ after, upTo: after + ROWS_AT_ONCE });
+    onProgress(last.items + Math.min(after + ROWS_AT_ONCE, last.events), all);
+  }
+  assertNoneLost(db);
+  db.exec(FINISH);
+}
+
+function assertNoneLost(db: Database.Database): void {
+  const before = numberOf(db, `SELECT count(*) FROM deliveries d WHERE ${IS_OPEN}`);
+  const after = numberOf(db, `SELECT count(*) FROM items d WHERE ${IS_OPEN}`);
+  if (before === after) return;
+  throw fault(
+    'ledger.unreadable',
+    `The ledger is not sound: ${before - after} open deliveries are not their items' latest.`,
+    {
+      path: 'ledger',
+      suggestion: 'Nothing of it was changed. Put a sound backup in its place: `dpp-sync ledger restore FILE`.',
+    },
+  );
+}
+
+function numberOf(db: Database.Database, sql: string): number {
+  return Number(db.prepare(sql).pluck().get());
+}

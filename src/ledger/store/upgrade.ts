@@ -1,0 +1,161 @@
+// Brings a ledger of an older version up to date: a backup first, then all steps in one transaction. After a kill or a power cut at any
+// moment the ledger is of the former version and complete, or of the present one and complete.
+
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type Database from 'better-sqlite3';
+import { fault } from '../../domain/faults.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type Fault, systemCodeOf } from '../../lib/errors.ts';
+import { MIGRATIONS } from './schema.ts';
+import { type ConvertProgress, convertToSlim } from './slim-migration.ts';
+import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
+
+/** The `user_version` of the tables that this code reads and writes. */
+export const PRESENT_VERSION: number = MIGRATIONS.length + 1;
+
+export interface UpgradeOptions {
+  clock: Clock;
+  /** False where the ledger is a copy already, and what it is a copy of stays. */
+  backsUp: boolean;
+  /** Reports for people what happens, in a full sentence. An upgrade of a large ledger takes a minute, and nothing else happens then. */
+  report: (fields: object, message: string) => void;
+}
+
+/** How often an upgrade reports how far it has come. */
+const REPORT_MS = 5000;
+/** Keys are in no order, so that pages of the indexes are written again and again where too few are kept. */
+const CACHE_KB = 64_000;
+/** Room that every upgrade needs, however small the ledger is. */
+const ROOM_LEAST = 1_000_000;
+/** Room for the new tables, as a share of the ledger: once in the log, and once in the file, which the old tables are still in. */
+const ROOM_SHARE = 1.5;
+
+/**
+ * Makes the tables of an empty ledger, or converts those of an older version.
+ *
+ * @param place the ledger's own path, whatever link it is reached by
+ * @param isWhole whether the ledger's log was moved into its file
+ * @throws Fault `ledger.unwritable` where the disk has not enough room, or `ledger.unreadable`. The ledger is as it was then.
+ */
+export function upgrade(
+  db: Database.Database,
+  { place, isWhole }: { place: string; isWhole: boolean },
+  { clock, backsUp, report }: UpgradeOptions,
+): void {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  if (version === PRESENT_VERSION) return;
+  if (version === 0 || isEmpty(db)) {
+    runSteps(db, version, () => {});
+    return;
+  }
+  report(
+    { ledger: place },
+    `The ledger ${place} was last written by an older version of dpp-sync and is brought up to date.`,
+  );
+  const backup = backsUp ? findUpgradeBackup(db, { place, isWhole }) : null;
+  let needed = roomFor(db, { copies: backup === null || backup.isThere ? 0 : 1 });
+  try {
+    assertRoom(place, needed);
+    if (backup !== null) keepBackup(db, { place, backup, now: clock.now() }, report);
+    needed = roomFor(db, { copies: 0 });
+    const began = clock.ticks();
+    let reported = began;
+    runSteps(db, version, (done, all) => {
+      if (clock.ticks() - reported < REPORT_MS) return;
+      reported = clock.ticks();
+      report({ done, all }, `The ledger is being brought up to date: ${Math.floor((100 * done) / all)} %.`);
+    });
+    const ms = Math.round(clock.ticks() - began);
+    report({ ms }, `The ledger is up to date, after ${Math.ceil(ms / 1000)} s.`);
+  } catch (error) {
+    throw isFull(error, place) ? roomFault(place, needed, error) : error;
+  }
+}
+
+function keepBackup(
+  db: Database.Database,
+  { place, backup, now }: { place: string; backup: UpgradeBackup; now: number },
+  report: UpgradeOptions['report'],
+): void {
+  const { file, isThere } = backup;
+  if (!isThere) backUpBeforeUpgrade(db, { place, file, now });
+  const made = isThere ? 'The interrupted upgrade has made a backup of it' : 'A backup of it was made';
+  report(
+    { backup: file },
+    `${made}: ${file}. Nothing removes this file: remove it yourself when you no longer need it.`,
+  );
+}
+
+/** All steps in one transaction, with the tables' rules off that would delete rows of others when a table is replaced. */
+function runSteps(db: Database.Database, version: number, onProgress: ConvertProgress): void {
+  const cacheSize = Number(db.pragma('cache_size', { simple: true }));
+  db.pragma('foreign_keys = OFF');
+  db.pragma('legacy_alter_table = ON');
+  db.pragma(`cache_size = -${CACHE_KB}`);
+  try {
+    db.transaction(() => {
+      for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
+      convertToSlim(db, onProgress);
+      db.pragma(`user_version = ${PRESENT_VERSION}`);
+    }).immediate();
+  } finally {
+    db.pragma(`cache_size = ${cacheSize}`);
+    db.pragma('legacy_alter_table = OFF');
+    db.pragma('foreign_keys = ON');
+  }
+}
+
+function isEmpty(db: Database.Database): boolean {
+  return db.prepare('SELECT 1 FROM streams UNION ALL SELECT 1 FROM items LIMIT 1').get() === undefined;
+}
+
+/** How many bytes an upgrade needs beside the ledger, and with it so many copies. */
+function roomFor(db: Database.Database, { copies }: { copies: 0 | 1 }): number {
+  const [pages, free, size] = ['page_count', 'freelist_count', 'page_size'].map((name) =>
+    Number(db.pragma(name, { simple: true })),
+  ) as [number, number, number];
+  const bytes = (pages - free) * size;
+  return Math.ceil(ROOM_LEAST + (copies + ROOM_SHARE) * bytes);
+}
+
+/** @throws Fault `ledger.unwritable` before anything was changed, where the system says that the disk has not enough room */
+function assertRoom(place: string, needed: number): void {
+  const free = freeBeside(place);
+  if (free !== null && free < needed) throw roomFault(place, needed);
+}
+
+/** Null where the file system does not say it. */
+function freeBeside(place: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(place));
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether an error means that the disk is full: SQLite calls that a failing disk where it enlarges its shared memory. */
+function isFull(error: unknown, place: string): boolean {
+  const code = systemCodeOf(error) ?? '';
+  if (code === 'SQLITE_FULL' || code === 'ENOSPC') return true;
+  return code.startsWith('SQLITE_IOERR') && (freeBeside(place) ?? ROOM_LEAST) < ROOM_LEAST;
+}
+
+function roomFault(place: string, needed: number, cause?: unknown): Fault {
+  const free = freeBeside(place);
+  const has = free === null ? '' : `, and ${megabytes(free)} are free`;
+  return fault(
+    'ledger.unwritable',
+    `The ledger ${place} was last written by an older version of dpp-sync. To bring it up to date, its folder needs about ${megabytes(needed)} of free room${has}. The ledger was not changed.`,
+    {
+      path: 'ledger',
+      suggestion: 'Make room on that disk, and run the command again. The older version can still use the ledger.',
+      ...(cause === undefined ? {} : { cause }),
+    },
+  );
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1_000_000)} MB`;
+}

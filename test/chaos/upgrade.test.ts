@@ -1,0 +1,160 @@
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { verifyLedger } from '../../src/ledger/backup/verify.ts';
+import { chaosSeed, IS_FULL, seededRandom } from '../support/chaos.ts';
+import { createOldLedger, OLD_VERSION } from '../support/old-ledger.ts';
+import { fillOldLedger } from '../support/old-ledger-cases.ts';
+import { covers } from '../support/reliability.ts';
+import { type DiskCall, describeStrace, runTraced } from '../support/strace.ts';
+
+// An upgrade of a ledger is killed just before each call by which it writes to its files, and repeated.
+
+const CHILD = join(import.meta.dirname, '../support/upgrading-child.ts');
+const CALLS: readonly DiskCall[] = ['pwrite64', 'fsync', 'ftruncate', 'unlink'];
+/** When the older version has written to the ledger last. The name of the backup says so. */
+const WRITTEN = new Date(Date.UTC(2027, 0, 15, 2, 30));
+const BACKUP = 'ledger.db.backup-before-upgrade-20270115T023000Z';
+const TABLES = {
+  old: ['items', 'deliveries', 'imports', 'events', 'claims', 'meta'],
+  present: ['items', 'requests', 'history', 'events', 'contenders', 'meta'],
+};
+/** Rows beside those of each state, so that more is written than one log takes at once. */
+const MORE = 300;
+/** How many calls of these kinds every upgrade makes at least. */
+const LEAST: Partial<Record<DiskCall, number>> = { pwrite64: 300, fsync: 14, ftruncate: 4 };
+/** So many points of each kind of call are in the slice. */
+const DRAWN = 2;
+
+let folder: string;
+let pattern: string;
+let before: string;
+let after: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'dpp-upgrade-'));
+  pattern = join(folder, 'pattern.db');
+  const old = createOldLedger(pattern);
+  fillOldLedger(old);
+  for (let at = 0; at < MORE; at += 1) {
+    old.item({ kind: 'product', key: `more-${at}`, desired: { name: 'x'.repeat(300), sku: `SKU-${at}` } }, [
+      { operation: 'product.create', state: 'due' },
+    ]);
+  }
+  old.close();
+  before = contentOf(pattern, TABLES.old);
+  const file = newLedger('whole');
+  await runTraced([CHILD, file], { paths: pathsOf(file) });
+  after = contentOf(file, TABLES.present);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function newLedger(name: string): string {
+  mkdirSync(join(folder, name));
+  const file = join(folder, name, 'ledger.db');
+  copyFileSync(pattern, file);
+  utimesSync(file, WRITTEN, WRITTEN);
+  return file;
+}
+
+function pathsOf(file: string): string[] {
+  const partial = `${file}.backup-before-upgrade.part`;
+  const backup = join(file, '..', BACKUP);
+  return [file, `${file}-wal`, `${file}-shm`, partial, `${partial}-journal`, backup, join(file, '..')];
+}
+
+/** What a file holds, read with nothing of the code under test between. */
+function contentOf(file: string, tables: readonly string[]): string {
+  const db = new Database(file, { readonly: true });
+  try {
+    expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+    return JSON.stringify(
+      tables.map((table) =>
+        db
+          .prepare(`SELECT * FROM ${table} ORDER BY 1, 2`)
+          .all()
+          .filter((row) => (row as { name?: string }).name !== 'backup_at'),
+      ),
+    );
+  } finally {
+    db.close();
+  }
+}
+
+function versionOf(file: string): number {
+  const db = new Database(file, { readonly: true });
+  try {
+    return Number(db.pragma('user_version', { simple: true }));
+  } finally {
+    db.close();
+  }
+}
+
+/** Gives whether the upgrade got as far as the call, and was killed there. */
+async function killedAt(call: DiskCall, when: number): Promise<boolean> {
+  const file = newLedger(`${call}-${when}`);
+  const place = join(file, '..');
+  try {
+    const { signal, exitCode, stderr } = await runTraced([CHILD, file], {
+      paths: pathsOf(file),
+      inject: [{ call, when, effect: 'SIGKILL' }],
+    });
+    expect(signal ?? exitCode, stderr).toBe(signal === null ? 0 : 'SIGKILL');
+    // Whatever the moment, the ledger is the former one or the present one, and the former one has a backup before anything changes.
+    const isDone = versionOf(file) > OLD_VERSION;
+    expect(contentOf(file, isDone ? TABLES.present : TABLES.old)).toBe(isDone ? after : before);
+    const backup = join(place, BACKUP);
+    if (existsSync(backup)) expect(contentOf(backup, TABLES.old)).toBe(before);
+    else expect(isDone).toBe(false);
+
+    const again = await runTraced([CHILD, file], { paths: pathsOf(file) });
+    expect(again.exitCode, again.stderr).toBe(0);
+    expect(contentOf(file, TABLES.present)).toBe(after);
+    expect(contentOf(backup, TABLES.old)).toBe(before);
+    // This test's own look leaves an empty log behind.
+    const files = readdirSync(place).filter((name) => !/-(?:wal|shm)$/.test(name));
+    expect(files.toSorted()).toEqual(['ledger.db', BACKUP]);
+    expect(verifyLedger(file, () => {})?.findings).toEqual([]);
+    return signal !== null;
+  } catch (error) {
+    throw new Error(`Killed before ${call} number ${when}, things were not right in the end.`, { cause: error });
+  } finally {
+    rmSync(place, { recursive: true });
+  }
+}
+
+/** Walks through the calls of an upgrade one by one; gives how many there are, by kind. */
+async function walkAll(): Promise<Record<string, number>> {
+  const reached: Record<string, number> = {};
+  for (const call of CALLS) {
+    let when = 1;
+    while (await killedAt(call, when)) when += 1;
+    reached[call] = when - 1;
+  }
+  return reached;
+}
+
+/** Some of the calls that every upgrade makes. */
+function drawn(): { call: DiskCall; when: number }[] {
+  const random = seededRandom(chaosSeed());
+  return Object.entries(LEAST).flatMap(([call, least]) =>
+    Array.from({ length: DRAWN }, () => ({ call: call as DiskCall, when: 1 + Math.floor(random() * least) })),
+  );
+}
+
+describeStrace('an upgrade of a ledger that is killed at a write or an fsync', () => {
+  it('leaves the former ledger or the present one, one backup, and nothing else once it was repeated', {
+    ...covers('write-cut', 'I1', 'I2', 'I8'),
+    timeout: IS_FULL ? 3_600_000 : 90_000,
+  }, async () => {
+    if (!IS_FULL) {
+      for (const { call, when } of drawn()) expect(await killedAt(call, when), `${call} ${when}`).toBe(true);
+      return;
+    }
+    const reached = await walkAll();
+    process.stderr.write(`Killed at ${JSON.stringify(reached)}\n`);
+    for (const [call, least] of Object.entries(LEAST)) expect(reached[call]).toBeGreaterThanOrEqual(least);
+  });
+});
