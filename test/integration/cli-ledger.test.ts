@@ -1,10 +1,12 @@
-import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { cli } from '../support/cli.ts';
 import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
 import { runHere } from '../support/cli-here.ts';
 import { items, mapRows, product, pullRows, row, text } from '../support/ledger.ts';
+import { createOldLedger } from '../support/old-ledger.ts';
 import { covers } from '../support/reliability.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { withLedger } from '../support/world-ledger.ts';
@@ -84,6 +86,43 @@ describe('a ledger that cannot be used', () => {
       expect(readFileSync(ledgerFile())).toEqual(before);
     },
   );
+});
+
+describe('a ledger of an older version', () => {
+  /** A product that is due, and none of the rows of the world. */
+  async function createOlderLedger(): Promise<void> {
+    world = await createWorld({ config: { sources: SMALL_SOURCES }, files: GOOD_FILES });
+    mkdirSync(join(world.folder, 'data'), { recursive: true });
+    const old = createOldLedger(ledgerFile());
+    old.db.prepare("UPDATE meta SET value = ? WHERE name = 'target'").run(world.baseUrl);
+    old.item({ kind: 'product', key: 'old', desired: { name: 'Old', sku: 'OLD-1', country_of_origin: 'DE' } }, [
+      { operation: 'product.create', state: 'due' },
+    ]);
+    old.close();
+  }
+
+  it('is left as it is by what only reads, and can be checked and backed up', async () => {
+    await createOlderLedger();
+    for (const args of [['status'], ['items'], ['show', 'product', 'old']]) {
+      expect((await run(...args)).json()).toMatchObject({ ok: false, error: { code: 'ledger.older' } });
+    }
+    const backup = join(world.folder, 'backup.db');
+    expect((await run('ledger', 'backup', backup)).json()).toMatchObject({ ok: true, items: { product: { due: 1 } } });
+    for (const file of [[], [backup]]) {
+      expect((await run('ledger', 'verify', ...file)).json()).toMatchObject({ ok: true, findings: [] });
+    }
+    expect((await run('ledger', 'restore', backup)).json()).toMatchObject({ ok: true });
+    expect((await run('items')).json()).toMatchObject({ key: 'old', state: 'in_doubt' });
+  });
+
+  it('is brought up to date by the next sync, which names the backup and sends what was due', async () => {
+    await createOlderLedger();
+    const { exitCode, stderr } = await cli(['sync', '-c', world.configFile, '--json']);
+    const [backup = ''] = readdirSync(join(world.folder, 'data')).filter((name) => name.includes('backup'));
+    expect(stderr).toContain(`A backup of it was made: ${ledgerFile().replace('ledger.db', backup)}.`);
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    expect(world.sandbox.inspect().organizations['acme']?.products.map((one) => one['sku'])).toContain('OLD-1');
+  });
 });
 
 describe('an item whose row has become unusable', () => {
