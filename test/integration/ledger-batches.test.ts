@@ -110,9 +110,9 @@ describe('statements', () => {
   /** Counts the statements that claiming and settling so many deliveries takes. */
   async function statementsOf(count: number): Promise<{ claim: number; settle: number }> {
     let statements = 0;
-    const prepare = Database.prototype.prepare;
+    const prepare: unknown = Reflect.get(Database.prototype, 'prepare');
     const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database.Database, sql) {
-      const statement = prepare.call(this, sql);
+      const statement = Reflect.apply(prepare as (sql: string) => Database.Statement<unknown[]>, this, [sql]);
       for (const method of ['run', 'get', 'all'] as const) {
         const run: unknown = statement[method];
         statement[method] = ((...values: unknown[]) => {

@@ -123,6 +123,8 @@ describe.each(WRITES)('an item that moves on around its $operation', ({ operatio
     await settle(claimed, UNCONFIRMED);
     await stage(kind, 'B');
     await settle(claimed, { kind: 'resend', dueAt: 0, absent: false, reason }, true);
+    // It is due now, and may be at the API all the same.
+    await stage(kind, 'C');
     const again = await claim();
     expect(again).toMatchObject({ body: claimed.body, idempotencyKey: claimed.idempotencyKey, sends: 2 });
     expect(again.request).toBe(claimed.request);

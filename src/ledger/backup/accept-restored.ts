@@ -98,7 +98,7 @@ export function acceptRestored(
           items.suspect(row, suspicion);
           suspected[operation] = (suspected[operation] ?? 0) + 1;
         } else if (row.state === 'due' && isUpdate(operation) && row.uncertain === 0 && sql.hasRecord.get(id)) {
-          // An older content would go out before the source is read; its record brings the change again.
+          // An older content would be sent before the source is read; its record brings the change again.
           items.takeBack(id);
         }
       }

@@ -20,31 +20,34 @@ export interface Due {
   countSuspended(held: SuspendedWork): { due: number; inDoubt: number };
 }
 
-const NOTHING_HELD: SuspendedWork = { operations: [], doubts: { operations: [], reasons: [] } };
+const NOTHING_SUSPENDED: SuspendedWork = { operations: [], doubts: { operations: [], reasons: [] } };
 
-/** True of an unconfirmed item `i` that is held; takes the parameters of `heldDoubts`. */
-export const IS_HELD_DOUBT = `(i.operation IN (SELECT value FROM json_each(@doubtOperations))
-  OR i.reason ->> '$.code' IN (SELECT value FROM json_each(@doubtReasons)))`;
+/** True of an unconfirmed delivery of an item `i` that is suspended. It takes the parameters of `suspendedUnconfirmed`. */
+export const IS_SUSPENDED_UNCONFIRMED = `(i.operation IN (SELECT value FROM json_each(@unconfirmedOperations))
+  OR i.reason ->> '$.code' IN (SELECT value FROM json_each(@unconfirmedReasons)))`;
 
-interface HeldDoubts {
-  doubtOperations: string;
-  doubtReasons: string;
+interface SuspendedUnconfirmed {
+  unconfirmedOperations: string;
+  unconfirmedReasons: string;
 }
 
-/** The parameters of `IS_HELD_DOUBT`. */
-export function heldDoubts({ doubts }: SuspendedWork = NOTHING_HELD): HeldDoubts {
-  return { doubtOperations: JSON.stringify(doubts.operations), doubtReasons: JSON.stringify(doubts.reasons) };
+/** The parameters of `IS_SUSPENDED_UNCONFIRMED`. */
+export function suspendedUnconfirmed({ doubts }: SuspendedWork = NOTHING_SUSPENDED): SuspendedUnconfirmed {
+  return {
+    unconfirmedOperations: JSON.stringify(doubts.operations),
+    unconfirmedReasons: JSON.stringify(doubts.reasons),
+  };
 }
 
-/** Of an item `i`: it can go on by itself at some time, and is not held. */
+/** Of an item `i`: its delivery goes on by itself at some time, and is not suspended. */
 const IS_SCHEDULED = `i.state IN ('due', 'in_doubt') AND i.due_at > 0
   AND CASE i.state WHEN 'due' THEN i.operation NOT IN (SELECT value FROM json_each(@operations))
-      ELSE ${IS_HELD_DOUBT} IS NOT TRUE END`;
+      ELSE ${IS_SUSPENDED_UNCONFIRMED} IS NOT TRUE END`;
 
-/** Of such a delivery: the API has not been able to take it since before a time. */
+/** Of such an item: the API has not been able to take it since before a time. */
 const IS_LEFT_AWAY = `i.state = 'due' AND ${reasonHas('i', 'api_away')} AND i.reason ->> '$.since' <= @before`;
 
-type Scheduled = HeldDoubts & Of & { operations: string };
+type Scheduled = SuspendedUnconfirmed & Of & { operations: string };
 
 /** Of an item `i`: its deliveries are meant. Takes the parameters of `ofWork`. */
 const IS_OF = `(@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
@@ -111,9 +114,9 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
     countDue: db.prepare<[Operation], { count: number }>(
       "SELECT count(*) AS count FROM items WHERE state = 'due' AND operation = ?",
     ),
-    countDoubts: db.prepare<[HeldDoubts], { count: number }>(
+    countUnconfirmed: db.prepare<[SuspendedUnconfirmed], { count: number }>(
       `SELECT count(*) AS count FROM items i
-       WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND ${IS_HELD_DOUBT}`,
+       WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND ${IS_SUSPENDED_UNCONFIRMED}`,
     ),
   };
 
@@ -125,7 +128,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
   };
 
   const scheduled = (held: SuspendedWork, of: WorkOf | undefined): Scheduled => ({
-    ...heldDoubts(held),
+    ...suspendedUnconfirmed(held),
     ...ofWork(of),
     operations: JSON.stringify(staying(held)),
   });
@@ -133,7 +136,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
   const isDueNow = (held: SuspendedWork, of: WorkOf | undefined): boolean =>
     free(held).some((operation) => sql.dueNow.get({ operation, ...ofWork(of) }));
 
-  function list({ afterId, limit, held = NOTHING_HELD }: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[] {
+  function list({ afterId, limit, held = NOTHING_SUSPENDED }: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[] {
     const now = clock.now();
     const found = free(held).flatMap((operation) => sql.due.all(operation, afterId, now, limit));
     return found.toSorted((a, b) => a.id - b.id).slice(0, limit);
@@ -142,7 +145,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
   return {
     list,
 
-    some({ place, held = NOTHING_HELD }) {
+    some({ place, held = NOTHING_SUSPENDED }) {
       const ids = free(held).flatMap((operation) => {
         const { least = null, most = null } = sql.span.get(operation) ?? {};
         return least === null || most === null ? [] : [least, most];
@@ -153,16 +156,16 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
       return list({ afterId, limit: 1, held })[0] ?? null;
     },
 
-    byHand({ limit, held = NOTHING_HELD }) {
+    byHand({ limit, held = NOTHING_SUSPENDED }) {
       return sql.byHand.all({ now: clock.now(), limit, operations: JSON.stringify(staying(held)) });
     },
 
-    nextAt({ after, held = NOTHING_HELD, of } = {}) {
+    nextAt({ after, held = NOTHING_SUSPENDED, of } = {}) {
       if (after === undefined && isDueNow(held, of)) return 0;
       return sql.next.get({ ...scheduled(held, of), after: after ?? 0 })?.at ?? null;
     },
 
-    leftAway({ before, held = NOTHING_HELD, of }) {
+    leftAway({ before, held = NOTHING_SUSPENDED, of }) {
       if (isDueNow(held, of)) return null;
       const parameters = { ...scheduled(held, of), before };
       const { away, all } = sql.countAway.get(parameters) ?? { away: 0, all: 0 };
@@ -183,7 +186,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
 
     countSuspended(held) {
       const due = held.operations.reduce((sum, operation) => sum + (sql.countDue.get(operation)?.count ?? 0), 0);
-      return { due, inDoubt: sql.countDoubts.get(heldDoubts(held))?.count ?? 0 };
+      return { due, inDoubt: sql.countUnconfirmed.get(suspendedUnconfirmed(held))?.count ?? 0 };
     },
   };
 }

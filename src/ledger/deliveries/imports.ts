@@ -92,8 +92,8 @@ export function createImports(
       const found = first === undefined ? null : kept(first);
       if (found !== null || first === undefined) return found ?? assembled([], newId);
       // What a refused import left behind is sent among its own kind: others must not pay for what is wrong with it.
-      const company = due.filter((row) => row.groupMax === first.groupMax && row.requestId === first.requestId);
-      return assembled(company, newId);
+      const members = due.filter((row) => row.groupMax === first.groupMax && row.requestId === first.requestId);
+      return assembled(members, newId);
     },
     claimedMember(row, isKept) {
       const payload = parseJson<JsonObject>(revisionContent(row).text);

@@ -10,7 +10,7 @@ import type { Items } from '../items/items.ts';
 import { sentProduct } from '../items/known-content.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
 import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERIES, SELECT_LISTED_REFS } from './delivery-row.ts';
-import { heldDoubts, IS_HELD_DOUBT } from './due.ts';
+import { IS_SUSPENDED_UNCONFIRMED, suspendedUnconfirmed } from './due.ts';
 
 /** Deliveries of which nobody knows whether they arrived. */
 export interface Unconfirmed {
@@ -35,9 +35,9 @@ export function createUnconfirmed(
   items: Pick<Items, 'note'>,
 ): Unconfirmed {
   const sql = {
-    list: db.prepare<[ReturnType<typeof heldDoubts> & { now: number; limit: number }], DeliveryRow>(
+    list: db.prepare<[ReturnType<typeof suspendedUnconfirmed> & { now: number; limit: number }], DeliveryRow>(
       `${SELECT_DELIVERIES} WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'
-       AND i.due_at <= +@now AND ${IS_HELD_DOUBT} IS NOT TRUE ORDER BY i.due_at LIMIT +@limit`,
+       AND i.due_at <= +@now AND ${IS_SUSPENDED_UNCONFIRMED} IS NOT TRUE ORDER BY i.due_at LIMIT +@limit`,
     ),
     creates: db.prepare<
       [{ operation: string; afterId: number; sentAfter: number }],
@@ -96,7 +96,7 @@ export function createUnconfirmed(
     },
 
     list({ limit, held }) {
-      return sql.list.all({ ...heldDoubts(held), now: clock.now(), limit }).map((row) => ({
+      return sql.list.all({ ...suspendedUnconfirmed(held), now: clock.now(), limit }).map((row) => ({
         ...dueDelivery(row),
         path: row.path ?? '',
         body: row.body,

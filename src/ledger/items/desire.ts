@@ -155,15 +155,16 @@ export function createDesire(
   }
 
   function desireAll(desires: readonly OwnedDesire[], again: boolean): Staged[] {
-    const fresh = new Map<string, number>();
-    for (const [at, { item, known }] of desires.entries()) {
-      if (known === undefined && !fresh.has(nameOf(item))) fresh.set(nameOf(item), at);
-    }
-    const isFresh = (desire: OwnedDesire, at: number): boolean => fresh.get(nameOf(desire.item)) === at;
-    const inserted = insert(desires.filter(isFresh)).values();
+    const first = new Map<string, number>();
+    for (const [at, { item }] of desires.entries()) if (!first.has(nameOf(item))) first.set(nameOf(item), at);
+    // What was looked up of an item is out of date once a desire before this one has changed it.
+    const isFirst = ({ item }: OwnedDesire, at: number): boolean => first.get(nameOf(item)) === at;
+    const isNew = (desire: OwnedDesire, at: number): boolean => desire.known === undefined && isFirst(desire, at);
+    const inserted = insert(desires.filter(isNew)).values();
     return desires.map((desire, at) => {
-      if (isFresh(desire, at)) return inserted.next().value ?? null;
-      const known = desire.known ?? find(desire.item.kind, desire.item.key);
+      if (isNew(desire, at)) return inserted.next().value ?? null;
+      const { kind, key } = desire.item;
+      const known = isFirst(desire, at) ? desire.known : find(kind, key);
       return known === undefined ? null : desireKnown(desire, known, desire.owner, again);
     });
   }

@@ -14,6 +14,7 @@ export interface Release {
 export function createRelease({ db }: Pick<LedgerContext, 'db'>, items: Pick<Items, 'suspectWhereRestored'>): Release {
   const due = transition('waiting', 'refs_arrived');
   const sql = {
+    anyWaiting: db.prepare<[], number>("SELECT 1 FROM items WHERE state = 'waiting' LIMIT 1").pluck(),
     // Items that wait for one of these and have all their refs, each with the first of these that it points to.
     ready: db.prepare<[{ kind: string; keys: string }], ReadyRow>(
       `SELECT w.id, w.revision, w.operation, min(k.key) AS place FROM json_each(@keys) k
@@ -28,6 +29,7 @@ export function createRelease({ db }: Pick<LedgerContext, 'db'>, items: Pick<Ite
 
   function releaseAll(arrived: readonly ItemName[]): number[] {
     const released = arrived.map(() => 0);
+    if (arrived.length === 0 || sql.anyWaiting.get() === undefined) return released;
     const places = arrived.map(({ kind, key }, place) => ({ kind, key, place }));
     for (const [kind, ofKind] of Map.groupBy(places, (one) => one.kind)) {
       // What points to others is pointed to by none.
