@@ -1,15 +1,12 @@
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Slot } from './admission/slots.ts';
 
 /** A request that has ended. */
 export interface Answered {
   request: ClaimedRequest;
   outcome: Outcome;
   latencyMs: number;
-  /** Freed once the answer is taken to be settled, so that one commit settles answers and claims what follows them. */
-  slot: Slot;
   /** Whether the API refuses this request the scope that it takes from others. */
   forbidden: boolean;
 }
@@ -31,7 +28,7 @@ const EXPECTED_MIN = 8;
 /** A group of so many gains nothing by becoming larger. */
 const GROUP_MAX = 48;
 
-/** @param options.underWay how many requests have no answer yet, or one that is gathered */
+/** @param options.underWay how many requests have no answer yet */
 export function createAnswers({ underWay, clock }: { underWay: () => number; clock: Clock }): Answers {
   let gathered: Answered[] = [];
   let isClosed = false;
@@ -42,8 +39,7 @@ export function createAnswers({ underWay, clock }: { underWay: () => number; clo
   let usualMs = Number.POSITIVE_INFINITY;
 
   function isWorthWaiting(): boolean {
-    const missing = underWay() - gathered.length;
-    const expected = (missing * LINGER_MS) / Math.max(LINGER_MS, usualMs);
+    const expected = (underWay() * LINGER_MS) / Math.max(LINGER_MS, usualMs);
     return gathered.length < GROUP_MAX && expected >= EXPECTED_MIN;
   }
 

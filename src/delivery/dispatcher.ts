@@ -5,6 +5,7 @@ import type { Queues, WakeUpJob } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import { dueJob } from './delivery-jobs.ts';
+import { createKnownDeliveries, type Named } from './known-deliveries.ts';
 import type { ReceivedQueue } from './received-queue.ts';
 
 /** How many deliveries may be enqueued, received or in flight at once (I9): a million due deliveries never mean a million jobs. */
@@ -23,17 +24,6 @@ const DRAWS = 20;
 const LOOK_AFTER = 200;
 
 /**
- * Where a delivery is: named by a job of the queue; received, and waiting to be sent; or claimed and sent. By hand and for a
- * sample, deliveries are received without a job.
- */
-type Stage = 'enqueued' | 'received' | 'in_flight';
-
-interface Known extends Pick<DueDelivery, 'id' | 'revision' | 'operation'> {
-  stage: Stage;
-  byHand: boolean;
-}
-
-/**
  * Keeps the `deliver` queue topped up from the ledger, and knows every delivery that is on its way. It keeps that in memory only:
  * after a restart everything is enqueued again, and a job that comes twice finds nothing to claim.
  */
@@ -49,9 +39,9 @@ export interface Dispatcher {
   /** A job named these deliveries. Resolves once all of them found room, or as soon as the work is stopped. Gives how many. */
   receive(names: readonly DeliveryName[], abort: AbortSignal): Promise<number>;
   /** Receives due deliveries at once, whether or not there is room. */
-  receiveNow(due: readonly Pick<DueDelivery, 'id' | 'revision' | 'operation'>[], byHand: boolean): void;
+  receiveNow(due: readonly Named[], byHand: boolean): void;
   /** These deliveries are claimed. */
-  claimed(names: readonly (DeliveryName & Pick<DueDelivery, 'operation'>)[]): void;
+  claimed(names: readonly Named[]): void;
   /** These deliveries have ended, or were not sent after all: they are enqueued again where they are still due. */
   done(ids: readonly number[]): void;
   /** Deliveries that are enqueued, received or in flight. */
@@ -86,41 +76,17 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { ledger, queues, queue, suspended, health, onReceived, onRoom, clock, random } = options;
   /** A bulk import is gathered from what was received. */
   const receivedMax = Math.min(DEPTH_MAX, Math.max(RECEIVED_MAX, options.importMax));
-  const known = new Map<number, Known>();
-  const counts: Record<Stage, number> = { enqueued: 0, received: 0, in_flight: 0 };
-  let byHandCount = 0;
+  const known = createKnownDeliveries();
   let afterId = 0;
   let sampled: number | null = null;
   let ended = 0;
   let room = Promise.withResolvers<void>();
 
-  const isUnderWay = (id: number): boolean => (known.get(id)?.stage ?? 'enqueued') !== 'enqueued';
-  const underWay = (): number => counts.received + counts.in_flight;
+  const underWay = (): number => known.count('received') + known.count('in_flight');
 
-  function forget(id: number): boolean {
-    const one = known.get(id);
-    if (one === undefined) return false;
-    known.delete(id);
-    counts[one.stage] -= 1;
-    if (one.byHand) byHandCount -= 1;
-    return true;
-  }
-
-  function enter(
-    { id, revision, operation }: Pick<Known, 'id' | 'revision' | 'operation'>,
-    stage: Stage,
-    byHand = false,
-  ): void {
-    const isByHand = byHand || known.get(id)?.byHand === true;
-    forget(id);
-    known.set(id, { id, revision, operation, stage, byHand: isByHand });
-    counts[stage] += 1;
-    if (isByHand) byHandCount += 1;
-  }
-
-  function receiveOne(one: Pick<Known, 'id' | 'revision' | 'operation'>, byHand: boolean): void {
+  function receiveOne(one: Named, byHand: boolean): void {
     const { id, revision, operation } = one;
-    enter(one, 'received', byHand);
+    known.enter(one, 'received', byHand);
     const now = clock.ticks();
     queue.add({ id, revision, operation, urgent: byHand, receivedAt: now, lookedAt: now });
   }
@@ -128,27 +94,27 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function enqueue(due: readonly DueDelivery[]): Promise<void> {
     const jobs: WakeUpJob[] = [];
     for (let at = 0; at < due.length; at += JOB_SIZE) jobs.push(dueJob(due.slice(at, at + JOB_SIZE)));
-    for (const one of due) enter(one, 'enqueued');
+    for (const one of due) known.enter(one, 'enqueued');
     try {
       await queues.enqueue('deliver', jobs);
     } catch (error) {
-      for (const { id } of due) if (!isUnderWay(id)) forget(id);
+      for (const { id } of due) if (!known.isUnderWay(id)) known.forget(id);
       throw error;
     }
   }
 
   async function sample(): Promise<DueDelivery[]> {
-    if (!health.needsSample() || (sampled !== null && isUnderWay(sampled))) return [];
+    if (!health.needsSample() || (sampled !== null && known.isUnderWay(sampled))) return [];
     for (let draw = 0; draw < DRAWS; draw += 1) {
       const one = await ledger.someDueDelivery({ place: random(), held: suspended() });
-      if (one === null || isUnderWay(one.id) || health.isSuspect(one.id)) continue;
+      if (one === null || known.isUnderWay(one.id) || health.isSuspect(one.id)) continue;
       sampled = one.id;
       return [one];
     }
     return [];
   }
 
-  function receiveNow(due: readonly Pick<DueDelivery, 'id' | 'revision' | 'operation'>[], byHand: boolean): void {
+  function receiveNow(due: readonly Named[], byHand: boolean): void {
     for (const one of due) receiveOne(one, byHand);
     if (due.length > 0) onReceived();
   }
@@ -157,8 +123,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     receiveNow,
     async fill() {
       let count = 0;
-      while (DEPTH_MAX - known.size >= ROOM_MIN) {
-        const limit = DEPTH_MAX - known.size;
+      while (DEPTH_MAX - known.size() >= ROOM_MIN) {
+        const limit = DEPTH_MAX - known.size();
         const due = await ledger.dueDeliveries({ afterId, limit, held: suspended() });
         const fresh = due.filter(({ id }) => !known.has(id));
         if (fresh.length > 0) await enqueue(fresh);
@@ -173,10 +139,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return count;
     },
     async fillAtOnce() {
-      const places = BY_HAND_MAX - byHandCount;
+      const places = BY_HAND_MAX - known.byHand();
       if (places > 0) {
         const due = await ledger.dueByHand({ limit: 2 * BY_HAND_MAX, held: suspended() });
-        receiveNow(due.filter(({ id }) => !isUnderWay(id)).slice(0, places), true);
+        receiveNow(due.filter(({ id }) => !known.isUnderWay(id)).slice(0, places), true);
       }
       receiveNow(await sample(), true);
     },
@@ -198,24 +164,24 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return count;
     },
     claimed(names) {
-      for (const one of names) enter(one, 'in_flight');
+      for (const one of names) known.enter(one, 'in_flight');
     },
     done(ids) {
       const before = ended;
-      for (const id of ids) if (forget(id)) ended += 1;
+      for (const id of ids) if (known.forget(id)) ended += 1;
       room.resolve();
       room = Promise.withResolvers();
       const isRound = Math.floor(ended / LOOK_AFTER) > Math.floor(before / LOOK_AFTER);
       if (isRound || (ended > before && underWay() === 0)) onRoom();
     },
-    outstanding: () => known.size,
-    enqueued: () => counts.enqueued,
+    outstanding: () => known.size(),
+    enqueued: () => known.count('enqueued'),
     lost() {
-      for (const { id, stage } of known.values()) if (stage === 'enqueued') forget(id);
+      known.forgetAll('enqueued');
       afterId = 0;
     },
     stop() {
-      for (const { id } of queue.clear()) forget(id);
+      for (const { id } of queue.clear()) known.forget(id);
       room.resolve();
     },
   };

@@ -222,4 +222,28 @@ describe('the way of deliveries', () => {
     await stopped;
     expect([sent, settled]).toEqual([['1'], [[{ id: 1, kind: 'delivered' }]]]);
   });
+
+  it('sends and settles what was being claimed when it is stopped', async () => {
+    const committed = Promise.withResolvers<void>();
+    const second = Promise.withResolvers<Outcome>();
+    const claim = async (lists: readonly (readonly DeliveryName[])[]) => {
+      const requests = lists.flatMap((names) => claimedRequest(names, 'product.create'));
+      if (requests.some(({ request }) => request === 2)) await committed.promise;
+      return requests;
+    };
+    const { settled, sent } = given({ claim, send: async ({ body }) => (body === '1' ? second.promise : ACCEPTED) });
+    delivery.dispatcher.receiveNow([due(1)], false);
+    await turns();
+    delivery.dispatcher.receiveNow([due(2)], false);
+    await turns();
+    const stopped = delivery.path.stop();
+    second.resolve(ACCEPTED);
+    await turns();
+    committed.resolve();
+    await stopped;
+    expect([sent, settled.flat().map(({ id }) => id)]).toEqual([
+      ['1', '2'],
+      [1, 2],
+    ]);
+  });
 });

@@ -1,0 +1,67 @@
+import type { DueDelivery } from '../domain/ports/due.ts';
+
+/**
+ * Where a delivery is: named by a job of the queue; received, and waiting to be sent; or claimed and sent. By hand and for a
+ * sample, deliveries are received without a job.
+ */
+export type Stage = 'enqueued' | 'received' | 'in_flight';
+
+export type Named = Pick<DueDelivery, 'id' | 'revision' | 'operation'>;
+
+interface Known extends Named {
+  stage: Stage;
+  byHand: boolean;
+}
+
+/** Every delivery that is on its way, with its stage. In memory only. */
+export interface KnownDeliveries {
+  get(id: number): Known | undefined;
+  has(id: number): boolean;
+  /** Whether it is received or in flight. */
+  isUnderWay(id: number): boolean;
+  /** Puts a delivery into a stage, whether or not it was known. One that was asked for by hand stays so. */
+  enter(one: Named, stage: Stage, byHand?: boolean): void;
+  /** False where it was not known. */
+  forget(id: number): boolean;
+  /** Forgets all deliveries in a stage. */
+  forgetAll(stage: Stage): void;
+  count(stage: Stage): number;
+  /** How many of them were asked for by hand. */
+  byHand(): number;
+  size(): number;
+}
+
+export function createKnownDeliveries(): KnownDeliveries {
+  const known = new Map<number, Known>();
+  const counts: Record<Stage, number> = { enqueued: 0, received: 0, in_flight: 0 };
+  let byHandCount = 0;
+
+  function forget(id: number): boolean {
+    const one = known.get(id);
+    if (one === undefined) return false;
+    known.delete(id);
+    counts[one.stage] -= 1;
+    if (one.byHand) byHandCount -= 1;
+    return true;
+  }
+
+  return {
+    get: (id) => known.get(id),
+    has: (id) => known.has(id),
+    isUnderWay: (id) => (known.get(id)?.stage ?? 'enqueued') !== 'enqueued',
+    enter({ id, revision, operation }, stage, byHand = false) {
+      const isByHand = byHand || known.get(id)?.byHand === true;
+      forget(id);
+      known.set(id, { id, revision, operation, stage, byHand: isByHand });
+      counts[stage] += 1;
+      if (isByHand) byHandCount += 1;
+    },
+    forget,
+    forgetAll(stage) {
+      for (const one of known.values()) if (one.stage === stage) forget(one.id);
+    },
+    count: (stage) => counts[stage],
+    byHand: () => byHandCount,
+    size: () => known.size,
+  };
+}
