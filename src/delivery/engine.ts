@@ -1,16 +1,16 @@
 import type { SuspendedWork, WorkOf } from '../domain/ports/due.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
-import type { Consumer, JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
+import type { Consumer, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { Claims } from './claims.ts';
-import { dueNamesOf, isStuckJob } from './delivery-jobs.ts';
 import type { DeliveryPath } from './delivery-path.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import type { FirstContact } from './first-contact.ts';
+import { createJobIntake } from './job-intake.ts';
 import { createSideWork } from './side-work.ts';
 import { createTroubleLog } from './trouble-log.ts';
 import type { UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
@@ -65,21 +65,17 @@ const JOBS_MAX = 8;
 const RECONCILE_MS = 1000;
 /** How soon something that failed for a passing reason is tried again. */
 const AGAIN_MS = 1000;
-/** A job that counts as active and that nobody processes for so long was evicted, or taken by a worker that died. */
-const UNPROCESSED_MS = 5000;
 
 export function createEngine(options: EngineOptions): Engine {
   const { ledger, queues, dispatcher, path, claims, health, suspended, failedJobs, clock, log } = options;
   const abort = new AbortController();
   const troubleLog = createTroubleLog(log, clock);
+  const intake = createJobIntake({ queues, dispatcher, failedJobs, clock, log, abort: abort.signal, onChanged: wake });
   let consumer: Consumer | null = null;
   let running: Promise<void> = Promise.resolve();
   let alarm = new AbortController();
   let trouble: Error | null = null;
-  let processing = 0;
   let reconcileAt = Number.NEGATIVE_INFINITY;
-  /** When a job was last enqueued or processed. */
-  let movedAt = Number.NEGATIVE_INFINITY;
 
   // Beside everything else: to read a large catalogue takes its time, and must keep nothing from being sent.
   const sideWork = { clock, again: AGAIN_MS, abort: abort.signal, onMoved: wake };
@@ -95,55 +91,20 @@ export function createEngine(options: EngineOptions): Engine {
       log.error({ error: error.message }, 'The lists of the platform cannot be stored for now; trying again.'),
   });
 
-  async function process(job: ReceivedJob): Promise<JobResult> {
-    if (isStuckJob(job) && failedJobs) {
-      const result = await failedJobs.process(job);
-      wake();
-      return result;
-    }
-    const names = dueNamesOf(job);
-    processing += 1;
-    try {
-      const count = await dispatcher.receive(names, abort.signal);
-      return { status: 'done', note: `${count} of ${names.length} received` };
-    } finally {
-      processing -= 1;
-      movedAt = clock.ticks();
-    }
-  }
-
   async function round(): Promise<void> {
     if (health.authorization().open) {
       unconfirmed.begin();
       contact.begin();
       await dispatcher.fillAtOnce();
-      if ((await dispatcher.fill()) > 0) movedAt = clock.ticks();
+      if ((await dispatcher.fill()) > 0) intake.enqueued();
     }
-    await noticeLostQueue();
+    await intake.noticeLostQueue();
     if (clock.ticks() < reconcileAt) return;
     reconcileAt = clock.ticks() + RECONCILE_MS;
     // With every due delivery enqueued, nothing else would show that the queue takes no more jobs and hands out none.
     await queues.touch();
     await options.eachRound();
     await failedJobs?.reconcile();
-  }
-
-  /** Jobs that were enqueued and not received. */
-  function awaited(): number {
-    return dispatcher.enqueued() + (failedJobs?.outstanding() ?? 0);
-  }
-
-  /** A queue that was wiped leaves us waiting for jobs that nobody will process. */
-  async function noticeLostQueue(): Promise<void> {
-    const before = awaited();
-    if (before === 0 || processing > 0) return;
-    const { waiting, active } = await queues.counts('deliver');
-    const isProcessedSoon = active > 0 && clock.ticks() - movedAt < UNPROCESSED_MS;
-    if (waiting > 0 || isProcessedSoon || processing > 0 || awaited() !== before) return;
-    log.warn({ outstanding: before }, 'The queue has lost its jobs; they are enqueued again from the ledger.');
-    dispatcher.lost();
-    failedJobs?.queueLost();
-    wake();
   }
 
   /**
@@ -186,7 +147,7 @@ export function createEngine(options: EngineOptions): Engine {
       // What an earlier process enqueued is enqueued again from the ledger, where it is still due.
       await queues.clearWaiting('deliver');
       path.start();
-      consumer = await queues.consume('deliver', { concurrency: JOBS_MAX }, process);
+      consumer = await queues.consume('deliver', { concurrency: JOBS_MAX }, (job) => intake.process(job));
       running = loop();
     },
     async status(of) {

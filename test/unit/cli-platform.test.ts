@@ -66,7 +66,7 @@ describe('a question', () => {
 describe('what an outcome ends a command with', () => {
   const detail = { status: 500, message: 'Oh.' };
   const read = { failure: 'It cannot be read', cure: 'Mend it.' };
-  const write = { ...read, doubtCure: 'Look.' };
+  const write = { ...read, unconfirmedCure: 'Look.' };
 
   it.each<[Outcome, string, string]>([
     [{ kind: 'denied', by: 'key', detail }, 'api.key', 'api.key'],

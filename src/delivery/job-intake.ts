@@ -1,0 +1,77 @@
+import type { JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging.ts';
+import { dueNamesOf, isStuckJob } from './delivery-jobs.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { FailedJobs } from './failed-jobs.ts';
+
+/** Processes the jobs of the `deliver` queue, and notices when the queue has lost them. */
+export interface JobIntake {
+  process(job: ReceivedJob): Promise<JobResult>;
+  /** Jobs were enqueued just now. */
+  enqueued(): void;
+  /** A queue that was wiped leaves us waiting for jobs that nobody will process: their deliveries are enqueued again. */
+  noticeLostQueue(): Promise<void>;
+}
+
+/** A job that counts as active and that nobody processes for so long was evicted, or taken by a worker that died. */
+const UNPROCESSED_MS = 5000;
+
+export function createJobIntake(options: {
+  queues: Pick<Queues, 'counts'>;
+  dispatcher: Pick<Dispatcher, 'receive' | 'enqueued' | 'lost'>;
+  /** Null where nobody looks at the queue's failed jobs. */
+  failedJobs: FailedJobs | null;
+  clock: Pick<Clock, 'ticks'>;
+  log: Pick<Logger, 'warn'>;
+  abort: AbortSignal;
+  /** Something may have become due, or has to be enqueued again. */
+  onChanged: () => void;
+}): JobIntake {
+  const { queues, dispatcher, failedJobs, clock, log, abort, onChanged } = options;
+  let processing = 0;
+  /** When a job was last enqueued or processed. */
+  let movedAt = Number.NEGATIVE_INFINITY;
+
+  async function processJob(job: ReceivedJob): Promise<JobResult> {
+    if (isStuckJob(job) && failedJobs) {
+      const result = await failedJobs.process(job);
+      onChanged();
+      return result;
+    }
+    const names = dueNamesOf(job);
+    processing += 1;
+    try {
+      const count = await dispatcher.receive(names, abort);
+      return { status: 'done', note: `${count} of ${names.length} received` };
+    } finally {
+      processing -= 1;
+      movedAt = clock.ticks();
+    }
+  }
+
+  /** Jobs that were enqueued and not received. */
+  function awaited(): number {
+    return dispatcher.enqueued() + (failedJobs?.outstanding() ?? 0);
+  }
+
+  async function noticeLostQueue(): Promise<void> {
+    const before = awaited();
+    if (before === 0 || processing > 0) return;
+    const { waiting, active } = await queues.counts('deliver');
+    const isProcessedSoon = active > 0 && clock.ticks() - movedAt < UNPROCESSED_MS;
+    if (waiting > 0 || isProcessedSoon || processing > 0 || awaited() !== before) return;
+    log.warn({ outstanding: before }, 'The queue has lost its jobs; they are enqueued again from the ledger.');
+    dispatcher.lost();
+    failedJobs?.queueLost();
+    onChanged();
+  }
+
+  return {
+    process: processJob,
+    enqueued() {
+      movedAt = clock.ticks();
+    },
+    noticeLostQueue,
+  };
+}
