@@ -92,7 +92,8 @@ describeRedis('what was frozen until its locks lapsed', () => {
         daemon?.signal('SIGCONT');
         client.disconnect();
         // With locks of half a minute, what is heard is done before anybody looks for it.
-        if (launcher !== undefined) await expect.poll(() => daemon?.stderr(), SOON).toContain('is taken again');
+        if (launcher !== undefined)
+          await expect.poll(() => daemon?.stderr(), SOON).toContain('Another worker takes the job.');
         await expectEachOnce();
       },
     );
@@ -105,7 +106,8 @@ describeRedis('what was frozen until its locks lapsed', () => {
         daemon?.signal('SIGSTOP');
         await delay(frozenMs);
         daemon?.signal('SIGCONT');
-        if (launcher !== undefined) await expect.poll(() => daemon?.stderr(), SOON).toContain('is taken again');
+        if (launcher !== undefined)
+          await expect.poll(() => daemon?.stderr(), SOON).toContain('Another worker takes the job.');
         await expectEachOnce();
       },
     );
@@ -169,7 +171,7 @@ REDIS?.describe('a failed job whose processing stalled', () => {
     try {
       await expect
         .poll(() => log.lines.map(({ message }) => message), SOON)
-        .toContainEqual(expect.stringContaining('taken again'));
+        .toContainEqual(expect.stringContaining('Another worker takes the job.'));
       await expect
         .poll(() => daemon.runtime.queues.counts('deliver'), SOON)
         .toEqual({ waiting: 0, active: 0, failed: 1 });

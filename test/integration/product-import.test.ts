@@ -306,7 +306,10 @@ it.each([1, 2])('ends with what the source asks for, whatever goes wrong on the 
   world.sandbox.faults.add({ ...mishap, kind: 'status', status: 422, seed: seed + 50, match: '"SKU-2"' });
   world.sandbox.faults.add({ ...mishap, kind: 'duplicate', seed: seed + 60 });
   for (let round = 1; round <= 3; round += 1) {
-    const under = change(12, (id) => (Number(id) % (round + 1) === 0 ? { name: `Round ${round}` } : renewed(id)));
+    await world.stage(
+      products(12, (id) => (Number(id) % (round + 1) === 0 ? { name: `Round ${round}` } : renewed(id))),
+    );
+    const under = world.drain();
     await world.stage(products(12, (id) => (Number(id) % 4 === 0 ? { name: `Late ${round}` } : renewed(id))));
     await under;
     await world.ledger.claim([await world.ledger.dueDeliveries({ afterId: 0, limit: 99 })]);
