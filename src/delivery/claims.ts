@@ -46,23 +46,25 @@ export function createClaims(options: ClaimsOptions): Claims {
     health.unused(clock.ticks() - slot.begunAt);
   }
 
-  /** Assigns what was claimed to what was admitted. A bulk import may take fewer than were named; the others wait for the next. */
+  /** Sorts what was claimed by what was admitted. A bulk import may take fewer than were named; the others wait for the next. */
   function sort(admitted: readonly Admitted[], requests: readonly ClaimedRequest[]): Claimed[] {
-    const requestOf = new Map<number, ClaimedRequest>();
-    for (const request of requests) for (const { id } of request.members) requestOf.set(id, request);
+    const assigned = assignRequests(admitted, requests);
+    const claimedIds = new Set(requests.flatMap(({ members }) => members.map(({ id }) => id)));
     const claimed: Claimed[] = [];
     for (const from of admitted) {
-      const claimedOne = from.deliveries.find(({ id }) => requestOf.has(id));
-      const request = claimedOne && requestOf.get(claimedOne.id);
+      const request = assigned.get(from);
+      const others = from.deliveries.filter(({ id }) => !claimedIds.has(id));
       if (request === undefined) {
         giveBack(from);
-        dispatcher.done(from.deliveries.map(({ id }) => id));
+        dispatcher.done(others.map(({ id }) => id));
         continue;
       }
-      if (from.deliveries.length > 1) queue.putBack(from.deliveries.filter(({ id }) => !requestOf.has(id)));
+      queue.putBack(others);
       dispatcher.claimed(request.members);
       claimed.push({ request, from });
     }
+    // An import that is kept brings members with it that nobody has named: they must not be sent a second time.
+    queue.removeAll(claimedIds);
     return claimed;
   }
 
@@ -106,4 +108,30 @@ export function createClaims(options: ClaimsOptions): Claims {
   }
 
   return { claim, giveBack, trouble: () => trouble };
+}
+
+/**
+ * Gives each request to one of the lists that were admitted. An import that is kept may hold members which another list names,
+ * so the requests that lie within one list are given out first; for the others any list of their operation serves.
+ */
+function assignRequests(
+  admitted: readonly Admitted[],
+  requests: readonly ClaimedRequest[],
+): Map<Admitted, ClaimedRequest> {
+  const left = new Set(requests);
+  const requestOf = new Map(requests.flatMap((request) => request.members.map(({ id }) => [id, request] as const)));
+  const assigned = new Map<Admitted, ClaimedRequest>();
+  for (const from of admitted) {
+    const named = new Set(from.deliveries.map(({ id }) => id));
+    const found = from.deliveries.flatMap(({ id }) => requestOf.get(id) ?? []);
+    const own = found.find((one) => left.has(one) && one.members.every(({ id }) => named.has(id)));
+    if (own === undefined) continue;
+    assigned.set(from, own);
+    left.delete(own);
+  }
+  for (const request of left) {
+    const from = admitted.find((one) => !assigned.has(one) && one.deliveries[0].operation === request.operation);
+    if (from !== undefined) assigned.set(from, request);
+  }
+  return assigned;
 }

@@ -12,7 +12,7 @@ import type { ClaimedRequest } from '../domain/ports/claim.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { SentWrite, Target } from '../domain/ports/target.ts';
 import { scopeOfWrite } from '../domain/scope.ts';
-import type { Fault } from '../lib/errors.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
 import type { Admission, Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { Slots } from './admission/slots.ts';
@@ -29,6 +29,9 @@ export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
   claims: Claims;
   slots: Slots;
 }
+
+/** How soon sending is tried again after a round that failed. */
+const AGAIN_MS = 1000;
 
 export interface DeliveryPath {
   start(): void;
@@ -48,13 +51,22 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
   /** Nothing more is claimed. */
   let hasStopped = false;
   let running: Promise<unknown> = Promise.resolve();
+  /** Why the last round of sending failed. */
+  let loopTrouble: Fault | null = null;
   /** Why this machine could not send the last request. */
   let localTrouble: Fault | null = null;
 
   async function sendLoop(): Promise<void> {
     while (!abort.signal.aborted) {
-      const admitted = await admission.next(abort.signal);
-      for (const { request, from } of await claims.claim(admitted, abort.signal)) void send(request, from);
+      try {
+        const admitted = await admission.next(abort.signal);
+        for (const { request, from } of await claims.claim(admitted, abort.signal)) void send(request, from);
+        loopTrouble = null;
+      } catch (error) {
+        // A defect in one round must not end the loop: whatever is due stays due.
+        loopTrouble = error instanceof Fault ? error : fault('internal', `Nothing can be sent: ${messageOf(error)}`);
+        await clock.sleep(AGAIN_MS, abort.signal);
+      }
     }
     hasStopped = true;
     closeIfDone();
@@ -115,7 +127,7 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
     start() {
       running = Promise.all([sendLoop(), settleLoop()]);
     },
-    trouble: () => settling.trouble() ?? localTrouble,
+    trouble: () => settling.trouble() ?? loopTrouble ?? localTrouble,
     async stop() {
       abort.abort();
       admission.wake();

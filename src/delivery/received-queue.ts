@@ -20,6 +20,8 @@ export interface ReceivedQueue {
   /** Puts deliveries back to the front of their kind. */
   putBack(ones: readonly Received[]): void;
   remove(one: Received): void;
+  /** Takes out the deliveries with these ids, where they wait. */
+  removeAll(ids: ReadonlySet<number>): void;
   /** All of them in their order; removing the present one while walking is safe. */
   inOrder(): Iterable<Received>;
   /** How many deliveries of bulk imports wait, and since when the first of them does. */
@@ -67,6 +69,9 @@ export function createReceivedQueue(): ReceivedQueue {
       for (const one of ones) counted(one, 1);
     },
     remove,
+    removeAll(ids) {
+      for (const one of all()) if (ids.has(one.id)) remove(one);
+    },
     *inOrder() {
       for (const list of [urgent, bulk]) {
         for (let at = 0; at < list.length; ) {

@@ -12,6 +12,7 @@ import {
   product,
   pullRows,
   row,
+  settleOne,
   TARGET,
   text,
   useLedger,
@@ -49,6 +50,30 @@ describe('creates before first contact', () => {
     await readEmptyList();
     const sent = await deliverAll(fixture.ledger);
     expect(sent.map(({ operation }) => operation)).toEqual(['product.create', 'product.create']);
+  });
+
+  it('are compared again where a create begins again on an item that was compared before', async () => {
+    const stageFirst = async (sku: string) => {
+      await pullRows(fixture.ledger, { rows: [row('1', { sku }), row('2')], snapshot: false });
+      await mapRows(fixture.ledger, ({ id, sku: given }) => {
+        const one = product(text(id));
+        return items(typeof given === 'string' ? { ...one, payload: { ...one.payload, sku: given } } : one);
+      });
+    };
+    await stageFirst('NEW');
+    await fixture.ledger.beginListing('product');
+    const entries = [{ remoteId: 7, fields: { sku: 'OLD', name: 'There before' } }];
+    await fixture.ledger.storeListed({ list: 'product', entries, position: null });
+    await fixture.ledger.endListing({ list: 'product', count: 1 });
+    await fixture.ledger.beginListing('publication');
+    await fixture.ledger.endListing({ list: 'publication', count: 0 });
+    expect(await fixture.ledger.compareListed('product')).toEqual({ adopted: 0, ambiguous: 0, next: 'released' });
+    await claimOne(fixture.ledger, 1);
+    const decision = { kind: 'rejected', reason: { code: 'refused', message: 'No.' } } as const;
+    await settleOne(fixture.ledger, { id: 1, decision });
+    await stageFirst('OLD');
+    expect(await fixture.ledger.compareListed('product')).toMatchObject({ adopted: 1 });
+    expect(fixture.ledger.views.item('product', '1')?.remoteId).toBe(7);
   });
 
   it('go on where the reading of their list ended, after a restart', async () => {

@@ -42,11 +42,13 @@ describe('the way of deliveries', () => {
     settle = async () => undefined,
     send = async () => ACCEPTED,
     connections = 8,
+    profile = Profile.parse({}),
   }: {
     claim?: (lists: readonly (readonly DeliveryName[])[]) => Promise<ClaimedRequest[]>;
     settle?: (groups: readonly RequestSettlement[]) => Promise<void>;
     send?: (write: SentWrite) => Promise<Outcome>;
     connections?: number;
+    profile?: Profile;
   }) {
     const clock = createManualClock();
     const claims: number[][][] = [];
@@ -80,7 +82,7 @@ describe('the way of deliveries', () => {
       queues: createPlainQueues(),
       target: target as Target,
       reader: { publications: unread, reports: unread, passportPdf: unread, createReport: unread },
-      profile: Profile.parse({}),
+      profile,
       clock,
       random: () => 0,
       emit: () => undefined,
@@ -131,6 +133,37 @@ describe('the way of deliveries', () => {
       expect(claims.flat().length - round - 1).toBeLessThanOrEqual(5);
     }
     expect(sent).toHaveLength(30);
+  });
+
+  it('sends each claimed import once, where one that is kept brings members that another list names', async () => {
+    // The kept import holds 1 and 3, whoever names them; 2 and 4 are gathered anew.
+    let isFirst = true;
+    const claim = async (lists: readonly (readonly DeliveryName[])[]) => {
+      const names = lists.flat();
+      if (!isFirst || names.length === 0) return [];
+      isFirst = false;
+      const of = (ids: number[]) =>
+        claimedRequest(
+          names.filter(({ id }) => ids.includes(id)),
+          'product.import',
+        );
+      return [...of([2]), ...of([1, 3, 4])];
+    };
+    const profile = Profile.parse({ imports: { membersMax: 2 } });
+    const { sent, settled } = given({ claim, profile });
+    delivery.dispatcher.receiveNow(
+      [1, 2, 3, 4].map((id) => due(id, 'product.import')),
+      false,
+    );
+    await turns();
+    expect(sent.toSorted()).toEqual(['1', '2']);
+    expect(
+      settled
+        .flat()
+        .map(({ id }) => id)
+        .toSorted(),
+    ).toEqual([1, 2, 3, 4]);
+    expect(delivery.dispatcher.outstanding()).toBe(0);
   });
 
   it('sends the members of an import that did not fit with the next one', async () => {

@@ -181,8 +181,11 @@ export function createContact(
       if (!lists || listed.isEmpty(kind)) return;
       if (sql.isNeeded.get(kind) === 0) {
         const isShown = creates.some(({ desired }) => listed.meets(kind, parseJson<JsonObject>(desired)));
-        if (isShown) sql.need.run(kind);
-      } else sql.compareFrom.run({ kind, itemId: Math.min(...creates.map(({ itemId }) => itemId)) });
+        if (!isShown) return;
+        sql.need.run(kind);
+      }
+      // A create may begin again on an item that was compared before: its id is lower than the last one that was compared.
+      sql.compareFrom.run({ kind, itemId: Math.min(...creates.map(({ itemId }) => itemId)) });
     },
     countCreates(counts) {
       const unproven = restored.unprovenKinds();

@@ -34,15 +34,16 @@ export function createReplay(
 ): Replay {
   const accounts = createRunAccounts(db);
   const sql = {
+    // The `+` keeps SQLite from walking all items in the order of their records.
     candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
       `WITH found (record_id) AS (
-         SELECT i.record_id FROM items i
+         SELECT +i.record_id FROM items i
          WHERE i.state IN (SELECT value FROM json_each(@states)) AND ${isStuck('i')}
            AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
                 OR i.natural_key IN (SELECT value FROM json_each(@keys)))
            AND (@ids = '[]' OR i.id IN (SELECT value FROM json_each(@ids)))
          UNION
-         SELECT i.record_id FROM items i
+         SELECT +i.record_id FROM items i
          WHERE i.ignored_hash IS NOT NULL AND 'superseded' IN (SELECT value FROM json_each(@states)) AND @ids = '[]'
            AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
                 OR i.natural_key IN (SELECT value FROM json_each(@keys)))
