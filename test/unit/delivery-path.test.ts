@@ -161,7 +161,7 @@ describe('the way of deliveries', () => {
       settled
         .flat()
         .map(({ id }) => id)
-        .toSorted(),
+        .toSorted((a, b) => a - b),
     ).toEqual([1, 2, 3, 4]);
     expect(delivery.dispatcher.outstanding()).toBe(0);
   });
