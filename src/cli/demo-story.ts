@@ -19,8 +19,8 @@ export interface DemoStory {
   firstSync(report: FinishedReport, examples: readonly QuarantinedRecord[]): void;
   secondSync(report: FinishedReport): void;
   oneChange(change: ChangedValue, report: FinishedReport): void;
-  /** @param mended null where the export has no line without a product any more */
-  passports(mended: ChangedValue | null, report: FinishedReport, gated: readonly ItemSummary[]): void;
+  /** @param corrected null where the export has no line without a product any more */
+  passports(corrected: ChangedValue | null, report: FinishedReport, gated: readonly ItemSummary[]): void;
   /** @param port the sandbox's, to have it serve there again */
   goOn(port: string): void;
   serving(access: { url: string | null; token: string; baseUrl: string; apiKey: string }): void;
@@ -102,13 +102,13 @@ export function createDemoStory(output: Output, command: string): DemoStory {
         `${paint('green', '✓')} Exactly one request, in ${formatDuration(durationMs)}: a PATCH of material ${printable(key)} with that one field.`,
       );
     },
-    passports(mended, { passports, durationMs }, gated) {
+    passports(corrected, { passports, durationMs }, gated) {
       heading('Passports');
-      if (mended !== null) {
+      if (corrected !== null) {
         say(
-          `No passport has been published so far: ${mended.file}, line ${mended.line}, did not say to which product its`,
-          `${printable(mended.name)} belongs, so it might have been a part of any. The line names`,
-          `${mended.to} now, as the line above it does.`,
+          `No passport has been published so far: ${corrected.file}, line ${corrected.line}, did not say to which product its`,
+          `${printable(corrected.name)} belongs, so it might have been a part of any. The line names`,
+          `${corrected.to} now, as the line above it does.`,
           '',
         );
       }

@@ -142,11 +142,11 @@ async function runSyncs(context: CommandContext, config: RuntimeConfig, stage: S
     }
     story.oneChange(change, third);
 
-    const mended = await fixBomLine(demoFolder.folder);
+    const corrected = await fixBomLine(demoFolder.folder);
     const fourth = await sync(runtime, request, clock);
     assertFinished(fourth);
     const gated = runtime.views.items({ kind: 'passport', state: 'blocked', afterId: 0, limit: EXAMPLES_SHOWN }).items;
-    story.passports(mended, fourth, gated);
+    story.passports(corrected, fourth, gated);
     return [
       { name: 'first', report: first },
       { name: 'unchanged', report: second },

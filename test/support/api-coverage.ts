@@ -189,7 +189,7 @@ const OPEN: { open: string; settings: string[]; also?: string }[] = [
     open: 'Fields of products beyond the four, of materials and BOM items, and their names',
     settings: ['wireNames', 'refNames', 'extraFields'],
   },
-  { open: 'What tells items of a kind apart', settings: ['naturalKeys'] },
+  { open: 'How the API identifies items of a kind', settings: ['naturalKeys'] },
   { open: 'Whether a second item with the same natural key is refused', settings: ['duplicateKeys'] },
   { open: 'How decimals are written', settings: ['decimals'] },
   { open: 'Response bodies: where the id is', settings: ['idPaths'], also: 'Every 2xx status is a success.' },

@@ -47,7 +47,7 @@ export interface AdmissionOptions {
 
 /** Given as the reason, so that no error is made for it. */
 const WOKEN = 'woken';
-/** Where nothing tells when to go on, admission looks this often: a request that hangs frees its slot without a word. */
+/** If no wait is known, admission checks this often, because a request that hangs frees its slot without an event. */
 const POLL_MS = 1000;
 /** A delivery that has waited for so long is looked up again: a newer revision may have taken its place. */
 const LOOK_AGAIN_MS = 250;

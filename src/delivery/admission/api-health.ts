@@ -6,7 +6,7 @@
 //   reachability    since when nothing was answered, for reports
 //   questions       reads that write nothing and find out whether the API is there
 //
-// Whoever has an answer passes it to `observe`, once. Whoever sends asks `admit` first.
+// Each answer is passed to `observe` once. Each request asks `admit` before it is sent.
 
 import type { ApiWait } from '../../domain/api-wait.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
