@@ -79,7 +79,12 @@ function textOf(value: JsonValue | undefined): string | null {
 
 /** The objects of an answer that may hold the written item: the answer itself, and the envelopes on the paths of its id. */
 export function holdersOf(answer: JsonValue, idPaths: readonly string[]): JsonValue[] {
-  const envelopes = idPaths.filter((path) => path.includes('.')).map((path) => path.slice(0, path.lastIndexOf('.')));
-  const inner = [...new Set(envelopes)].map((path) => valueAt(answer, path)).filter((one) => one !== undefined);
-  return [...inner, answer].filter(isJsonObject);
+  const holders: JsonValue[] = [];
+  for (const path of idPaths) {
+    const end = path.lastIndexOf('.');
+    const envelope = end === -1 ? undefined : valueAt(answer, path.slice(0, end));
+    if (isJsonObject(envelope) && !holders.includes(envelope)) holders.push(envelope);
+  }
+  if (isJsonObject(answer)) holders.push(answer);
+  return holders;
 }

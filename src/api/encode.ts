@@ -1,6 +1,6 @@
 import { kindOf } from '../domain/delivery.ts';
 import { fault } from '../domain/faults.ts';
-import { type ItemKind, REF_ROLES } from '../domain/item.ts';
+import { ITEM_KINDS, type ItemKind, REF_ROLES, type RefRole } from '../domain/item.ts';
 import type { EncodedImport, EncodedWrite, Write } from '../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../domain/profile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
@@ -15,46 +15,60 @@ export const DECIMAL_PATHS: Record<ItemKind, ReadonlySet<string>> = {
   bom_item: new Set(['quantity', 'per_quantity', 'mass.value', 'mass_fraction']),
 };
 
-/**
- * Encodes a write as path and body under the profile. The fields have a fixed order: refs, canonical fields, extra fields, and
- * further fields of a payload from an older profile. Decimals that are sent as numbers stay text until then and keep their digits.
- *
- * @throws Fault `internal` for an operation without an endpoint or with several members, and for an operation on one thing
- *   without a usable remote id
- */
-export function encodeWrite(write: Write, profile: Profile): EncodedWrite {
-  const { operation, remoteId } = write;
-  if (!isSupported(operation)) throw fault('internal', `The API has no endpoint for ${operation}.`);
-  if (operation === 'product.import') throw fault('internal', 'An import is encoded from its members.');
-  const endpoint: Endpoint = ENDPOINTS[operation];
-  const body = endpoint.body === 'none' ? null : itemText(kindOf(operation), write, profile);
-  if (!takesId(endpoint)) return { path: endpoint.path, body };
-  if (typeof remoteId !== 'string' && typeof remoteId !== 'number') {
-    throw fault('internal', `${operation} was to be encoded without the item's remote id.`);
-  }
-  return { path: pathOf(endpoint, remoteId), body };
+/** Encodes writes under one profile. */
+export interface Encoder {
+  /**
+   * Encodes a write as path and body. The fields have a fixed order: refs, canonical fields, extra fields, and further fields of a
+   * payload from an older profile. Decimals that are sent as numbers stay text until then and keep their digits.
+   *
+   * @throws Fault `internal` for an operation without an endpoint or with several members, and for an operation on one thing
+   *   without a usable remote id
+   */
+  encode(write: Write): EncodedWrite;
+  /**
+   * Encodes payloads of products as the body of a bulk import. The profile decides whether the body is a list, or an object with
+   * the list in its only field.
+   *
+   * @throws Fault `internal` if there is no member
+   */
+  encodeImport(members: readonly JsonObject[]): EncodedImport;
 }
 
-/**
- * Encodes payloads of products as the body of a bulk import. The profile decides whether the body is a list, or an object with the
- * list in its only field.
- *
- * @throws Fault `internal` if there is no member
- */
-export function encodeImport(members: readonly JsonObject[], profile: Profile): EncodedImport {
-  const { bodyMember, membersMax, bytesMax } = profile.imports;
-  const [open, end] = bodyMember === null ? ['[', ']'] : [`{${JSON.stringify(bodyMember)}:[`, ']}'];
-  const texts: string[] = [];
-  let bytes = Buffer.byteLength(open + end);
-  for (const payload of members.slice(0, membersMax)) {
-    const text = itemText('product', { payload, refs: {} }, profile);
-    bytes += Buffer.byteLength(text) + 1;
-    // A product that is too large by itself is sent alone, and the API refuses it.
-    if (texts.length > 0 && bytes > bytesMax) break;
-    texts.push(text);
-  }
-  if (texts.length === 0) throw fault('internal', 'An import without members was to be encoded.');
-  return { path: ENDPOINTS['product.import'].path, body: open + texts.join(',') + end, memberCount: texts.length };
+export function createEncoder(profile: Profile): Encoder {
+  const layouts = Object.fromEntries(ITEM_KINDS.map((kind) => [kind, layoutOf(kind, profile)])) as Record<
+    ItemKind,
+    Layout
+  >;
+  return {
+    encode(write) {
+      const { operation, remoteId } = write;
+      if (!isSupported(operation)) throw fault('internal', `The API has no endpoint for ${operation}.`);
+      if (operation === 'product.import') throw fault('internal', 'An import is encoded from its members.');
+      const endpoint: Endpoint = ENDPOINTS[operation];
+      const body = endpoint.body === 'none' ? null : itemText(layouts[kindOf(operation)], write);
+      if (!takesId(endpoint)) return { path: endpoint.path, body };
+      if (typeof remoteId !== 'string' && typeof remoteId !== 'number') {
+        throw fault('internal', `${operation} was to be encoded without the item's remote id.`);
+      }
+      return { path: pathOf(endpoint, remoteId), body };
+    },
+
+    encodeImport(members) {
+      const { bodyMember, membersMax, bytesMax } = profile.imports;
+      const [open, end] = bodyMember === null ? ['[', ']'] : [`{${JSON.stringify(bodyMember)}:[`, ']}'];
+      const texts: string[] = [];
+      let bytes = Buffer.byteLength(open + end);
+      for (const payload of members.slice(0, membersMax)) {
+        const text = itemText(layouts.product, { payload, refs: {} });
+        bytes += Buffer.byteLength(text) + 1;
+        // A product that is too large by itself is sent alone, and the API refuses it.
+        if (texts.length > 0 && bytes > bytesMax) break;
+        texts.push(text);
+      }
+      if (texts.length === 0) throw fault('internal', 'An import without members was to be encoded.');
+      return { path: ENDPOINTS['product.import'].path, body: open + texts.join(',') + end, memberCount: texts.length };
+    },
+  };
 }
 
 /** The name of a field in requests. */
@@ -63,26 +77,61 @@ export function wireNameOf(profile: Profile, kind: ItemKind, name: string): stri
   return Object.hasOwn(names, name) ? (names[name] ?? name) : name;
 }
 
-/** An item as a JSON object. */
-function itemText(kind: ItemKind, { payload, refs }: Pick<Write, 'payload' | 'refs'>, profile: Profile): string {
-  const members = new Map<string, string>();
-  const add = (wireName: string, text: string): void => {
-    if (!members.has(wireName)) members.set(wireName, text);
-  };
-  for (const role of REF_ROLES) {
-    const id = refs[role];
-    if (id !== undefined) add(profile.refNames[role], JSON.stringify(id));
-  }
-  const decimals = profile.decimals === 'number' ? DECIMAL_PATHS[kind] : NONE;
-  const rest = Object.keys(payload).sort();
-  for (const name of new Set([...allowedFieldsOf(profile, kind), ...rest])) {
-    const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
-    if (value !== undefined) add(wireNameOf(profile, kind, name), textOf(value, name, decimals));
-  }
-  return `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
+/** How the items of one kind are written. */
+interface Layout {
+  refs: readonly (Field & { role: RefRole })[];
+  /** The canonical and extra fields, in their order. */
+  fields: readonly Field[];
+  /** The names of these fields. */
+  names: ReadonlySet<string>;
+  /** The paths of the decimals that are written as numbers. */
+  decimals: ReadonlySet<string>;
+  wireName: (name: string) => string;
 }
 
-const NONE: ReadonlySet<string> = new Set();
+interface Field {
+  name: string;
+  wireName: string;
+}
+
+function layoutOf(kind: ItemKind, profile: Profile): Layout {
+  const names = new Set(allowedFieldsOf(profile, kind));
+  const wireName = (name: string): string => wireNameOf(profile, kind, name);
+  return {
+    refs: REF_ROLES.map((role) => ({ role, name: role, wireName: profile.refNames[role] })),
+    fields: [...names].map((name) => ({ name, wireName: wireName(name) })),
+    names,
+    decimals: profile.decimals === 'number' ? DECIMAL_PATHS[kind] : NO_PATHS,
+    wireName,
+  };
+}
+
+const NO_PATHS: ReadonlySet<string> = new Set();
+
+/** An item as a JSON object. Of two fields that are written under one name, the first is written. */
+function itemText(layout: Layout, { payload, refs }: Pick<Write, 'payload' | 'refs'>): string {
+  const written = new Set<string>();
+  let members = '';
+  const add = (wireName: string, text: string): void => {
+    if (written.has(wireName)) return;
+    written.add(wireName);
+    members += `${members === '' ? '' : ','}${JSON.stringify(wireName)}:${text}`;
+  };
+  for (const { role, wireName } of layout.refs) {
+    const id = refs[role];
+    if (id !== undefined) add(wireName, JSON.stringify(id));
+  }
+  for (const { name, wireName } of layout.fields) {
+    const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
+    if (value !== undefined) add(wireName, textOf(value, name, layout.decimals));
+  }
+  const further = Object.keys(payload).filter((name) => !layout.names.has(name));
+  for (const name of further.sort()) {
+    const value = payload[name];
+    if (value !== undefined) add(layout.wireName(name), textOf(value, name, layout.decimals));
+  }
+  return `{${members}}`;
+}
 
 /** The JSON text of a value with decimals at the given paths. */
 function textOf(value: JsonValue, path: string, decimals: ReadonlySet<string>): string {

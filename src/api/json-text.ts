@@ -28,8 +28,8 @@ const keepDigits: Reviver = (_key, value, context) => {
 
 /** The value at a path such as `data.id`, or undefined. Only own members count. */
 export function valueAt(value: JsonValue | undefined, path: string): JsonValue | undefined {
-  let at: JsonValue | undefined = value;
-  for (const name of path.split('.')) {
+  let at = value;
+  for (const name of path.includes('.') ? path.split('.') : [path]) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
     at = (at as Record<string, JsonValue>)[name];
   }

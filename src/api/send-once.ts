@@ -16,16 +16,20 @@ interface Outgoing {
 }
 
 /** Sends a write once with an API key and classifies the answer. Never rejects. */
-export async function sendOnce(
+export function sendOnce(
   session: Session,
   { credentials, signal, ...write }: Outgoing & { credentials: Credentials; signal: AbortSignal | undefined },
 ): Promise<SendResult> {
+  const sendUnder = (state: KeyState): Promise<SendResult> => {
+    if (!state.ok) {
+      const outcome = session.classifier.outcomeOf(keyless(state.message), write.expectation);
+      return Promise.resolve({ outcome, latencyMs: 0 });
+    }
+    const headers = state.headers.forWrite(write.idempotencyKey, write.body !== null);
+    return sendWith(session, { ...write, headers, signal });
+  };
   const current = credentials.current();
-  const state: KeyState = current instanceof Promise ? await current : current;
-  if (!state.ok)
-    return { outcome: session.classifier.outcomeOf(keyless(state.message), write.expectation), latencyMs: 0 };
-  const headers = state.headers.forWrite(write.idempotencyKey, write.body !== null);
-  return sendWith(session, { ...write, headers, signal });
+  return current instanceof Promise ? current.then(sendUnder) : sendUnder(current);
 }
 
 /** Sends a write once with the given headers and classifies the answer. Never rejects. */

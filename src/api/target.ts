@@ -4,7 +4,7 @@ import type { ListableKind, SentWrite, Target } from '../domain/ports/target.ts'
 import { allowedFieldsOf, type Profile } from '../domain/profile.ts';
 import { answersList, type Expectation, foreignAnswer, meaningOf, NOTHING_EXPECTED } from './classify.ts';
 import type { Credentials } from './credentials.ts';
-import { encodeImport, encodeWrite, wireNameOf } from './encode.ts';
+import { createEncoder, wireNameOf } from './encode.ts';
 import { ENDPOINTS, type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOperation } from './endpoints.ts';
 import { probeScopes } from './probe.ts';
 import { itemShape } from './remote-item.ts';
@@ -65,9 +65,7 @@ export function targetOver(session: Session): Target {
   }
 
   return {
-    encode: (write) => encodeWrite(write, profile),
-
-    encodeImport: (members) => encodeImport(members, profile),
+    ...createEncoder(profile),
 
     async send(write, signal) {
       const { operation } = write;

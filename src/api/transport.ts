@@ -107,7 +107,8 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
     let bytes = 0;
     let settled = false;
     let receiver: BodyReceiver | null = null;
-    let delivered: Promise<void> = Promise.resolve();
+    /** Resolves once the receiver has taken all chunks so far; null where it was given none. */
+    let delivered: Promise<void> | null = null;
 
     const settle = (loss: Loss | null): void => {
       if (settled) return;
@@ -123,13 +124,18 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
       }
       chunks = [];
     };
+    /** The chunks before the end are passed on first. */
+    const end = (loss: Loss | null): void => {
+      if (delivered === null) settle(loss);
+      else void delivered.then(() => settle(loss));
+    };
     const giveUp = (loss: Loss): void => {
       settle(loss);
       control?.abort(new Error(`given up: ${loss.by}`));
     };
     const handOver = (to: BodyReceiver, chunk: Buffer, controller: Dispatcher.DispatchController): void => {
       controller.pause();
-      delivered = delivered
+      delivered = (delivered ?? Promise.resolve())
         .then(() => (settled ? undefined : to.write(chunk)))
         .then(
           () => controller.resume(),
@@ -169,9 +175,8 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
           else if (receiver === null) chunks.push(chunk);
           else handOver(receiver, chunk, controller);
         },
-        onResponseEnd: () => void delivered.then(() => settle(null)),
-        // The chunks before the error are passed on first.
-        onResponseError: (_controller, error) => void delivered.then(() => settle({ by: 'error', error })),
+        onResponseEnd: () => end(null),
+        onResponseError: (_controller, error) => end({ by: 'error', error }),
       },
     );
   });

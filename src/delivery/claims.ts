@@ -48,12 +48,12 @@ export function createClaims(options: ClaimsOptions): Claims {
 
   /** Sorts what was claimed by what was admitted. A bulk import may take fewer than were named; the others wait for the next. */
   function sort(admitted: readonly Admitted[], requests: readonly ClaimedRequest[]): Claimed[] {
-    const assigned = assignRequests(admitted, requests);
-    const claimedIds = new Set(requests.flatMap(({ members }) => members.map(({ id }) => id)));
+    const requestOf = new Map(requests.flatMap((request) => request.members.map(({ id }) => [id, request] as const)));
+    const assigned = assignRequests(admitted, requests, requestOf);
     const claimed: Claimed[] = [];
     for (const from of admitted) {
       const request = assigned.get(from);
-      const others = from.deliveries.filter(({ id }) => !claimedIds.has(id));
+      const others = from.deliveries.filter(({ id }) => !requestOf.has(id));
       if (request === undefined) {
         giveBack(from);
         dispatcher.done(others.map(({ id }) => id));
@@ -64,7 +64,9 @@ export function createClaims(options: ClaimsOptions): Claims {
       claimed.push({ request, from });
     }
     // An import that is kept brings members with it that nobody has named: they must not be sent a second time.
-    queue.removeAll(claimedIds);
+    const named = new Set(admitted.flatMap(({ deliveries }) => deliveries.map(({ id }) => id)));
+    const unnamed = [...requestOf.keys()].filter((id) => !named.has(id));
+    if (unnamed.length > 0) queue.removeAll(new Set(unnamed));
     return claimed;
   }
 
@@ -117,21 +119,34 @@ export function createClaims(options: ClaimsOptions): Claims {
 function assignRequests(
   admitted: readonly Admitted[],
   requests: readonly ClaimedRequest[],
+  requestOf: ReadonlyMap<number, ClaimedRequest>,
 ): Map<Admitted, ClaimedRequest> {
   const left = new Set(requests);
-  const requestOf = new Map(requests.flatMap((request) => request.members.map(({ id }) => [id, request] as const)));
   const assigned = new Map<Admitted, ClaimedRequest>();
   for (const from of admitted) {
-    const named = new Set(from.deliveries.map(({ id }) => id));
-    const found = from.deliveries.flatMap(({ id }) => requestOf.get(id) ?? []);
-    const own = found.find((one) => left.has(one) && one.members.every(({ id }) => named.has(id)));
-    if (own === undefined) continue;
+    const own = ownRequest(from, requestOf);
+    // Two lists may hold members of one import.
+    if (own === undefined || !left.delete(own)) continue;
     assigned.set(from, own);
-    left.delete(own);
   }
   for (const request of left) {
     const from = admitted.find((one) => !assigned.has(one) && one.deliveries[0].operation === request.operation);
     if (from !== undefined) assigned.set(from, request);
   }
   return assigned;
+}
+
+/** The request whose members were all admitted together; undefined where there is none. */
+function ownRequest(
+  { deliveries }: Admitted,
+  requestOf: ReadonlyMap<number, ClaimedRequest>,
+): ClaimedRequest | undefined {
+  const [first] = deliveries;
+  if (deliveries.length === 1) {
+    const request = requestOf.get(first.id);
+    return request?.members.length === 1 ? request : undefined;
+  }
+  const named = new Set(deliveries.map(({ id }) => id));
+  const found = new Set(deliveries.flatMap(({ id }) => requestOf.get(id) ?? []));
+  return [...found].find((request) => request.members.every(({ id }) => named.has(id)));
 }

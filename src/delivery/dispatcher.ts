@@ -11,7 +11,7 @@ import type { ReceivedQueue } from './received-queue.ts';
 /** How many deliveries may be enqueued, received or in flight at once (I9): a million due deliveries never mean a million jobs. */
 const DEPTH_MAX = 2000;
 /** How many deliveries one job names. */
-const JOB_SIZE = 100;
+const JOB_SIZE = 250;
 /** The queue is topped up once it has room for so many, so that jobs are full while there is much to do. */
 const ROOM_MIN = 500;
 /** How many deliveries are received or in flight at once. Most of them wait for their turn, so that there is always one to take it. */

@@ -50,11 +50,16 @@ export function createKnownDeliveries(): KnownDeliveries {
     has: (id) => known.has(id),
     isUnderWay: (id) => (known.get(id)?.stage ?? 'enqueued') !== 'enqueued',
     enter({ id, revision, operation }, stage, byHand = false) {
-      const isByHand = byHand || known.get(id)?.byHand === true;
-      forget(id);
-      known.set(id, { id, revision, operation, stage, byHand: isByHand });
+      const before = known.get(id);
+      if (before === undefined) {
+        known.set(id, { id, revision, operation, stage, byHand });
+      } else {
+        counts[before.stage] -= 1;
+        if (before.byHand) byHandCount -= 1;
+        Object.assign(before, { revision, operation, stage, byHand: byHand || before.byHand });
+      }
       counts[stage] += 1;
-      if (isByHand) byHandCount += 1;
+      if (byHand || before?.byHand === true) byHandCount += 1;
     },
     forget,
     forgetAll(stage) {

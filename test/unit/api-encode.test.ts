@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DECIMAL_PATHS, encodeImport, encodeWrite } from '../../src/api/encode.ts';
+import { createEncoder, DECIMAL_PATHS } from '../../src/api/encode.ts';
 import { ENDPOINT_NAMES, ENDPOINTS, pathOf } from '../../src/api/endpoints.ts';
 import { ITEM_FIELDS, ITEM_KINDS } from '../../src/domain/item.ts';
 import type { Write } from '../../src/domain/ports/target.ts';
@@ -15,6 +15,9 @@ const write = (given: Partial<Write>): Write => ({
   remoteId: null,
   ...given,
 });
+
+const encodeWrite = (given: Write, under: Profile) => createEncoder(under).encode(given);
+const encodeImport = (members: Write['payload'][], under: Profile) => createEncoder(under).encodeImport(members);
 
 describe('encodeWrite', () => {
   it('writes a product with its members in the order of the vocabulary', () => {
