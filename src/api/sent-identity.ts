@@ -1,22 +1,34 @@
-import { kindOf } from '../domain/delivery.ts';
 import { REF_ROLES } from '../domain/item.ts';
-import type { SentWrite } from '../domain/ports/target.ts';
+import type { ListableKind, SentWrite } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { SentIdentity } from './echo.ts';
 import { wireNameOf } from './encode.ts';
 import { parseJson } from './json-text.ts';
 
+/** The names of the natural key's fields in requests, in the order of the profile. */
+export type KeyNames = Record<ListableKind, readonly string[]>;
+
+export function keyNamesUnder(profile: Profile): KeyNames {
+  const namesOf = (kind: ListableKind): string[] =>
+    profile.naturalKeys[kind].map((name) => wireNameOf(profile, kind, name));
+  return { product: namesOf('product'), material: namesOf('material') };
+}
+
 /** The values of a committed write that its answer may repeat, read from its path and bytes. */
-export function sentIdentity({ operation, path, body }: SentWrite, profile: Profile): SentIdentity {
+export function sentIdentity(
+  { operation, path, body }: SentWrite,
+  { profile, keyNames }: { profile: Profile; keyNames: KeyNames },
+): SentIdentity {
   const sent = bodyOf(body);
   switch (operation) {
     case 'product.create':
+      return { keys: keysIn(sent, keyNames.product), ids: [] };
     case 'material.create':
-      return { keys: keysIn(sent, operation, profile), ids: [] };
+      return { keys: keysIn(sent, keyNames.material), ids: [] };
     case 'material.update':
       return {
-        keys: keysIn(sent, operation, profile),
+        keys: keysIn(sent, keyNames.material),
         ids: [{ name: 'id', paths: profile.idPaths.material, id: idIn(path), isOwn: true }],
       };
     case 'bom_item.create':
@@ -41,11 +53,8 @@ function bodyOf(body: string | null): JsonObject {
   return value !== undefined && isJsonObject(value) ? value : {};
 }
 
-function keysIn(sent: JsonObject, operation: SentWrite['operation'], profile: Profile): SentIdentity['keys'] {
-  const kind = kindOf(operation);
-  if (kind === 'bom_item') return [];
-  return profile.naturalKeys[kind].flatMap((field) => {
-    const name = wireNameOf(profile, kind, field);
+function keysIn(sent: JsonObject, names: readonly string[]): SentIdentity['keys'] {
+  return names.flatMap((name) => {
     const value = Object.hasOwn(sent, name) ? sent[name] : undefined;
     return typeof value === 'string' && value !== '' ? [{ name, value }] : [];
   });

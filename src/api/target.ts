@@ -9,7 +9,7 @@ import { ENDPOINTS, type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOp
 import { probeScopes } from './probe.ts';
 import { itemShape } from './remote-item.ts';
 import { sendOnce } from './send-once.ts';
-import { sentIdentity } from './sent-identity.ts';
+import { type KeyNames, keyNamesUnder, sentIdentity } from './sent-identity.ts';
 import { type ApiOptions, createSession, type Session } from './session.ts';
 
 export type TargetOptions = ApiOptions;
@@ -31,7 +31,8 @@ export function createTarget(options: TargetOptions): Target {
 export function targetOver(session: Session): Target {
   const { profile, baseUrl, clean, classifier, key, publishKey, answerBytesMax } = session;
   const { prefix } = baseUrl;
-  const expectations = expectationsUnder(profile);
+  const keyNames = keyNamesUnder(profile);
+  const expectations = expectationsUnder(profile, keyNames);
   const shapes = { product: shapeOf('product'), material: shapeOf('material') };
 
   function shapeOf(kind: ListableKind) {
@@ -40,7 +41,7 @@ export function targetOver(session: Session): Target {
       {
         itemsAt: profile.list.itemsAt,
         idPaths,
-        naturalKeyFields: naturalNamesOf(profile, kind),
+        naturalKeyFields: keyNames[kind],
         wireNames: new Map(allowedFieldsOf(profile, kind).map((name) => [name, wireNameOf(profile, kind, name)])),
       },
       clean,
@@ -49,7 +50,7 @@ export function targetOver(session: Session): Target {
 
   function expectationOf(operation: SupportedOperation, write: SentWrite): Expectation {
     const expected = expectations[operation];
-    if (operation !== 'product.import') return { ...expected, sent: () => sentIdentity(write, profile) };
+    if (operation !== 'product.import') return { ...expected, sent: () => sentIdentity(write, { profile, keyNames }) };
     const { members } = write;
     if (members === undefined) throw fault('internal', 'An import was to be sent without the keys of its members.');
     const { bodyMember } = profile.imports;
@@ -57,7 +58,7 @@ export function targetOver(session: Session): Target {
       ...expected,
       members: {
         keys: members,
-        keyNames: naturalNamesOf(profile, 'product'),
+        keyNames: keyNames.product,
         idPaths: profile.idPaths.product,
         resultsAt: [...new Set([...profile.list.itemsAt, ...(bodyMember === null ? [] : [bodyMember]), 'rows'])],
       },
@@ -131,8 +132,8 @@ async function prefixOf(key: Credentials): Promise<string | null> {
   return state.ok ? state.prefix : null;
 }
 
-function expectationsUnder(profile: Profile): Record<SupportedOperation, Expectation> {
-  const of = (operation: SupportedOperation, needsId: boolean, uniqueFields: string[]): Expectation => ({
+function expectationsUnder(profile: Profile, keyNames: KeyNames): Record<SupportedOperation, Expectation> {
+  const of = (operation: SupportedOperation, needsId: boolean, uniqueFields: readonly string[]): Expectation => ({
     needsId,
     idPaths: profile.idPaths[kindOf(operation)],
     uniqueFields,
@@ -140,9 +141,9 @@ function expectationsUnder(profile: Profile): Record<SupportedOperation, Expecta
   // The id in an answer about a passport or an import is not the id of the product.
   const nothing = NOTHING_EXPECTED;
   return {
-    'product.create': of('product.create', true, naturalNamesOf(profile, 'product')),
+    'product.create': of('product.create', true, keyNames.product),
     'product.import': nothing,
-    'material.create': of('material.create', true, naturalNamesOf(profile, 'material')),
+    'material.create': of('material.create', true, keyNames.material),
     'material.update': of('material.update', false, []),
     // No item refers to a BOM item, and the API can neither read nor update one.
     'bom_item.create': of('bom_item.create', false, []),
@@ -150,9 +151,4 @@ function expectationsUnder(profile: Profile): Record<SupportedOperation, Expecta
     'passport.publish': nothing,
     'passport.unpublish': nothing,
   };
-}
-
-/** The names of the natural key's fields in requests, in the order of the profile. */
-function naturalNamesOf(profile: Profile, kind: ListableKind): string[] {
-  return profile.naturalKeys[kind].map((name) => wireNameOf(profile, kind, name));
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { answersList, createClassifier, type Expectation, NOTHING_EXPECTED } from '../../src/api/classify.ts';
 import { createCleanText } from '../../src/api/clean-text.ts';
 import { ASKED_WAIT_MAX_MS } from '../../src/api/retry-after.ts';
-import { sentIdentity } from '../../src/api/sent-identity.ts';
+import { keyNamesUnder, sentIdentity } from '../../src/api/sent-identity.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../../src/api/transport.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { SentWrite } from '../../src/domain/ports/target.ts';
@@ -124,7 +124,10 @@ describe('an answer that repeats what was sent', () => {
   const other = '7a1c1f3e-5f0e-4c57-9a51-6e1c5c6f8a02';
   function answered(write: Pick<SentWrite, 'operation' | 'path'>, sent: object | null, shown: object): Outcome {
     const committed = { ...write, body: sent === null ? null : JSON.stringify(sent), idempotencyKey: 'k' };
-    const expectation = { ...UPDATE, sent: () => sentIdentity(committed, profile) };
+    const expectation = {
+      ...UPDATE,
+      sent: () => sentIdentity(committed, { profile, keyNames: keyNamesUnder(profile) }),
+    };
     return classified(200, JSON.stringify(shown), expectation);
   }
   const create = { operation: 'product.create', path: '/api/products/' } as const;

@@ -27,6 +27,27 @@ export const SELECT_DELIVERIES = `SELECT ${COLUMNS} FROM items i LEFT JOIN reque
 export const SELECT_LISTED_DELIVERIES = `SELECT ${COLUMNS} FROM json_each(+?) listed
   CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id`;
 
+/** What settling a delivery that was simply acknowledged needs of its row. */
+export type SettleRow = Pick<
+  DeliveryRow,
+  | 'id'
+  | 'kind'
+  | 'key'
+  | 'remoteId'
+  | 'revision'
+  | 'state'
+  | 'operation'
+  | 'sentHash'
+  | 'requestId'
+  | 'uncertain'
+  | 'sends'
+>;
+
+/** The same deliveries as `SettleRow`: the long texts of an item are not read. */
+export const SELECT_SETTLE_ROWS = `SELECT i.id, i.kind, i.key, i.remote_id AS remoteId, i.revision, i.state, i.operation,
+  i.sent_hash AS sentHash, i.request_id AS requestId, i.uncertain, r.sends FROM json_each(+?) listed
+  CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id`;
+
 export const SELECT_DELIVERY = `${SELECT_DELIVERIES} WHERE i.id = +? AND i.state IS NOT NULL`;
 
 /** An item that an item points to, with its remote id. */

@@ -5,7 +5,7 @@ import type { Release } from '../items/release.ts';
 import type { RemoteIds } from '../items/remote-ids.ts';
 import type { Passports } from '../passports/passports.ts';
 import type { LedgerContext } from '../store/context.ts';
-import type { DeliveryRow } from './delivery-row.ts';
+import type { SettleRow } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
 import type { Requests } from './requests.ts';
 
@@ -18,7 +18,7 @@ export interface PlainSettles {
 /** A settlement with the delivery that it names, as that was before anything was settled. */
 interface FoundSettlement {
   settlement: Settlement;
-  row: DeliveryRow | undefined;
+  row: SettleRow | undefined;
 }
 
 interface FoundGroup {
@@ -29,7 +29,7 @@ interface FoundGroup {
 type Delivered = Extract<Decision, { kind: 'delivered' }>;
 
 interface PlainSettlement {
-  row: DeliveryRow;
+  row: SettleRow;
   decision: Delivered;
 }
 
@@ -93,7 +93,7 @@ export function createPlainSettles(
       const taken = remoteIds.heldByOthers(
         candidates
           .flatMap((members) => members ?? [])
-          .map(({ row, decision }) => ({ ...row, given: idText(decision.remoteId) })),
+          .map(({ row: { id, kind }, decision }) => ({ id, kind, given: idText(decision.remoteId) })),
       );
       const isFree = (members: PlainSettlement[]): boolean => members.every(({ row }) => !taken.has(row.id));
       const plain = candidates.map((members) => (members !== null && isFree(members) ? members : null));

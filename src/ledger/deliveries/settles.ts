@@ -1,6 +1,6 @@
 import type { RequestSettlement, Settled } from '../../domain/ports/decision.ts';
 import type { LedgerContext } from '../store/context.ts';
-import { type DeliveryRow, SELECT_LISTED_DELIVERIES } from './delivery-row.ts';
+import { SELECT_SETTLE_ROWS, type SettleRow } from './delivery-row.ts';
 import type { PlainSettles } from './plain-settles.ts';
 import type { SettleRequest } from './settle-request.ts';
 
@@ -19,7 +19,7 @@ interface SettlesParts {
  * for all of them. Whatever else came of a request is settled member by member.
  */
 export function createSettles({ db }: Pick<LedgerContext, 'db'>, { plain, settleRequest }: SettlesParts): Settles {
-  const rowsOf = db.prepare<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES);
+  const rowsOf = db.prepare<[string], SettleRow>(SELECT_SETTLE_ROWS);
 
   return {
     settle(groups) {

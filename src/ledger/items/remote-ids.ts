@@ -46,11 +46,11 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
     release: db.prepare<[number]>("UPDATE items SET remote_id = 'null' WHERE id = ?"),
   };
 
-  function heldByOthersOf(kind: SubjectKind, given: readonly (GivenId & { given: string })[]): number[] {
-    const holders = new Map(
-      sql.holders.all(kind, JSON.stringify(given.map((one) => one.given))).map((row) => [row.remoteId, row.id]),
-    );
-    return given.flatMap(({ id, given: remoteId }) => {
+  function heldByOthersOf(kind: SubjectKind, items: readonly GivenId[]): number[] {
+    const given = items.flatMap(({ id, given: remoteId }) => (remoteId === null ? [] : [{ id, remoteId }]));
+    const ids = JSON.stringify(given.map(({ remoteId }) => remoteId));
+    const holders = new Map(sql.holders.all(kind, ids).map((row) => [row.remoteId, row.id]));
+    return given.flatMap(({ id, remoteId }) => {
       const holder = holders.get(remoteId);
       if (holder === undefined) holders.set(remoteId, id);
       return holder === undefined || holder === id ? [] : [id];
@@ -59,9 +59,8 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
 
   return {
     heldByOthers(items) {
-      const given = items.flatMap((one) => (one.given === null ? [] : [{ ...one, given: one.given }]));
       return new Set(
-        [...Map.groupBy(given, ({ kind }) => kind)].flatMap(([kind, ofKind]) => heldByOthersOf(kind, ofKind)),
+        [...Map.groupBy(items, ({ kind }) => kind)].flatMap(([kind, ofKind]) => heldByOthersOf(kind, ofKind)),
       );
     },
     conflict(row, decision) {
