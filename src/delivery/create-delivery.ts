@@ -90,7 +90,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const pause = createCreatePause(clock);
   const suspended = () => suspendedBy(health.refused().keys(), profile, pause.operations());
   const parts = { ...options, emit, health, retries, pause };
-  const doubts = createUnconfirmedResolver(parts);
+  const unconfirmed = createUnconfirmedResolver(parts);
   const contact = createFirstContact(parts);
   const failedJobs = options.failedJobs && createFailedJobs({ queues, ...options.failedJobs });
 
@@ -132,7 +132,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     dispatcher,
     path,
     claims,
-    doubts,
+    unconfirmed,
     contact,
     suspended,
     failedJobs,
@@ -145,12 +145,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     health,
     dispatcher,
     path,
-    unconfirmed: doubts,
+    unconfirmed,
     contact,
     passports,
     recheck,
     platform: createPlatformRequests(parts),
-    unreadable: () => doubts.unreadable() ?? contact.unreadable(),
+    unreadable: () => unconfirmed.unreadable() ?? contact.unreadable(),
     itemsMapped() {
       passports.markDirty();
       engine.wake();

@@ -13,7 +13,7 @@ const MESSAGE_LENGTH_MAX = 300;
 
 /** @param options.scrub takes secrets out of a text that is stored (I7) */
 export function createDeadLetter(options: {
-  ledger: Pick<Ledger, 'putAside'>;
+  ledger: Pick<Ledger, 'deadLetter'>;
   log: Pick<Logger, 'error'>;
   scrub: (text: string) => string;
 }): DeadLetter {
@@ -24,7 +24,7 @@ export function createDeadLetter(options: {
     try {
       for (const deliveryId of deliveryIds) {
         log.error({ deliveryId, err: error }, 'A delivery cannot be attempted and is dead-lettered.');
-        await ledger.putAside({ deliveryId, reason });
+        await ledger.deadLetter({ deliveryId, reason });
       }
       return null;
     } catch (second) {

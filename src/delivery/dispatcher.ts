@@ -60,7 +60,7 @@ export interface DispatcherOptions {
   queue: ReceivedQueue;
   /** What is not enqueued, because it could not be sent now. */
   suspended: () => SuspendedWork;
-  health: Pick<ApiHealth, 'needsSample' | 'isSuspect'>;
+  health: Pick<ApiHealth, 'needsSample' | 'failedLately'>;
   /** How many deliveries one bulk import takes at most. */
   importMax: number;
   /** Deliveries were received. */
@@ -106,8 +106,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function sample(): Promise<DueDelivery[]> {
     if (!health.needsSample() || (sampled !== null && known.isUnderWay(sampled))) return [];
     for (let draw = 0; draw < DRAWS; draw += 1) {
-      const one = await ledger.someDueDelivery({ place: random(), held: suspended() });
-      if (one === null || known.isUnderWay(one.id) || health.isSuspect(one.id)) continue;
+      const one = await ledger.someDueDelivery({ place: random(), suspended: suspended() });
+      if (one === null || known.isUnderWay(one.id) || health.failedLately(one.id)) continue;
       sampled = one.id;
       return [one];
     }
@@ -125,7 +125,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       let count = 0;
       while (DEPTH_MAX - known.size() >= ROOM_MIN) {
         const limit = DEPTH_MAX - known.size();
-        const due = await ledger.dueDeliveries({ afterId, limit, held: suspended() });
+        const due = await ledger.dueDeliveries({ afterId, limit, suspended: suspended() });
         const fresh = due.filter(({ id }) => !known.has(id));
         if (fresh.length > 0) await enqueue(fresh);
         count += fresh.length;
@@ -141,7 +141,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     async fillAtOnce() {
       const places = BY_HAND_MAX - known.byHand();
       if (places > 0) {
-        const due = await ledger.dueByHand({ limit: 2 * BY_HAND_MAX, held: suspended() });
+        const due = await ledger.dueByHand({ limit: 2 * BY_HAND_MAX, suspended: suspended() });
         receiveNow(due.filter(({ id }) => !known.isUnderWay(id)).slice(0, places), true);
       }
       receiveNow(await sample(), true);

@@ -21,7 +21,7 @@ export interface EngineOptions {
   dispatcher: Dispatcher;
   path: DeliveryPath;
   claims: Pick<Claims, 'trouble'>;
-  doubts: Pick<UnconfirmedResolver, 'resolve'>;
+  unconfirmed: Pick<UnconfirmedResolver, 'resolve'>;
   contact: Pick<FirstContact, 'advance' | 'isAtRest'>;
   health: Pick<ApiHealth, 'authorization'>;
   /** What cannot go on while the API refuses a scope. */
@@ -81,7 +81,7 @@ export function createEngine(options: EngineOptions): Engine {
   const sideWork = { clock, again: AGAIN_MS, abort: abort.signal, onMoved: wake };
   const unconfirmed = createSideWork({
     ...sideWork,
-    work: async (signal) => (await options.doubts.resolve(signal)) > 0,
+    work: async (signal) => (await options.unconfirmed.resolve(signal)) > 0,
     onTrouble: () => undefined,
   });
   const contact = createSideWork({
@@ -112,7 +112,7 @@ export function createEngine(options: EngineOptions): Engine {
    * enqueued, or cannot go on by itself.
    */
   async function restMs(begunAt: number): Promise<number> {
-    const next = await ledger.nextDueAt({ after: begunAt, held: suspended() });
+    const next = await ledger.nextDueAt({ after: begunAt, suspended: suspended() });
     const dueIn = next === null ? RECONCILE_MS : Math.max(0, next - clock.now());
     return Math.min(dueIn, Math.max(1, reconcileAt - clock.ticks()));
   }
@@ -153,7 +153,7 @@ export function createEngine(options: EngineOptions): Engine {
     async status(of) {
       // First, for what is released afterwards is due then.
       const isListing = !(await options.contact.isAtRest()) && (of === undefined || (await ledger.hasSuspended(of)));
-      const nextDueAt = await ledger.nextDueAt({ held: suspended(), of });
+      const nextDueAt = await ledger.nextDueAt({ suspended: suspended(), of });
       // What could not be claimed is no trouble any more once nothing is due.
       const unclaimed = nextDueAt === null ? null : claims.trouble();
       const present = trouble ?? unconfirmed.trouble() ?? contact.trouble() ?? path.trouble() ?? unclaimed;

@@ -98,7 +98,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       }
       const ownMs = Math.max(probe.waitMs(one, now), one.operation === 'product.import' ? importWaitMs(now) : 0);
       if (ownMs > 0) waitMs = Math.min(waitMs, ownMs);
-      else if (stepBack && health.isSuspect(one.id)) last ??= one;
+      else if (stepBack && health.failedLately(one.id)) last ??= one;
       else return one;
     }
     return last ?? waitMs;

@@ -34,8 +34,8 @@ const KNOWN_MAX = 10_000;
 /** @param blindMax no more requests without a subject are counted */
 export function createFailureRecord(blindMax: number): FailureRecord {
   /** Deliveries of which a write has failed since one was taken. */
-  const suspects = new Set<number>();
-  let suspectsSince: number | null = null;
+  const failedWrites = new Set<number>();
+  let failedWritesSince: number | null = null;
   /** Subjects that have failed since the last answer. */
   const unanswered = new Set<number | string>();
   let blind = 0;
@@ -45,17 +45,17 @@ export function createFailureRecord(blindMax: number): FailureRecord {
   /** How often each had failed when another was taken; the latest ones. */
   const strikes = new Map<number, number>();
 
-  function suspect(delivery: number, now: number): void {
+  function writeFailed(delivery: number, now: number): void {
     const isAtFault = (strikes.get(delivery) ?? 0) >= STRIKES_MAX;
-    if (isAtFault || suspects.size >= KNOWN_MAX) return;
-    suspects.add(delivery);
-    suspectsSince ??= now;
+    if (isAtFault || failedWrites.size >= KNOWN_MAX) return;
+    failedWrites.add(delivery);
+    failedWritesSince ??= now;
   }
 
   return {
     failed(subject, now) {
       if (typeof subject === 'number') {
-        suspect(subject, now);
+        writeFailed(subject, now);
         if (excused.has(subject)) return;
       }
       if (unanswered.size < KNOWN_MAX) unanswered.add(subject);
@@ -75,16 +75,16 @@ export function createFailureRecord(blindMax: number): FailureRecord {
       unansweredSince = null;
     },
     taken() {
-      if (suspects.size === 0) return;
-      for (const delivery of suspects) strikes.set(delivery, (strikes.get(delivery) ?? 0) + 1);
+      if (failedWrites.size === 0) return;
+      for (const delivery of failedWrites) strikes.set(delivery, (strikes.get(delivery) ?? 0) + 1);
       forgetOldest(strikes);
-      suspects.clear();
-      suspectsSince = null;
+      failedWrites.clear();
+      failedWritesSince = null;
     },
     unanswered: () => unanswered.size + blind,
     unansweredSince: () => unansweredSince,
-    writes: () => suspects.size,
-    writesSince: () => suspectsSince,
+    writes: () => failedWrites.size,
+    writesSince: () => failedWritesSince,
     blind: () => blind,
     isUnanswered: (subject) => unanswered.has(subject),
     isExcused: (delivery) => excused.has(delivery),

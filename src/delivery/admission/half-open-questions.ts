@@ -37,7 +37,7 @@ export function createHalfOpenQuestions(options: {
    * During a long wait a question that fails is repeated as late as one that is refused. A question that is answered does not
    * end the wait, because the limit may be one of writes: a delivery has to follow.
    */
-  function tellRate(observation: Observation, askedAt: number): void {
+  function reportToRate(observation: Observation, askedAt: number): void {
     const now = clock.ticks();
     const isWaiting = rate.wait(now) !== null;
     if (isWaiting && observation.kind === 'answered') return;
@@ -50,7 +50,7 @@ export function createHalfOpenQuestions(options: {
   async function isAnswered(abort: AbortSignal): Promise<boolean> {
     const askedAt = clock.ticks();
     const observation = learn(await ask(abort));
-    tellRate(observation, askedAt);
+    reportToRate(observation, askedAt);
     if (observation.kind === 'failed') failed += 1;
     if (observation.kind !== 'answered') return false;
     failed = 0;

@@ -35,7 +35,7 @@ export interface Outage {
   /** Whether so many writes have failed in a row that a delivery from elsewhere should be sent next. */
   needsSample(): boolean;
   /** Whether this delivery has failed of late, and may be at fault by itself. */
-  isSuspect(delivery: number): boolean;
+  failedLately(delivery: number): boolean;
   /** Whether the API has answered something after this delivery had failed: its failures show nothing about the API. */
   isExcused(delivery: number): boolean;
   /**
@@ -163,7 +163,7 @@ export function createOutage(random: () => number): Outage {
     writes: () => ({ failed: record.writes(), takenAt: writtenAt }),
     needsSample: writesFail,
     failsAtWrites: () => openedAt !== null && writesFail(),
-    isSuspect: (delivery) => record.isExcused(delivery) || record.isUnanswered(delivery),
+    failedLately: (delivery) => record.isExcused(delivery) || record.isUnanswered(delivery),
     isExcused: (delivery) => record.isExcused(delivery),
     wasOut(at) {
       if (outage === null || at < outage.from) return false;

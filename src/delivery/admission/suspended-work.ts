@@ -19,7 +19,7 @@ export function suspendedBy(
   const readBack = OPERATIONS.filter((operation) => unconfirmedPolicy(operation, profile) === 'read_back');
   return {
     operations: [...new Set([...writesThatTake(scopes), ...paused])],
-    doubts: scopes.includes('read')
+    unconfirmed: scopes.includes('read')
       ? { operations: readBack, reasons: codesWith('needs_reading') }
       : { operations: [], reasons: [] },
   };

@@ -18,10 +18,10 @@ import { presenceOf } from '../items/known-content.ts';
 import { createRunAccounts } from '../records/run-accounts.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createMeta } from '../store/meta.ts';
-import { beginSuspicion, createRestored } from './restored.ts';
+import { beginLookUps, createRestored } from './restored.ts';
 
 /** What has to be looked up, or looked at by a person, by operation. */
-export type Suspected = Partial<Record<Operation, number>>;
+export type ToLookUp = Partial<Record<Operation, number>>;
 
 interface OpenRow {
   id: number;
@@ -45,7 +45,7 @@ interface BoundRow {
 export function acceptRestored(
   db: Sqlite,
   { target, profile, clock, generation }: { target: string; profile: Profile; clock: Clock; generation: number },
-): Suspected {
+): ToLookUp {
   const meta = createMeta(db);
   const sql = {
     open: db.prepare<[], OpenRow>(
@@ -65,7 +65,7 @@ export function acceptRestored(
       'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
     ),
     streams: db.prepare<[], number>('SELECT id FROM streams').pluck(),
-    readAnew: db.prepare("UPDATE records SET state = 'stale', version = version + 1 WHERE missing_since IS NULL"),
+    readAgain: db.prepare("UPDATE records SET state = 'stale', version = version + 1 WHERE missing_since IS NULL"),
     raise: db.prepare<[{ least: string }]>(
       `INSERT INTO meta (name, value) VALUES ('generation', @least)
        ON CONFLICT DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@least AS INTEGER)) + 1 AS TEXT)`,
@@ -73,13 +73,13 @@ export function acceptRestored(
   };
 
   return db
-    .transaction((): Suspected => {
-      const suspected: Suspected = {};
+    .transaction((): ToLookUp => {
+      const toLookUp: ToLookUp = {};
       const epoch = randomUUID();
       meta.set('epoch', epoch);
       meta.remove('backup_at');
       sql.raise.run({ least: String(generation + 1) });
-      beginSuspicion(db, clock.now());
+      beginLookUps(db, clock.now());
       const restored = createRestored({ db, clock });
       forgetListings(db);
       const contactRules = { firstContact: 'assume-empty', bom: 'create' } as const;
@@ -93,10 +93,10 @@ export function acceptRestored(
         const { id, operation } = row;
         // I2 holds for what was sent: its request keeps its key. Whatever else is sent is given a key of the new epoch.
         // What waits is looked at when its refs arrive: they may turn out to be new.
-        const suspicion = row.state === 'waiting' ? null : restored.suspicionOf(id, operation);
-        if (suspicion) {
-          items.suspect(row, suspicion);
-          suspected[operation] = (suspected[operation] ?? 0) + 1;
+        const why = row.state === 'waiting' ? null : restored.whyUnconfirmed(id, operation);
+        if (why) {
+          items.markUnconfirmed(row, why);
+          toLookUp[operation] = (toLookUp[operation] ?? 0) + 1;
         } else if (row.state === 'due' && isUpdate(operation) && row.uncertain === 0 && sql.hasRecord.get(id)) {
           // An older content would be sent before the source is read; its record brings the change again.
           items.takeBack(id);
@@ -110,8 +110,8 @@ export function acceptRestored(
       }
       const accounts = createRunAccounts(db);
       for (const streamId of sql.streams.all()) accounts.allPassedBy(streamId);
-      sql.readAnew.run();
-      return suspected;
+      sql.readAgain.run();
+      return toLookUp;
     })
     .immediate();
 }

@@ -12,7 +12,7 @@ import { acquireLock } from '../store/lock.ts';
 import { readMark } from '../store/mark.ts';
 import { createMeta } from '../store/meta.ts';
 import type { UpgradeOptions } from '../store/upgrade.ts';
-import { acceptRestored, type Suspected } from './accept-restored.ts';
+import { acceptRestored, type ToLookUp } from './accept-restored.ts';
 import { putInPlace } from './put-in-place.ts';
 
 export interface RestoreRequest {
@@ -36,7 +36,7 @@ export interface RestoreRequest {
  *   `usage`
  */
 export function restoreLedger({ file, from, target, profile, clock, report = () => {} }: RestoreRequest): {
-  suspected: Suspected;
+  toLookUp: ToLookUp;
   kept: string | null;
 } {
   const lock = acquireLock(file, () => holderOf(file));
@@ -54,9 +54,9 @@ export function restoreLedger({ file, from, target, profile, clock, report = () 
       // A ledger that lost its first log has no identity yet.
       const holder = thisHolder({ command: 'ledger restore', now: clock.now() });
       const { id } = takeIdentity(db, { file, target, holder });
-      const suspected = acceptRestored(db, { target, profile, clock, generation });
+      const toLookUp = acceptRestored(db, { target, profile, clock, generation });
       createHighWater(db, file, id).close();
-      return { suspected, kept };
+      return { toLookUp, kept };
     } finally {
       db.close();
     }

@@ -12,7 +12,7 @@ import type { LedgerContext } from '../store/context.ts';
 import { createMeta } from '../store/meta.ts';
 
 /** Why a create is in doubt in a restored ledger. `lookAt` is null where only a person can tell. */
-export interface Suspicion {
+export interface WhyUnconfirmed {
   reason: Reason;
   lookAt: number | null;
 }
@@ -22,7 +22,7 @@ export interface Restored {
   /** Whether this ledger was put back from a backup at some time. */
   isRestored: boolean;
   /** Why this write may have been made in the lost time, or null where it cannot. */
-  suspicionOf(itemId: number, operation: Operation): Suspicion | null;
+  whyUnconfirmed(itemId: number, operation: Operation): WhyUnconfirmed | null;
   /**
    * What the delivery of this item is to create was not there before: it has just been created, or a person says so. That has to
    * outlast the history of the item, which is pruned.
@@ -46,7 +46,7 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
   const sql = {
     wasAbsent: db.prepare<[number], number>('SELECT was_absent FROM items WHERE id = ?').pluck(),
     // 1 for a BOM item whose row was there before the lost time was over, and whose ends were.
-    suspectPart: db
+    partToLookUp: db
       .prepare<[{ itemId: number }], number>(
         `SELECT 1 FROM meta m WHERE m.name = '${RESTORED_AT}'
          AND NOT EXISTS (
@@ -72,10 +72,10 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
 
   return {
     isRestored,
-    suspicionOf(itemId, operation) {
+    whyUnconfirmed(itemId, operation) {
       if (!isRestored || sql.wasAbsent.get(itemId) === 1) return null;
       if (operation === 'bom_item.create') {
-        return sql.suspectPart.get({ itemId }) === undefined ? null : { reason: RESTORED_PART, lookAt: null };
+        return sql.partToLookUp.get({ itemId }) === undefined ? null : { reason: RESTORED_PART, lookAt: null };
       }
       const kind = LISTABLE.find((one) => operation === `${one}.create`);
       if (kind === undefined || meta.get(proofOf(kind)) === null) return null;
@@ -96,7 +96,7 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
 }
 
 /** Begins the time in which creates are looked up. For use inside the transaction that accepts a restored ledger. */
-export function beginSuspicion(db: LedgerContext['db'], now: number): void {
+export function beginLookUps(db: LedgerContext['db'], now: number): void {
   const meta = createMeta(db);
   db.prepare("DELETE FROM meta WHERE name LIKE 'restored\\_read:%' ESCAPE '\\'").run();
   for (const kind of LISTABLE) meta.set(`unproven:${kind}`, '1');

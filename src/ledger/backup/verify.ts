@@ -13,7 +13,7 @@ export interface Finding {
   /** Stable: `file.integrity`, `file.refs`, or the name of one of the ledger's own rules. */
   check: string;
   /** What should hold, as a full sentence. */
-  holds: string;
+  rule: string;
   count: number;
   /** Some of the places, for people. */
   examples: string[];
@@ -83,22 +83,22 @@ function findingsOfFile(db: Sqlite, onCheck: (name: string) => void): { findings
   onCheck('file.integrity');
   const damage = integrityOf(db);
   if (damage.length > 0) {
-    const integrity = { check: 'file.integrity', holds: 'The file is as SQLite wrote it.' };
+    const integrity = { check: 'file.integrity', rule: 'The file is as SQLite wrote it.' };
     return { findings: [findingOf(integrity, damage)], isDamaged: true };
   }
   onCheck('file.refs');
   const orphans = db.pragma('foreign_key_check') as { table: string; rowid: number | null; parent: string }[];
   if (orphans.length === 0) return { findings: [], isDamaged: false };
   const places = orphans.map(({ table, rowid, parent }) => `${table} ${rowid ?? ''} without its row in ${parent}`);
-  const refs = { check: 'file.refs', holds: 'Every row that another belongs to is there.' };
+  const refs = { check: 'file.refs', rule: 'Every row that another belongs to is there.' };
   return { findings: [findingOf(refs, places)], isDamaged: false };
 }
 
 function findingsOfRules(db: Sqlite, onCheck: (name: string) => void): Finding[] {
   const findings: Finding[] = [];
-  for (const { name, holds, sql } of SOUND_CHECKS) {
+  for (const { name, rule, sql } of SOUND_CHECKS) {
     onCheck(name);
-    const finding: Finding = { check: name, holds, count: 0, examples: [] };
+    const finding: Finding = { check: name, rule, count: 0, examples: [] };
     for (const place of db.prepare<[], unknown>(sql).pluck().iterate()) {
       finding.count += 1;
       if (finding.examples.length < EXAMPLES_MAX) finding.examples.push(String(place));
@@ -119,6 +119,6 @@ function integrityOf(db: Sqlite): string[] {
   }
 }
 
-function findingOf({ check, holds }: { check: string; holds: string }, places: readonly string[]): Finding {
-  return { check, holds, count: places.length, examples: places.slice(0, EXAMPLES_MAX) };
+function findingOf({ check, rule }: { check: string; rule: string }, places: readonly string[]): Finding {
+  return { check, rule, count: places.length, examples: places.slice(0, EXAMPLES_MAX) };
 }

@@ -34,7 +34,7 @@ export interface Contact
    */
   refusedDuplicate(kind: ListableKind, found: readonly ContactEntry[]): boolean;
   /** The list is read again before its creates go on. */
-  listAnew(kind: ListableKind): void;
+  listAgain(kind: ListableKind): void;
   /** Ends a reading: what is stored belongs to nobody now. */
   ended(list: ContactList, count: number | null): void;
   /** All staged creates of the kind were compared: they are sent, from every source. */
@@ -204,7 +204,7 @@ export function createContact(
       if (lists) sql.compare.run(kind);
       return lists;
     },
-    listAnew(kind) {
+    listAgain(kind) {
       if (!lists) return;
       sql.age.run(kind);
       sql.need.run(kind);

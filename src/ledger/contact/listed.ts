@@ -96,22 +96,22 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
   }
 
   /** Entries under one of the item's keys, those with the very natural key first. */
-  function rowsOf(kind: ListableKind, payload: JsonObject): { exact: KeyRow[]; alike: KeyRow[] } {
+  function rowsOf(kind: ListableKind, payload: JsonObject): { exact: KeyRow[]; similar: KeyRow[] } {
     const exact: KeyRow[] = [];
-    const alike: KeyRow[] = [];
+    const similar: KeyRow[] = [];
     let hasKey = false;
     for (const field of profile.naturalKeys[kind]) {
       const value = keyText(payload[field]);
       if (value === null) continue;
       for (const row of sql.byKey.all(kind, field, foldedKey(value))) {
         const isSame = row.value.normalize('NFC') === value.normalize('NFC');
-        if (!hasKey) (isSame && row.standing !== 'other' ? exact : alike).push(row);
+        if (!hasKey) (isSame && row.standing !== 'other' ? exact : similar).push(row);
         // An entry that hides the preferred field is identified by the next field.
-        else if (row.standing === 'hidden') alike.push(row);
+        else if (row.standing === 'hidden') similar.push(row);
       }
       hasKey = true;
     }
-    return { exact, alike };
+    return { exact, similar };
   }
 
   return {
@@ -161,18 +161,18 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
     entry,
 
     meets(kind, payload) {
-      const { exact, alike } = rowsOf(kind, payload);
-      return exact.length + alike.length > 0;
+      const { exact, similar } = rowsOf(kind, payload);
+      return exact.length + similar.length > 0;
     },
 
     find(kind, payload) {
-      const { exact, alike } = rowsOf(kind, payload);
+      const { exact, similar } = rowsOf(kind, payload);
       const [only] = exact;
-      if (exact.length + alike.length === 0) return { kind: 'none' };
+      if (exact.length + similar.length === 0) return { kind: 'none' };
       const found = exact.length === 1 && only ? entry(kind, only.remoteId) : null;
       if (found !== null) return { kind: 'one', entry: found };
       const several = exact.length > 1;
-      return { kind: 'unclear', several, entries: (several ? exact : alike).slice(0, SHOWN_MAX) };
+      return { kind: 'unclear', several, entries: (several ? exact : similar).slice(0, SHOWN_MAX) };
     },
 
     isPublic({ remoteId, sku }) {

@@ -9,13 +9,13 @@ import { messageOf } from '../../lib/errors.ts';
  *   the file is back under its name another process may have written to it meanwhile.
  */
 export function watchFile(path: string, { alone }: { alone: boolean }): () => string | null {
-  const held = look(path);
-  let change = typeof held === 'string' ? held : null;
+  const original = look(path);
+  let change = typeof original === 'string' ? original : null;
   return () => {
-    if (change !== null || typeof held === 'string') return change;
+    if (change !== null || typeof original === 'string') return change;
     const seen = look(path);
     if (typeof seen === 'string') change = seen;
-    else if (seen.ino !== held.ino || seen.dev !== held.dev) change = 'was replaced by another file';
+    else if (seen.ino !== original.ino || seen.dev !== original.dev) change = 'was replaced by another file';
     else if (alone && seen.nlink > 1n) change = 'was given a second name (a hard link)';
     return change;
   };

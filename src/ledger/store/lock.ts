@@ -31,7 +31,7 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
   } catch (error) {
     db.close();
     if (systemCodeOf(error)?.startsWith('SQLITE_BUSY') !== true) throw ledgerFaultOf(error) ?? error;
-    throw heldFault(ledgerFile, { place, holder: readHolder() });
+    throw lockedFault(ledgerFile, { place, holder: readHolder() });
   }
   const change = watchFile(place, { alone: false });
   let lost: Fault | null = null;
@@ -64,7 +64,7 @@ function lostFault(place: string, what: string): Fault {
   });
 }
 
-function heldFault(ledgerFile: string, { place, holder }: { place: string; holder: LedgerHolder | null }): Error {
+function lockedFault(ledgerFile: string, { place, holder }: { place: string; holder: LedgerHolder | null }): Error {
   const { who, find } = describeHolder(holder, place);
   const cure =
     holder?.command === 'start'

@@ -7,7 +7,7 @@ import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createItemTotals } from './item-totals.ts';
 
-const HOLDS_MAX = 10;
+const BLOCKERS_MAX = 10;
 
 // What has not come as far as it is wanted, and has no open delivery, is not complete: otherwise its evaluation would have staged
 // one.
@@ -54,13 +54,13 @@ export function createPassportViews(
     passport(product) {
       const row = sql.passport.get({ name: product, wanted });
       if (!row) return null;
-      const holds = [...completeness.commonHolds(HOLDS_MAX), ...completeness.holds(row, HOLDS_MAX)];
+      const blockers = [...completeness.commonBlockers(BLOCKERS_MAX), ...completeness.blockersOf(row, BLOCKERS_MAX)];
       return {
         state: row.state,
         acknowledged: row.acknowledged,
         desired: parseJsonOrNull<PassportDesire>(row.desired),
         reason: storedReason(row.reason),
-        holds: holds.slice(0, HOLDS_MAX),
+        blockers: blockers.slice(0, BLOCKERS_MAX),
       };
     },
 

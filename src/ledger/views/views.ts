@@ -83,7 +83,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     stuck: db.prepare<[Listed & { limit: number }], StuckRow>(`${stuckColumns} WHERE ${isStuck('i')} AND ${NEEDS_PERSON}
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) ORDER BY i.staged_at DESC, i.id DESC LIMIT @limit`),
     // Written like the index of what is scheduled.
-    doubtsUnderWay: db
+    awaitingReadBack: db
       .prepare<[Listed], number>(
         `SELECT count(*) FROM items i
          WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.kind <> 'passport'
@@ -135,7 +135,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     quarantined: ({ source, afterId, limit }) =>
       sql.quarantined.all({ source: source ?? null, afterId, limit }).map(quarantinedRecord),
     stuck: (limit, sources) => sql.stuck.all({ limit, ...listed(sources) }).map(stuckDelivery),
-    doubtsUnderWay: (sources) => sql.doubtsUnderWay.get(listed(sources)) ?? 0,
+    awaitingReadBack: (sources) => sql.awaitingReadBack.get(listed(sources)) ?? 0,
     deferred() {
       const { count, since, message } = sql.deferred.get() ?? { count: 0, since: null, message: '' };
       return since === null ? null : { count, since, message };
