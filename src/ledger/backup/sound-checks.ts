@@ -1,13 +1,13 @@
 import { DELIVERY_STATES, OPEN_STATES, OPERATIONS } from '../../domain/delivery.ts';
 import { REF_KINDS, REF_ROLES, SUBJECT_KINDS } from '../../domain/item.ts';
 
-/** Something that always holds in a ledger, and the query that finds where it does not. */
+/** A rule of the ledger, and the query that finds the rows that break it. */
 export interface SoundCheck {
-  /** Stable, for scripts. */
+  /** Stable, because scripts use it. */
   name: string;
-  /** What holds, as a full sentence. */
+  /** The rule as a full sentence. */
   rule: string;
-  /** Gives one row for each violation, with its `place` as text. */
+  /** Selects one row for each violation. Its column `place` says where the violation is. */
   sql: string;
 }
 
@@ -16,11 +16,11 @@ const OPEN = list(OPEN_STATES);
 const DELIVERY = "i.operation || ' of ' || i.key || ', revision ' || i.revision AS place";
 const ITEM = "i.kind || ' ' || i.key AS place";
 const NO_OPEN = `coalesce(i.state, '') NOT IN ${OPEN}`;
-/** The hash of what the API has acknowledged. */
+/** The hash of the payload that the API has acknowledged. */
 const BASELINE_HASH = 'iif(i.acknowledged = 1, i.desired_hash, i.baseline_hash)';
 const ROLE_PAIRS = `(VALUES ${REF_ROLES.map((role) => `('${role}', '${REF_KINDS[role]}')`).join(', ')})`;
 
-/** What the ledger's own rules are, beside those that SQLite enforces. */
+/** The ledger's own rules, beside those that SQLite enforces. */
 export const SOUND_CHECKS: readonly SoundCheck[] = [
   {
     name: 'meta.identity',
@@ -99,7 +99,8 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   {
     name: 'item.difference',
     rule: 'What is desired and what was acknowledged differ only with a delivery that says so (I4).',
-    // A record that waits to be read or mapped anew stages the difference when it is; an item without one asks for nothing.
+    // A record that waits to be read or mapped again stages the difference later. An item without a record stages
+    // nothing.
     sql: `SELECT ${ITEM} FROM items i JOIN records r ON r.id = i.record_id
       WHERE i.kind <> 'passport' AND i.desired_hash IS NOT ${BASELINE_HASH} AND r.state NOT IN ('stale', 'pending')
         AND i.ignored_hash IS NOT i.desired_hash AND ${NO_OPEN}`,

@@ -10,20 +10,19 @@ import { SOUND_CHECKS } from './sound-checks.ts';
 
 /** What a check of the ledger found. */
 export interface Finding {
-  /** Stable: `file.integrity`, `file.refs`, or the name of one of the ledger's own rules. */
+  /** Stable: `file.integrity`, `file.refs`, or the name of one of `SOUND_CHECKS`. */
   check: string;
-  /** What should hold, as a full sentence. */
+  /** The rule that is broken, as a full sentence. */
   rule: string;
   count: number;
-  /** Some of the places, for people. */
+  /** Some of the violations, in words for people. */
   examples: string[];
 }
 
 export interface Verification {
-  /** How many checks were made. */
   checks: number;
   findings: Finding[];
-  /** When the file was made, where it is a backup. */
+  /** When the backup was made; null for a ledger that is no backup. */
   backupAt: string | null;
 }
 
@@ -31,10 +30,11 @@ const EXAMPLES_MAX = 5;
 const INTEGRITY_MAX = 100;
 
 /**
- * Checks a ledger or a backup as it is at one moment, beside whoever writes it. Null where there is none. The file is not changed.
+ * Checks a ledger or a backup as it is at one moment. Another process may write it meanwhile. The file is not changed.
+ * Returns null where there is no file.
  *
- * @throws Fault `ledger.restored` where there was one, `ledger.unreadable`, `ledger.newer`, or `ledger.unwritable` where there is no room
- *   for a copy of one of an older version
+ * @throws Fault `ledger.restored` where there was a ledger, `ledger.unreadable`, `ledger.newer`, or `ledger.unwritable`
+ *   where the disk has no room for an upgraded copy
  */
 export function verifyLedger(file: string, onCheck: (name: string) => void): Verification | null {
   const db = openDatabaseReadOnly(file);
@@ -45,7 +45,7 @@ export function verifyLedger(file: string, onCheck: (name: string) => void): Ver
   try {
     db.exec('BEGIN');
     const ofFile = findingsOfFile(db, onCheck);
-    // In a damaged file the other checks would report the damage only.
+    // In a damaged file the other checks would only find the same damage again.
     if (ofFile.isDamaged) return { checks: 1, findings: ofFile.findings, backupAt: null };
     const backupAt = createMeta(db).get('backup_at');
     const isPresent = isOfPresentVersion(db);
@@ -60,12 +60,15 @@ export function verifyLedger(file: string, onCheck: (name: string) => void): Ver
   }
 }
 
-/** A ledger of an older version is checked as it will be once it was brought up to date: in the folder for temporary files. */
+/**
+ * Upgrades a copy of an older ledger in the folder for temporary files, so that the checks of this version can run on
+ * it.
+ */
 function onUpgradedCopy<T>(db: Sqlite, use: (copy: Sqlite) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-verify-'));
   try {
     const file = join(folder, 'copy.db');
-    // With the mode of a ledger from its first byte on, since it holds the same data.
+    // The copy has the ledger's data, so only its owner may read it.
     closeSync(openSync(file, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(file);
     const copy = openDatabase(file, { backsUp: false });
@@ -108,7 +111,7 @@ function findingsOfRules(db: Sqlite, onCheck: (name: string) => void): Finding[]
   return findings;
 }
 
-/** What is wrong with the file's pages and indexes; some damage is told by an error in place of a row. */
+/** The damage of the file's pages and indexes. SQLite reports some damage as a thrown error and not as a row. */
 function integrityOf(db: Sqlite): string[] {
   try {
     const rows = db.pragma(`integrity_check(${INTEGRITY_MAX})`) as { integrity_check: string }[];

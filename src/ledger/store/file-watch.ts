@@ -2,11 +2,11 @@ import { statSync } from 'node:fs';
 import { messageOf } from '../../lib/errors.ts';
 
 /**
- * Watches a file that this process has open, by one `stat` of its path for each look.
+ * Watches a file that this process has open. Each look costs one `stat` of the path.
  *
  * @param alone whether a second name (a hard link) counts as a change
- * @returns what has happened to the file since, as the end of a sentence; null while it is what it was. A change is final: when
- *   the file is back under its name another process may have written to it meanwhile.
+ * @returns the change as the end of a sentence; null while there is none. A change is final: after it another process
+ *   may have written to the file, even when the file is back under its name.
  */
 export function watchFile(path: string, { alone }: { alone: boolean }): () => string | null {
   const original = look(path);
