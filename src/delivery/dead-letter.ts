@@ -4,14 +4,14 @@ import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 
 /**
- * Dead-letters deliveries that throw where nothing should, each with the reason: they would throw again at once, and the others
- * go on. Never rejects; gives why the ledger could not store it, or null.
+ * Dead-letters deliveries that throw unexpectedly, each with its reason. They would throw again at once and keep the
+ * others from being sent. Never rejects. Resolves to the error if the ledger could not store it, else to null.
  */
 export type DeadLetter = (deliveryIds: readonly number[], error: unknown) => Promise<Error | null>;
 
 const MESSAGE_LENGTH_MAX = 300;
 
-/** @param options.scrub takes secrets out of a text that is stored (I7) */
+/** @param options.scrub removes secrets from a text before it is stored (I7) */
 export function createDeadLetter(options: {
   ledger: Pick<Ledger, 'deadLetter'>;
   log: Pick<Logger, 'error'>;

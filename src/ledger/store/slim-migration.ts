@@ -3,7 +3,7 @@
 //
 // Each item takes the columns of its present revision. All earlier revisions become rows of `history`. The bytes and
 // the key of a request that may be sent again become a row of `requests`, unchanged (I2). A write that was never sent
-// loses its stored key: the claim computes a new one.
+// loses its stored key: the claim computes it again from the same ids.
 
 import type Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
