@@ -18,15 +18,15 @@ type Opened = Pick<Runtime, 'ledger' | 'views' | 'platform'>;
  * @throws Fault `usage` where it cannot be told, or belongs to another item; what `outcomeFault` says where the API does not answer
  */
 export async function remoteIdOf(
-  doubt: NamedDelivery,
+  unconfirmed: NamedDelivery,
   { kind, given }: { kind: ListableKind; given: string | null },
   { ledger, views, platform }: Opened,
   abort: AbortSignal,
 ): Promise<JsonValue> {
-  const remoteId = given === null ? await readBack(doubt, kind, platform, abort) : inOwnType(given, kind, views);
+  const remoteId = given === null ? await readBack(unconfirmed, kind, platform, abort) : inOwnType(given, kind, views);
   const other = await ledger.boundTo(kind, remoteId);
   // Its own id, where a worker found it meanwhile: the ledger refuses the manual resolution then.
-  if (other === null || other === doubt.key) return remoteId;
+  if (other === null || other === unconfirmed.key) return remoteId;
   throw fault('usage', `The id ${idText(remoteId)} is that of the ${kindWord(kind)} "${other}" already.`, {
     suggestion: 'Look at the platform which id the item has there, and name it with --id.',
   });

@@ -69,7 +69,7 @@ export interface OwnedContext {
 }
 
 /** Gives the fault where another process holds the ledger. */
-async function openUnlessHeld(
+async function openUnlessLocked(
   context: CommandContext,
   config: RuntimeConfig,
   command: string,
@@ -136,7 +136,7 @@ export function createContext(options: {
       // First of all: it loads nothing of what a runtime needs.
       const asked = await askDaemon(config, command);
       if ('admin' in asked) return use(asked.admin);
-      const opened = await openUnlessHeld(context, config, command);
+      const opened = await openUnlessLocked(context, config, command);
       if (opened instanceof Fault) {
         // A daemon may have begun to listen just now.
         const again = await askDaemon(config, command);

@@ -26,9 +26,9 @@ async function restore(named: string | undefined, context: CommandContext): Prom
   const { ledger: file, target, profile } = await context.loadConfig();
   const from = named === undefined ? null : resolve(named);
   const report = (_fields: object, message: string) => output.note(printable(message));
-  const { suspected, kept } = restoreLedger({ file, from, target: target.baseUrl, profile, clock, report });
-  if (output.json) output.document({ ok: true, file, from, kept, suspected });
-  const count = Object.values(suspected).reduce((sum, one) => sum + one, 0);
+  const { toLookUp, kept } = restoreLedger({ file, from, target: target.baseUrl, profile, clock, report });
+  if (output.json) output.document({ ok: true, file, from, kept, suspected: toLookUp });
+  const count = Object.values(toLookUp).reduce((sum, one) => sum + one, 0);
   output.print(
     `The ledger ${printable(file)} is restored${from === null ? '' : ` from ${printable(from)}`}.`,
     ...(kept === null ? [] : [`What was there is kept as ${printable(kept)}.`]),

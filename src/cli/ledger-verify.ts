@@ -32,7 +32,7 @@ async function verify(named: string | undefined, context: CommandContext): Promi
   if (verification === null) throw noLedgerFault(file);
   const { findings, checks, backupAt } = verification;
   const ok = findings.length === 0;
-  if (output.json) output.document({ ok, file, backupAt, checks, findings });
+  if (output.json) output.document({ ok, file, backupAt, checks, findings: findings.map(findingDocument) });
   const what = backupAt === null ? 'The ledger' : `The backup of ${backupAt}`;
   if (ok) output.print(`${what} ${printable(file)} is sound: ${plural(checks, 'check')}.`);
   else {
@@ -44,10 +44,14 @@ async function verify(named: string | undefined, context: CommandContext): Promi
   return ok ? 0 : 1;
 }
 
-function findingLines({ check, holds, count, examples }: Finding): string[] {
+function findingDocument({ check, rule, count, examples }: Finding): object {
+  return { check, holds: rule, count, examples };
+}
+
+function findingLines({ check, rule, count, examples }: Finding): string[] {
   const more = count > examples.length ? [`    … and ${formatCount(count - examples.length)} more`] : [];
   return [
-    `  ${check}: ${plural(count, 'violation')} of: ${holds}`,
+    `  ${check}: ${plural(count, 'violation')} of: ${rule}`,
     ...examples.map((one) => `    ${printable(one)}`),
     ...more,
   ];

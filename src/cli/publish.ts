@@ -135,7 +135,11 @@ function allDocument({ found, done }: PublishedComplete): object {
     notPublished: done?.leftCount ?? 0,
     ...counts,
     passports: (done?.left ?? []).map(outcomeDocument),
-    incompleteProducts: firstIncomplete.map(({ key, naturalKey, holds }) => ({ key, sku: naturalKey, holds })),
+    incompleteProducts: firstIncomplete.map(({ key, naturalKey, blockers }) => ({
+      key,
+      sku: naturalKey,
+      holds: blockers,
+    })),
     ...(done === null ? {} : errorIn(done.synced)),
   };
 }
@@ -157,8 +161,8 @@ function allLines({ found, done }: PublishedComplete, context: CommandContext): 
   if (found.incomplete > 0) {
     const are = plural(found.incomplete, 'product is', 'products are');
     lines.push(`${paint('yellow', '!')} ${are} not complete, so their passports were not published:`);
-    for (const { key, naturalKey, holds } of found.firstIncomplete.slice(0, SHOWN_MAX)) {
-      lines.push(`  - ${printable(naturalKey ?? key)}: ${printable(holds[0] ?? '')}`);
+    for (const { key, naturalKey, blockers } of found.firstIncomplete.slice(0, SHOWN_MAX)) {
+      lines.push(`  - ${printable(naturalKey ?? key)}: ${printable(blockers[0] ?? '')}`);
     }
     if (found.incomplete > SHOWN_MAX) {
       lines.push(`  … and ${plural(found.incomplete - SHOWN_MAX, 'more product')}; --json lists up to 1,000.`);
@@ -174,8 +178,15 @@ function allLines({ found, done }: PublishedComplete, context: CommandContext): 
 
 const SHOWN_MAX = 10;
 
-function outcomeDocument({ asked, key, naturalKey, holds, passport }: PassportOutcome): object {
-  return { asked, key, sku: naturalKey, state: passport?.state ?? null, reason: passport?.reason ?? null, holds };
+function outcomeDocument({ asked, key, naturalKey, blockers, passport }: PassportOutcome): object {
+  return {
+    asked,
+    key,
+    sku: naturalKey,
+    state: passport?.state ?? null,
+    reason: passport?.reason ?? null,
+    holds: blockers,
+  };
 }
 
 function errorIn({ fault: failure }: Synced): object {
@@ -194,7 +205,7 @@ function exitCodeFor(outcomes: readonly PassportOutcome[], status: Asked, synced
 }
 
 function outcomeLines(outcome: PassportOutcome, status: Asked, { output }: CommandContext): string[] {
-  const { asked, result, holds, passport } = outcome;
+  const { asked, result, blockers, passport } = outcome;
   const { paint } = output;
   const name = printable(asked);
   if (isDone(outcome, status)) {
@@ -202,10 +213,10 @@ function outcomeLines(outcome: PassportOutcome, status: Asked, { output }: Comma
     const words = status === 'published' ? `published${before}` : `not public${before === '' ? ' any more' : ''}`;
     return [`${paint('green', '✓')} ${name} is ${words}.`];
   }
-  if (holds.length > 0) {
+  if (blockers.length > 0) {
     return [
       `${paint('yellow', '!')} ${name} is not complete, so it was not published:`,
-      ...holds.map((hold) => `  - ${printable(hold)}`),
+      ...blockers.map((blocker) => `  - ${printable(blocker)}`),
     ];
   }
   const state = passport?.state ?? 'none';

@@ -73,7 +73,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
     ? await context.withAdmin(config, 'replay', (admin) => admin.run(replayRecords, request))
     : await runShown(context, config, { command: 'replay', handler: replayRecords }, request);
   if (synced === null) {
-    if (output.json) output.document({ ok: true, dryRun, ...replayed });
+    if (output.json) output.document({ ok: true, ...reportDocument(replayed, dryRun) });
     output.print(...replayLines(replayed, true));
     return 0;
   }
@@ -83,14 +83,21 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   return exitCodeOf(synced);
 }
 
-function replayDocument(replayed: ReplayReport, synced: Synced): object {
-  const { ok, runs: _, ...rest } = syncDocument(synced);
-  return { ok, dryRun: false, ...replayed, ...rest, ...contactDocument(synced.attention) };
+function reportDocument({ leftUnconfirmed, ...report }: ReplayReport, dryRun: boolean): object {
+  return { dryRun, ...report, heldInDoubt: leftUnconfirmed };
 }
 
-function replayLines({ records, passing, passports, staged, heldInDoubt }: ReplayReport, dryRun: boolean): string[] {
+function replayDocument(replayed: ReplayReport, synced: Synced): object {
+  const { ok, runs: _, ...rest } = syncDocument(synced);
+  return { ok, ...reportDocument(replayed, false), ...rest, ...contactDocument(synced.attention) };
+}
+
+function replayLines(
+  { records, passing, passports, staged, leftUnconfirmed }: ReplayReport,
+  dryRun: boolean,
+): string[] {
   const { asked, incomplete } = passports;
-  if (records + asked + incomplete + heldInDoubt === 0) return ['Nothing fits: there is nothing to replay.'];
+  if (records + asked + incomplete + leftUnconfirmed === 0) return ['Nothing fits: there is nothing to replay.'];
   const failing = records - passing;
   const looked = `${plural(records, 'record')} mapped anew: ${passing} ${dryRun ? 'would pass' : 'passed'}, ${failing} still ${failing === 1 ? 'fails' : 'fail'}.`;
   const lines = [
@@ -105,9 +112,9 @@ function replayLines({ records, passing, passports, staged, heldInDoubt }: Repla
       `${plural(incomplete, 'passport is', 'passports are')} left alone, as the product is not complete: dpp-sync show product KEY`,
     );
   }
-  if (heldInDoubt > 0) {
+  if (leftUnconfirmed > 0) {
     lines.push(
-      `${plural(heldInDoubt, 'delivery is', 'deliveries are')} in doubt and left alone: look whether they arrived, then use --key KEY --force.`,
+      `${plural(leftUnconfirmed, 'delivery is', 'deliveries are')} in doubt and left alone: look whether they arrived, then use --key KEY --force.`,
     );
   }
   return lines;

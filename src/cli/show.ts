@@ -37,10 +37,17 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
     if (item === null) throw unknownItem(kind, key, opened?.views ?? null);
     const ofProduct = kind === 'product' || kind === 'passport';
     const passport = ofProduct ? (opened?.views.passport(item.key) ?? null) : null;
-    if (output.json) output.document({ ok: true, item, ...(ofProduct ? { passport } : {}) });
+    if (output.json)
+      output.document({ ok: true, item, ...(ofProduct ? { passport: passportDocument(passport) } : {}) });
     else output.print(...itemLines(item, passport, output));
     return 0;
   });
+}
+
+function passportDocument(passport: PassportView | null): object | null {
+  if (passport === null) return null;
+  const { blockers, ...rest } = passport;
+  return { ...rest, holds: blockers };
 }
 
 function itemLines(item: ItemView, passport: PassportView | null, { paint }: Output): string[] {
@@ -106,7 +113,7 @@ const WANTED_BY = {
 
 /** Where the passport of a product stands, and all that keeps it from going on. */
 function passportLines({ kind, key }: ItemView, passport: PassportView, paint: Output['paint']): string[] {
-  const { state, acknowledged, desired, reason, holds } = passport;
+  const { state, acknowledged, desired, reason, blockers } = passport;
   const far = state === 'blocked' && acknowledged !== null ? `, ${acknowledged} so far` : '';
   const lines = [`${paint('bold', 'Passport')}  ${paint(PASSPORT_COLOURS[state], state)}${far}`];
   if (kind === 'passport' && desired !== null) {
@@ -116,8 +123,11 @@ function passportLines({ kind, key }: ItemView, passport: PassportView, paint: O
   if (kind === 'product' && reason !== null) {
     lines.push(`  ${printable(reason.message)}`, `  More of it: dpp-sync show passport ${printable(shellWord(key))}`);
   }
-  if (holds.length > 0 && acknowledged !== 'published') {
-    lines.push('  It can go on once its product is complete:', ...holds.map((hold) => `  - ${printable(hold)}`));
+  if (blockers.length > 0 && acknowledged !== 'published') {
+    lines.push(
+      '  It can go on once its product is complete:',
+      ...blockers.map((blocker) => `  - ${printable(blocker)}`),
+    );
   }
   return lines;
 }

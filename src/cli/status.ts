@@ -1,12 +1,12 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
+import { describeWait } from '../daemon/api-wait-watch.ts';
 import { type Attention, attentionOf } from '../daemon/attention.ts';
 import { nextRunsOf } from '../daemon/next-runs.ts';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { OpenedViews } from '../daemon/open-views.ts';
 import { standingOf } from '../daemon/standing.ts';
-import { describeWait } from '../daemon/wait-watch.ts';
 import type { ApiWait } from '../domain/api-wait.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { Deferred, ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
@@ -97,7 +97,7 @@ async function status(context: CommandContext): Promise<number> {
     now,
     freeBytes: null,
     standing: NOTHING,
-    attention: { waitingFor: [], stuck: [], doubtsUnderWay: 0, ...NO_CONTACT_ATTENTION },
+    attention: { waitingFor: [], stuck: [], awaitingReadBack: 0, ...NO_CONTACT_ATTENTION },
     apiWait: null,
     deferred: null,
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
@@ -156,7 +156,7 @@ const NOTHING: Standing = {
 /** Leaves out items that go on by themselves: beside a daemon there are always some. */
 function atRest({ standing, attention }: Found): Standing {
   const items: ItemCounts = { product: {}, material: {}, bom_item: {} };
-  let underWay = attention.doubtsUnderWay;
+  let underWay = attention.awaitingReadBack;
   for (const kind of ITEM_KINDS) {
     const { due: _, sending: __, waiting = 0, in_doubt: inDoubt = 0, ...counts } = standing.items[kind];
     const looked = Math.min(inDoubt, underWay);
@@ -239,7 +239,7 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   output.print(`  ${paint('dim', `times are in ${zone}`)}`, '', queueLine(found.queue));
   if (found.freeBytes !== null && found.freeBytes < LITTLE_ROOM_BYTES) output.print(roomLine(found.freeBytes));
-  const underWay = countOf(found.standing.items, ['due', 'sending']) + found.attention.doubtsUnderWay;
+  const underWay = countOf(found.standing.items, ['due', 'sending']) + found.attention.awaitingReadBack;
   if (found.apiWait !== null) output.print('', waitLine(found.apiWait, found.now));
   if (underWay > 0) output.print('', underWayLine(underWay));
   if (found.deferred !== null) output.print(deferredLine(found.deferred));

@@ -15,7 +15,7 @@ export interface Attention extends ContactAttention {
   waitingFor: WaitingGroup[];
   stuck: StuckDelivery[];
   /** Unconfirmed items that do not need a person. */
-  doubtsUnderWay: number;
+  awaitingReadBack: number;
 }
 
 const GROUPS_MAX = 200;
@@ -27,7 +27,7 @@ export function attentionOf(views: LedgerViews, sources: readonly string[]): Att
   return {
     waitingFor: views.waitingFor(GROUPS_MAX, sources).filter(({ state }) => !onTheWay(state)),
     stuck: views.stuck(STUCK_MAX, sources),
-    doubtsUnderWay: views.doubtsUnderWay(sources),
+    awaitingReadBack: views.awaitingReadBack(sources),
     adopted: views.adoptedChanges(sources),
     parts: views.unansweredParts(sources),
   };

@@ -80,8 +80,11 @@ export async function leftAwayFault(
 ): Promise<Fault | null> {
   // Deliveries that wait for an unreadable list are left out.
   const isUnreadable = unreadable() !== null;
-  const held = suspendedBy([...api.refused().keys(), ...(isUnreadable ? (['read'] as const) : [])], config.profile);
-  const left = await ledger.leftAway({ before, held, of });
+  const suspended = suspendedBy(
+    [...api.refused().keys(), ...(isUnreadable ? (['read'] as const) : [])],
+    config.profile,
+  );
+  const left = await ledger.leftAway({ before, suspended, of });
   if (left === null) return null;
   const { kind, key, reason, dueAt } = left.first;
   const others = left.count === 1 ? '' : ` and ${left.count - 1} more`;
@@ -100,7 +103,7 @@ async function unreadableFault(
   const unreadable = runtime.unreadable();
   if (unreadable === null || outstanding > 0 || now - Math.max(unreadable.since, since) < waitMs) return null;
   const lookedUp = suspendedBy(['read'], config.profile);
-  if ((await ledger.nextDueAt({ held: lookedUp, of })) !== null || (await passports.evaluate()) > 0) return null;
+  if ((await ledger.nextDueAt({ suspended: lookedUp, of })) !== null || (await passports.evaluate()) > 0) return null;
   const { inDoubt } = await ledger.countSuspended(lookedUp);
   const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);
   const wait = waitWords(inDoubt, suspended);

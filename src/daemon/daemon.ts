@@ -8,7 +8,7 @@ import { createHealth, type Health } from '../observe/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import { announced } from './announced-pull.ts';
-import { createGateWatch } from './gate-watch.ts';
+import { createAuthorizationWatch } from './authorization-watch.ts';
 import { createObservation, type Observation } from './observation.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { createPullQueue } from './pull-queue.ts';
@@ -126,7 +126,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     clock,
     log,
   });
-  const gateWatch = createGateWatch({
+  const authorizationWatch = createAuthorizationWatch({
     api,
     target,
     onReopen: () => engine.wake(),
@@ -163,7 +163,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     // First the parts that bring new work are stopped, then those that do it, and the ledger is closed last.
     await scheduler.stop();
     await server?.close();
-    await gateWatch.stop();
+    await authorizationWatch.stop();
     // Commands are interrupted together with the runs, since each may wait for a run of the other.
     await Promise.all([pulls.stop(), admin?.close()]);
     await runtime.close();
@@ -176,12 +176,19 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   try {
     await runtime.startWorkers();
     await pulls.start();
-    gateWatch.start();
+    authorizationWatch.start();
     if (config.web !== null) {
       const context = { ...observation, runtime, health, metrics, running: () => runtime.pulling(), pausedQueues };
       server = await options.openWeb({ ...context, startedAt, version, clock, log }, config.web);
     }
-    admin = await options.openAdmin({ runtime, clock, log, version, scrub, askRefused: () => gateWatch.askNow() });
+    admin = await options.openAdmin({
+      runtime,
+      clock,
+      log,
+      version,
+      scrub,
+      askRefused: () => authorizationWatch.askNow(),
+    });
     scheduler.start();
     for (const { id, schedule } of config.sources) {
       const [last] = views.runs({ source: id, limit: 1 });

@@ -7,7 +7,7 @@ export async function replayDelivery(
 ): Promise<{ staged: number; message: string }> {
   const states = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
   const selection = { states, sources: [], keys: [], deliveryIds: [deliveryId] };
-  const { staged, quarantined, heldInDoubt, passing, passports } = await run({
+  const { staged, quarantined, leftUnconfirmed, passing, passports } = await run({
     selection,
     force: false,
     dryRun: false,
@@ -15,10 +15,10 @@ export async function replayDelivery(
   if (passports.asked > 0) return { staged, message: 'The passport is sent again.' };
   if (passports.incomplete > 0) return { staged, message: 'Its product is not complete now; see `dpp-sync show`.' };
   if (staged > 0) return { staged, message: 'The stored record was mapped again and is sent again.' };
-  if (heldInDoubt === 0 && (quarantined > 0 || passing === 0)) {
+  if (leftUnconfirmed === 0 && (quarantined > 0 || passing === 0)) {
     return { staged, message: 'The stored record was mapped again and still fails; see `dpp-sync quarantine`.' };
   }
-  if (heldInDoubt > 0) {
+  if (leftUnconfirmed > 0) {
     return { staged, message: 'It is unknown whether it arrived, so it is not sent again without `replay --force`.' };
   }
   return { staged, message: 'The stored record was mapped again, and there is nothing to send.' };

@@ -27,6 +27,7 @@ import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/repla
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
+import { createApiWaitWatch } from './api-wait-watch.ts';
 import { createMappers, type Mappers } from './mappers.ts';
 import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
 import { openToPull } from './open-to-pull.ts';
@@ -34,7 +35,6 @@ import { queuePrefix } from './open-views.ts';
 import { createOutageWatch } from './outage-watch.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import { replayDelivery } from './replay-delivery.ts';
-import { createWaitWatch } from './wait-watch.ts';
 
 export interface RuntimeOptions {
   config: RuntimeConfig;
@@ -202,7 +202,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       async eachRound() {
         paused = pausedFault((await queues.paused()).filter((name) => name !== 'pull'));
         outageWatch.look();
-        await waitWatch.look();
+        await apiWaitWatch.look();
         await mapQueue.watch(views.pendingSources());
       },
     });
@@ -210,7 +210,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const outageWatch = createOutageWatch({ api, clock, emit, log });
     const openedAt = clock.ticks();
     const hasAnswered = () => api.hasAnsweredSince(openedAt);
-    const waitWatch = createWaitWatch({ api, ledger, views, hasAnswered, emit, log });
+    const apiWaitWatch = createApiWaitWatch({ api, ledger, views, hasAnswered, emit, log });
 
     function reportPause(source: string, reason: Fault | null): void {
       if (reason === null) resting.delete(source);
@@ -329,7 +329,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
         await closeInOrder([
           stopWorkers,
           // Whoever looks at the ledger next sees why this process has left something.
-          () => waitWatch.look(),
+          () => apiWaitWatch.look(),
           () => queues.close(),
           () => target.close(),
           () => ledger.close(),

@@ -7,25 +7,27 @@ export interface Answered {
   request: ClaimedRequest;
   outcome: Outcome;
   latencyMs: number;
-  /** Whether the API refuses this request the scope that it takes from others. */
+  /** True if the API refuses this request a scope that it grants to others. */
   forbidden: boolean;
 }
 
-/** Gathers answers, so that one commit settles many. */
+/** Gathers answers into groups, so that one commit settles many deliveries. */
 export interface Answers {
   add(one: Answered): void;
-  /** Resolves to a group of answers, as soon as there are any and the group has lingered. Gives none once it is closed. */
+  /**
+   * Resolves to the next group of answers, after a short wait for more. Resolves to an empty group once it is closed.
+   */
   next(): Promise<Answered[]>;
-  /** How many wait to be settled. */
+  /** How many answers wait to be settled. */
   count(): number;
   close(): void;
 }
 
-/** So long a group waits for more answers at most. */
+/** A group waits at most this long for more answers. */
 const LINGER_MS = 2;
-/** Only where so many more can be expected within that time does it wait at all. */
+/** It waits only if at least so many more answers can be expected in that time. */
 const EXPECTED_MIN = 8;
-/** A group of so many gains nothing by becoming larger. */
+/** A group of this size gains nothing by becoming larger. */
 const GROUP_MAX = 48;
 
 /** @param options.underWay how many requests have no answer yet */
@@ -33,7 +35,7 @@ export function createAnswers({ underWay, clock }: { underWay: () => number; clo
   let gathered: Answered[] = [];
   let isClosed = false;
   let isLingering = false;
-  /** Ends the wait of `next`. */
+  /** Wakes `next` from its wait. */
   let notify: () => void = () => undefined;
   /** How long the requests of the last group took. */
   let usualMs = Number.POSITIVE_INFINITY;
@@ -50,7 +52,10 @@ export function createAnswers({ underWay, clock }: { underWay: () => number; clo
     return promise;
   }
 
-  /** One turn of the event loop brings many answers, and where they come quickly a little time brings more. */
+  /**
+   * Waits for more answers. One turn of the event loop brings many, and if answers come quickly, a short time brings
+   * more.
+   */
   async function linger(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     if (!isWorthWaiting()) return;

@@ -8,19 +8,19 @@ import type { DeadLetter } from './dead-letter.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { ReceivedQueue } from './received-queue.ts';
 
-/** A request that was claimed, and as what it was admitted. */
+/** A claimed request, and the admission that it belongs to. */
 export interface Claimed {
   request: ClaimedRequest;
   from: Admitted;
 }
 
-/** Claims what was admitted, and gives back what cannot be claimed. */
+/** Claims the admitted deliveries, and gives back those that cannot be claimed. */
 export interface Claims {
-  /** Claims all of it in one commit; never rejects. Gives what is to be sent now. */
+  /** Claims all of them in one commit, and returns the requests to send now. Never rejects. */
   claim(admitted: readonly Admitted[], abort: AbortSignal): Promise<Claimed[]>;
-  /** An admitted request is not sent. */
+  /** Gives back the slot of an admitted request that is not sent. */
   giveBack(admitted: Admitted): void;
-  /** Why the last claim failed; null where it did not. */
+  /** Why the last claim failed; null if it did not. */
   trouble(): Error | null;
 }
 
@@ -33,7 +33,7 @@ export interface ClaimsOptions {
   clock: Clock;
 }
 
-/** How soon a claim that the ledger could not store is tried again. */
+/** If the ledger could not store a claim, the next attempt comes after this time. */
 const AGAIN_MS = 1000;
 
 export function createClaims(options: ClaimsOptions): Claims {
@@ -46,7 +46,10 @@ export function createClaims(options: ClaimsOptions): Claims {
     health.unused(clock.ticks() - slot.begunAt);
   }
 
-  /** Sorts what was claimed by what was admitted. A bulk import may take fewer than were named; the others wait for the next. */
+  /**
+   * Assigns the claimed requests to their admissions. A bulk import may take fewer deliveries than were admitted; the
+   * others are admitted again.
+   */
   function sort(admitted: readonly Admitted[], requests: readonly ClaimedRequest[]): Claimed[] {
     const requestOf = new Map(requests.flatMap((request) => request.members.map(({ id }) => [id, request] as const)));
     const assigned = assignRequests(admitted, requests, requestOf);
@@ -63,14 +66,15 @@ export function createClaims(options: ClaimsOptions): Claims {
       dispatcher.claimed(request.members);
       claimed.push({ request, from });
     }
-    // An import that is kept brings members with it that nobody has named: they must not be sent a second time.
+    // A kept import brings members that no job has named. They must leave the queue, or they would be sent a second
+    // time.
     const named = new Set(admitted.flatMap(({ deliveries }) => deliveries.map(({ id }) => id)));
     const unnamed = [...requestOf.keys()].filter((id) => !named.has(id));
     if (unnamed.length > 0) queue.removeAll(new Set(unnamed));
     return claimed;
   }
 
-  /** One that throws is dead-lettered, and the others are claimed without it. */
+  /** Claims each request on its own, because one of them throws. The one that throws is dead-lettered. */
   async function claimApart(admitted: readonly Admitted[], error: unknown, abort: AbortSignal): Promise<Claimed[]> {
     const [only] = admitted;
     if (admitted.length > 1 || only === undefined) {
@@ -80,14 +84,17 @@ export function createClaims(options: ClaimsOptions): Claims {
     }
     giveBack(only);
     const ids = only.deliveries.map(({ id }) => id);
-    // Of the members of an import nobody knows which one is at fault: the ledger has each tried alone.
+    // Nobody knows which member of an import is at fault, so the ledger tries each of them alone.
     const unstored = await deadLetter(ids, error);
     if (unstored !== null) await waitForLedger(unstored, abort);
     dispatcher.done(ids);
     return [];
   }
 
-  /** What cannot be claimed for the ledger's sake is as due as before. The pause keeps it from going round in circles. */
+  /**
+   * Gives everything back, because the ledger cannot be written, and waits. Without the wait the same claim would be
+   * tried in a loop.
+   */
   async function waitForLedger(error: Error, abort: AbortSignal): Promise<void> {
     trouble = error;
     await clock.sleep(AGAIN_MS, abort);
@@ -113,8 +120,8 @@ export function createClaims(options: ClaimsOptions): Claims {
 }
 
 /**
- * Gives each request to one of the lists that were admitted. An import that is kept may hold members which another list names,
- * so the requests that lie within one list are given out first; for the others any list of their operation serves.
+ * Assigns each claimed request to one of the admitted lists. A kept import may have members that another list named. So
+ * requests that lie within one list are assigned first, and any list of the operation serves for the others.
  */
 function assignRequests(
   admitted: readonly Admitted[],

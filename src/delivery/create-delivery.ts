@@ -28,7 +28,7 @@ import { createReceivedQueue } from './received-queue.ts';
 import { createRecheck, type Recheck } from './recheck.ts';
 import { createUnconfirmedResolver, type UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
 
-/** What the delivery of items needs from the process that it runs in. */
+/** What the delivery of items needs from its process. */
 export interface DeliveryOptions {
   ledger: Ledger;
   queues: Queues;
@@ -40,23 +40,26 @@ export interface DeliveryOptions {
   random: () => number;
   emit: Emit;
   log: Logger;
-  /** Takes secrets out of a text that is stored (I7). */
+  /** Removes secrets from a text before it is stored (I7). */
   scrub: (text: string) => string;
   /** How many requests may be under way at once. */
   connections: number;
-  /** Requests per second at most, or null for no ceiling. */
+  /** The configured ceiling in requests per second; null if there is none. */
   maxRate: number | null;
   /** Whether publishing has an API key of its own. */
   ownPublishKey: boolean;
-  /** Null where nobody looks at the failed jobs of the queue. */
+  /** Null in a process that does not show failed jobs. */
   failedJobs: { views: LedgerViews; replay: FailedJobsOptions['replay'] } | null;
-  /** Work beside the deliveries that has to go on as long as they do. Called at intervals. */
+  /** Called at intervals for work that has to go on beside the deliveries. */
   eachRound: () => Promise<void>;
-  /** Whether more deliveries may be staged soon: a source is being read or mapped. Passports wait for the end of that. */
+  /**
+   * True while a source is read or mapped, so that more deliveries may be staged soon. Passports are evaluated after
+   * that.
+   */
   isStaging: () => boolean;
 }
 
-/** Everything that brings deliveries from the ledger to the platform, put together. */
+/** The parts that bring deliveries from the ledger to the platform. */
 export interface Delivery {
   engine: Engine;
   health: ApiHealth;
@@ -66,15 +69,15 @@ export interface Delivery {
   contact: FirstContact;
   passports: Passports;
   recheck: Recheck;
-  /** Requests that people make beside the deliveries. */
+  /** Requests of people beside the deliveries. */
   platform: PlatformRequests;
   /** The list that could not be read for the longest time; null where every list was read the last time. */
   unreadable: UnconfirmedResolver['unreadable'];
-  /** Items were mapped, so that deliveries may be due and passports need evaluation. */
+  /** Call it after items were mapped: deliveries may be due, and passports need evaluation. */
   itemsMapped(): void;
 }
 
-/** Puts the parts together. Nothing is sent before the engine is started. */
+/** Builds the parts and connects them. Nothing is sent before the engine is started. */
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { ledger, queues, profile, clock, random, log, scrub } = options;
   const passports = createPassports({ ledger, now: () => clock.ticks() });
@@ -90,7 +93,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const pause = createCreatePause(clock);
   const suspended = () => suspendedBy(health.refused().keys(), profile, pause.operations());
   const parts = { ...options, emit, health, retries, pause };
-  const doubts = createUnconfirmedResolver(parts);
+  const unconfirmed = createUnconfirmedResolver(parts);
   const contact = createFirstContact(parts);
   const failedJobs = options.failedJobs && createFailedJobs({ queues, ...options.failedJobs });
 
@@ -132,7 +135,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     dispatcher,
     path,
     claims,
-    doubts,
+    unconfirmed,
     contact,
     suspended,
     failedJobs,
@@ -145,12 +148,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     health,
     dispatcher,
     path,
-    unconfirmed: doubts,
+    unconfirmed,
     contact,
     passports,
     recheck,
     platform: createPlatformRequests(parts),
-    unreadable: () => doubts.unreadable() ?? contact.unreadable(),
+    unreadable: () => unconfirmed.unreadable() ?? contact.unreadable(),
     itemsMapped() {
       passports.markDirty();
       engine.wake();

@@ -4,16 +4,16 @@ import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 
 /**
- * Dead-letters deliveries that throw where nothing should, each with the reason: they would throw again at once, and the others
- * go on. Never rejects; gives why the ledger could not store it, or null.
+ * Dead-letters deliveries that throw unexpectedly, each with its reason. They would throw again at once and keep the
+ * others from being sent. Never rejects. Resolves to the error if the ledger could not store it, else to null.
  */
 export type DeadLetter = (deliveryIds: readonly number[], error: unknown) => Promise<Error | null>;
 
 const MESSAGE_LENGTH_MAX = 300;
 
-/** @param options.scrub takes secrets out of a text that is stored (I7) */
+/** @param options.scrub removes secrets from a text before it is stored (I7) */
 export function createDeadLetter(options: {
-  ledger: Pick<Ledger, 'putAside'>;
+  ledger: Pick<Ledger, 'deadLetter'>;
   log: Pick<Logger, 'error'>;
   scrub: (text: string) => string;
 }): DeadLetter {
@@ -24,7 +24,7 @@ export function createDeadLetter(options: {
     try {
       for (const deliveryId of deliveryIds) {
         log.error({ deliveryId, err: error }, 'A delivery cannot be attempted and is dead-lettered.');
-        await ledger.putAside({ deliveryId, reason });
+        await ledger.deadLetter({ deliveryId, reason });
       }
       return null;
     } catch (second) {

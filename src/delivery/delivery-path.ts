@@ -1,10 +1,11 @@
-// The way of deliveries to the platform, many at a time:
+// Sends deliveries to the platform, many at a time:
 //
 //   admit n → claim n in one commit → send → classify → decide → settle in one commit
 //
-// Two loops share the way. `sendLoop` goes from the admission to the wire, and `settleLoop` from the answers to the ledger.
-// The claim is committed before any byte is sent, and only once the requests may really be sent: a crash makes nothing
-// unconfirmed that was merely waiting. From the claim on a request runs to its end, whatever is stopped meanwhile.
+// `sendLoop` does the first half, from the admission to the request. `settleLoop` does the second half, from the
+// answers to the ledger. A claim is committed before its first byte is sent (I2), and only when the request may be sent
+// at once: a crash leaves no waiting delivery unconfirmed. A claimed request runs to its end, even when the process is
+// stopping.
 
 import { fault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -30,14 +31,14 @@ export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
   slots: Slots;
 }
 
-/** How soon sending is tried again after a round that failed. */
+/** After a round that failed, sending is tried again after this time. */
 const AGAIN_MS = 1000;
 
 export interface DeliveryPath {
   start(): void;
-  /** Why outcomes cannot be stored, or requests cannot be sent, at the moment; null where both can. */
+  /** Why requests cannot be sent or outcomes cannot be stored now; null if both work. */
   trouble(): Fault | null;
-  /** Sends nothing more, waits for what is under way, and settles it. */
+  /** Sends nothing more, waits for the requests in flight, and settles them. */
   stop(): Promise<void>;
 }
 
@@ -46,12 +47,12 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
   const abort = new AbortController();
   const answers = createAnswers({ underWay: () => slots.count(), clock });
   const settling = createSettling({ ...options, abort: abort.signal });
-  /** Requests that were claimed and have no answer yet. */
+  /** How many claimed requests have no answer yet. */
   let onTheWire = 0;
-  /** Nothing more is claimed. */
+  /** True once nothing more may be claimed. */
   let hasStopped = false;
   let running: Promise<unknown> = Promise.resolve();
-  /** Why the last round of sending failed. */
+  /** Why the last round of `sendLoop` failed. */
   let loopTrouble: Fault | null = null;
   /** Why this machine could not send the last request. */
   let localTrouble: Fault | null = null;
@@ -63,7 +64,7 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
         for (const { request, from } of await claims.claim(admitted, abort.signal)) void send(request, from);
         loopTrouble = null;
       } catch (error) {
-        // A defect in one round must not end the loop: whatever is due stays due.
+        // A defect in one round must not end the loop. All deliveries stay due.
         loopTrouble = error instanceof Fault ? error : fault('internal', `Nothing can be sent: ${messageOf(error)}`);
         await clock.sleep(AGAIN_MS, abort.signal);
       }
@@ -77,13 +78,14 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
       const answered = await answers.next();
       if (answered.length === 0) return;
       const settled = settling.settle(answered);
-      // The slots of these answers are free: what follows is claimed in the commit that settles them.
+      // The slots of these answers are free now. Waking the admission here lets the next claims share the commit that
+      // settles the answers.
       admission.wake();
       await settled;
     }
   }
 
-  /** Sends one claimed request; never rejects. */
+  /** Sends one claimed request. Never rejects. */
   async function send(request: ClaimedRequest, from: Admitted): Promise<void> {
     onTheWire += 1;
     retries.sent(clock.ticks());
@@ -113,7 +115,7 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
     }
   }
 
-  /** Once nothing more is sent, the last answers are settled and the loop of settling ends. */
+  /** Closes the answers when nothing more is sent, so that `settleLoop` settles the last ones and ends. */
   function closeIfDone(): void {
     if (hasStopped && onTheWire === 0) answers.close();
   }

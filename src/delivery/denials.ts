@@ -4,7 +4,7 @@ import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Authorization, DenialSubject } from './admission/authorization.ts';
 
-/** So many requests in a row are refused a scope that was taken before, until the scope counts as refused. */
+/** If so many requests in a row are refused a scope that was granted before, the whole scope counts as refused. */
 const QUESTIONS_MAX = 3;
 
 export function isScopeDenied(outcome: Outcome): boolean {
@@ -12,10 +12,11 @@ export function isScopeDenied(outcome: Outcome): boolean {
 }
 
 /**
- * What a 403 is about: the key, which may not use the scope, or what was sent. The answer does not say, but other deliveries
- * do: a scope that was taken from another delivery after it was refused to this one is refused to this one alone.
+ * Decides what a 403 is about: the key, which lacks the scope, or the item that was sent. The answer does not say, but
+ * other deliveries show it: if the API has granted the scope to another delivery since it refused this one, only this
+ * one is refused.
  *
- * @param sent.wasTried whether the API was known to take the scope when the request was admitted
+ * @param sent.wasTried true if the API was known to grant the scope when the request was admitted
  */
 export async function denialSubjectOf(
   { request, scope, wasTried }: { request: ClaimedRequest; scope: Scope; wasTried: boolean },
@@ -26,7 +27,8 @@ export async function denialSubjectOf(
 ): Promise<DenialSubject> {
   const [first] = request.members;
   if (first === undefined) return 'scope';
-  // Where the ledger cannot be read nothing is known about the delivery, and the scope is held until it is asked again.
+  // If the ledger cannot be read, nothing is known about the delivery. The scope is then suspended until the API is
+  // asked again.
   const denials = await ledger.denialsOf(first.id).catch(() => null);
   if (denials === null) return 'scope';
   const { at, isAskedAgain } = denials;

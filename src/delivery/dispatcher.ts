@@ -8,49 +8,58 @@ import { dueJob } from './delivery-jobs.ts';
 import { createKnownDeliveries, type Named } from './known-deliveries.ts';
 import type { ReceivedQueue } from './received-queue.ts';
 
-/** How many deliveries may be enqueued, received or in flight at once (I9): a million due deliveries never mean a million jobs. */
+/**
+ * The most deliveries that may be enqueued, received or in flight (I9): a million due deliveries never become a million
+ * jobs.
+ */
 const DEPTH_MAX = 2000;
-/** How many deliveries one job names. */
+/** The most deliveries that one job names. */
 const JOB_SIZE = 250;
-/** The queue is topped up once it has room for so many, so that jobs are full while there is much to do. */
+/** The queue is filled again when it has room for so many, so that jobs are full while there is much to do. */
 const ROOM_MIN = 500;
-/** How many deliveries are received or in flight at once. Most of them wait for their turn, so that there is always one to take it. */
+/**
+ * The most deliveries that may be received or in flight. Most of them wait, so that a free slot always finds the next
+ * one.
+ */
 const RECEIVED_MAX = 320;
-/** So many that were asked for by hand are under way at once without a job. */
+/** The most deliveries asked for by hand that are received without a job at the same time. */
 const BY_HAND_MAX = 64;
-/** So often a sample is drawn until it is a delivery that is not under way and has not failed. */
+/** How often the dispatcher draws a random delivery, to find one that is not in flight and has not failed. */
 const DRAWS = 20;
-/** The dispatcher asks to be called again after so many deliveries have ended, and once none is left. */
+/** `onRoom` is called after so many deliveries have ended, and when none is left. */
 const LOOK_AFTER = 200;
 
 /**
- * Keeps the `deliver` queue topped up from the ledger, and knows every delivery that is on its way. It keeps that in memory only:
- * after a restart everything is enqueued again, and a job that comes twice finds nothing to claim.
+ * Enqueues due deliveries from the ledger, and knows which are enqueued, received and in flight. It only remembers them
+ * in memory: after a restart all of them are enqueued again, and a job that comes twice finds nothing to claim.
  */
 export interface Dispatcher {
-  /** Enqueues due deliveries until the queue is full or nothing is left. Gives how many it enqueued. */
+  /** Enqueues due deliveries until the queue is full or none is left. Returns how many it enqueued. */
   fill(): Promise<number>;
   /**
-   * Receives what is to be sent at once, without a job: deliveries that were asked for by hand, since a job would wait behind
-   * thousands of others; and where many writes in a row have failed one from anywhere among those that are due, since those
-   * that are at fault stand together in an export.
+   * Receives deliveries at once, without a job. Deliveries that were asked for by hand must not wait behind thousands
+   * of jobs. If many writes in a row have failed, it also receives one delivery from anywhere among the due ones,
+   * because faulty rows often stand together in an export.
    */
   fillAtOnce(): Promise<void>;
-  /** A job named these deliveries. Resolves once all of them found room, or as soon as the work is stopped. Gives how many. */
+  /**
+   * Receives the deliveries that a job names. Resolves when all of them have found room, or after an abort. Returns how
+   * many it received.
+   */
   receive(names: readonly DeliveryName[], abort: AbortSignal): Promise<number>;
-  /** Receives due deliveries at once, whether or not there is room. */
+  /** Receives due deliveries at once, even if there is no room. */
   receiveNow(due: readonly Named[], byHand: boolean): void;
-  /** These deliveries are claimed. */
+  /** Call it when these deliveries were claimed. */
   claimed(names: readonly Named[]): void;
-  /** These deliveries have ended, or were not sent after all: they are enqueued again where they are still due. */
+  /** Call it when these deliveries have ended or were not sent. If they are still due, they are enqueued again. */
   done(ids: readonly number[]): void;
-  /** Deliveries that are enqueued, received or in flight. */
+  /** The number of deliveries that are enqueued, received or in flight. */
   outstanding(): number;
-  /** Deliveries whose job was not received yet. */
+  /** The number of deliveries whose job was not received yet. */
   enqueued(): number;
-  /** Forgets what is enqueued, since the queue has lost it. */
+  /** Forgets the enqueued deliveries, because the queue has lost their jobs. */
   lost(): void;
-  /** Lets go of what was received and is not sent any more: it stays as due in the ledger as it was. */
+  /** Forgets the received deliveries, because nothing more is sent. They stay due in the ledger. */
   stop(): void;
 }
 
@@ -58,14 +67,14 @@ export interface DispatcherOptions {
   ledger: Pick<Ledger, 'dueDeliveries' | 'dueByHand' | 'someDueDelivery'>;
   queues: Pick<Queues, 'enqueue'>;
   queue: ReceivedQueue;
-  /** What is not enqueued, because it could not be sent now. */
+  /** The work that must not be enqueued, because it could not be sent now. */
   suspended: () => SuspendedWork;
-  health: Pick<ApiHealth, 'needsSample' | 'isSuspect'>;
-  /** How many deliveries one bulk import takes at most. */
+  health: Pick<ApiHealth, 'needsSample' | 'failedLately'>;
+  /** The most deliveries that one bulk import takes. */
   importMax: number;
-  /** Deliveries were received. */
+  /** Called when deliveries were received. */
   onReceived: () => void;
-  /** There may be room for more. */
+  /** Called when there may be room for more. */
   onRoom: () => void;
   clock: Pick<Clock, 'ticks'>;
   /** Numbers in [0, 1). */
@@ -74,7 +83,7 @@ export interface DispatcherOptions {
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { ledger, queues, queue, suspended, health, onReceived, onRoom, clock, random } = options;
-  /** A bulk import is gathered from what was received. */
+  /** Room for a whole bulk import, which is gathered from the received deliveries. */
   const receivedMax = Math.min(DEPTH_MAX, Math.max(RECEIVED_MAX, options.importMax));
   const known = createKnownDeliveries();
   let afterId = 0;
@@ -106,8 +115,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function sample(): Promise<DueDelivery[]> {
     if (!health.needsSample() || (sampled !== null && known.isUnderWay(sampled))) return [];
     for (let draw = 0; draw < DRAWS; draw += 1) {
-      const one = await ledger.someDueDelivery({ place: random(), held: suspended() });
-      if (one === null || known.isUnderWay(one.id) || health.isSuspect(one.id)) continue;
+      const one = await ledger.someDueDelivery({ place: random(), suspended: suspended() });
+      if (one === null || known.isUnderWay(one.id) || health.failedLately(one.id)) continue;
       sampled = one.id;
       return [one];
     }
@@ -125,12 +134,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       let count = 0;
       while (DEPTH_MAX - known.size() >= ROOM_MIN) {
         const limit = DEPTH_MAX - known.size();
-        const due = await ledger.dueDeliveries({ afterId, limit, held: suspended() });
+        const due = await ledger.dueDeliveries({ afterId, limit, suspended: suspended() });
         const fresh = due.filter(({ id }) => !known.has(id));
         if (fresh.length > 0) await enqueue(fresh);
         count += fresh.length;
         afterId = due.at(-1)?.id ?? 0;
-        // At the end the next call starts over: a retry that has become due has a low id.
+        // After the end of the list the next call begins at the start, because a retry that has become due has a low
+        // id.
         if (due.length < limit) {
           afterId = 0;
           break;
@@ -141,7 +151,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     async fillAtOnce() {
       const places = BY_HAND_MAX - known.byHand();
       if (places > 0) {
-        const due = await ledger.dueByHand({ limit: 2 * BY_HAND_MAX, held: suspended() });
+        const due = await ledger.dueByHand({ limit: 2 * BY_HAND_MAX, suspended: suspended() });
         receiveNow(due.filter(({ id }) => !known.isUnderWay(id)).slice(0, places), true);
       }
       receiveNow(await sample(), true);
@@ -155,7 +165,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         }
         if (abort.aborted) break;
         const one = known.get(id);
-        // A job that names another revision, or nothing that is awaited, changes nothing.
+        // A job that names another revision, or a delivery that is not enqueued, changes nothing.
         if (one?.stage !== 'enqueued' || one.revision !== revision) continue;
         receiveOne(one, false);
         count += 1;

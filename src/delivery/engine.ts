@@ -21,49 +21,49 @@ export interface EngineOptions {
   dispatcher: Dispatcher;
   path: DeliveryPath;
   claims: Pick<Claims, 'trouble'>;
-  doubts: Pick<UnconfirmedResolver, 'resolve'>;
+  unconfirmed: Pick<UnconfirmedResolver, 'resolve'>;
   contact: Pick<FirstContact, 'advance' | 'isAtRest'>;
   health: Pick<ApiHealth, 'authorization'>;
-  /** What cannot go on while the API refuses a scope. */
+  /** The work that is suspended while the API refuses a scope. */
   suspended: () => SuspendedWork;
-  /** Null where nobody looks at the queue's failed jobs. */
+  /** Null in a process that does not show failed jobs. */
   failedJobs: FailedJobs | null;
-  /** Wakes the admission: it looks again at what may be sent. */
+  /** Has the admission check again what may be sent. */
   wakeAdmission: () => void;
   clock: Clock;
   log: Logger;
-  /** Work that has to go on as long as the engine does: called now and then. */
+  /** Called at intervals for work that has to go on beside the engine. */
   eachRound: () => Promise<void>;
 }
 
-/** Where the engine stands. */
+/** The state of the engine. */
 export interface EngineStatus {
-  /** Deliveries that are enqueued, received or in flight. */
+  /** The number of deliveries that are enqueued, received or in flight. */
   outstanding: number;
-  /** When something becomes due next that is not suspended; 0 means now, null means nothing is scheduled. */
+  /** When the next delivery becomes due that is not suspended; 0 for now, null if none is scheduled. */
   nextDueAt: number | null;
-  /** Whether creates are suspended until a list of the platform was read, which goes on by itself. */
+  /** True while creates are suspended until a list of the platform was read. */
   isListing: boolean;
-  /** What keeps the engine from going on, where something does: the queue is out of reach, the ledger's disk is full. */
+  /** What stops the engine, such as an unreachable queue or a full disk; null if nothing does. */
   trouble: Error | null;
 }
 
-/** Drives deliveries from the ledger through the queue to the API and back. */
+/** Moves deliveries from the ledger through the queue to the API, and their outcomes back. */
 export interface Engine {
   start(): Promise<void>;
-  /** Something may have become due. */
+  /** Call it when something may have become due. */
   wake(): void;
-  /** @param of whose deliveries count; all of them without it */
+  /** @param of the deliveries to report on; all of them without it */
   status(of?: WorkOf): Promise<EngineStatus>;
-  /** Receives nothing new, waits for what is under way, and stops. */
+  /** Receives nothing new, waits for the requests in flight, and stops. */
   stop(): Promise<void>;
 }
 
-/** How many jobs of the `deliver` queue are processed at once. */
+/** The number of `deliver` jobs that are processed at once. */
 const JOBS_MAX = 8;
-/** What is not urgent follows the ledger within this time: the failed jobs, jobs that were lost. */
+/** The failed jobs and lost jobs are compared with the ledger at least this often. */
 const RECONCILE_MS = 1000;
-/** How soon something that failed for a passing reason is tried again. */
+/** Work that failed for a passing reason is tried again after this time. */
 const AGAIN_MS = 1000;
 
 export function createEngine(options: EngineOptions): Engine {
@@ -77,11 +77,11 @@ export function createEngine(options: EngineOptions): Engine {
   let trouble: Error | null = null;
   let reconcileAt = Number.NEGATIVE_INFINITY;
 
-  // Beside everything else: to read a large catalogue takes its time, and must keep nothing from being sent.
+  // This work runs beside the rounds: reading a large catalogue takes long and must not hold up the deliveries.
   const sideWork = { clock, again: AGAIN_MS, abort: abort.signal, onMoved: wake };
   const unconfirmed = createSideWork({
     ...sideWork,
-    work: async (signal) => (await options.doubts.resolve(signal)) > 0,
+    work: async (signal) => (await options.unconfirmed.resolve(signal)) > 0,
     onTrouble: () => undefined,
   });
   const contact = createSideWork({
@@ -101,18 +101,18 @@ export function createEngine(options: EngineOptions): Engine {
     await intake.noticeLostQueue();
     if (clock.ticks() < reconcileAt) return;
     reconcileAt = clock.ticks() + RECONCILE_MS;
-    // With every due delivery enqueued, nothing else would show that the queue takes no more jobs and hands out none.
+    // When every due delivery is enqueued, only this call shows that the queue is out of reach.
     await queues.touch();
     await options.eachRound();
     await failedJobs?.reconcile();
   }
 
   /**
-   * How long until there is something to do, unless somebody wakes the engine. What was due when the round began was
-   * enqueued, or cannot go on by itself.
+   * How long the engine may rest if nobody wakes it. Deliveries that were due when the round began were enqueued, or
+   * cannot be sent now.
    */
   async function restMs(begunAt: number): Promise<number> {
-    const next = await ledger.nextDueAt({ after: begunAt, held: suspended() });
+    const next = await ledger.nextDueAt({ after: begunAt, suspended: suspended() });
     const dueIn = next === null ? RECONCILE_MS : Math.max(0, next - clock.now());
     return Math.min(dueIn, Math.max(1, reconcileAt - clock.ticks()));
   }
@@ -128,7 +128,7 @@ export function createEngine(options: EngineOptions): Engine {
         troubleLog.update(unconfirmed.trouble() ?? path.trouble());
         await clock.sleep(await restMs(begunAt), current.signal);
       } catch (error) {
-        // The queue or the disk may come back: what is due stays due in the ledger.
+        // The queue or the disk may come back. All deliveries stay due in the ledger.
         trouble = error instanceof Error ? error : new Error(messageOf(error));
         troubleLog.update(trouble);
         await clock.sleep(AGAIN_MS, abort.signal);
@@ -144,17 +144,18 @@ export function createEngine(options: EngineOptions): Engine {
   return {
     wake,
     async start() {
-      // What an earlier process enqueued is enqueued again from the ledger, where it is still due.
+      // Jobs of an earlier process are dropped. Their deliveries are enqueued again from the ledger if they are still
+      // due.
       await queues.clearWaiting('deliver');
       path.start();
       consumer = await queues.consume('deliver', { concurrency: JOBS_MAX }, (job) => intake.process(job));
       running = loop();
     },
     async status(of) {
-      // First, for what is released afterwards is due then.
+      // Read before the due time: creates that a list releases in between are due then.
       const isListing = !(await options.contact.isAtRest()) && (of === undefined || (await ledger.hasSuspended(of)));
-      const nextDueAt = await ledger.nextDueAt({ held: suspended(), of });
-      // What could not be claimed is no trouble any more once nothing is due.
+      const nextDueAt = await ledger.nextDueAt({ suspended: suspended(), of });
+      // A claim that failed is no trouble any more when nothing is due.
       const unclaimed = nextDueAt === null ? null : claims.trouble();
       const present = trouble ?? unconfirmed.trouble() ?? contact.trouble() ?? path.trouble() ?? unclaimed;
       const outstanding = of === undefined ? dispatcher.outstanding() : await ledger.countSending(of);

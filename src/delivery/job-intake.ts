@@ -8,24 +8,24 @@ import type { FailedJobs } from './failed-jobs.ts';
 /** Processes the jobs of the `deliver` queue, and notices when the queue has lost them. */
 export interface JobIntake {
   process(job: ReceivedJob): Promise<JobResult>;
-  /** Jobs were enqueued just now. */
+  /** Call it after jobs were enqueued. */
   enqueued(): void;
-  /** A queue that was wiped leaves us waiting for jobs that nobody will process: their deliveries are enqueued again. */
+  /** Finds out whether the queue was wiped. The deliveries of the lost jobs are then enqueued again. */
   noticeLostQueue(): Promise<void>;
 }
 
-/** A job that counts as active and that nobody processes for so long was evicted, or taken by a worker that died. */
+/** If no job was processed for so long although some count as active, they were evicted or their worker has died. */
 const UNPROCESSED_MS = 5000;
 
 export function createJobIntake(options: {
   queues: Pick<Queues, 'counts'>;
   dispatcher: Pick<Dispatcher, 'receive' | 'enqueued' | 'lost'>;
-  /** Null where nobody looks at the queue's failed jobs. */
+  /** Null in a process that does not show failed jobs. */
   failedJobs: FailedJobs | null;
   clock: Pick<Clock, 'ticks'>;
   log: Pick<Logger, 'warn'>;
   abort: AbortSignal;
-  /** Something may have become due, or has to be enqueued again. */
+  /** Called when something may have become due, or has to be enqueued again. */
   onChanged: () => void;
 }): JobIntake {
   const { queues, dispatcher, failedJobs, clock, log, abort, onChanged } = options;
@@ -50,7 +50,7 @@ export function createJobIntake(options: {
     }
   }
 
-  /** Jobs that were enqueued and not received. */
+  /** The number of jobs that were enqueued and not received. */
   function awaited(): number {
     return dispatcher.enqueued() + (failedJobs?.outstanding() ?? 0);
   }

@@ -1,8 +1,8 @@
 import type { DueDelivery } from '../domain/ports/due.ts';
 
 /**
- * Where a delivery is: named by a job of the queue; received, and waiting to be sent; or claimed and sent. By hand and for a
- * sample, deliveries are received without a job.
+ * The stage of a delivery: named by a job (`enqueued`), waiting to be sent (`received`), or claimed and sent
+ * (`in_flight`). A delivery that was asked for by hand is received without a job.
  */
 export type Stage = 'enqueued' | 'received' | 'in_flight';
 
@@ -13,20 +13,20 @@ interface Known extends Named {
   byHand: boolean;
 }
 
-/** Every delivery that is on its way, with its stage. In memory only. */
+/** Every delivery that is enqueued, received or in flight, with its stage. In memory only. */
 export interface KnownDeliveries {
   get(id: number): Known | undefined;
   has(id: number): boolean;
-  /** Whether it is received or in flight. */
+  /** True if the delivery is received or in flight. */
   isUnderWay(id: number): boolean;
-  /** Puts a delivery into a stage, whether or not it was known. One that was asked for by hand stays so. */
+  /** Puts a delivery into a stage, whether or not it was known. A delivery by hand stays one by hand. */
   enter(one: Named, stage: Stage, byHand?: boolean): void;
-  /** False where it was not known. */
+  /** Forgets a delivery. Returns false if it was not known. */
   forget(id: number): boolean;
   /** Forgets all deliveries in a stage. */
   forgetAll(stage: Stage): void;
   count(stage: Stage): number;
-  /** How many of them were asked for by hand. */
+  /** How many deliveries by hand there are. */
   byHand(): number;
   size(): number;
 }

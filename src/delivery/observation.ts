@@ -1,18 +1,21 @@
 import type { Outcome } from '../domain/outcome.ts';
 
-/** What the end of a request shows about the API. Admission learns from observations, and from nothing else. */
+/** What the end of a request shows about the API. Admission learns from observations only. */
 export type Observation =
-  /** The API gave an answer that means something, a refusal included. `advisedRate` is the limit that it states, per second. */
+  /**
+   * The API gave a usable answer, which may be a refusal. `advisedRate` is the limit that the answer states, per
+   * second.
+   */
   | { kind: 'answered'; by: 'read' | 'write'; advisedRate?: number }
-  /** The API is there and asks to be asked less. With `away` only a time was named, and nothing was said about a limit. */
+  /** The API is there and asks for fewer requests. With `away` it named a time, but no limit. */
   | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number; away?: true }
   /**
-   * Never sent, no answer, or a server error. `subject` is what may be at fault by itself: the delivery, by its id, or the list
-   * that was read, by its name; null where the failure says nothing about what was sent. With `away` the API itself says that
-   * it is away, although it may say so to this delivery alone.
+   * The request was not sent, got no answer, or got a server error. `subject` is what may be at fault itself: the id of
+   * the delivery, or the name of the list that was read; null if the failure shows nothing about what was sent. With
+   * `away` the API says that it is away, perhaps to this delivery only.
    */
   | { kind: 'failed'; subject: number | string | null; away?: true; retryAfterMs: number | null }
-  /** This machine could not send the request, because it has reached a limit of its own. */
+  /** This machine has reached a limit of its own and could not send the request. */
   | { kind: 'local' }
   /** The request was admitted and then not sent. */
   | { kind: 'unused' };
@@ -40,7 +43,7 @@ export function observationOf(
       return { kind: 'failed', subject, away: true, retryAfterMs };
     }
     case 'ambiguous':
-      // A create that was answered without an id, or a list that is not complete, comes from an API that is at work.
+      // An API that answers a create without an id, or a list incompletely, is there and works.
       return outcome.atWork ? answered : { kind: 'failed', subject, retryAfterMs: outcome.retryAfterMs ?? null };
     case 'accepted':
     case 'exists':

@@ -2,36 +2,36 @@ import type { Operation } from '../domain/delivery.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
 import { type Scope, writesThatTake } from '../domain/scope.ts';
 
-/** A delivery whose wake-up job was received, and that waits to be sent. */
+/** A delivery whose job was received and that waits to be sent. */
 export interface Received extends Pick<DueDelivery, 'id' | 'revision' | 'operation'> {
-  /** A person may be waiting for it. */
+  /** True if a person may be waiting for it. */
   urgent: boolean;
   /** When it was received, by `Clock.ticks`. */
   receivedAt: number;
-  /** When it was last known to be due, by `Clock.ticks`. */
+  /** When the ledger last confirmed that it is due, by `Clock.ticks`. */
   lookedAt: number;
-  /** When the API last refused its scope to this delivery; null for never, undefined as long as nobody has looked. */
+  /** When the API last refused its scope to this delivery; null if never, undefined if that was not looked up yet. */
   deniedAt?: number | null;
 }
 
-/** A priority queue: urgent deliveries before the others, and else in the order in which they were received. */
+/** The priority queue of received deliveries: urgent ones first, then in the order in which they were received. */
 export interface ReceivedQueue {
   add(one: Received): void;
-  /** Puts deliveries back to the front of their kind. */
+  /** Puts deliveries back to the front of their priority. */
   putBack(ones: readonly Received[]): void;
   remove(one: Received): void;
-  /** Takes out the deliveries with these ids, where they wait. */
+  /** Removes the deliveries with these ids. */
   removeAll(ids: ReadonlySet<number>): void;
-  /** All of them in their order; removing the present one while walking is safe. */
+  /** All deliveries in their order. The present one may be removed while walking. */
   inOrder(): Iterable<Received>;
-  /** How many deliveries of bulk imports wait, and since when the first of them does. */
+  /** How many deliveries of bulk imports wait, and since when the first one has waited. */
   imports(): { count: number; since: number };
-  /** Takes out up to so many deliveries of bulk imports. */
+  /** Takes out at most `countMax` deliveries of bulk imports. */
   takeImports(countMax: number): Received[];
   count(): number;
-  /** Whether any delivery waits that takes this scope. */
+  /** True if a waiting delivery needs this scope. */
   has(scope: Scope): boolean;
-  /** Takes out all of them. */
+  /** Takes out all deliveries. */
   clear(): Received[];
 }
 

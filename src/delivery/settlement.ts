@@ -23,7 +23,7 @@ export function settlementOf(answered: Answered, options: SettlementOptions): Re
   const { request, outcome } = answered;
   const decidedAt = options.clock.now();
   const { decisions, ...group } = decideRequest(answered, decidedAt, options);
-  // The members are sent again together, so that they take one place among the retries.
+  // The members of an import are sent again together, so they share one slot among the retries.
   const notBefore = decisions.some(({ kind }) => kind === 'retry') ? retryAt(outcome, options) : decidedAt;
   const settlements = request.members.flatMap(({ id, revision }, index) => {
     const decision = decisions[index];
@@ -37,7 +37,7 @@ function decideRequest(
   now: number,
   { health, profile, clock, random }: SettlementOptions,
 ): { decisions: Decision[]; keep: boolean; groupMax: number | null } {
-  /** Whether the API takes others while it has not been able to take this, since a time of the wall clock. */
+  /** True if the API has taken other deliveries since this time of the wall clock. */
   const takesOthers = (since: number | null): boolean =>
     since !== null && health.isWell() && health.hasTakenSince(ticksAt(clock, since));
 
@@ -59,7 +59,10 @@ function decideRequest(
   return { decisions: [decision], keep: true, groupMax: null };
 }
 
-/** When a retry after this outcome may be sent at the earliest. Waiting for a limit or a key does not use the retry budget. */
+/**
+ * The earliest time for a retry after this outcome. A retry that waits for a limit or for a key does not use the retry
+ * budget.
+ */
 function retryAt(outcome: Outcome, { retries, clock }: SettlementOptions): number {
   const now = clock.now();
   const isRetry = outcome.kind === 'unavailable' ? !outcome.local : outcome.kind === 'in_flight';
@@ -70,7 +73,7 @@ function putOff(decision: Decision, notBefore: number): Decision {
   return decision.kind === 'retry' ? { ...decision, dueAt: Math.max(decision.dueAt, notBefore) } : decision;
 }
 
-/** Reports what became of the members of a request. */
+/** The events that report what became of the members of a request. */
 export function settledEvents(
   { request, outcome, latencyMs }: Answered,
   { settlements }: RequestSettlement,
@@ -82,7 +85,7 @@ export function settledEvents(
     if (decision === undefined) return [];
     const state = DECISION_STATES[decision.kind];
     const reason = 'reason' in decision ? decision.reason : null;
-    // The duration of a request is counted once.
+    // All members share one request, so its duration is counted once.
     const ownLatencyMs = index === 0 ? latencyMs : null;
     return [{ type: 'settled', kind, key, operation, state, status, latencyMs: ownLatencyMs, reason }];
   });

@@ -14,17 +14,17 @@ export interface SettlingOptions extends SettlementOptions {
   dispatcher: Pick<Dispatcher, 'done'>;
   deadLetter: DeadLetter;
   emit: Emit;
-  /** The process ends. */
+  /** Aborted when the process ends. */
   abort: AbortSignal;
 }
 
-/** Decides on answers and stores the decisions. */
+/** Decides what becomes of answered deliveries, and stores the decisions. */
 export interface Settling {
-  /** Settles a group of answers in one commit; never rejects. */
+  /** Settles a group of answers in one commit. Never rejects. */
   settle(answered: readonly Answered[]): Promise<void>;
-  /** Dead-letters the deliveries of a request that threw after it was claimed. */
+  /** Dead-letters the deliveries of a claimed request that threw. */
   abandon(request: ClaimedRequest, error: unknown): Promise<void>;
-  /** Why decisions cannot be stored at the moment; null where they can. */
+  /** Why decisions cannot be stored now; null if they can. */
   trouble(): Fault | null;
 }
 
@@ -33,7 +33,7 @@ interface Decided {
   settlement: RequestSettlement;
 }
 
-/** How soon decisions are offered to the ledger again. */
+/** If the ledger could not store decisions, they are offered again after this time. */
 const AGAIN_MS = 1000;
 
 export function createSettling(options: SettlingOptions): Settling {
@@ -58,7 +58,7 @@ export function createSettling(options: SettlingOptions): Settling {
     dispatcher.done(ids);
   }
 
-  /** Settles answers in one commit; never rejects. Where one of them throws, the others are settled without it. */
+  /** Settles answers in one commit. Never rejects. If one answer throws, the others are settled without it. */
   async function settleGroup(group: readonly Decided[]): Promise<void> {
     if (group.length === 0) return;
     const ids = group.flatMap(({ answered }) => idsOf(answered.request));
@@ -67,7 +67,7 @@ export function createSettling(options: SettlingOptions): Settling {
       report(group, settled);
       dispatcher.done(ids);
     } catch (error) {
-      // Stopped while the ledger cannot be written: the next process finds these deliveries unconfirmed.
+      // The process stops while the ledger cannot be written. The next process finds these deliveries unconfirmed.
       if (isLedgerFault(error)) dispatcher.done(ids);
       else if (group.length === 1)
         await abandon(
@@ -79,8 +79,8 @@ export function createSettling(options: SettlingOptions): Settling {
   }
 
   /**
-   * Keeps decisions until the ledger takes them. What the API has answered is known to this process alone until then, so it
-   * is kept while the disk is full; only the end of the process makes these deliveries unconfirmed.
+   * Offers decisions to the ledger until it stores them. Only this process knows the API's answers until then, so they
+   * are kept while the disk is full. Only the end of the process leaves these deliveries unconfirmed.
    */
   async function untilStored(settlements: readonly RequestSettlement[]): Promise<Settled[]> {
     for (;;) {

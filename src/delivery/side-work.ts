@@ -1,22 +1,22 @@
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 
-/** Work beside the deliveries, one run at a time. What it throws is kept as trouble, and it is tried again. */
+/** Work beside the deliveries, one run at a time. An error is kept as trouble, and the run is repeated later. */
 export interface SideWork {
-  /** Begins a run, unless one is under way. */
+  /** Begins a run unless one is running. */
   begin(): void;
-  /** Why the last run failed; null where it did not. */
+  /** Why the last run failed; null if it did not. */
   trouble(): Error | null;
-  /** Resolves once no run is under way. */
+  /** Resolves when no run is running. */
   ended(): Promise<void>;
 }
 
 export function createSideWork(options: {
-  /** True where deliveries may have become due by it. */
+  /** Resolves to true if deliveries may have become due. */
   work: (abort: AbortSignal) => Promise<boolean>;
   onMoved: () => void;
   onTrouble: (error: Error) => void;
-  /** How soon a run that failed may be followed by the next one, in milliseconds. */
+  /** The wait after a failed run, in milliseconds. */
   again: number;
   clock: Clock;
   abort: AbortSignal;

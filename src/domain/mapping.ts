@@ -38,7 +38,7 @@ export interface MappableRecord {
  * Keys of the products whose passports wait for a quarantined record, as far as the record can still be read: its product's
  * key, or the key of its BOM item's product. Null stands for a BOM item whose product is unknown.
  */
-export type HeldProducts = readonly (string | null)[];
+export type BlockedProducts = readonly (string | null)[];
 
 /** An item together with the mapping that made it, counted from 0 in the order of the config. */
 export interface MappedItem extends Item {
@@ -46,7 +46,7 @@ export interface MappedItem extends Item {
 }
 
 /** The products that items are about: themselves, or those that BOM items belong to. */
-export function productsOf(items: readonly Item[]): HeldProducts {
+export function productsOf(items: readonly Item[]): BlockedProducts {
   return items.flatMap(({ kind, key, refs }) => {
     if (kind === 'product') return [key];
     return kind === 'bom_item' ? [refs.find(({ role }) => role === 'product')?.key ?? null] : [];
@@ -60,7 +60,7 @@ export function productsOf(items: readonly Item[]): HeldProducts {
 export type MapResult =
   | { status: 'mapped'; items: MappedItem[] }
   | { status: 'excluded' }
-  | { status: 'quarantined'; issues: Issue[]; holds: HeldProducts };
+  | { status: 'quarantined'; issues: Issue[]; blockedProducts: BlockedProducts };
 
 /** The compiled mappings of one source. Pure: the same record gives the same result under the same revision. */
 export interface Mapper {

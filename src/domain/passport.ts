@@ -43,11 +43,11 @@ export interface PassportAnswer {
   naturalKey: string | null;
   /**
    * `staged`: the write is staged. `settled`: the API has acknowledged this state before. `busy`: an earlier write has to end first,
-   * and this one follows it. `held`: the product is not complete. `unknown`: there is no such product.
+   * and this one follows it. `incomplete`: the product is not complete. `unknown`: there is no such product.
    */
-  result: 'staged' | 'settled' | 'busy' | 'held' | 'unknown';
+  result: 'staged' | 'settled' | 'busy' | 'incomplete' | 'unknown';
   /** What it waits for. */
-  holds: string[];
+  blockers: string[];
 }
 
 /** Some products whose passports are not published. */
@@ -55,7 +55,7 @@ export interface UnpublishedPage {
   /** Keys of products that are complete. */
   complete: string[];
   /** Products that are not complete, with what is missing. */
-  incomplete: { key: string; naturalKey: string | null; holds: string[] }[];
+  incomplete: { key: string; naturalKey: string | null; blockers: string[] }[];
   /** Products whose passports a person has withdrawn. */
   withdrawn: number;
   lastKey: string | null;

@@ -7,9 +7,10 @@ import { openToRead } from './store/recognise.ts';
 import { createViews } from './views/views.ts';
 
 /**
- * Opens the read side of the ledger, beside a process that writes. Null if there is no ledger yet.
+ * Opens the ledger for reading only, beside a process that writes it. Null where there is no ledger yet.
  *
- * @throws Fault `ledger.restored` where there was a ledger, `ledger.linked`, `ledger.unreadable`, `ledger.newer` or `ledger.older`
+ * @throws Fault `ledger.restored` where there was a ledger, `ledger.linked`, `ledger.unreadable`, `ledger.newer` or
+ *   `ledger.older`
  */
 export function openLedgerViews(options: {
   file: string;

@@ -60,7 +60,7 @@ import { createViews } from './views/views.ts';
 
 export interface SqliteLedgerOptions {
   file: string;
-  /** The API's base URL; the ledger is bound to it. */
+  /** The API's base URL. A ledger belongs to one target for ever. */
   target: string;
   profile: Profile;
   passportRules: PassportRules;
@@ -68,20 +68,23 @@ export interface SqliteLedgerOptions {
   encode: Encode;
   encodeImport: EncodeImport;
   clock: Clock;
-  /** The command that holds the ledger, for the message that another process gets. */
+  /** The command that opens the ledger. Other processes name it in their fault `ledger.held`. */
   command: string;
-  /** Reports for people what happens while a ledger of an older version is brought up to date. */
+  /** Reports in full sentences how a ledger of an older version is upgraded. */
   report?: UpgradeOptions['report'];
-  /** How what is committed comes to the disk; a test in virtual time does not wait for a real one. */
+  /** Opens the sync of commits to the disk. Tests in virtual time replace it, because a real disk takes real time. */
   openLog?: (db: Sqlite, file: string) => LogSync;
 }
 
-/** The ledger on SQLite, together with its read side and the id that names it to the queues. */
+/** The ledger on SQLite, with its views and its id. */
 export interface SqliteLedger extends Ledger {
-  /** Random, fixed for the file's life. */
+  /** Random, and the same for the file's whole life. The queues carry it in their names. */
   id: string;
   views: LedgerViews;
-  /** Why this process may write to the ledger no more, or null while it may: that never mends itself. */
+  /**
+   * Why this process may not write to the ledger any more; null while it may. Once it has a value it never becomes null
+   * again.
+   */
   lost(): Fault | null;
 }
 
@@ -99,7 +102,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   try {
     assertNotGone(file);
     const { report = () => {} } = options;
-    // A ledger that is refused stays as it is.
+    // A refused ledger must stay unchanged, also by an upgrade.
     db = openDatabase(file, { clock, report, beforeUpgrade: (old) => assertNotRestored(old, file) });
     assertNotRestored(db, file);
     const holder = thisHolder({ command: options.command, now: clock.now() });
@@ -178,7 +181,7 @@ function compose(
   const commit = createGroupCommit(db, { highWater, log, lost });
   const followClock = createFollowClock({ db, clock, commit });
 
-  /** A read that compares times with the present. */
+  /** Runs a read that compares stored times with the present, after the ledger has followed a changed clock. */
   async function timely<T>(read: () => T): Promise<T> {
     await followClock.notice();
     return reading(read);
@@ -210,7 +213,8 @@ function compose(
       const skipped = reading(() => pageLooks.skip(page));
       const { ids, ...stored } =
         skipped === null ? await commit.run(() => storePage(page)) : { changed: 0, ids: skipped };
-      // A page that could not be stored is staged again, and its rows must not pass for repeated ones then.
+      // The seen ids are added only after the commit. A page that could not be stored is staged again, and its rows
+      // must not count as repeated rows then.
       for (const id of ids) page.seen.add(id);
       return { ...stored, counted: skipped === null };
     },
@@ -228,10 +232,10 @@ function compose(
     hasSuspended: async (of) => reading(() => due.hasSuspended(of)),
     isDue: async (deliveryId) => reading(() => due.isDue(deliveryId)),
     denialsOf: async (deliveryId) => reading(() => due.denialsOf(deliveryId)),
-    countSuspended: async (held) => reading(() => due.countSuspended(held)),
+    countSuspended: async (suspended) => reading(() => due.countSuspended(suspended)),
     claim: (requests) => commit.run(() => claims.claim(requests)),
     settle: (requests) => commit.run(() => settles.settle(requests)),
-    putAside: (request) => commit.run(() => deadLetter(request)),
+    deadLetter: (request) => commit.run(() => deadLetter(request)),
     unconfirmedDeliveries: (request) => timely(() => unconfirmed.list(request)),
     deliveriesNamed: async (name) => reading(() => named.named(name)),
     countSelected: async (selection) => reading(() => named.count(selection)),
@@ -270,7 +274,7 @@ function compose(
   };
 }
 
-/** A read of the file: what SQLite or the disk has against it is the ledger's trouble. */
+/** Runs a read, and turns errors of SQLite and the disk into faults of the ledger. */
 function reading<T>(read: () => T): T {
   try {
     return read();

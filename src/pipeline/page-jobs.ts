@@ -97,7 +97,7 @@ export function createPageJobs({
       const { number: _, toMap, mapper, ...read } = page;
       try {
         const mapped = await mapRows(page, toMap, mapper);
-        const staged = await ledger.stagePage({ ...read, hold: false, mapped });
+        const staged = await ledger.stagePage({ ...read, deferMapping: false, mapped });
         if (staged.summary) emitMapped(emit, page.source, staged.summary);
         handed.resolve(staged);
         return { status: 'done' };

@@ -136,7 +136,7 @@ interface PageToStore extends ReadPage {
 /** Stores what has changed. It is mapped at the end of the stream: only then is it known which rows without a key are gone. */
 function storeUnmapped(page: PageToStore, { ledger, wait }: PullOptions, abort: AbortSignal): Promise<StagedPage> {
   const { number: _, ...toStage } = page;
-  return untilWritable(() => ledger.stagePage({ ...toStage, hold: true }), wait, abort);
+  return untilWritable(() => ledger.stagePage({ ...toStage, deferMapping: true }), wait, abort);
 }
 
 /** Maps what has changed and stores it. Gives null where `abort` came first. */
@@ -151,7 +151,7 @@ async function mapAndStore(
   if (toMap.length === 0) {
     const { number: _, ...toStage } = page;
     const mapped = { mappingRevision: mapper.revision, results: new Map() };
-    return await untilWritable(() => ledger.stagePage({ ...toStage, hold: false, mapped }), wait, abort);
+    return await untilWritable(() => ledger.stagePage({ ...toStage, deferMapping: false, mapped }), wait, abort);
   }
   const staged = await untilWritable(() => mapQueue.mapPage({ ...page, toMap, mapper }, wait, abort), wait, abort);
   if (staged !== null && hasUnmapped(staged)) await mapQueue.mapStored(page.source);

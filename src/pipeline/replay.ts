@@ -41,14 +41,14 @@ export async function replay(
     passports: { asked: passports.asked, incomplete: passports.incomplete },
     staged: forced + passports.asked,
     quarantined: 0,
-    heldInDoubt: passports.heldInDoubt,
+    leftUnconfirmed: passports.leftUnconfirmed,
   };
   let afterId = 0;
   for (;;) {
     const candidates = await ledger.replayCandidates({ selection, afterId, limit: BATCH });
     const last = candidates.at(-1);
     // A dry run has left unconfirmed what would be sent again.
-    if (!last) return { ...report, heldInDoubt: Math.max(0, report.heldInDoubt - (dryRun ? forced : 0)) };
+    if (!last) return { ...report, leftUnconfirmed: Math.max(0, report.leftUnconfirmed - (dryRun ? forced : 0)) };
     afterId = last.id;
     const mapped = candidates.flatMap((record) => {
       const mapper = mapperOf(record.source);
@@ -59,6 +59,6 @@ export async function replay(
     report.passing += mapped.length - outcome.quarantined;
     report.staged += outcome.staged;
     report.quarantined += outcome.quarantined;
-    report.heldInDoubt += outcome.heldInDoubt;
+    report.leftUnconfirmed += outcome.leftUnconfirmed;
   }
 }

@@ -44,7 +44,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
       // The second time the rows are known, and none of them may pass for a repeated one.
       for (const known of [0, 20]) {
         const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
-        const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), hold: false };
+        const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), deferMapping: false };
         const stagePage = (cursor: number) => ledger.stagePage({ ...page, records: rowsOfPage(cursor), cursor });
         await stagePage(1);
         disk.fill();
@@ -86,7 +86,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
             stream: 'default',
             records: rowsOfPage(page),
             seen,
-            hold: false,
+            deferMapping: false,
           });
           acknowledged += 20;
         }

@@ -106,10 +106,14 @@ describe('the judgement of passports', () => {
   });
 
   it('holds a passport while a row of its product is in quarantine, and lets go when the row is mapped', async () => {
-    const wrong: MapResult = { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] };
+    const wrong: MapResult = {
+      status: 'quarantined',
+      issues: [{ code: 'x', message: 'wrong' }],
+      blockedProducts: ['P1'],
+    };
     await stageRows(fixture.ledger, { ...ROWS, B2: wrong });
     expect(await deliverAndJudge()).toEqual(['passport.init P2', 'passport.publish P2']);
-    expect(fixture.ledger.views.passport('P1')?.holds).toEqual(['A row of it is quarantined: test.csv:1: wrong']);
+    expect(fixture.ledger.views.passport('P1')?.blockers).toEqual(['A row of it is quarantined: test.csv:1: wrong']);
     await stageRows(fixture.ledger, { ...ROWS, B2: items(bomItem('B2', 'P1', 'M1')) });
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
@@ -118,7 +122,7 @@ describe('the judgement of passports', () => {
     const wrong = (product: string): MapResult => ({
       status: 'quarantined',
       issues: [{ code: 'x', message: 'wrong' }],
-      holds: [product],
+      blockedProducts: [product],
     });
     await stageRows(fixture.ledger, { ...ROWS, B2: wrong('P1') });
     await stageRows(fixture.ledger, { ...ROWS, B2: wrong('P2') });
@@ -128,7 +132,7 @@ describe('the judgement of passports', () => {
   it('holds a passport for a row that another row has kept out', async () => {
     await stageRows(fixture.ledger, { ...ROWS, rival: items(bomItem('B1', 'P2', 'M1')) });
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
-    expect(fixture.ledger.views.passport('P2')?.holds[0]).toContain('is already made, with other content');
+    expect(fixture.ledger.views.passport('P2')?.blockers[0]).toContain('is already made, with other content');
   });
 
   it('does not count a part that the source no longer has and that never came to the platform', async () => {
@@ -241,7 +245,11 @@ describe('a manual resolution of passports', () => {
 });
 
 describe('what was staged for a passport', () => {
-  const WRONG: MapResult = { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] };
+  const WRONG: MapResult = {
+    status: 'quarantined',
+    issues: [{ code: 'x', message: 'wrong' }],
+    blockedProducts: ['P1'],
+  };
   const BROKEN = { ...ROWS, B2: WRONG };
 
   it('does not go out once the product is no longer complete, and does when it is again', async () => {
@@ -341,7 +349,7 @@ describe('a passport whose product comes and goes', () => {
   it('does not wait for a row of a source that the config no longer has', async () => {
     await stageRows(fixture.ledger, {
       ...ROWS,
-      B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1', null] },
+      B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1', null] },
     });
     expect(await deliverAndJudge()).toEqual([]);
     await fixture.reopen(undefined, { sources: ['other'], partSources: [], bomSources: [] });
@@ -360,7 +368,7 @@ it('says of a passport that was initialised and is wanted in public that it is i
   await deliverAndJudge();
   await stageRows(fixture.ledger, {
     ...ROWS,
-    B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] },
+    B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1'] },
   });
   await fixture.reopen(undefined, { publish: 'auto' });
   await deliverAndJudge();
@@ -371,13 +379,13 @@ it('tells what a replay leaves alone', async () => {
   await withBlockedP1();
   await stageRows(fixture.ledger, {
     ...ROWS,
-    B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: ['P1'] },
+    B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1'] },
   });
   const selection = { states: ['blocked', 'in_doubt'] as const, sources: [], keys: ['SKU-P1'], deliveryIds: [] };
   expect(await fixture.ledger.replayPassports({ selection, dryRun: true })).toEqual({
     asked: 0,
     incomplete: 1,
-    heldInDoubt: 0,
+    leftUnconfirmed: 0,
   });
 });
 
@@ -431,8 +439,8 @@ describe('what a person has asked for', () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await ask('published');
-    const held = { operations: ['passport.init'] as const, doubts: { operations: [], reasons: [] } };
-    expect(await fixture.ledger.dueByHand({ limit: 9, held })).toEqual([]);
+    const suspended = { operations: ['passport.init'] as const, unconfirmed: { operations: [], reasons: [] } };
+    expect(await fixture.ledger.dueByHand({ limit: 9, suspended })).toEqual([]);
     const [due] = await fixture.ledger.dueByHand({ limit: 9 });
     await claimOne(fixture.ledger, due?.id ?? 0);
     const reason: Reason = { code: 'unavailable', message: 'away' };

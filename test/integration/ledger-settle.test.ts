@@ -180,7 +180,7 @@ describe('a manual resolution that a write did not arrive', () => {
       });
       await stageRows(fixture.ledger, { P1: items(product('P1')) });
       expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
-      expect(await replayAll(false)).toMatchObject({ staged: 1, heldInDoubt: 0 });
+      expect(await replayAll(false)).toMatchObject({ staged: 1, leftUnconfirmed: 0 });
       const [second] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
       const again = await claimOne(fixture.ledger, second?.id ?? 0);
       if (claim.status !== 'claimed' || again.status !== 'claimed') throw new Error('nothing is due');
@@ -279,10 +279,10 @@ describe('replay --force', () => {
       await fixture.ledger.askForPassports({ products: ['P1'], status: 'published' });
       await loseAnswers();
       expect([stateOf('product', 'P2'), stateOf('passport', 'P1')]).toEqual(['in_doubt', 'in_doubt']);
-      expect(await replayAll(false)).toMatchObject({ staged: 0, heldInDoubt: 2 });
-      expect(await replayAll(true, true)).toMatchObject({ staged: 2, heldInDoubt: 0 });
+      expect(await replayAll(false)).toMatchObject({ staged: 0, leftUnconfirmed: 2 });
+      expect(await replayAll(true, true)).toMatchObject({ staged: 2, leftUnconfirmed: 0 });
       expect(stateOf('product', 'P2')).toBe('in_doubt');
-      expect(await replayAll(true)).toMatchObject({ staged: 2, heldInDoubt: 0 });
+      expect(await replayAll(true)).toMatchObject({ staged: 2, leftUnconfirmed: 0 });
       expect([stateOf('product', 'P2'), stateOf('passport', 'P1')]).toEqual(['due', 'due']);
       expect(fixture.ledger.views.item('product', 'P2')?.timeline.map(({ what }) => what)).toContain('forced');
     },
@@ -422,11 +422,11 @@ describe('a person settles what is stuck', () => {
       await fixture.reopen(undefined, rules);
       const decide = () => fixture.ledger.evaluatePassports({ afterKey: null, limit: 9 });
       await decide();
-      expect(fixture.ledger.views.passport('P')?.holds).toMatchObject([
+      expect(fixture.ledger.views.passport('P')?.blockers).toMatchObject([
         expect.stringContaining('BOM item B is blocked'),
       ]);
       await say('B', word);
-      expect(fixture.ledger.views.passport('P')?.holds).toEqual([]);
+      expect(fixture.ledger.views.passport('P')?.blockers).toEqual([]);
     }
     await fixture.ledger.evaluatePassports({ afterKey: null, limit: 9 });
     const sent = await deliverAll(fixture.ledger, 900);

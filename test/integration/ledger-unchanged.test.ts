@@ -20,7 +20,7 @@ const without =
   (...ids: string[]) =>
   ({ id }: JsonObject): MapResult =>
     ids.includes(text(id))
-      ? { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: [] }
+      ? { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: [] }
       : asProduct({ id: text(id) });
 
 /** Stores and maps the rows, and gives a function that stages further pages of a later run, two rows each. */
@@ -35,7 +35,7 @@ async function laterRun({ ledger } = fixture) {
   const streams = [{ name: 'default', snapshot: true }];
   const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
   const seen = createBitmap();
-  const of = { runId, source: 'erp', stream: 'default', seen, hold: false };
+  const of = { runId, source: 'erp', stream: 'default', seen, deferMapping: false };
   return {
     seen,
     stage: (...records: Row[]) => ledger.stagePage({ ...of, records, uncounted: 0 }),

@@ -63,7 +63,7 @@ describe('intake', () => {
     const result: Record<string, MapResult> = {
       2: items(product('2', 'new name')),
       3: { status: 'excluded' },
-      4: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], holds: [] },
+      4: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: [] },
     };
     const { runId } = await sync(
       [row('1'), row('2', { name: 'new' }), row('3'), row('4')],
@@ -128,7 +128,7 @@ describe('intake', () => {
     const streams = [{ name: 'default', snapshot: true }];
     const start = { source: 'erp', trigger: 'cli' as const, streams, mappingRevision: 'r1' };
     const { runId } = await ledger.startRun(start);
-    const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), hold: false };
+    const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), deferMapping: false };
     const accounts = () => ledger.views.run(runId)?.streams;
 
     const first = { ...page, records: [row('1'), row('2')], uncounted: 0 };
@@ -152,7 +152,14 @@ describe('intake', () => {
     await mapRows(ledger, () => ({ status: 'excluded' }));
     const streams = [{ name: 'default', snapshot: true }];
     const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
-    const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), hold: false, records: [row('1')] };
+    const page = {
+      runId,
+      source: 'erp',
+      stream: 'default',
+      seen: createBitmap(),
+      deferMapping: false,
+      records: [row('1')],
+    };
     expect(await ledger.stagePage({ ...page, uncounted: 20_000 })).toEqual({ changed: 0, counted: true });
     expect(ledger.views.run(runId)?.streams).toMatchObject([{ read: 20_001, unchanged: 20_001 }]);
   });
@@ -167,7 +174,7 @@ describe('intake', () => {
     const broken = { ...row('1'), raw: null as unknown as string };
     const pageOf = ({ runId }: { runId: number }, records: IncomingRecord[]) => {
       const seen = createBitmap();
-      return { runId, source: 'erp', stream: 's', records, seen, hold: false, cursor: { at: 1 } };
+      return { runId, source: 'erp', stream: 's', records, seen, deferMapping: false, cursor: { at: 1 } };
     };
     const first = await fixture.ledger.startRun(start);
     await expect(fixture.ledger.stagePage(pageOf(first, [broken]))).rejects.toThrow();
@@ -191,7 +198,7 @@ describe('intake', () => {
     const others = [content('b'), content('c'), content('d')];
     const mapAll = (fields: JsonObject) =>
       text(fields['name']).length > 1 ? map(fields) : items(product(text(fields['name'])));
-    await pullRows(fixture.ledger, { rows: [content('old name'), ...others], hold: true });
+    await pullRows(fixture.ledger, { rows: [content('old name'), ...others], deferMapping: true });
     await mapRows(fixture.ledger, mapAll);
     const start = {
       source: 'erp',
@@ -202,7 +209,7 @@ describe('intake', () => {
     const { runId } = await fixture.ledger.startRun(start);
     const seen = createBitmap();
     const records = [content('new name'), ...others];
-    await fixture.ledger.stagePage({ runId, source: 'erp', stream: 'default', records, seen, hold: true });
+    await fixture.ledger.stagePage({ runId, source: 'erp', stream: 'default', records, seen, deferMapping: true });
     expect(await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 9 })).toEqual([]);
     const guard = { maxMissing: 1, maxDrop: 1 };
     await fixture.ledger.endStream({ runId, source: 'erp', stream: 'default', seen, flagItems: true, guard });
@@ -415,7 +422,7 @@ describe('items', () => {
     await sync([row('1', { name: '' })], () => ({
       status: 'quarantined',
       issues: [{ code: 'x', message: 'wrong' }],
-      holds: [],
+      blockedProducts: [],
     }));
     const item = fixture.ledger.views.item('product', '1');
     expect(item?.missing).toBe(false);
@@ -576,14 +583,14 @@ describe('deliveries', () => {
     },
   );
 
-  it('leaves out what is held, however long it has been due, and counts it', async () => {
+  it('leaves out what is suspended, however long it has been due, and counts it', async () => {
     const { ledger } = fixture;
     await pullRows(ledger, { rows: [row('1'), row('2'), row('3'), row('4')] });
     await mapRows(ledger, ({ id }) => items(...(Number(id) % 2 === 1 ? [product(text(id))] : [material(text(id))])));
     const nothing = { operations: [], reasons: [] };
-    const products = { operations: ['product.create' as const], doubts: nothing };
-    const listed = async (held?: SuspendedWork) => {
-      const due = await ledger.dueDeliveries({ afterId: 0, limit: 3, ...(held && { held }) });
+    const products = { operations: ['product.create' as const], unconfirmed: nothing };
+    const listed = async (suspended?: SuspendedWork) => {
+      const due = await ledger.dueDeliveries({ afterId: 0, limit: 3, ...(suspended && { suspended }) });
       return due.map(({ key }) => key);
     };
     expect([await listed(), await listed(products)]).toEqual([
@@ -596,21 +603,21 @@ describe('deliveries', () => {
     const lookAt = fixture.clock.now() + 50;
     const doubt = { kind: 'unconfirmed' as const, nextLookAt: lookAt, spend: true, reason };
     await settleOne(ledger, { id: first, decision: doubt });
-    for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 9, held: products })) {
+    for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 9, suspended: products })) {
       await claimOne(ledger, id);
       await settleOne(ledger, { id, decision: { kind: 'rejected', reason } });
     }
-    const byOperation = { operations: [], doubts: { ...nothing, operations: ['product.create' as const] } };
-    const byReason = { ...products, doubts: { ...nothing, reasons: ['reset' as const] } };
+    const byOperation = { operations: [], unconfirmed: { ...nothing, operations: ['product.create' as const] } };
+    const byReason = { ...products, unconfirmed: { ...nothing, reasons: ['reset' as const] } };
     expect(await ledger.nextDueAt()).toBe(0);
-    expect(await ledger.nextDueAt({ held: products })).toBe(lookAt);
-    expect(await ledger.nextDueAt({ held: products, after: lookAt })).toBeNull();
-    expect(await ledger.nextDueAt({ held: byReason })).toBeNull();
+    expect(await ledger.nextDueAt({ suspended: products })).toBe(lookAt);
+    expect(await ledger.nextDueAt({ suspended: products, after: lookAt })).toBeNull();
+    expect(await ledger.nextDueAt({ suspended: byReason })).toBeNull();
     expect(await ledger.countSuspended(byReason)).toEqual({ due: 1, inDoubt: 1 });
     fixture.clock.advance(50);
-    expect(await ledger.unconfirmedDeliveries({ limit: 9, held: products })).toHaveLength(1);
-    expect(await ledger.unconfirmedDeliveries({ limit: 9, held: byOperation })).toEqual([]);
-    expect(await ledger.unconfirmedDeliveries({ limit: 9, held: byReason })).toEqual([]);
+    expect(await ledger.unconfirmedDeliveries({ limit: 9, suspended: products })).toHaveLength(1);
+    expect(await ledger.unconfirmedDeliveries({ limit: 9, suspended: byOperation })).toEqual([]);
+    expect(await ledger.unconfirmedDeliveries({ limit: 9, suspended: byReason })).toEqual([]);
   });
 
   it('writes an item that was there before as an update after binding it', async () => {
@@ -641,7 +648,7 @@ describe('deliveries', () => {
     expect(await fixture.ledger.replay({ records, dryRun: false })).toEqual({
       staged: 0,
       quarantined: 0,
-      heldInDoubt: 1,
+      leftUnconfirmed: 1,
     });
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
     expect(await fixture.ledger.forceUnconfirmed({ selection, dryRun: true })).toBe(1);
@@ -737,7 +744,9 @@ describe('deliveries', () => {
     }
     const { views } = fixture.ledger;
     expect(views.itemCounts().product).toEqual({ in_doubt: 2 });
-    expect([views.doubtsUnderWay(), views.doubtsUnderWay(['erp']), views.doubtsUnderWay(['other'])]).toEqual([1, 1, 0]);
+    expect([views.awaitingReadBack(), views.awaitingReadBack(['erp']), views.awaitingReadBack(['other'])]).toEqual([
+      1, 1, 0,
+    ]);
   });
 
   it('tells in a dry run what a replay would come to, and changes nothing', async () => {

@@ -327,7 +327,14 @@ describe('what was mapped', () => {
       ),
     );
     const mapped = { mappingRevision: options.mappingRevision ?? 'r1', results };
-    const page = { runId, source: 'erp', stream: 'default', records: ids.map((id) => row(id)), hold: false, mapped };
+    const page = {
+      runId,
+      source: 'erp',
+      stream: 'default',
+      records: ids.map((id) => row(id)),
+      deferMapping: false,
+      mapped,
+    };
     return { runId, staged: await ledger.stagePage({ ...page, seen: createBitmap() }) };
   }
   const pending = async () => {
@@ -362,7 +369,14 @@ describe('what was mapped', () => {
     await given();
     const { runId } = await stage([]);
     await world.ledger.endRun({ runId, result: 'interrupted' });
-    const page = { runId, source: 'erp', stream: 'default', records: [row('1')], hold: false, seen: createBitmap() };
+    const page = {
+      runId,
+      source: 'erp',
+      stream: 'default',
+      records: [row('1')],
+      deferMapping: false,
+      seen: createBitmap(),
+    };
     await expect(world.ledger.stagePage(page)).rejects.toMatchObject({ code: 'interrupted' });
     expect(await pending()).toEqual([]);
   });

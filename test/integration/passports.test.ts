@@ -188,7 +188,7 @@ describe('a product that is not complete', () => {
     expect(publications()).toEqual(['SKU-P1', 'SKU-P3']);
     const held = await passportOf('P2');
     expect(held.state).toBe('incomplete');
-    expect(held.holds.join('\n')).toMatch(/A row of it is quarantined: bom\.csv:4/);
+    expect(held.blockers.join('\n')).toMatch(/A row of it is quarantined: bom\.csv:4/);
 
     replaceExport(SMALL);
     const second = await world.sync();
@@ -204,7 +204,7 @@ describe('a product that is not complete', () => {
     const first = await world.sync();
     expect(first.passports).toEqual({ incomplete: 3 });
     expect(world.contents().passports).toEqual([]);
-    expect((await passportOf('P1')).holds.join('\n')).toMatch(/may be a part of it: bom\.csv:6/);
+    expect((await passportOf('P1')).blockers.join('\n')).toMatch(/may be a part of it: bom\.csv:6/);
     replaceExport(SMALL);
     expect((await world.sync()).passports).toEqual({ published: 3 });
   });
@@ -214,7 +214,7 @@ describe('a product that is not complete', () => {
       export: withLines((lines) => [...lines, { id: '9', product: 'P1', material: 'M9', quantity: '1' }]),
     });
     expect((await world.sync()).passports).toEqual({ published: 2, incomplete: 1 });
-    expect((await passportOf('P1')).holds).toEqual(['Its BOM item 9 is waiting.']);
+    expect((await passportOf('P1')).blockers).toEqual(['Its BOM item 9 is waiting.']);
     replaceExport({
       ...SMALL,
       materials: [...SMALL.materials, { id: 'M9', name: 'Zinc' }],
@@ -237,7 +237,7 @@ describe('a product that is not complete', () => {
     try {
       const first = await syncOf('products', 'materials');
       expect(first.passports).toEqual({ incomplete: 3 });
-      expect(runtime.views.passport('P1')?.holds).toEqual([
+      expect(runtime.views.passport('P1')?.blockers).toEqual([
         'The source boms gives parts and has never been read.',
         'No BOM item of it is known, and the source boms has not been read since it came.',
       ]);
@@ -305,8 +305,8 @@ describe('a person', () => {
     await given({ export: BROKEN_LINE, passports: { init: 'manual' } });
     await world.sync();
     const [answer] = await ask('published', 'P2');
-    expect(answer).toMatchObject({ result: 'held' });
-    expect(answer?.holds.join('\n')).toMatch(/bom\.csv:4/);
+    expect(answer).toMatchObject({ result: 'incomplete' });
+    expect(answer?.blockers.join('\n')).toMatch(/bom\.csv:4/);
     expect(world.contents().passports).toEqual([]);
   });
 });

@@ -128,15 +128,15 @@ describe('a delivery that cannot even be attempted', () => {
       throw thrown;
     };
     const full = new Error('It cannot be put aside.');
-    const putAside = world.ledger.putAside.bind(world.ledger);
-    world.ledger.putAside = () => Promise.reject(full);
+    const deadLetter = world.ledger.deadLetter.bind(world.ledger);
+    world.ledger.deadLetter = () => Promise.reject(full);
     await world.stage(['bad']);
     await pass(world, 10_000);
     expect((await world.engine.status()).trouble).toBe(full);
     // Two for each attempt.
     expect(encoded).toBeGreaterThan(2);
     expect(encoded).toBeLessThan(30);
-    world.ledger.putAside = putAside;
+    world.ledger.deadLetter = deadLetter;
     await pass(world, 5000);
     expect(world.states()).toEqual({ rejected: 1 });
   });
@@ -159,15 +159,15 @@ describe('a dead-lettered member of an import', () => {
     await stage('second');
     const [first] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
     const deliveryId = first?.id ?? 0;
-    await ledger.putAside({ deliveryId, reason });
+    await ledger.deadLetter({ deliveryId, reason });
     expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'due' });
-    await ledger.putAside({ deliveryId, reason });
+    await ledger.deadLetter({ deliveryId, reason });
     expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'rejected', reason });
 
     // Once it has gone out, all of it may have arrived.
     const left = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
     await ledger.claim([left]);
-    await ledger.putAside({ deliveryId: left[0]?.id ?? 0, reason });
+    await ledger.deadLetter({ deliveryId: left[0]?.id ?? 0, reason });
     for (const key of ['B', 'C'])
       expect(ledger.views.item('product', key)).toMatchObject({ state: 'in_doubt', reason });
     expect(await ledger.nextDueAt()).toBe(null);

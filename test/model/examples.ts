@@ -129,7 +129,7 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
   },
   {
     mode: 'publish alone',
-    why: 'A doorbell for mapping that was lost when nothing was left to map does not look like work for ever.',
+    why: 'A wake-up job for mapping that was lost when nothing was left to map does not look like work for ever.',
     script: {
       setup: { ...SETUP, chance: 2147483618, halting: true, full: false, membersMax: 2, pageSize: 1 },
       steps: [

@@ -150,13 +150,13 @@ export interface Export {
   revision?: string;
   snapshot?: boolean;
   /** As for a stream without a key. */
-  hold?: boolean;
+  deferMapping?: boolean;
 }
 
 /** One whole run over one stream; gives its id and what `endStream` said. */
 export async function pullRows(
   ledger: SqliteLedger,
-  { stream = 'default', rows, revision = 'r1', snapshot = true, hold = false }: Export,
+  { stream = 'default', rows, revision = 'r1', snapshot = true, deferMapping = false }: Export,
 ) {
   const { runId } = await ledger.startRun({
     source: 'erp',
@@ -165,7 +165,15 @@ export async function pullRows(
     mappingRevision: revision,
   });
   const seen = createBitmap();
-  const page = await ledger.stagePage({ runId, source: 'erp', stream, records: rows, seen, hold, uncounted: 0 });
+  const page = await ledger.stagePage({
+    runId,
+    source: 'erp',
+    stream,
+    records: rows,
+    seen,
+    deferMapping,
+    uncounted: 0,
+  });
   const end = await ledger.endStream({
     runId,
     source: 'erp',

@@ -126,7 +126,7 @@ describe('suspended work', () => {
 
   it('is what takes the scope', () => {
     const publishing = ['passport.publish', 'passport.unpublish'];
-    expect(suspendedBy([], profile)).toEqual({ operations: [], doubts: { operations: [], reasons: [] } });
+    expect(suspendedBy([], profile)).toEqual({ operations: [], unconfirmed: { operations: [], reasons: [] } });
     expect(suspendedBy(['publish'], profile).operations).toEqual(publishing);
     const { operations } = suspendedBy(['write'], profile);
     expect(operations).toContain('passport.init');
@@ -134,10 +134,10 @@ describe('suspended work', () => {
   });
 
   it('is with the scope read what only reading can settle, and no write', () => {
-    const held = suspendedBy(['read'], profile);
-    expect(held.operations).toEqual([]);
-    expect(held.doubts.operations).toEqual(['product.create', 'material.create', 'passport.unpublish']);
-    expect(held.doubts.reasons).toContain('exists');
-    expect(suspendedBy(['read'], Profile.parse({ idempotency: 'honoured' })).doubts.operations).toEqual([]);
+    const suspended = suspendedBy(['read'], profile);
+    expect(suspended.operations).toEqual([]);
+    expect(suspended.unconfirmed.operations).toEqual(['product.create', 'material.create', 'passport.unpublish']);
+    expect(suspended.unconfirmed.reasons).toContain('exists');
+    expect(suspendedBy(['read'], Profile.parse({ idempotency: 'honoured' })).unconfirmed.operations).toEqual([]);
   });
 });

@@ -76,7 +76,7 @@ describe('text on a terminal', () => {
 });
 
 describe('what needs a person', () => {
-  const told = (product: Record<string, number>, doubtsUnderWay = 0) =>
+  const told = (product: Record<string, number>, awaitingReadBack = 0) =>
     attentionLines(
       {
         items: { product, material: {}, bom_item: {} },
@@ -87,7 +87,7 @@ describe('what needs a person', () => {
         suspended: [],
         missing: {},
       },
-      { waitingFor: [], stuck: [], doubtsUnderWay, ...NO_CONTACT_ATTENTION },
+      { waitingFor: [], stuck: [], awaitingReadBack, ...NO_CONTACT_ATTENTION },
       createPaint(false),
     ).join('\n');
 

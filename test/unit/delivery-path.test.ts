@@ -68,7 +68,7 @@ describe('the way of deliveries', () => {
         settled.push(all.map(({ id, decision }) => ({ id, kind: decision.kind })));
         return all.map(({ id, revision }) => ({ id, revision, released: 0, applied: true }));
       },
-      putAside: async ({ deliveryId }) => void deadLettered.push(deliveryId),
+      deadLetter: async ({ deliveryId }) => void deadLettered.push(deliveryId),
     };
     const target: Partial<Target> = {
       async send(write) {

@@ -135,7 +135,7 @@ describe('an outage', () => {
       // There was no outage, so that their attempts count; and they are no sign of one any more.
       expect(outage.wasOut(1_000_000)).toBe(false);
       observe(WRITTEN, ...different(29));
-      expect([outage.isWell(), outage.isSuspect(28), outage.isSuspect(29)]).toEqual([true, true, false]);
+      expect([outage.isWell(), outage.failedLately(28), outage.failedLately(29)]).toEqual([true, true, false]);
     },
   );
 

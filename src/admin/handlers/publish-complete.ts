@@ -20,7 +20,7 @@ export interface Unpublished {
   /** Those that a person has withdrawn, which stay so until a person names them. */
   withdrawn: number;
   /** The first of the products that are not complete, with what is missing. */
-  firstIncomplete: { key: string; naturalKey: string | null; holds: string[] }[];
+  firstIncomplete: { key: string; naturalKey: string | null; blockers: string[] }[];
 }
 
 export interface PublishedComplete {

@@ -1,8 +1,9 @@
-// Which of the received deliveries may be sent now.
+// Decides which of the received deliveries may be sent now.
 //
-// A delivery is admitted once its scope and operation may be used, a slot is free, and outage and rate admit a request. It is
-// claimed only after that, so that a crash makes nothing unconfirmed that was merely waiting. Urgent deliveries go before
-// the others. While the API is failing, deliveries that have not failed go before those that have, since those may be at fault.
+// A delivery is admitted when the API grants its scope, its operation is not paused, a slot is free, and neither an
+// outage nor the rate stops requests. It is claimed only after that, so a crash leaves no waiting delivery unconfirmed.
+// Urgent deliveries are sent before the others. While the API is failing, deliveries that have failed are sent last,
+// because they may be at fault themselves.
 
 import type { Operation } from '../../domain/delivery.ts';
 import type { Ledger } from '../../domain/ports/ledger.ts';
@@ -17,16 +18,19 @@ import type { Slot, Slots } from './slots.ts';
 export interface Admitted {
   deliveries: [Received, ...Received[]];
   slot: Slot;
-  /** Whether an answer has shown that the API takes the scope. */
+  /** True where an earlier answer has shown that the API grants the scope. */
   wasTried: boolean;
-  /** Call it once the request has ended, or is not sent after all. */
+  /** Call it when the request has ended, or will not be sent. */
   endProbe: () => void;
 }
 
 export interface Admission {
-  /** Waits until requests may be sent and takes their deliveries out of the queue. Gives none only once it is aborted. */
+  /**
+   * Waits until requests may be sent, and takes their deliveries out of the queue. The result is empty only after an
+   * abort.
+   */
   next(abort: AbortSignal): Promise<Admitted[]>;
-  /** Something has changed: deliveries were received, a slot was freed, or `abort` was. */
+  /** Call it when something has changed: deliveries were received, a slot became free, or `abort` was triggered. */
   wake(): void;
 }
 
@@ -36,22 +40,26 @@ export interface AdmissionOptions {
   health: ApiHealth;
   probe: ScopeProbe;
   ledger: Pick<Ledger, 'isDue'>;
-  /** Operations that are not sent now. */
+  /** Operations that must not be sent now. */
   paused: () => readonly Operation[];
-  /** How many deliveries one bulk import takes at most. */
+  /** The most deliveries that one bulk import takes. */
   importMax: number;
-  /** Deliveries left the queue unsent: they are as due in the ledger as before, or have changed. */
+  /**
+   * Called for deliveries that left the queue without being sent: they are still due in the ledger, or have changed.
+   */
   onDropped: (deliveries: readonly Received[]) => void;
   clock: Clock;
 }
 
-/** Given as the reason, so that no error is made for it. */
+/** The reason of the abort. A text costs less than an error with its stack. */
 const WOKEN = 'woken';
-/** If no wait is known, admission checks this often, because a request that hangs frees its slot without an event. */
+/**
+ * If no wait is known, admission checks again after this time: a request that hangs frees its slot without an event.
+ */
 const POLL_MS = 1000;
-/** A delivery that has waited for so long is looked up again: a newer revision may have taken its place. */
+/** A delivery that has waited for this long is looked up in the ledger again: a newer revision may have replaced it. */
 const LOOK_AGAIN_MS = 250;
-/** So long a bulk import that is not full waits for more members. */
+/** A bulk import that is not full waits for more members for this long. */
 const IMPORT_LINGER_MS = 2;
 
 export function createAdmission(options: AdmissionOptions): Admission {
@@ -64,11 +72,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
     timer?.abort(WOKEN);
   }
 
-  /** Waits to be woken, or for so long. Where nothing waits to be sent there is nothing to look for by itself. */
+  /** Waits until `wake` is called, at most for this long. With an empty queue it waits for `wake` alone. */
   async function rest(ms: number): Promise<void> {
     if (isWoken) return;
     timer = new AbortController();
-    // Whole milliseconds, as timers have them: a clock need not move for the fraction of one.
+    // Timers count whole milliseconds, so a fraction of one is rounded up.
     const waitMs = Number.isFinite(ms) ? Math.ceil(ms) : POLL_MS;
     if (queue.count() > 0) await clock.sleep(waitMs, timer.signal);
     else await aborted(timer.signal);
@@ -80,13 +88,13 @@ export function createAdmission(options: AdmissionOptions): Admission {
     onDropped([one]);
   }
 
-  /** Milliseconds that a bulk import waits for more members. */
+  /** How many more milliseconds a bulk import has to wait for members. */
   function importWaitMs(now: number): number {
     const { count, since } = queue.imports();
     return count >= importMax ? 0 : Math.max(0, since + IMPORT_LINGER_MS - now);
   }
 
-  /** The delivery whose turn it is, or the milliseconds until one may have its turn. */
+  /** The next delivery to send, or the milliseconds until there may be one. */
   function pick(now: number): Received | number {
     const stepBack = !health.isWell();
     let last: Received | null = null;
@@ -98,7 +106,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       }
       const ownMs = Math.max(probe.waitMs(one, now), one.operation === 'product.import' ? importWaitMs(now) : 0);
       if (ownMs > 0) waitMs = Math.min(waitMs, ownMs);
-      else if (stepBack && health.isSuspect(one.id)) last ??= one;
+      else if (stepBack && health.failedLately(one.id)) last ??= one;
       else return one;
     }
     return last ?? waitMs;
@@ -108,13 +116,13 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
   async function isStillDue(one: Received, now: number): Promise<boolean> {
     one.lookedAt = now;
-    // Where the ledger cannot be read the claim finds out.
+    // If the ledger cannot be read, the claim will report it.
     if (await ledger.isDue(one.id).catch(() => true)) return true;
     drop(one);
     return false;
   }
 
-  /** Takes a delivery out of the queue, and with an import its other members. */
+  /** Takes a delivery out of the queue. Takes the other members of its import as well. */
   function take(one: Received): Admitted {
     const now = clock.ticks();
     const scope = scopeOfWrite(one.operation);
@@ -124,7 +132,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     return { deliveries: [one, ...others], slot: slots.take(now), wasTried, endProbe: probe.begin(scope, now) };
   }
 
-  /** A probe was admitted: the API is asked before a delivery is sent. */
+  /** Admits one delivery as a probe, if the API first answers a question that writes nothing. */
   async function admitProbe(one: Received, abort: AbortSignal): Promise<Admitted[]> {
     if (!(await health.mayProbe(abort))) return [];
     if (!abort.aborted && health.allows(scopeOfWrite(one.operation))) return [take(one)];
@@ -132,7 +140,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     return [];
   }
 
-  /** Admits what may be sent at this moment, and says how long to wait where that is nothing. */
+  /** Admits what may be sent now. Otherwise returns how long to wait. */
   async function admitNow(abort: AbortSignal): Promise<{ admitted: Admitted[]; waitMs: number }> {
     const admitted: Admitted[] = [];
     for (;;) {

@@ -5,12 +5,15 @@ import type { DenialSubject } from './authorization.ts';
 /** The answer to a request, or the lack of one. */
 export interface Answer {
   outcome: Outcome;
-  /** What the request took. */
+  /** The scope that the request needs. */
   scope: Scope;
-  /** As of `Observation`: the delivery that was sent, or the list that was read. */
+  /**
+   * What may be at fault by itself: the id of the delivery that was sent, or the name of the list that was read; null
+   * for neither.
+   */
   subject: number | string | null;
   /** The limit that the answer states, in requests per second. */
   advisedRate?: number | null | undefined;
-  /** What a 403 shows; the whole scope where it is left out. */
+  /** What a 403 is about. Without a value it is about the whole scope. */
   denial?: DenialSubject;
 }

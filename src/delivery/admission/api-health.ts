@@ -1,12 +1,12 @@
-// Is the API there, and does it take what we send? All that is known about that stands behind this one face:
+// What all answers show about the API: whether it is there, and what it takes. The parts are
 //
-//   authorization   holds for a key, plan or scope that the API refuses (401, 402, 403)
-//   outage          no answers, or failing writes: half-open probes find the end
-//   rate            the learnt limit, and waits that the API has asked for
-//   reachability    since when nothing was answered, for reports
-//   questions       reads that write nothing and find out whether the API is there
+//   authorization   stops deliveries whose key, plan or scope the API refuses (401, 402, 403)
+//   outage          stops requests when no answers come or all writes fail; half-open probes find the end
+//   rate            learns the limit, and obeys the waits that the API asks for
+//   reachability    remembers since when the API has not answered, for reports
+//   questions       ask the API whether it is there, without writing anything
 //
-// Each answer is passed to `observe` once. Each request asks `admit` before it is sent.
+// Each request calls `admit` before it is sent. Each answer is passed to `observe` once.
 
 import type { ApiWait } from '../../domain/api-wait.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
@@ -22,56 +22,61 @@ import { createHalfOpenQuestions } from './half-open-questions.ts';
 import { createOutage, type Outage } from './outage.ts';
 import { createReachability } from './reachability.ts';
 
-/** Writes that have failed since one was taken last. */
+/** Writes that have failed since the API last took one. */
 export interface FailingWrites {
   failed: number;
-  /** When that was, in milliseconds since the Unix epoch; null where this process has seen none. */
+  /** When the API last took a write, in milliseconds since the Unix epoch; null if this process has seen none. */
   takenAt: number | null;
 }
 
 export interface ApiHealth
   extends Omit<Authorization, 'observe' | 'state'>,
     Omit<Outage, 'observe' | 'admit' | 'failsAtWrites' | 'writes'> {
-  /** Whether the API takes the key and the plan. */
+  /** Whether the API accepts the key and the plan. */
   authorization: Authorization['state'];
-  /** Milliseconds until a request may be sent; 0 admits one, which ends with `observe` or `unused`. */
+  /**
+   * Milliseconds until a request may be sent; 0 admits the request. An admitted request ends with `observe` or
+   * `unused`.
+   */
   admit(): number;
-  /** How many requests may be under way at the present rate. */
+  /** How many requests may be in flight at the present rate. */
   concurrency(): number;
-  /** @param latencyMs since the request was admitted; null for one that was sent without being admitted */
+  /**
+   * Learns from an answer. @param latencyMs since the request was admitted; null for a request that was not admitted
+   */
   observe(answer: Answer, latencyMs: number | null): void;
-  /** A request was admitted `latencyMs` ago and is not sent. */
+  /** Reports that a request was admitted `latencyMs` ago and is not sent. */
   unused(latencyMs: number): void;
-  /** Whether a question has to be answered before a delivery is sent: there is an outage, or a long wait. */
+  /** True in an outage or a long wait: the API must answer a question before a delivery is sent. */
   asksFirst(): boolean;
-  /** Asks that question. True where a delivery may be sent now. */
+  /** Asks the API that question. True if a delivery may be sent now. */
   mayProbe(abort: AbortSignal): Promise<boolean>;
   /**
-   * Whether the API is there as far as is known, and has answered something at or after `since` where one is given. Asks
-   * the API where that is open and a request may be sent now; never waits for a slot. False while it has asked to wait.
+   * True if the API is there and has answered something at or after `since`. Asks the API if that is unknown and a
+   * request may be sent now. Never waits for a slot. False while the API asks to wait.
    */
   answers(since: number | null, abort: AbortSignal): Promise<boolean>;
   /** Asks the API at once whether it answers. False during an outage. */
   answersNow(abort: AbortSignal): Promise<boolean>;
   /**
-   * Since when no request has been answered, or only writes have failed that ought not to, by `Clock.ticks`; null while all
-   * is well.
+   * Since when the API has answered no request, or has failed at every write, by `Clock.ticks`; null if neither is the
+   * case.
    */
   unreachableSince(): number | null;
-  /** Where the API may be read and fails at every write: at how many different ones, and since when; else null. */
+  /** How many different writes have failed in a row while the API can be read; null if writes succeed. */
   failsAtWrites(): FailingWrites | null;
-  /** Whether an outage is known in which only writes fail. */
+  /** True in an outage of writes alone. */
   takesOnlyReads(): boolean;
-  /** Null where the last answer of the API was another one than to wait. */
+  /** The wait that the API has asked for; null if its last answer asked for none. */
   throttled(): Throttled | null;
-  /** The wait beyond a minute that goes on; null where there is none. */
+  /** The present wait of more than a minute; null if there is none. */
   longWait(): ApiWait | null;
 }
 
 export interface ApiHealthOptions {
   target: Pick<Target, 'ping'>;
   rate: RateController;
-  /** Whether publishing has an API key of its own. */
+  /** True if publishing has an API key of its own. */
   ownPublishKey: boolean;
   clock: Clock;
   random: () => number;
@@ -85,7 +90,10 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
   const reachability = createReachability();
   const atEpoch = (ticks: number): number => Math.round(clock.now() + (ticks - clock.ticks()));
 
-  /** Takes in an answer. Gives what it shows the rate controller: a delivery that is at fault by itself slows down no other. */
+  /**
+   * Learns from an answer, and returns what the answer shows the rate controller. A delivery that fails for a reason of
+   * its own must not slow down the others.
+   */
   function learn({ outcome, scope, subject, advisedRate, denial }: Answer): Observation {
     const now = clock.ticks();
     const isAtFault = typeof subject === 'number' && outage.isExcused(subject);
@@ -97,7 +105,10 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     return isAtFault && observation.kind === 'failed' ? { kind: 'unused' } : observation;
   }
 
-  /** What was sent without being admitted shows the rate controller nothing but that others have to wait. */
+  /**
+   * Learns from the answer to a request that was not admitted. The rate controller only hears of it where the API asks
+   * to wait.
+   */
   function learnBeside(answer: Answer): void {
     const observation = learn(answer);
     if (refusalOf(observation) !== null) rate.observe(observation, 0, clock.ticks());
@@ -108,12 +119,15 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     const waitMs = outage.admit(now);
     if (waitMs > 0) return waitMs;
     const slotMs = rate.admit(now);
-    // Given back: the half-open probe must not be kept by a request that waits for its slot.
+    // The request has to wait for its slot, so it gives the half-open probe back.
     if (slotMs > 0) outage.observe({ kind: 'unused' }, now);
     return slotMs;
   }
 
-  /** A question that writes nothing. A refusal of the scope `read` is an answer, and no reason to stop reading. */
+  /**
+   * Asks the API a question that writes nothing. A refusal of the scope `read` is an answer too, and must not stop
+   * reading.
+   */
   async function ask(abort: AbortSignal): Promise<Answer> {
     const outcome = await target.ping(abort);
     emit({ type: 'request', operation: 'ping', outcome: outcome.kind, retry: false });
@@ -150,13 +164,13 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     asksFirst: () => outage.openSince() !== null || rate.wait(clock.ticks()) !== null,
     mayProbe: (abort) => questions.mayProbe(abort),
     async answers(since, abort) {
-      // Whoever reads after this takes no slots, so reading has to wait as well where the API has asked for that.
+      // The read that follows takes no slot, so it must wait here if the API has asked for that.
       if (rate.closedForMs(clock.ticks()) > 0) return false;
       const isWaiting = rate.wait(clock.ticks()) !== null;
       const isKnown = since === null || outage.hasAnsweredSince(since);
       if (!isWaiting && outage.isWell() && isKnown) return true;
       if (admitOne() > 0 || !(await questions.isAnswered(abort))) return false;
-      // It was admitted to find out, and no delivery follows from here.
+      // Only the question was sent, so the half-open probe is given back.
       outage.observe({ kind: 'unused' }, clock.ticks());
       if (isWaiting) rate.observe({ kind: 'answered', by: 'read' }, 0, clock.ticks());
       return true;

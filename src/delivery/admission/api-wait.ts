@@ -1,11 +1,11 @@
 import type { ApiWait } from '../../domain/api-wait.ts';
 import type { RateController } from '../rate/rate-controller.ts';
 
-/** The API has asked to wait and has taken nothing since. */
+/** The API has asked to wait, and has taken no request since. */
 export interface Throttled {
   /** By `Clock.ticks`. */
   since: number;
-  /** Milliseconds until it is asked again; next to none while that question is under way. */
+  /** Milliseconds until the API is asked again; almost 0 while the question is on its way. */
   askAgainInMs: number;
   message: string;
   /** Null for a wait of up to a minute. */
@@ -13,9 +13,9 @@ export interface Throttled {
 }
 
 /**
- * The wait that goes on; null where there is none.
+ * The present wait; null if there is none.
  *
- * @param state.since since when the API has answered nothing but to wait, by `ticks`; null where its last answer was another one
+ * @param state.since since when the API has only asked to wait, by `ticks`; null if its last answer was another one
  * @param state.atEpoch turns ticks into milliseconds since the Unix epoch
  */
 export function throttledBy(state: {
@@ -27,7 +27,7 @@ export function throttledBy(state: {
 }): Throttled | null {
   const { rate, message, now, atEpoch } = state;
   const long = rate.wait(now);
-  // A question that is answered ends no long wait, since writes may be refused all the same.
+  // An answered question does not end a long wait, because the API may still refuse writes.
   const since = long?.since ?? state.since;
   if (since === null) return null;
   const askAgainInMs = rate.closedForMs(now);

@@ -2,38 +2,44 @@ import type { Outcome } from '../../domain/outcome.ts';
 import type { Reason } from '../../domain/reason.ts';
 import type { Scope } from '../../domain/scope.ts';
 
-/** Whether the API takes the key and the plan. While it does not, nothing is sent. */
+/** Whether the API accepts the key and the plan. If it does not, nothing is sent. */
 export type AuthorizationState = { open: true } | { open: false; by: 'key' | 'plan'; reason: Reason };
 
 /**
- * What a 403 shows. `scope`: the key lacks the scope. `question`: the scope was taken from others, so that the next request
- * finds out alone whether it still is. `request`: the refusal is about this request, and shows nothing about others.
+ * What a 403 is about. `scope`: the key lacks the scope. `question`: the API took the scope from other deliveries, so
+ * the next request alone finds out whether it still does. `request`: only this request is refused.
  */
 export type DenialSubject = 'scope' | 'question' | 'request';
 
 /**
- * Authorization holds: the API refuses everything on 401 and 402, and one scope on 403 and on a 401 to the scope's own key.
- * Whoever sends requests asks here first.
+ * Authorization holds: after a 401 or 402 the API refuses everything. After a 403, and after a 401 to a scope's own
+ * key, it refuses one scope. Every request is checked here before it is sent.
  */
 export interface Authorization {
   state(): AuthorizationState;
-  /** The scopes that the API refuses, each with its words. What takes another scope goes on. */
+  /** The scopes that the API refuses, each with the API's reason. Deliveries of other scopes continue. */
   refused(): ReadonlyMap<Scope, Reason>;
-  /** Whether a request that takes this scope may be sent. */
+  /** True if a request of this scope may be sent. */
   allows(scope: Scope): boolean;
-  /** True once an answer has shown that the API takes this scope from us; false again after a hold was ended. */
+  /** True if an answer has shown that the API grants this scope. False again after a hold has ended. */
   isTried(scope: Scope): boolean;
-  /** How many requests in a row were refused a scope that the API had taken from others. */
+  /** How many requests in a row were refused a scope that the API has granted to others. */
   questionsInARow(scope: Scope): number;
-  /** @param scope what the request took */
+  /** @param scope the scope that the request needs */
   observe(outcome: Outcome, scope: Scope, denial?: DenialSubject): void;
-  /** Ends the hold on everything, after the key was read again or a person corrected the plan. Refused scopes stay refused. */
+  /**
+   * Ends the hold on everything, after the key was read again or a person has corrected the plan. Refused scopes stay
+   * refused.
+   */
   reopen(): void;
   /** Ends the hold on one scope. */
   reopenScope(scope: Scope): void;
 }
 
-/** @param options.ownPublishKey whether publishing has a key of its own: then one invalid key says nothing about the other */
+/**
+ * @param options.ownPublishKey true if publishing has a key of its own: an invalid key then shows nothing about the
+ *   other one
+ */
 export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean }): Authorization {
   let state: AuthorizationState = { open: true };
   const refused = new Map<Scope, Reason>();
@@ -81,7 +87,7 @@ export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean 
   };
 }
 
-/** An API that asks to wait or fails has looked at neither the key nor its scopes. */
+/** False for an answer that asks to wait or reports a failure: the API has not checked the key or its scopes then. */
 function looksAtScopes(outcome: Outcome): boolean {
   if (outcome.kind === 'throttled' || outcome.kind === 'unavailable') return false;
   return outcome.kind !== 'ambiguous' || outcome.atWork === true;

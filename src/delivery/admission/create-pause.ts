@@ -2,21 +2,21 @@ import type { Operation } from '../../domain/delivery.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';
 
-/** Pauses creates, so that a list whose entries moved during a reading stays unchanged for the next one. */
+/** Pauses creates after a list has changed while it was read, so that the next reading finds it unchanged. */
 export interface CreatePause {
-  /** Operations that are paused now. */
+  /** The operations that are paused now. */
   operations(): Operation[];
-  /** A reading of this list begins. Creates that are paused wait until it ends. */
+  /** Call it when a reading of this list begins. Paused creates wait until the reading ends. */
   begin(kind: ListableKind): void;
   /**
-   * A reading is over.
+   * Call it when a reading has ended.
    *
    * @param end.restMs how long until the list may be read again
    */
   end(kind: ListableKind, end: { complete: boolean; moved: boolean; restMs: number }): void;
 }
 
-/** How long creates pause after the next reading may begin, in case it never begins. */
+/** If the next reading does not begin within this time after it may, the creates continue. */
 const LATE_MS = 30_000;
 
 /**

@@ -1,61 +1,64 @@
 /**
- * Which deliveries have failed of late. A delivery may be at fault by itself, so each counts once, however often it fails.
- * Pure: times are `ticks` of a clock.
+ * Counts which deliveries have failed recently. A delivery may be at fault itself, so it counts once, however often it
+ * fails. Pure: times are `ticks` of a clock.
  */
 export interface FailureRecord {
   /** A request failed. @param subject as of `Observation`, where the failure names one */
   failed(subject: number | string, now: number): void;
-  /** A request failed in a way that says nothing about what was sent. */
+  /** Counts a failed request that shows nothing about what was sent. */
   failedBlindly(now: number): void;
-  /** The API has answered something: what failed before that may be at fault by itself. */
+  /** The API has answered a request. Deliveries that failed before this may be at fault themselves. */
   answered(): void;
   /** The API has taken a write. */
   taken(): void;
-  /** How many different subjects have failed since the last answer, and requests that name none. */
+  /** How many different subjects have failed since the last answer, plus the requests without a subject. */
   unanswered(): number;
-  /** Since when, where some have; null where none has. */
+  /** Since when requests have failed without an answer; null if none has. */
   unansweredSince(): number | null;
-  /** How many different writes have failed since one was taken. */
+  /** How many different writes have failed since the API last took one. */
   writes(): number;
-  /** Since when, where some have; null where none has. */
+  /** Since when writes have failed; null if none has. */
   writesSince(): number | null;
   /** Requests without a subject that failed since the last answer. */
   blind(): number;
   isUnanswered(subject: number | string): boolean;
-  /** Whether the API has answered something after this delivery had failed. */
+  /** True if the API has answered another request after this delivery had failed. */
   isExcused(delivery: number): boolean;
 }
 
-/** So often a delivery fails with others taken in between, before it counts no more among the failing writes. */
+/**
+ * A delivery that has failed so often, while the API took others in between, does not count as a failing write any
+ * more.
+ */
 const STRIKES_MAX = 2;
-/** How many deliveries that have failed are known (I9). */
+/** The most deliveries that are remembered (I9). */
 const KNOWN_MAX = 10_000;
 
-/** @param blindMax no more requests without a subject are counted */
+/** @param blindMax the most requests without a subject that are counted */
 export function createFailureRecord(blindMax: number): FailureRecord {
-  /** Deliveries of which a write has failed since one was taken. */
-  const suspects = new Set<number>();
-  let suspectsSince: number | null = null;
-  /** Subjects that have failed since the last answer. */
+  /** The deliveries that have failed since the API last took a write. */
+  const failedWrites = new Set<number>();
+  let failedWritesSince: number | null = null;
+  /** The subjects that have failed since the last answer. */
   const unanswered = new Set<number | string>();
   let blind = 0;
   let unansweredSince: number | null = null;
-  /** Deliveries after whose failure the API has answered something; the latest ones. */
+  /** The latest deliveries that the API has answered other requests after. */
   const excused = new Set<number>();
-  /** How often each had failed when another was taken; the latest ones. */
+  /** How often each of the latest failing deliveries had failed before the API took another write. */
   const strikes = new Map<number, number>();
 
-  function suspect(delivery: number, now: number): void {
+  function writeFailed(delivery: number, now: number): void {
     const isAtFault = (strikes.get(delivery) ?? 0) >= STRIKES_MAX;
-    if (isAtFault || suspects.size >= KNOWN_MAX) return;
-    suspects.add(delivery);
-    suspectsSince ??= now;
+    if (isAtFault || failedWrites.size >= KNOWN_MAX) return;
+    failedWrites.add(delivery);
+    failedWritesSince ??= now;
   }
 
   return {
     failed(subject, now) {
       if (typeof subject === 'number') {
-        suspect(subject, now);
+        writeFailed(subject, now);
         if (excused.has(subject)) return;
       }
       if (unanswered.size < KNOWN_MAX) unanswered.add(subject);
@@ -75,16 +78,16 @@ export function createFailureRecord(blindMax: number): FailureRecord {
       unansweredSince = null;
     },
     taken() {
-      if (suspects.size === 0) return;
-      for (const delivery of suspects) strikes.set(delivery, (strikes.get(delivery) ?? 0) + 1);
+      if (failedWrites.size === 0) return;
+      for (const delivery of failedWrites) strikes.set(delivery, (strikes.get(delivery) ?? 0) + 1);
       forgetOldest(strikes);
-      suspects.clear();
-      suspectsSince = null;
+      failedWrites.clear();
+      failedWritesSince = null;
     },
     unanswered: () => unanswered.size + blind,
     unansweredSince: () => unansweredSince,
-    writes: () => suspects.size,
-    writesSince: () => suspectsSince,
+    writes: () => failedWrites.size,
+    writesSince: () => failedWritesSince,
     blind: () => blind,
     isUnanswered: (subject) => unanswered.has(subject),
     isExcused: (delivery) => excused.has(delivery),

@@ -5,39 +5,40 @@ import { refusalOf } from '../rate/refusal.ts';
 import type { Answer } from './answer.ts';
 
 /**
- * In an outage, and during a wait of more than a minute, each probe begins with a question that writes nothing. As long as it
- * fails no delivery is sent, so that none is lost on the way and becomes unconfirmed.
+ * In an outage and in a wait of more than a minute, each probe begins with a question that writes nothing. No delivery
+ * is sent before the API answers the question, so no delivery gets lost and becomes unconfirmed.
  */
 export interface HalfOpenQuestions {
-  /** Asks. True where the API answered, or where a delivery may be sent all the same. */
+  /** Asks the question. True if the API answered, or if a delivery may be sent nevertheless. */
   mayProbe(abort: AbortSignal): Promise<boolean>;
-  /** Asks. True where the API answered. */
+  /** Asks the question. True if the API answered. */
   isAnswered(abort: AbortSignal): Promise<boolean>;
-  /** A delivery that was sent has ended like this. */
+  /** Reports how a delivery has ended that was sent as a probe. */
   deliveryEnded(observation: Observation): void;
 }
 
-/** So many questions fail before a delivery is sent all the same: the question may fail alone. */
+/** After so many failed questions a delivery is sent nevertheless, because the question itself may be at fault. */
 const FAILED_MAX = 10;
 
 export function createHalfOpenQuestions(options: {
   ask: (abort: AbortSignal) => Promise<Answer>;
-  /** Takes in an answer, and gives what it shows the rate controller. */
+  /** Learns from an answer. Returns what the answer shows the rate controller. */
   learn: (answer: Answer) => Observation;
   rate: RateController;
   clock: Pick<Clock, 'ticks'>;
 }): HalfOpenQuestions {
   const { ask, learn, rate, clock } = options;
-  /** Questions that have failed since a delivery was sent. */
+  /** How many questions have failed since a delivery was last sent. */
   let failed = 0;
-  /** How many have to fail until a delivery is sent all the same. */
+  /** How many questions have to fail before a delivery is sent. */
   let needed = FAILED_MAX;
 
   /**
-   * During a long wait a question that fails is repeated as late as one that is refused. A question that is answered does not
-   * end the wait, because the limit may be one of writes: a delivery has to follow.
+   * Reports an answer to the rate controller during a long wait. A failed question is repeated as late as a refused
+   * one. An answered question does not end the wait, because the limit may apply to writes only: a delivery has to be
+   * sent.
    */
-  function tellRate(observation: Observation, askedAt: number): void {
+  function reportToRate(observation: Observation, askedAt: number): void {
     const now = clock.ticks();
     const isWaiting = rate.wait(now) !== null;
     if (isWaiting && observation.kind === 'answered') return;
@@ -50,7 +51,7 @@ export function createHalfOpenQuestions(options: {
   async function isAnswered(abort: AbortSignal): Promise<boolean> {
     const askedAt = clock.ticks();
     const observation = learn(await ask(abort));
-    tellRate(observation, askedAt);
+    reportToRate(observation, askedAt);
     if (observation.kind === 'failed') failed += 1;
     if (observation.kind !== 'answered') return false;
     failed = 0;
@@ -59,8 +60,8 @@ export function createHalfOpenQuestions(options: {
   }
 
   /**
-   * Where the question fails and writes are taken, nothing but a write can find out. In an outage that costs a few deliveries a
-   * day, since each one that fails doubles the questions before the next.
+   * True if a delivery has to find out whether the API is back, because the question fails for its own reason. This
+   * costs few deliveries in an outage: each failed delivery doubles the number of questions before the next one.
    */
   function isWorthADelivery(): boolean {
     if (failed < needed) return false;
@@ -73,7 +74,7 @@ export function createHalfOpenQuestions(options: {
     isAnswered,
     mayProbe: async (abort) => (await isAnswered(abort)) || isWorthADelivery(),
     deliveryEnded({ kind }) {
-      // The question was wrong: in the next outage a delivery is sent at once.
+      // The question was at fault. In the next outage a delivery is sent after the first failed question.
       if (kind === 'answered' && needed !== FAILED_MAX) needed = 1;
     },
   };

@@ -1,75 +1,83 @@
-// When the API is away, as far as its answers show.
+// Recognises an outage from the API's answers.
 //
-//   closed ── 10 failures in a row ──► wary ── 5 s of them ──► open
-//      ▲                                │                      │
-//      └──────── an answer ─────────────┴──── an answer ───────┘
+//   closed ── 10 failures in a row ──► wary ── failures for 5 s ──► open
+//      ▲                                │                           │
+//      └──────── an answer ─────────────┴──────── an answer ────────┘
 //
-// Closed, every request may be sent. Wary, requests trickle. Open, one half-open probe at a time is sent, from every second up
-// to every half minute.
+// Closed: every request may be sent. Wary: few requests are sent. Open: one half-open probe at a time is sent, every
+// second at first and every half minute at last.
 //
-// Where the API answers anything after a delivery failed, that delivery is excused: its failures are no sign of an outage any
-// more. So a handful of deliveries that the API cannot digest opens nothing, and a dozen of them at once no more than until
-// the next answer (failure-record.ts).
+// If the API answers any request after a delivery has failed, that delivery is excused: its further failures are no
+// sign of an outage. So a few deliveries that the API cannot process start no outage, and many of them at once start one
+// that only lasts until the next answer (failure-record.ts).
 //
-// Reading proves that the API is there, and not that it can store anything. Once 30 different writes have failed and none was
-// taken, the writes are out: then only a write that is taken closes it. A delivery that failed before and again after others
-// were taken is no sign of that any more either. Rows that are at fault stand together in an export, so 30 of them in a row may
-// be no outage: a delivery from anywhere among those that are due finds out (dispatcher.ts).
+// An answered read proves that the API is there, but not that it can store anything. If 30 different writes fail and
+// none is taken, there is an outage of writes, which only a taken write ends. A delivery that also failed while others
+// were taken does not count for this. Faulty rows often stand together in an export, so 30 of them in a row may be no
+// outage. To find out, a delivery is drawn from anywhere among the due ones (dispatcher.ts).
 
 import type { Observation } from '../observation.ts';
 import { createFailureRecord } from './failure-record.ts';
 
-/** Pure: time comes in, a wait is returned, nothing sleeps. Every time is one of a clock that nobody sets (`Clock.ticks`). */
+/** Pure: the caller passes `Clock.ticks` and gets a wait. Nothing here sleeps. */
 export interface Outage {
-  /** Milliseconds to wait before asking again; 0 admits the request, as the half-open probe while the outage is open. */
+  /**
+   * Milliseconds to wait before asking again; 0 admits the request. During an outage, 0 admits it as the half-open
+   * probe.
+   */
   admit(now: number): number;
   observe(observation: Observation, now: number): void;
-  /** Whether requests are sent freely: there is no outage, and none is about to begin. */
+  /** True if requests are sent freely: there is no outage, and no sign of one. */
   isWell(): boolean;
-  /** Since when the API has failed, or null where there is no outage. */
+  /** Since when the API has failed; null if there is no outage. */
   openSince(): number | null;
-  /** Whether writes alone fail: the API may be read meanwhile. */
+  /** True if only writes fail and the API can be read. */
   failsAtWrites(): boolean;
-  /** How many different writes have failed since one was taken last, and when that was; null where none was so far. */
+  /**
+   * How many different writes have failed since the API last took one, and when it took it; null if it has taken none.
+   */
   writes(): { failed: number; takenAt: number | null };
-  /** Whether so many writes have failed in a row that a delivery from elsewhere should be sent next. */
+  /** True if so many writes have failed in a row that the next delivery should come from elsewhere in the ledger. */
   needsSample(): boolean;
-  /** Whether this delivery has failed of late, and may be at fault by itself. */
-  isSuspect(delivery: number): boolean;
-  /** Whether the API has answered something after this delivery had failed: its failures show nothing about the API. */
+  /** True if this delivery has failed recently, so that it may be at fault itself. */
+  failedLately(delivery: number): boolean;
+  /**
+   * True if the API has answered another request after this delivery had failed. The delivery's failures show nothing
+   * about the API then.
+   */
   isExcused(delivery: number): boolean;
   /**
-   * Whether what failed at this time fell into the present outage or the last one. Where the first question after ten
-   * failures was answered there was none. Nor does an outage explain what fails more than 25 hours after it began: what is at
-   * fault by itself would never come to its limit where nothing else is written.
+   * True if a failure at this time belongs to the present outage or the last one. Ten failures are no outage if the
+   * first question after them was answered. An outage explains no failures that come more than 25 hours after it began:
+   * otherwise a faulty delivery would never reach its retry limit while nothing else is written.
    */
   wasOut(at: number): boolean;
-  /** Whether the API has answered anything at or after this time. */
+  /** True if the API has answered any request at or after this time. */
   hasAnsweredSince(at: number): boolean;
-  /** Whether a write was answered at or after this time. */
+  /** True if the API has taken a write at or after this time. */
   hasTakenSince(at: number): boolean;
 }
 
 const FAILURES_MIN = 10;
-/** So many different writes that failed, with none that was answered, are not at fault by themselves. */
+/** If so many different writes have failed and none was taken, the API is at fault and not the writes. */
 const WRITES_MIN = 30;
 const FAILING_MIN_MS = 5000;
 const TRICKLE_MS = 250;
 const PROBE = { firstMs: 1000, lastMs: 30_000 };
-/** How often a request that waits for the half-open probe asks again. */
+/** A request that waits for the half-open probe asks again after this time. */
 const POLL_MS = 100;
 const EXPLAINS_MS = 25 * 3_600_000;
 
-/** @param random numbers in [0, 1), so that many processes do not send their probes together */
+/** @param random numbers in [0, 1), so that several processes do not send their probes at the same moment */
 export function createOutage(random: () => number): Outage {
   const record = createFailureRecord(FAILURES_MIN);
   let answeredAt: number | null = null;
   let writtenAt: number | null = null;
   let openedAt: number | null = null;
-  /** The last outage, or the present one once it is certain. */
+  /** The present outage once it is certain, or the last one. */
   let outage: { from: number; to: number | null } | null = null;
   let intervalMs = PROBE.firstMs;
-  /** When the next probe, or the next of the trickle, may be sent. */
+  /** When the next probe, or the next request in the wary state, may be sent. */
   let nextAt = Number.NEGATIVE_INFINITY;
   let isProbing = false;
 
@@ -91,7 +99,10 @@ export function createOutage(random: () => number): Outage {
     beSureIfDue();
   }
 
-  /** Deliveries alone prove no outage: they may all be at fault. A question that fails does, and so do very many of them. */
+  /**
+   * Begins the outage once it is certain. Failed deliveries alone prove no outage, because all of them may be
+   * at fault. A failed question proves it, and so do very many failed deliveries.
+   */
   function beSureIfDue(): void {
     if (openedAt === null || (record.blind() === 0 && !writesFail())) return;
     if (outage?.to !== null) outage = { from: openedAt, to: null };
@@ -106,7 +117,8 @@ export function createOutage(random: () => number): Outage {
   }
 
   function fail({ subject, away }: Observation & { kind: 'failed' }, now: number): void {
-    // The API says again that it is away, to a delivery that is not excused. Where only a few are left, nothing else shows it.
+    // The API reports to a delivery that is not excused that it is away. If only few deliveries are left, this is the
+    // only sign.
     const isSaidAgain = away === true && subject !== null && record.isUnanswered(subject);
     if (subject !== null) record.failed(subject, now);
     if (subject === null || isSaidAgain) record.failedBlindly(now);
@@ -148,7 +160,7 @@ export function createOutage(random: () => number): Outage {
           answer(observation.by, now);
           break;
         case 'throttled':
-          // Whoever limits the rate is there, but no write has got through.
+          // A 429 proves that the API is there, but not that it takes writes.
           answer('read', now);
           if (openedAt !== null) delayProbe(now);
           break;
@@ -163,7 +175,7 @@ export function createOutage(random: () => number): Outage {
     writes: () => ({ failed: record.writes(), takenAt: writtenAt }),
     needsSample: writesFail,
     failsAtWrites: () => openedAt !== null && writesFail(),
-    isSuspect: (delivery) => record.isExcused(delivery) || record.isUnanswered(delivery),
+    failedLately: (delivery) => record.isExcused(delivery) || record.isUnanswered(delivery),
     isExcused: (delivery) => record.isExcused(delivery),
     wasOut(at) {
       if (outage === null || at < outage.from) return false;

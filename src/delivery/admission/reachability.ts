@@ -1,13 +1,13 @@
 import type { Outcome } from '../../domain/outcome.ts';
 
-/** Since when the API has given no answer, or no answer but to wait. Pure: times are `ticks` of a clock. */
+/** Remembers since when the API has not answered, or has only asked to wait. Pure: times are `ticks` of a clock. */
 export interface Reachability {
   observe(outcome: Outcome, now: number): void;
-  /** Since when no request has been answered; null after an answer. */
+  /** Since when no request was answered; null after an answer. */
   unreachableSince(): number | null;
-  /** Since when the API has asked to wait and answered nothing else; null after another answer. */
+  /** Since when the API has only asked to wait; null after any other answer. */
   throttledSince(): number | null;
-  /** What the API said when it last asked to wait; null where it never did. */
+  /** The message of the last answer that asked to wait; null if there was none. */
   lastThrottle(): string | null;
 }
 
@@ -38,7 +38,7 @@ export function createReachability(): Reachability {
   };
 }
 
-/** No answer, or a page in its place. A list that is answered and not complete is an answer. */
+/** True if no answer came, or only the page of a proxy. A list that was answered incompletely counts as an answer. */
 function isSilent(outcome: Outcome): boolean {
   if (outcome.kind === 'unavailable') return true;
   if (outcome.kind !== 'ambiguous' || outcome.atWork) return false;

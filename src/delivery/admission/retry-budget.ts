@@ -1,27 +1,27 @@
-/** How much of what goes to one target may be retries. Pure: monotonic time comes in, a wait goes out, nothing sleeps. */
+/** Limits the share of retries among all requests. Pure: the caller passes a monotonic time and gets a wait. */
 export interface RetryBudget {
-  /** A request has gone out. */
+  /** Counts a request that was sent. */
   sent(now: number): void;
   /**
-   * Takes the next place for a retry. It always gets one: where the budget is spent, later.
+   * Reserves the next slot for a retry. If the budget is spent, the slot is later.
    *
-   * @returns milliseconds until its turn
+   * @returns milliseconds until the slot
    */
   reserve(now: number): number;
 }
 
-/** Retries are a tenth of the requests at most, or ten a second, whichever is more. */
+/** At most a tenth of the requests are retries, or ten a second if that is more. */
 const SHARE = 0.1;
 const FLOOR_PER_SECOND = 10;
-/** The requests of this long tell what a tenth of them is. */
+/** The share is computed from the requests of this many seconds. */
 const WINDOW_S = 10;
 
 /**
- * Places stand apart by what the budget allows at the time that they are given out; those that nobody took for a second may
- * be taken at once. A delivery that has its place stays due in the ledger until then and holds up nothing.
+ * The distance between two slots is what the budget allows when they are reserved. Slots that nobody took for a second
+ * may be taken at once. A delivery stays due in the ledger until its slot, and blocks no other delivery.
  */
 export function createRetryBudget(): RetryBudget {
-  /** Requests by second, of the last ones alone (I9). */
+  /** The number of requests in each of the last seconds (I9). */
   const counts = new Map<number, number>();
   let nextAt = Number.NEGATIVE_INFINITY;
 

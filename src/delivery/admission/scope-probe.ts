@@ -4,21 +4,24 @@ import type { Received, ReceivedQueue } from '../received-queue.ts';
 import type { Authorization } from './authorization.ts';
 
 /**
- * One request of a scope finds out whether the API takes it before others follow: a key that lacks a scope costs one refusal,
- * not one for each request that could be under way at once.
+ * Sends one request of a scope alone before others follow, to learn whether the API grants the scope. A key without the
+ * scope then costs one refusal, and not one for each request in flight.
  */
 export interface ScopeProbe {
-  /** Reads what has to be known about the waiting deliveries of scopes that no answer has shown to be taken. */
+  /** Reads from the ledger what is needed to choose a probe for each scope that no answer has shown to be granted. */
   prepare(queue: ReceivedQueue, now: number): Promise<void>;
-  /** Milliseconds until this delivery may be sent as far as its scope goes; 0 for now, infinite until a probe has ended. */
+  /**
+   * Milliseconds until this delivery may be sent because of its scope; 0 for now, infinite until the present probe has
+   * ended.
+   */
   waitMs(one: Received, now: number): number;
-  /** A request of this scope is claimed. Gives what ends it: then the scope was answered for, or another probe is sent. */
+  /** Call it when a request of this scope was claimed. Returns a function that ends the probe. */
   begin(scope: Scope, now: number): () => void;
 }
 
-/** A probe that takes longer keeps nobody waiting: its request may be at fault by itself. */
+/** After this time a probe does not hold up other requests any more, because it may be at fault itself. */
 const ANSWER_WITHIN_MS = 1000;
-/** How long a delivery that was refused gives others the chance to be the probe. */
+/** For this long a refused delivery waits for another delivery that could be the probe. */
 const STEP_BACK_MS = 1000;
 
 export function createScopeProbe(options: {
@@ -26,16 +29,16 @@ export function createScopeProbe(options: {
   ledger: Pick<Ledger, 'denialsOf'>;
 }): ScopeProbe {
   const { authorization, ledger } = options;
-  /** The probe that is under way, by scope, and since when. */
+  /** The present probe of each scope, and when it began. */
   const probing = new Map<Scope, { begunAt: number }>();
-  /** Which delivery is the next probe of a scope, and from when on it may be sent. */
+  /** The next probe of each scope, and from when on it may be sent. */
   let chosen = new Map<Scope, { id: number; from: number }>();
-  /** Since when each scope has had nobody but deliveries that it was refused to. */
+  /** For each scope, since when only deliveries wait that were refused the scope before. */
   const steppingBack = new Map<Scope, number>();
 
   const isUntried = (scope: Scope): boolean => !authorization.isTried(scope) && authorization.allows(scope);
 
-  /** Where the ledger cannot be read, the delivery counts as one that was not refused. */
+  /** When the scope was last refused to this delivery; null if never, or if the ledger cannot be read. */
   async function deniedAt(id: number): Promise<number | null> {
     try {
       return (await ledger.denialsOf(id)).at;
@@ -45,8 +48,8 @@ export function createScopeProbe(options: {
   }
 
   /**
-   * The best probe is a delivery that the scope was not refused to: the others may be at fault themselves. Where all of
-   * them were refused, it is the one that was refused longest ago.
+   * Chooses the next probe. A delivery that was never refused the scope is best, because a refused one may be at fault
+   * itself. If all were refused, the one that was refused longest ago is chosen.
    */
   async function choose(scope: Scope, waiting: readonly Received[], now: number): Promise<void> {
     for (const one of waiting) {

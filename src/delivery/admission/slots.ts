@@ -1,8 +1,8 @@
-/** Requests under way, of which there is a bounded number. Pure: times are `ticks` of a clock. */
+/** Bounds the number of requests in flight. Pure: times are `ticks` of a clock. */
 export interface Slots {
-  /** A request begins. Gives what ends it. */
+  /** Takes a slot for a request that begins. The caller frees the slot when the request has ended. */
   take(now: number): Slot;
-  /** @param allowed how many requests may be under way at the present rate */
+  /** @param allowed how many requests may be in flight at the present rate */
   isFull(allowed: number, now: number): boolean;
   count(): number;
 }
@@ -13,15 +13,15 @@ export interface Slot {
   free(): void;
 }
 
-/** What is under way for so long hangs. */
+/** A request that takes longer than this counts as hanging. */
 const HANGS_MS = 1000;
 
-/** @param countMax how many requests can be handed to a connection at once, whatever the rate allows */
+/** @param countMax how many requests the connections can carry at once, whatever the rate allows */
 export function createSlots(countMax: number): Slots {
-  /** In the order in which they were taken. */
+  /** The taken slots, oldest first. */
   const taken = new Set<Slot>();
 
-  /** A request that hangs keeps one of all slots, and none of the few that the rate needs. */
+  /** The number of hanging requests. They count for `countMax`, but not for the few slots that a low rate allows. */
   function hanging(now: number): number {
     let count = 0;
     for (const { begunAt } of taken) {

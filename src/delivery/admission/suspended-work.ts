@@ -6,9 +6,9 @@ import { type Scope, writesThatTake } from '../../domain/scope.ts';
 import { unconfirmedPolicy } from '../unconfirmed/unconfirmed-policy.ts';
 
 /**
- * Deliveries that are suspended while the API refuses these scopes, since they would only be refused again.
+ * The deliveries that are suspended while the API refuses these scopes: it would only refuse them again.
  *
- * @param paused operations that are not sent for another reason
+ * @param paused operations that are suspended for another reason
  */
 export function suspendedBy(
   refused: Iterable<Scope>,
@@ -19,7 +19,7 @@ export function suspendedBy(
   const readBack = OPERATIONS.filter((operation) => unconfirmedPolicy(operation, profile) === 'read_back');
   return {
     operations: [...new Set([...writesThatTake(scopes), ...paused])],
-    doubts: scopes.includes('read')
+    unconfirmed: scopes.includes('read')
       ? { operations: readBack, reasons: codesWith('needs_reading') }
       : { operations: [], reasons: [] },
   };

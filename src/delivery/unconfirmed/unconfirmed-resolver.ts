@@ -147,8 +147,8 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     unreadable: () => reads.unreadable(),
 
     async resolve(abort) {
-      const held = suspendedBy(health.refused().keys(), profile);
-      const deliveries = limited(await ledger.unconfirmedDeliveries({ limit: BATCH, held }));
+      const suspended = suspendedBy(health.refused().keys(), profile);
+      const deliveries = limited(await ledger.unconfirmedDeliveries({ limit: BATCH, suspended }));
       const { list, publications, resend: toResend, person } = planFor(deliveries, profile);
       let handled = await leave(person);
       handled += await resend(toResend, abort);

@@ -6,23 +6,23 @@ import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from './du
 /** Due deliveries, claims and settlements. Each method is one whole transaction. */
 export interface DeliveryLedger {
   /** Due deliveries in the order of their ids after `afterId`, without those that are due later or suspended. */
-  dueDeliveries(request: { afterId: number; limit: number; held?: SuspendedWork }): Promise<DueDelivery[]>;
+  dueDeliveries(request: { afterId: number; limit: number; suspended?: SuspendedWork }): Promise<DueDelivery[]>;
   /**
    * One of them at any place: `place` in [0, 1) is the share of ids to skip. Null where none is found there.
    */
-  someDueDelivery(request: { place: number; held?: SuspendedWork }): Promise<DueDelivery | null>;
+  someDueDelivery(request: { place: number; suspended?: SuspendedWork }): Promise<DueDelivery | null>;
   /** Those of them that a person has asked for and may be waiting for. */
-  dueByHand(request: { limit: number; held?: SuspendedWork }): Promise<DueDelivery[]>;
+  dueByHand(request: { limit: number; suspended?: SuspendedWork }): Promise<DueDelivery[]>;
   /**
    * When the next delivery becomes due, or the next unconfirmed delivery may be looked up, without suspended ones: 0 where one is
    * due without a time, null when nothing is scheduled. With `after`, deliveries that were due by then are left out.
    */
-  nextDueAt(request?: { after?: number; held?: SuspendedWork; of?: WorkOf | undefined }): Promise<number | null>;
+  nextDueAt(request?: { after?: number; suspended?: SuspendedWork; of?: WorkOf | undefined }): Promise<number | null>;
   /**
    * The remaining deliveries, if the API has not been able to take any of them since before a time; null where another delivery is
    * scheduled and not suspended.
    */
-  leftAway(request: { before: number; held?: SuspendedWork; of?: WorkOf | undefined }): Promise<LeftAway | null>;
+  leftAway(request: { before: number; suspended?: SuspendedWork; of?: WorkOf | undefined }): Promise<LeftAway | null>;
   /** How many of these deliveries are claimed and have not ended. */
   countSending(of: WorkOf): Promise<number>;
   /** Whether one of these creates is suspended until a list of the platform was read. */
@@ -32,7 +32,7 @@ export interface DeliveryLedger {
   /** How the API has refused a delivery's scope before. */
   denialsOf(deliveryId: number): Promise<Denials>;
   /** How many deliveries are suspended. */
-  countSuspended(held: SuspendedWork): Promise<{ due: number; inDoubt: number }>;
+  countSuspended(suspended: SuspendedWork): Promise<{ due: number; inDoubt: number }>;
   /**
    * Marks deliveries as sending. Each list becomes one request: the deliveries of a bulk import as many as fit, and any other
    * write alone. What is not due under the named revision, or may not be sent now, is left out, and a list of which nothing is
@@ -45,7 +45,7 @@ export interface DeliveryLedger {
    */
   settle(requests: readonly RequestSettlement[]): Promise<Settled[]>;
   /** Dead-letters a delivery that cannot be attempted: it is unconfirmed where it may have been sent, else rejected. */
-  putAside(request: { deliveryId: number; reason: Reason }): Promise<void>;
+  deadLetter(request: { deliveryId: number; reason: Reason }): Promise<void>;
   /**
    * Stages blocked deliveries again whose time has come, as new revisions; passports only where their products are complete.
    * Gives how many deliveries were staged, and whether more blocked ones are left.

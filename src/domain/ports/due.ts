@@ -19,7 +19,7 @@ export interface SuspendedWork {
   /** Deliveries of these operations. */
   operations: readonly Operation[];
   /** Unconfirmed deliveries that only a read-back can settle: by operation, and by the code of their reason. */
-  doubts: { operations: readonly Operation[]; reasons: readonly ReasonCode[] };
+  unconfirmed: { operations: readonly Operation[]; reasons: readonly ReasonCode[] };
 }
 
 /** Selects deliveries: those of all items of these sources, or those of the passports of these products. */

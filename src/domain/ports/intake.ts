@@ -62,7 +62,7 @@ export interface PageToStage extends ReadPage {
    * True where records have no key, so that a changed row is a new record, and the old one is known to be gone only when
    * the read is complete: mapping waits until then.
    */
-  hold: boolean;
+  deferMapping: boolean;
   /** What its rows were mapped to. Where it is left out, what has changed is stored and waits to be mapped. */
   mapped?: MappedRows;
   /**

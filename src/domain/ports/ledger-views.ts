@@ -37,7 +37,7 @@ export interface PassportView {
   /** The reason of its open delivery. */
   reason: Reason | null;
   /** What keeps it from being initialised or published by itself. */
-  holds: string[];
+  blockers: string[];
 }
 
 /** The account of one stream in one run; `read` is the sum of the four that follow it. */
@@ -179,7 +179,7 @@ export interface LedgerViews {
   /** What needs a person, newest first: blocked, rejected, parked, and unconfirmed where nothing is left to look up. */
   stuck(limit: number, sources?: readonly string[]): StuckDelivery[];
   /** Unconfirmed items of these sources that do not need a person: they are looked up or sent again by themselves. */
-  doubtsUnderWay(sources?: readonly string[]): number;
+  awaitingReadBack(sources?: readonly string[]): number;
   /** Due deliveries at whose last attempt the API was away; null where there are none. */
   deferred(): Deferred | null;
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;

@@ -27,7 +27,7 @@ export interface ReplayOutcome {
   /** Records that still fail. */
   quarantined: number;
   /** Unconfirmed deliveries that were not sent, because only `force` sends them again. */
-  heldInDoubt: number;
+  leftUnconfirmed: number;
 }
 
 /** The result of a replay for stuck passports. */
@@ -37,5 +37,5 @@ export interface PassportReplay {
   /** Not sent, since their products are not complete. */
   incomplete: number;
   /** Unconfirmed and not sent, because only `force` sends them again. */
-  heldInDoubt: number;
+  leftUnconfirmed: number;
 }

@@ -6,7 +6,7 @@ import type { UnconfirmedDelivery } from './unconfirmed.ts';
 /** What is needed to look up unconfirmed writes. Each method is one whole transaction. */
 export interface UnconfirmedLedger {
   /** Unconfirmed deliveries that may be looked up by now, without the suspended ones. */
-  unconfirmedDeliveries(request: { limit: number; held?: SuspendedWork }): Promise<UnconfirmedDelivery[]>;
+  unconfirmedDeliveries(request: { limit: number; suspended?: SuspendedWork }): Promise<UnconfirmedDelivery[]>;
   /**
    * Creates of a kind that were sent after a time and acknowledged: those that were staged shortly before the delivery that
    * is named or after it, and no more than can be looked through at once.

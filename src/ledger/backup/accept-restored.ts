@@ -1,8 +1,9 @@
-// Taking on a ledger that was put back from a backup. What it says of the API is as old as the backup, so
-// - new idempotency keys differ from all of the lost time, whose answers a server would otherwise replay;
-// - creates that may have been sent since are looked up first, and stay so as `restored.ts` has it;
-// - of products and materials only the presence counts as known, and every record is taken anew from its source, so that
-//   each is written in full once, with what the source says by then and not with what it said when the backup was made.
+// Accepts a restored ledger. What it knows of the API is as old as the backup, so three things change:
+// - New idempotency keys differ from all keys that were used since the backup. A server would answer a known key with
+//   its earlier answer.
+// - Creates that may have been sent since the backup are looked up first. `restored.ts` decides which.
+// - Of products and materials the ledger only knows that they exist. Every record is mapped again when its source is
+//   read, so each product and material is written in full once, with the source's present content.
 
 import { randomUUID } from 'node:crypto';
 import type { DeliveryState, Operation } from '../../domain/delivery.ts';
@@ -18,10 +19,10 @@ import { presenceOf } from '../items/known-content.ts';
 import { createRunAccounts } from '../records/run-accounts.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createMeta } from '../store/meta.ts';
-import { beginSuspicion, createRestored } from './restored.ts';
+import { beginLookUps, createRestored } from './restored.ts';
 
-/** What has to be looked up, or looked at by a person, by operation. */
-export type Suspected = Partial<Record<Operation, number>>;
+/** How many deliveries have to be looked up, by operation. A person has to look where the API cannot be read. */
+export type ToLookUp = Partial<Record<Operation, number>>;
 
 interface OpenRow {
   id: number;
@@ -38,14 +39,14 @@ interface BoundRow {
 }
 
 /**
- * Accepts what is in the file as the ledger from now on. One transaction: after a crash it was done or was not.
+ * Accepts the ledger in the file. All of it is one transaction, so a crash leaves the ledger accepted or unchanged.
  *
- * @param generation that of the mark, which the ledger has to outgrow
+ * @param generation the count of commits in the mark; the ledger's own count has to become greater
  */
 export function acceptRestored(
   db: Sqlite,
   { target, profile, clock, generation }: { target: string; profile: Profile; clock: Clock; generation: number },
-): Suspected {
+): ToLookUp {
   const meta = createMeta(db);
   const sql = {
     open: db.prepare<[], OpenRow>(
@@ -65,7 +66,7 @@ export function acceptRestored(
       'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
     ),
     streams: db.prepare<[], number>('SELECT id FROM streams').pluck(),
-    readAnew: db.prepare("UPDATE records SET state = 'stale', version = version + 1 WHERE missing_since IS NULL"),
+    readAgain: db.prepare("UPDATE records SET state = 'stale', version = version + 1 WHERE missing_since IS NULL"),
     raise: db.prepare<[{ least: string }]>(
       `INSERT INTO meta (name, value) VALUES ('generation', @least)
        ON CONFLICT DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@least AS INTEGER)) + 1 AS TEXT)`,
@@ -73,13 +74,13 @@ export function acceptRestored(
   };
 
   return db
-    .transaction((): Suspected => {
-      const suspected: Suspected = {};
+    .transaction((): ToLookUp => {
+      const toLookUp: ToLookUp = {};
       const epoch = randomUUID();
       meta.set('epoch', epoch);
       meta.remove('backup_at');
       sql.raise.run({ least: String(generation + 1) });
-      beginSuspicion(db, clock.now());
+      beginLookUps(db, clock.now());
       const restored = createRestored({ db, clock });
       forgetListings(db);
       const contactRules = { firstContact: 'assume-empty', bom: 'create' } as const;
@@ -91,27 +92,28 @@ export function acceptRestored(
 
       for (const row of sql.open.all()) {
         const { id, operation } = row;
-        // I2 holds for what was sent: its request keeps its key. Whatever else is sent is given a key of the new epoch.
-        // What waits is looked at when its refs arrive: they may turn out to be new.
-        const suspicion = row.state === 'waiting' ? null : restored.suspicionOf(id, operation);
-        if (suspicion) {
-          items.suspect(row, suspicion);
-          suspected[operation] = (suspected[operation] ?? 0) + 1;
+        // I2: a request that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A
+        // waiting delivery is checked when its refs arrive, because those may prove that it is new.
+        const why = row.state === 'waiting' ? null : restored.whyUnconfirmed(id, operation);
+        if (why) {
+          items.markUnconfirmed(row, why);
+          toLookUp[operation] = (toLookUp[operation] ?? 0) + 1;
         } else if (row.state === 'due' && isUpdate(operation) && row.uncertain === 0 && sql.hasRecord.get(id)) {
-          // An older content would be sent before the source is read; its record brings the change again.
+          // The staged content is as old as the backup. The item's record stages the change again after its source was
+          // read.
           items.takeBack(id);
         }
       }
       for (const { id, kind, baseline } of sql.bound.all()) {
-        // Without an update of products none could be written in full: each would end as unsupported.
+        // A platform that updates no products could not take a full write of one.
         if (kind === 'product' && profile.productUpdate === 'none') continue;
         const known = presenceOf(profile, kind, { desired: baseline, before: baseline });
         sql.forget.run(known.baseline, known.hash, id);
       }
       const accounts = createRunAccounts(db);
       for (const streamId of sql.streams.all()) accounts.allPassedBy(streamId);
-      sql.readAnew.run();
-      return suspected;
+      sql.readAgain.run();
+      return toLookUp;
     })
     .immediate();
 }

@@ -13,27 +13,25 @@ import { createItemCounts } from '../views/item-counts.ts';
 import { markAsBackup, syncFile } from './put-in-place.ts';
 
 export interface BackupRequest {
-  /** The ledger's file. */
   file: string;
-  /** Where the backup goes. */
+  /** The path of the backup. */
   to: string;
-  /** Whether a file that is there may be replaced. */
+  /** Allows replacing an existing file. */
   force: boolean;
   now: number;
   onStep: (step: 'copy' | 'verify') => void;
 }
 
 export interface Backup {
-  /** The absolute path. */
   file: string;
   bytes: number;
   items: ItemCounts;
 }
 
 /**
- * Copies the ledger as it is at one moment, beside whoever writes it: one statement reads one snapshot, and a writer goes
- * on meanwhile. (SQLite's page-by-page backup begins anew whenever another process commits, and beside a busy one it never
- * ends.) The copy appears whole and verified, or not at all.
+ * Copies the ledger as it is at one moment. Another process may write the ledger meanwhile: the copy is made by one
+ * statement, which reads one snapshot. (SQLite's page-by-page backup starts again whenever another process commits, so
+ * it never ends beside a busy process.) The copy appears under its name only after it was verified.
  *
  * @throws Fault `usage`, `ledger.unreadable`, `ledger.restored` where there was a ledger, or `ledger.unwritable`
  */
@@ -47,7 +45,7 @@ export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): B
   const partial = join(dirname(backup), `.${basename(backup)}.part`);
   try {
     assertFree(backup, { file, force });
-    // What an earlier attempt left behind when it was killed.
+    // A killed attempt may have left this file behind.
     rmSync(partial, { force: true });
     closeSync(openSync(partial, 'wx', 0o600));
     onStep('copy');
@@ -75,7 +73,7 @@ export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): B
   }
 }
 
-/** What a look into a ledger meets where there is none. */
+/** The fault of commands that need a ledger where there is none. */
 export function noLedgerFault(file: string): Fault {
   return fault('ledger.unreadable', `There is no ledger at ${file}.`, {
     path: 'ledger',
@@ -97,7 +95,7 @@ function countSound(file: string): ItemCounts {
   }
 }
 
-/** Counts the items of a ledger that was not brought up to date: deliveries had rows of their own in it. */
+/** Counts the items of a ledger of an older version, in which deliveries had rows of their own. */
 function countOlderItems(db: Sqlite): ItemCounts {
   const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
   const rows = db

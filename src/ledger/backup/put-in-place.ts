@@ -4,10 +4,10 @@ import Database from 'better-sqlite3';
 import { createMeta } from '../store/meta.ts';
 
 /**
- * Puts a backup in the ledger's place, marked as one, so that after a crash on the way it is not taken for the ledger that
- * was there. What was there is kept beside it. For the holder of the ledger's lock.
+ * Replaces the ledger's file with a copy of a backup, and keeps the former file beside it. The copy is marked as a
+ * backup, so after a crash it is not taken for the former ledger. The caller holds the ledger's lock.
  *
- * @returns where the former ledger is kept; null where there was none
+ * @returns the path of the former ledger; null where there was none
  */
 export function putInPlace(
   backup: string,
@@ -21,7 +21,8 @@ export function putInPlace(
     syncFile(partial);
     const before = existsSync(place) ? keepAs : null;
     if (before !== null) {
-      // The log of the former file would be taken for the new one's. Without it the former one is older, and recognised so.
+      // SQLite would apply the former file's log to the new file. The former file without its log is recognised as an
+      // older copy.
       for (const suffix of ['-wal', '-shm']) {
         if (existsSync(`${place}${suffix}`)) renameSync(`${place}${suffix}`, `${before}${suffix}`);
       }
@@ -31,7 +32,7 @@ export function putInPlace(
     syncFile(dirname(place));
     return before;
   } catch (error) {
-    // A copy as large as the ledger shall not be what fills the disk.
+    // A failed copy is as large as the ledger, so it must not stay on the disk.
     removePartial(partial);
     throw error;
   }
@@ -51,7 +52,7 @@ function removePartial(partial: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${partial}${suffix}`, { force: true });
 }
 
-/** Marks a copy as a backup, unless it says so already. It has no log beside it afterwards. */
+/** Marks a file as a backup, unless it is marked already. Afterwards it has no log beside it. */
 export function markAsBackup(file: string, now: number): void {
   const db = new Database(file);
   try {
@@ -62,7 +63,7 @@ export function markAsBackup(file: string, now: number): void {
   }
 }
 
-/** Brings a file, or a folder's entries, to the disk. */
+/** Writes a file, or the names in a folder, to the disk (fsync). */
 export function syncFile(path: string): void {
   const handle = openSync(path, 'r');
   try {
@@ -72,12 +73,15 @@ export function syncFile(path: string): void {
   }
 }
 
-/** There is no moment in which the ledger's place is empty: an empty one would be begun anew. */
+/**
+ * Gives the former ledger a second name. It keeps its first name until the new file replaces it: a process that finds
+ * no ledger would create an empty one.
+ */
 function keep(place: string, as: string): void {
   try {
     linkSync(place, as);
   } catch {
-    // A file system without hard links.
+    // The file system has no hard links.
     copyFileSync(place, as);
   }
 }

@@ -12,31 +12,29 @@ import { acquireLock } from '../store/lock.ts';
 import { readMark } from '../store/mark.ts';
 import { createMeta } from '../store/meta.ts';
 import type { UpgradeOptions } from '../store/upgrade.ts';
-import { acceptRestored, type Suspected } from './accept-restored.ts';
+import { acceptRestored, type ToLookUp } from './accept-restored.ts';
 import { putInPlace } from './put-in-place.ts';
 
 export interface RestoreRequest {
-  /** The ledger's file. */
   file: string;
-  /** The backup; null for the file that is in the ledger's place already. */
+  /** The backup's path; null to accept the file that is at the ledger's path already. */
   from: string | null;
   target: string;
   profile: Profile;
   clock: Clock;
-  /** Reports for people what happens to a backup of an older version. */
+  /** Reports in full sentences how a backup of an older version is upgraded. */
   report?: UpgradeOptions['report'];
 }
 
 /**
- * Puts a backup in the ledger's place and takes on what it does not know. After a crash on the way, the same again, or
- * without the backup, goes on.
+ * Puts a backup in the ledger's place and accepts it. After a crash, the same call completes the restore, with or
+ * without `from`.
  *
- * @returns what has to be looked up, and where the former ledger is kept
- * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.newer`, `ledger.linked` or
- *   `usage`
+ * @returns which deliveries have to be looked up, and the path of the former ledger
+ * @throws Fault `ledger.held`, `ledger.target`, `ledger.unreadable`, `ledger.newer`, `ledger.linked` or `usage`
  */
 export function restoreLedger({ file, from, target, profile, clock, report = () => {} }: RestoreRequest): {
-  suspected: Suspected;
+  toLookUp: ToLookUp;
   kept: string | null;
 } {
   const lock = acquireLock(file, () => holderOf(file));
@@ -48,15 +46,15 @@ export function restoreLedger({ file, from, target, profile, clock, report = () 
     const kept = isInPlace ? null : putInPlace(from, { place, keepAs: `${place}.before-${stamp}`, now: clock.now() });
 
     const generation = readMark(file)?.generation ?? 0;
-    // A copy of a backup is brought up to date without another backup: the one that it was made of stays as it is.
+    // An upgrade of a copied backup needs no backup of its own: the original is unchanged.
     const db = openDatabase(place, { clock, report, backsUp: isInPlace });
     try {
-      // A ledger that lost its first log has no identity yet.
+      // A ledger that lost its log before the first checkpoint has no identity yet.
       const holder = thisHolder({ command: 'ledger restore', now: clock.now() });
       const { id } = takeIdentity(db, { file, target, holder });
-      const suspected = acceptRestored(db, { target, profile, clock, generation });
+      const toLookUp = acceptRestored(db, { target, profile, clock, generation });
       createHighWater(db, file, id).close();
-      return { suspected, kept };
+      return { toLookUp, kept };
     } finally {
       db.close();
     }
@@ -65,7 +63,7 @@ export function restoreLedger({ file, from, target, profile, clock, report = () 
   }
 }
 
-/** Looks at the whole file before anything is changed. */
+/** Checks the whole file before anything is changed. */
 function assertUsable(file: string, target: string): void {
   const db = openDatabaseReadOnly(file);
   if (!db) {
@@ -87,7 +85,7 @@ function assertUsable(file: string, target: string): void {
   }
 }
 
-/** Whoever holds a damaged ledger cannot be read in it. */
+/** The process that has the lock, or null where the ledger is too damaged to name it. */
 function holderOf(file: string): ReturnType<typeof readHolder> {
   try {
     return readHolder(file);

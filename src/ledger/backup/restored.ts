@@ -1,9 +1,10 @@
-// What is not known to a ledger that was restored from a backup: the API may hold items that were written in the lost time.
+// Decides which creates of a restored ledger have to be looked up, because the API may have items that were created
+// since the backup.
 //
-// So a create does not go out unasked. A product or material is looked for in a complete listing first, until one has held
-// nothing but what the ledger knows. A BOM item cannot be read: it is left to a person, unless it cannot have been written
-// then, because its row came after the first complete read since, or what it belongs to has been created since, or because
-// a person has looked and said so.
+// A create of a product or material is looked up in a complete list first. This ends for a kind when a complete list
+// has shown only items that the ledger knows. The API cannot list BOM items, so a create of a BOM item is left to a
+// person. Three BOM items are known to be new and are sent: one whose row came after the first complete read since the
+// restore, one whose product or component was created since then, and one that a person has confirmed as absent.
 
 import type { Operation } from '../../domain/delivery.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
@@ -11,24 +12,27 @@ import type { Reason } from '../../domain/reason.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createMeta } from '../store/meta.ts';
 
-/** Why a create is in doubt in a restored ledger. `lookAt` is null where only a person can tell. */
-export interface Suspicion {
+/**
+ * Why a delivery of a restored ledger is unconfirmed. `lookAt` is when a read-back may begin; null where only a person
+ * can find out.
+ */
+export interface WhyUnconfirmed {
   reason: Reason;
   lookAt: number | null;
 }
 
 /** For use inside a transaction. */
 export interface Restored {
-  /** Whether this ledger was put back from a backup at some time. */
+  /** True where this ledger was ever restored from a backup. */
   isRestored: boolean;
-  /** Why this write may have been made in the lost time, or null where it cannot. */
-  suspicionOf(itemId: number, operation: Operation): Suspicion | null;
+  /** Why this write may have been sent since the backup; null where it cannot have been. */
+  whyUnconfirmed(itemId: number, operation: Operation): WhyUnconfirmed | null;
   /**
-   * What the delivery of this item is to create was not there before: it has just been created, or a person says so. That has to
-   * outlast the history of the item, which is pruned.
+   * Notes that this item was not at the platform at the restore: it has just been created, or a person has said so. The
+   * note is a column of the item, because the item's history is pruned.
    */
   wasAbsent(itemId: number): void;
-  /** A source was read as a whole: rows that come later were not there in the lost time. */
+  /** Call it after a complete read of a source. Rows that come later were not there before the restore. */
   sourceWasRead(runId: number): void;
   unprovenKinds(): ListableKind[];
   hasUnbound(kind: ListableKind, naturalKeys: readonly string[]): boolean;
@@ -41,12 +45,12 @@ const CREATES = "'product.create', 'material.create', 'bom_item.create'";
 
 export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>): Restored {
   const meta = createMeta(db);
-  // A ledger is accepted as restored before it is opened to be worked with.
+  // The ledger is accepted as restored before this process opens it for its work.
   const isRestored = meta.get(RESTORED_AT) !== null;
   const sql = {
     wasAbsent: db.prepare<[number], number>('SELECT was_absent FROM items WHERE id = ?').pluck(),
-    // 1 for a BOM item whose row was there before the lost time was over, and whose ends were.
-    suspectPart: db
+    // 1 for a BOM item that may have been sent since the backup: its row and the items it refers to were there before.
+    partToLookUp: db
       .prepare<[{ itemId: number }], number>(
         `SELECT 1 FROM meta m WHERE m.name = '${RESTORED_AT}'
          AND NOT EXISTS (
@@ -72,10 +76,10 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
 
   return {
     isRestored,
-    suspicionOf(itemId, operation) {
+    whyUnconfirmed(itemId, operation) {
       if (!isRestored || sql.wasAbsent.get(itemId) === 1) return null;
       if (operation === 'bom_item.create') {
-        return sql.suspectPart.get({ itemId }) === undefined ? null : { reason: RESTORED_PART, lookAt: null };
+        return sql.partToLookUp.get({ itemId }) === undefined ? null : { reason: RESTORED_PART, lookAt: null };
       }
       const kind = LISTABLE.find((one) => operation === `${one}.create`);
       if (kind === undefined || meta.get(proofOf(kind)) === null) return null;
@@ -95,8 +99,8 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
   };
 }
 
-/** Begins the time in which creates are looked up. For use inside the transaction that accepts a restored ledger. */
-export function beginSuspicion(db: LedgerContext['db'], now: number): void {
+/** Begins the time in which creates are looked up. Call it inside the transaction that accepts a restored ledger. */
+export function beginLookUps(db: LedgerContext['db'], now: number): void {
   const meta = createMeta(db);
   db.prepare("DELETE FROM meta WHERE name LIKE 'restored\\_read:%' ESCAPE '\\'").run();
   for (const kind of LISTABLE) meta.set(`unproven:${kind}`, '1');

@@ -1,13 +1,13 @@
 import { DELIVERY_STATES, OPEN_STATES, OPERATIONS } from '../../domain/delivery.ts';
 import { REF_KINDS, REF_ROLES, SUBJECT_KINDS } from '../../domain/item.ts';
 
-/** Something that always holds in a ledger, and the query that finds where it does not. */
+/** A rule of the ledger, and the query that finds the rows that break it. */
 export interface SoundCheck {
-  /** Stable, for scripts. */
+  /** Stable, because scripts use it. */
   name: string;
-  /** What holds, as a full sentence. */
-  holds: string;
-  /** Gives one row for each violation, with its `place` as text. */
+  /** The rule as a full sentence. */
+  rule: string;
+  /** Selects one row for each violation. Its column `place` says where the violation is. */
   sql: string;
 }
 
@@ -16,21 +16,21 @@ const OPEN = list(OPEN_STATES);
 const DELIVERY = "i.operation || ' of ' || i.key || ', revision ' || i.revision AS place";
 const ITEM = "i.kind || ' ' || i.key AS place";
 const NO_OPEN = `coalesce(i.state, '') NOT IN ${OPEN}`;
-/** The hash of what the API has acknowledged. */
+/** The hash of the payload that the API has acknowledged. */
 const BASELINE_HASH = 'iif(i.acknowledged = 1, i.desired_hash, i.baseline_hash)';
 const ROLE_PAIRS = `(VALUES ${REF_ROLES.map((role) => `('${role}', '${REF_KINDS[role]}')`).join(', ')})`;
 
-/** What the ledger's own rules are, beside those that SQLite enforces. */
+/** The ledger's own rules, beside those that SQLite enforces. */
 export const SOUND_CHECKS: readonly SoundCheck[] = [
   {
     name: 'meta.identity',
-    holds: 'The ledger has an id, an epoch and a target.',
+    rule: 'The ledger has an id, an epoch and a target.',
     sql: `SELECT w.column1 AS place FROM (VALUES ('id'), ('epoch'), ('target')) w
       WHERE NOT EXISTS (SELECT 1 FROM meta WHERE name = w.column1 AND value <> '')`,
   },
   {
     name: 'states.known',
-    holds: 'Every delivery, record and item is in a state, of an operation and of a kind that there is.',
+    rule: 'Every delivery, record and item is in a state, of an operation and of a kind that there is.',
     sql: `SELECT 'delivery of item ' || id || ': ' || coalesce(operation, '') || ', ' || coalesce(state, '') AS place FROM items
         WHERE state NOT IN ${list(DELIVERY_STATES)} OR operation NOT IN ${list(OPERATIONS)}
       UNION ALL SELECT 'revision ' || revision || ' of item ' || item_id || ': ' || operation || ', ' || state FROM history
@@ -42,82 +42,83 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'delivery.present',
-    holds: 'An item has a delivery from its first revision on, which has a state, an operation and a time.',
+    rule: 'An item has a delivery from its first revision on, which has a state, an operation and a time.',
     sql: `SELECT ${ITEM} FROM items i WHERE (i.revision = 0) <> (i.state IS NULL)
       OR (i.state IS NULL) <> (i.operation IS NULL) OR (i.state IS NULL) <> (i.staged_at IS NULL)`,
   },
   {
     name: 'delivery.revision',
-    holds: 'What is kept of an item besides its present revision are revisions before that.',
+    rule: 'What is kept of an item besides its present revision are revisions before that.',
     sql: `SELECT h.operation || ' of ' || i.key || ', revision ' || h.revision AS place
       FROM history h JOIN items i ON i.id = h.item_id WHERE h.revision >= i.revision OR h.revision < 1`,
   },
   {
     name: 'delivery.key',
-    holds: 'Every request has an idempotency key, and no two have the same (I2).',
+    rule: 'Every request has an idempotency key, and no two have the same (I2).',
     sql: `SELECT 'request ' || id AS place FROM requests
         WHERE length(idempotency_key) <> 43 OR idempotency_key GLOB '*[^A-Za-z0-9_-]*'
       UNION ALL SELECT 'requests ' || group_concat(id, ', ') FROM requests GROUP BY idempotency_key HAVING count(*) > 1`,
   },
   {
     name: 'delivery.bytes',
-    holds: 'What is being sent has the request that holds its bytes (I2).',
+    rule: 'What is being sent has the request that holds its bytes (I2).',
     sql: `SELECT ${DELIVERY} FROM items i WHERE i.state = 'sending' AND i.request_id IS NULL`,
   },
   {
     name: 'delivery.payload',
-    holds: 'Only an open delivery asks for another payload than the desired one, and it says so in payload and hash.',
+    rule: 'Only an open delivery asks for another payload than the desired one, and it says so in payload and hash.',
     sql: `SELECT ${DELIVERY} FROM items i WHERE (i.sent IS NOT NULL AND (i.sent_hash IS NULL OR i.kind = 'passport' OR ${NO_OPEN}))
       OR (i.sent_hash IS NOT NULL AND i.sent IS NULL AND NOT ${NO_OPEN})`,
   },
   {
     name: 'delivery.doubt',
-    holds: 'What is unconfirmed is noted as uncertain, and what was delivered is not.',
+    rule: 'What is unconfirmed is noted as uncertain, and what was delivered is not.',
     sql: `SELECT ${DELIVERY} FROM items i
       WHERE (i.state = 'in_doubt' AND i.uncertain <> 1) OR (i.state = 'delivered' AND i.uncertain <> 0)`,
   },
   {
     name: 'delivery.waiting',
-    holds: 'What waits has a ref to wait for.',
+    rule: 'What waits has a ref to wait for.',
     sql: `SELECT ${DELIVERY} FROM items i WHERE i.state = 'waiting' AND NOT EXISTS (
         SELECT 1 FROM refs f LEFT JOIN items t ON t.kind = f.kind AND t.key = f.key
         WHERE f.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL)`,
   },
   {
     name: 'item.baseline',
-    holds: 'What the API acknowledged has a content, a hash and a remote id, or none of the three.',
+    rule: 'What the API acknowledged has a content, a hash and a remote id, or none of the three.',
     sql: `SELECT ${ITEM} FROM items i WHERE i.acknowledged NOT IN (0, 1, 2) OR (i.acknowledged = 2) <> (i.baseline IS NOT NULL)
       OR (i.acknowledged = 2) <> (i.baseline_hash IS NOT NULL) OR (i.acknowledged = 0) <> (i.remote_id IS NULL)
       OR (i.kind = 'passport' AND i.acknowledged = 1)`,
   },
   {
     name: 'item.remote_id',
-    holds: 'A remote id belongs to one item of a kind.',
+    rule: 'A remote id belongs to one item of a kind.',
     sql: `SELECT i.kind || ' ' || group_concat(i.key, ', ') || ' share ' || i.remote_id AS place FROM items i NOT INDEXED
       WHERE i.remote_id <> 'null' GROUP BY i.kind, i.remote_id HAVING count(*) > 1`,
   },
   {
     name: 'item.difference',
-    holds: 'What is desired and what was acknowledged differ only with a delivery that says so (I4).',
-    // A record that waits to be read or mapped anew stages the difference when it is; an item without one asks for nothing.
+    rule: 'What is desired and what was acknowledged differ only with a delivery that says so (I4).',
+    // A record that waits to be read or mapped again stages the difference later. An item without a record stages
+    // nothing.
     sql: `SELECT ${ITEM} FROM items i JOIN records r ON r.id = i.record_id
       WHERE i.kind <> 'passport' AND i.desired_hash IS NOT ${BASELINE_HASH} AND r.state NOT IN ('stale', 'pending')
         AND i.ignored_hash IS NOT i.desired_hash AND ${NO_OPEN}`,
   },
   {
     name: 'item.ignored',
-    holds: 'An item whose write a person has ended has nothing open, and that write says so (I4).',
+    rule: 'An item whose write a person has ended has nothing open, and that write says so (I4).',
     sql: `SELECT ${ITEM} FROM items i WHERE i.ignored_hash IS NOT NULL AND (i.state IS NOT 'superseded' OR i.reason IS NULL
         OR coalesce(i.sent_hash, i.desired_hash) <> i.ignored_hash)`,
   },
   {
     name: 'item.adopted',
-    holds: 'An adopted item whose changes wait for a person is at the platform, and differs from what is desired.',
+    rule: 'An adopted item whose changes wait for a person is at the platform, and differs from what is desired.',
     sql: `SELECT ${ITEM} FROM items i WHERE i.adopted = 1 AND (i.remote_id IS NULL OR i.desired_hash IS ${BASELINE_HASH})`,
   },
   {
     name: 'passport.step',
-    holds: 'A passport that is not where it is to be has a delivery that leads there, or needs evaluation (I4).',
+    rule: 'A passport that is not where it is to be has a delivery that leads there, or needs evaluation (I4).',
     sql: `SELECT ${ITEM} FROM items i WHERE i.kind = 'passport' AND i.dirty = 0 AND ${NO_OPEN} AND CASE i.desired ->> 'status'
         WHEN 'none' THEN 0
         WHEN 'unpublished' THEN coalesce(i.baseline ->> 'status', '') = 'published'
@@ -126,8 +127,7 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'item.refs',
-    holds:
-      'A BOM item has its product and one material or component, a passport its product, and nothing else has refs.',
+    rule: 'A BOM item has its product and one material or component, a passport its product, and nothing else has refs.',
     sql: `SELECT ${ITEM} FROM items i LEFT JOIN refs f ON f.item_id = i.id GROUP BY i.id
         HAVING CASE i.kind
           WHEN 'bom_item' THEN count(f.role) <> 2 OR sum(f.role = 'product') <> 1
@@ -138,18 +138,18 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'item.owner',
-    holds: 'The record that makes an item is there.',
+    rule: 'The record that makes an item is there.',
     sql: `SELECT ${ITEM} FROM items i
       WHERE i.record_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM records r WHERE r.id = i.record_id)`,
   },
   {
     name: 'record.quarantine',
-    holds: 'A record in quarantine says why.',
+    rule: 'A record in quarantine says why.',
     sql: "SELECT 'record ' || key AS place FROM records WHERE state = 'quarantined' AND coalesce(issues, '[]') = '[]'",
   },
   {
     name: 'json.readable',
-    holds: 'Everything that is kept as JSON can be read.',
+    rule: 'Everything that is kept as JSON can be read.',
     sql: `SELECT 'cursor of ' || source || '/' || name AS place FROM streams WHERE json_valid(cursor) = 0
       UNION ALL SELECT 'record ' || key FROM records
         WHERE json_valid(raw) = 0 OR json_valid(place) = 0 OR json_valid(issues) = 0 OR json_valid(source_issues) = 0
@@ -160,8 +160,7 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'import.members',
-    holds:
-      'A request has members that may still be sent in it: one, or those of an import in places of their own (I3).',
+    rule: 'A request has members that may still be sent in it: one, or those of an import in places of their own (I3).',
     sql: `SELECT 'request ' || coalesce(r.id, i.request_id) AS place
       FROM (SELECT * FROM items WHERE request_id IS NOT NULL) i FULL JOIN requests r ON r.id = i.request_id
       GROUP BY coalesce(r.id, i.request_id)

@@ -10,20 +10,19 @@ import { SOUND_CHECKS } from './sound-checks.ts';
 
 /** What a check of the ledger found. */
 export interface Finding {
-  /** Stable: `file.integrity`, `file.refs`, or the name of one of the ledger's own rules. */
+  /** Stable: `file.integrity`, `file.refs`, or the name of one of `SOUND_CHECKS`. */
   check: string;
-  /** What should hold, as a full sentence. */
-  holds: string;
+  /** The rule that is broken, as a full sentence. */
+  rule: string;
   count: number;
-  /** Some of the places, for people. */
+  /** Some of the violations, in words for people. */
   examples: string[];
 }
 
 export interface Verification {
-  /** How many checks were made. */
   checks: number;
   findings: Finding[];
-  /** When the file was made, where it is a backup. */
+  /** When the backup was made; null for a ledger that is no backup. */
   backupAt: string | null;
 }
 
@@ -31,10 +30,11 @@ const EXAMPLES_MAX = 5;
 const INTEGRITY_MAX = 100;
 
 /**
- * Checks a ledger or a backup as it is at one moment, beside whoever writes it. Null where there is none. The file is not changed.
+ * Checks a ledger or a backup as it is at one moment. Another process may write it meanwhile. The file is not changed.
+ * Returns null where there is no file.
  *
- * @throws Fault `ledger.restored` where there was one, `ledger.unreadable`, `ledger.newer`, or `ledger.unwritable` where there is no room
- *   for a copy of one of an older version
+ * @throws Fault `ledger.restored` where there was a ledger, `ledger.unreadable`, `ledger.newer`, or `ledger.unwritable`
+ *   where the disk has no room for an upgraded copy
  */
 export function verifyLedger(file: string, onCheck: (name: string) => void): Verification | null {
   const db = openDatabaseReadOnly(file);
@@ -45,7 +45,7 @@ export function verifyLedger(file: string, onCheck: (name: string) => void): Ver
   try {
     db.exec('BEGIN');
     const ofFile = findingsOfFile(db, onCheck);
-    // In a damaged file the other checks would report the damage only.
+    // In a damaged file the other checks would only find the same damage again.
     if (ofFile.isDamaged) return { checks: 1, findings: ofFile.findings, backupAt: null };
     const backupAt = createMeta(db).get('backup_at');
     const isPresent = isOfPresentVersion(db);
@@ -60,12 +60,15 @@ export function verifyLedger(file: string, onCheck: (name: string) => void): Ver
   }
 }
 
-/** A ledger of an older version is checked as it will be once it was brought up to date: in the folder for temporary files. */
+/**
+ * Upgrades a copy of an older ledger in the folder for temporary files, so that the checks of this version can run on
+ * it.
+ */
 function onUpgradedCopy<T>(db: Sqlite, use: (copy: Sqlite) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-verify-'));
   try {
     const file = join(folder, 'copy.db');
-    // With the mode of a ledger from its first byte on, since it holds the same data.
+    // The copy has the ledger's data, so only its owner may read it.
     closeSync(openSync(file, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(file);
     const copy = openDatabase(file, { backsUp: false });
@@ -83,22 +86,22 @@ function findingsOfFile(db: Sqlite, onCheck: (name: string) => void): { findings
   onCheck('file.integrity');
   const damage = integrityOf(db);
   if (damage.length > 0) {
-    const integrity = { check: 'file.integrity', holds: 'The file is as SQLite wrote it.' };
+    const integrity = { check: 'file.integrity', rule: 'The file is as SQLite wrote it.' };
     return { findings: [findingOf(integrity, damage)], isDamaged: true };
   }
   onCheck('file.refs');
   const orphans = db.pragma('foreign_key_check') as { table: string; rowid: number | null; parent: string }[];
   if (orphans.length === 0) return { findings: [], isDamaged: false };
   const places = orphans.map(({ table, rowid, parent }) => `${table} ${rowid ?? ''} without its row in ${parent}`);
-  const refs = { check: 'file.refs', holds: 'Every row that another belongs to is there.' };
+  const refs = { check: 'file.refs', rule: 'Every row that another belongs to is there.' };
   return { findings: [findingOf(refs, places)], isDamaged: false };
 }
 
 function findingsOfRules(db: Sqlite, onCheck: (name: string) => void): Finding[] {
   const findings: Finding[] = [];
-  for (const { name, holds, sql } of SOUND_CHECKS) {
+  for (const { name, rule, sql } of SOUND_CHECKS) {
     onCheck(name);
-    const finding: Finding = { check: name, holds, count: 0, examples: [] };
+    const finding: Finding = { check: name, rule, count: 0, examples: [] };
     for (const place of db.prepare<[], unknown>(sql).pluck().iterate()) {
       finding.count += 1;
       if (finding.examples.length < EXAMPLES_MAX) finding.examples.push(String(place));
@@ -108,7 +111,7 @@ function findingsOfRules(db: Sqlite, onCheck: (name: string) => void): Finding[]
   return findings;
 }
 
-/** What is wrong with the file's pages and indexes; some damage is told by an error in place of a row. */
+/** The damage of the file's pages and indexes. SQLite reports some damage as a thrown error and not as a row. */
 function integrityOf(db: Sqlite): string[] {
   try {
     const rows = db.pragma(`integrity_check(${INTEGRITY_MAX})`) as { integrity_check: string }[];
@@ -119,6 +122,6 @@ function integrityOf(db: Sqlite): string[] {
   }
 }
 
-function findingOf({ check, holds }: { check: string; holds: string }, places: readonly string[]): Finding {
-  return { check, holds, count: places.length, examples: places.slice(0, EXAMPLES_MAX) };
+function findingOf({ check, rule }: { check: string; rule: string }, places: readonly string[]): Finding {
+  return { check, rule, count: places.length, examples: places.slice(0, EXAMPLES_MAX) };
 }

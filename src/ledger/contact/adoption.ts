@@ -1,4 +1,5 @@
-// Adopting what the platform holds: binding items to entries of its lists. See domain/adoption.ts for what that means.
+// Adopts items that the platform had before: binds each item to its entry in the platform's list. domain/adoption.ts
+// says what an adopted item is.
 
 import { adoptedBaseline, ambiguousReason } from '../../domain/adoption.ts';
 import { type ItemKind, itemHash } from '../../domain/item.ts';
@@ -18,11 +19,14 @@ import type { Parts } from './parts.ts';
 
 type Choice = Parameters<ContactLedger['adoptAs']>[0];
 
-/** Each function but `resolve` is the body of one transaction. */
+/** Each function is the body of one transaction. Only `resolve` is a part of one. */
 export interface Adoption {
   endListing(end: Parameters<ContactLedger['endListing']>[0]): void;
   compare(kind: ListableKind): Compared;
-  /** Adopts what the stored list shows of an item, or leaves it to a person. Gives how many deliveries that released. */
+  /**
+   * Adopts an item as the stored list's entry, or blocks the item for a person where several entries fit. Returns how
+   * many deliveries the adoption has released.
+   */
   resolve(itemId: number, kind: ListableKind): number;
   accept(source: string, page: { afterId: number; upTo: number }): { kinds: ItemKind[]; lastId: number | null };
   lastStuck(): number;
@@ -93,7 +97,10 @@ export function createAdoption(
     return release.release(kind, item.key);
   }
 
-  /** Adopts a product's publication as a person left it, and marks its BOM items as unanswered. */
+  /**
+   * Sets the passport of an adopted product to the state of its publication, and marks the product's BOM items as
+   * unanswered.
+   */
   function adoptProduct(itemId: number, key: string, remoteId: string): void {
     const item = items.byId(itemId);
     if (item === undefined) return;
@@ -103,14 +110,14 @@ export function createAdoption(
     for (const part of parts.of(key)) items.reconcile(part);
   }
 
-  /** An entry that belongs to another item is nobody else's. */
+  /** Finds an item's entry in the stored list. An entry whose remote id another item has already does not count. */
   function matchOf(kind: ListableKind, payload: JsonObject): Match {
     const match = listed.find(kind, payload);
     const isTaken = match.kind === 'one' && sql.isBound.get(kind, match.entry.remoteId) !== undefined;
     return isTaken ? { kind: 'none' } : match;
   }
 
-  /** What keeps a product from being adopted together with its publication. */
+  /** The reason why a product cannot be adopted together with its publication yet, or null. */
   function publicationsNeeded(): 'publications' | 'unclear_publications' | null {
     if (!contact.isFreshlyListed('publication')) return 'publications';
     return contact.standing('publication').hides ? 'unclear_publications' : null;
@@ -134,7 +141,7 @@ export function createAdoption(
     endListing({ list, count }) {
       contact.ended(list, count);
       if (list === 'publication') return;
-      // Ambiguous items may have a clear match in the new list.
+      // An item with several matches in the former list may have one match in the new list.
       for (const itemId of sql.ambiguous.all(`${list}.create`)) items.reconcile(itemId, true);
     },
 
@@ -206,7 +213,7 @@ export function createAdoption(
     adoptAs({ name, kind, remoteId }) {
       const row = sql.named.get({ operation: `${kind}.create`, name });
       if (row === undefined) return null;
-      // An id that a person types has no JSON type: the list shows whether it is a number or a text.
+      // A person types an id as text. The list shows whether the platform's ids are numbers or texts.
       const id = JSON.stringify(remoteId);
       const entry = listed.entry(kind, id) ?? listed.entry(kind, otherForm(remoteId));
       adopt(row.id, kind, entry ?? { remoteId: id, fields: {} });

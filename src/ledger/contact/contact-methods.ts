@@ -4,7 +4,7 @@ import type { GroupCommit } from '../store/group-commit.ts';
 import type { Adoption } from './adoption.ts';
 import type { Contact } from './contact.ts';
 
-/** The ledger's side of first contact, as methods of its port. */
+/** The methods of the ledger's port for first contact. */
 export function contactMethods({
   commit,
   contact,
@@ -27,7 +27,7 @@ export function contactMethods({
     compareListed: (kind) => commit.run(() => adoption.compare(kind)),
     async acceptAdopted(source) {
       const counts: Partial<Record<ItemKind, number>> = {};
-      // What comes later is not accepted with it: it has not been shown to anybody.
+      // Accepts only the items that are blocked now: a person has not seen the later ones.
       const upTo = reading(() => adoption.lastStuck());
       let afterId: number | null = 0;
       while (afterId !== null) {

@@ -1,7 +1,8 @@
-// First contact: which creates are suspended until the platform's list of their kind was read and compared.
+// First contact: suspends the creates of a kind until the platform's list of that kind was read and compared.
 //
-// One row for each source and kind says whether that source may create, and one for each list how far it was read. Nothing
-// is written for a single item: a batch counts its creates at its end, and a claim looks at one row.
+// The table `contacts` has one row for each source and kind, which says whether that source may create. The table
+// `listings` has one row for each list, which says how far that list was read. No row is written for a single item: a
+// batch counts its creates at its end, and a claim reads one row.
 
 import type { Operation } from '../../domain/delivery.ts';
 import type { ContactEntry, ContactLedger, ContactList, ContactStep } from '../../domain/ports/first-contact.ts';
@@ -20,28 +21,31 @@ export interface Contact
       'contactSteps' | 'isFreshlyListed' | 'beginListing' | 'storeListed' | 'confirmListing' | 'failListing'
     >
   > {
-  /** Creates that must not be sent now. */
+  /** The create operations that must not be sent now. */
   suspendedCreates(): Operation[];
   isSuspended(operation: Operation): boolean;
-  /** Creates are staged: where the stored list shows what may be one of their items, they are compared first. */
+  /**
+   * Call it after creates were staged. Where the stored list has an entry that may be one of these items, all creates
+   * of the kind are compared before they are sent.
+   */
   noticeCreates(kind: ListableKind, creates: readonly { itemId: number; desired: string }[]): void;
-  /** So many creates of a source were staged together. */
+  /** Call it at the end of a batch with the creates that the batch has staged, by source and kind. */
   countCreates(counts: CreateCounts): void;
   runBegan(source: string): void;
   /**
-   * The platform refused a second item of a key, and its list shows one or several. Returns whether the create is compared with
-   * them before it is sent again.
+   * Call it when the platform has refused a create because the item exists, with the entries that its list shows.
+   * Returns true where the create will be compared with these entries before it is sent again.
    */
   refusedDuplicate(kind: ListableKind, found: readonly ContactEntry[]): boolean;
-  /** The list is read again before its creates go on. */
-  listAnew(kind: ListableKind): void;
-  /** Ends a reading: what is stored belongs to nobody now. */
+  /** Has the list read again before creates of this kind are sent. */
+  listAgain(kind: ListableKind): void;
+  /** Ends the reading of a list. The stored entries that remain belong to no item of this ledger. */
   ended(list: ContactList, count: number | null): void;
-  /** All staged creates of the kind were compared: they are sent, from every source. */
+  /** Lifts the suspension of a kind for every source, after all its staged creates were compared. */
   release(kind: ListableKind): void;
   standing(list: ContactList): { matchedTo: number; shown: string[]; hides: boolean };
   matchedTo(kind: ListableKind, itemId: number): void;
-  /** Takes on the config as it is now. */
+  /** Applies the config's rules of first contact. Call it once when the ledger is opened. */
   atStart(): void;
 }
 
@@ -60,11 +64,11 @@ interface ListingRow {
 }
 
 const LISTABLE: readonly ListableKind[] = ['product', 'material'];
-/** So many creates of a kind may come in one run without a look at the list. */
+/** A source that was in first contact may stage so many creates of a kind in one run before the list is read again. */
 const CREATES_MAX = 20;
-/** How long a list counts as current after it was read. */
+/** For this long after a list was read its entries count as current. */
 const FRESH_MS = 600_000;
-/** A reading that was interrupted for longer starts again, because its pages are outdated. */
+/** A reading that was interrupted for longer than this starts again, because its pages are outdated. */
 const RESUME_MS = 3_600_000;
 
 /** How many creates a batch has staged, by source and kind. */
@@ -84,7 +88,7 @@ export function createContact(
     needed: db.prepare<[], ListableKind>('SELECT kind FROM listings WHERE needed > 0').pluck(),
     isNeeded: db.prepare<[string], number>('SELECT needed FROM listings WHERE kind = ?').pluck(),
     need: db.prepare<[string]>('UPDATE listings SET needed = 1, failure = NULL WHERE kind = ? AND needed <> 1'),
-    // What is stored is known to show what is sought, however old the rest of it is.
+    // The stored list is good enough for this comparison, however old it is: it has the entry that was asked for.
     compare: db.prepare<[string]>('UPDATE listings SET needed = 2, failure = NULL WHERE kind = ? AND needed = 0'),
     age: db.prepare<[string]>('UPDATE listings SET read_at = NULL, surplus = NULL WHERE kind = ?'),
     begin: db.prepare<[string]>(
@@ -107,7 +111,7 @@ export function createContact(
       'UPDATE listings SET position = NULL, read_at = NULL, surplus = NULL WHERE kind = ?',
     ),
     matched: db.prepare<[number, string]>('UPDATE listings SET matched_to = ? WHERE kind = ?'),
-    // A comparison that is under way has passed the items before this one.
+    // A comparison goes through the items by id. Items before the given one are not compared again.
     compareFrom: db.prepare<[{ kind: string; itemId: number }]>(
       'UPDATE listings SET matched_to = @itemId - 1 WHERE kind = @kind AND matched_to >= @itemId',
     ),
@@ -140,13 +144,13 @@ export function createContact(
   const refusesDuplicates = (kind: ListableKind): boolean =>
     profile.duplicateKeys === 'refused' || meta.get(duplicatesFact(kind)) !== null;
 
-  /** Whether these creates of a source have to wait for the list. */
+  /** True where these creates of a source have to wait for the list. */
   function asksForList(
     source: string,
     kind: ListableKind,
     { contacted, creates }: { contacted: 0 | 1; creates: number },
   ) {
-    // A platform that refuses a second item of a key needs no list, except at the very first contact.
+    // A platform that refuses duplicates needs its list only once, at the very first contact.
     if (refusesDuplicates(kind)) return sql.anyContacted.get(kind) === undefined;
     if (contacted === 0) return true;
     const { readAt } = rowOf(kind);
@@ -184,13 +188,14 @@ export function createContact(
         if (!isShown) return;
         sql.need.run(kind);
       }
-      // A create may begin again on an item that was compared before: its id is lower than the last one that was compared.
+      // A create may begin again on an item that was compared before, so the comparison goes back to the lowest id.
       sql.compareFrom.run({ kind, itemId: Math.min(...creates.map(({ itemId }) => itemId)) });
     },
     countCreates(counts) {
       const unproven = restored.unprovenKinds();
       for (const { source, kind, count } of counts.values()) {
-        // A ledger that was put back looks each of its creates up by itself.
+        // In a restored ledger each create of an unproven kind is looked up by itself, so the list is not needed for
+        // it.
         if (unproven.includes(kind)) continue;
         const standing = sql.count.get(source, kind, count) ?? { contacted: 0, creates: count };
         if (lists && asksForList(source, kind, standing)) sql.need.run(kind);
@@ -204,7 +209,7 @@ export function createContact(
       if (lists) sql.compare.run(kind);
       return lists;
     },
-    listAnew(kind) {
+    listAgain(kind) {
       if (!lists) return;
       sql.age.run(kind);
       sql.need.run(kind);
@@ -250,12 +255,12 @@ const CREATED_BY: ReadonlyMap<Operation, ListableKind> = new Map(
   LISTABLE.map((kind) => [`${kind}.create` satisfies Operation, kind]),
 );
 
-/** The kind of which a write makes an item that can be listed; undefined for any other. */
+/** The kind of item that a create makes, where that kind can be listed; undefined for all other operations. */
 export function kindCreatedBy(operation: Operation): ListableKind | undefined {
   return CREATED_BY.get(operation);
 }
 
-/** Adds a create to what a batch has staged. */
+/** Adds one create to the counts of a batch. */
 export function addCreate(counts: CreateCounts, source: string, kind: ListableKind): void {
   const name = `${kind} ${source}`;
   const known = counts.get(name) ?? { source, kind, count: 0 };
@@ -265,7 +270,9 @@ export function addCreate(counts: CreateCounts, source: string, kind: ListableKi
 
 const duplicatesFact = (kind: ListableKind): string => `refuses_duplicates:${kind}`;
 
-/** Forgets what the lists have shown, for a ledger whose knowledge of the platform is out of date. */
+/**
+ * Deletes all stored entries of the lists. A restored ledger calls this, because its entries are as old as the backup.
+ */
 export function forgetListings(db: LedgerContext['db']): void {
   db.exec(`DELETE FROM listed; DELETE FROM listed_keys;
     UPDATE listings SET position = NULL, stored_at = NULL, read_at = NULL, surplus = NULL, shown = '[]', hides = 0,

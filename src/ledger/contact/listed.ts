@@ -1,7 +1,7 @@
-// The stored entries of the platform's lists, and how an item is looked up among them.
+// Stores the entries of the platform's lists, and finds an item among them.
 //
-// A platform may show an item in another form than it was sent: in capitals, with a code of its own, or without the field that
-// identifies it. Only an entry with exactly the natural key is the item. An entry that may be the item is left to a person.
+// A platform may show an item differently than we sent it: in capitals, with a code of its own, or without its natural
+// key. Only an entry with exactly the same natural key is the item. A similar entry is left to a person.
 
 import { foldedKey, keyText } from '../../domain/natural-key.ts';
 import type { ContactEntry, ContactList } from '../../domain/ports/first-contact.ts';
@@ -10,9 +10,9 @@ import type { Profile } from '../../domain/profile.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
 
-/** A stored entry. */
+/** One stored entry of a list. */
 export interface ListedEntry {
-  /** JSON. */
+  /** The platform's id as JSON. */
   remoteId: string;
   fields: JsonObject;
 }
@@ -21,21 +21,24 @@ export interface ListedEntry {
 export type Match =
   | { kind: 'none' }
   | { kind: 'one'; entry: ListedEntry }
-  /** Several have the key, or one may have it in another form: at most `SHOWN_MAX` of them. */
+  /** Several entries have the natural key, or some are similar to it. `entries` has at most `SHOWN_MAX` of them. */
   | { kind: 'unclear'; several: boolean; entries: { remoteId: string; field: string; value: string }[] };
 
 /** For use inside a transaction. */
 export interface ListedEntries {
   clear(list: ContactList): void;
-  /** Gives the fields of the natural key that the entries show, and whether one of them shows none. */
+  /**
+   * Stores entries. Returns which fields of the natural key they show, and whether some entry shows none of these
+   * fields.
+   */
   store(list: ContactList, entries: readonly ContactEntry[]): { shown: string[]; hides: boolean };
-  /** Forgets the entries that belong to items of this ledger. */
+  /** Deletes the entries that belong to items of this ledger. */
   prune(kind: ListableKind): void;
   remove(kind: ListableKind, remoteId: string): void;
   ids(list: ContactList): (string | number)[];
   count(list: ContactList): number;
   isEmpty(list: ContactList): boolean;
-  /** Whether some entry is this item, or may be. */
+  /** True where some entry is this item or is similar to it. */
   meets(kind: ListableKind, payload: JsonObject): boolean;
   find(kind: ListableKind, payload: JsonObject): Match;
   entry(kind: ListableKind, remoteId: string): ListedEntry | null;
@@ -95,23 +98,23 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
     return row ? { remoteId: row.remoteId, fields: parseJson<JsonObject>(row.fields) } : null;
   }
 
-  /** Entries under one of the item's keys, those with the very natural key first. */
-  function rowsOf(kind: ListableKind, payload: JsonObject): { exact: KeyRow[]; alike: KeyRow[] } {
+  /** The entries with one of the item's keys: `exact` have the same natural key, `similar` may be the item. */
+  function rowsOf(kind: ListableKind, payload: JsonObject): { exact: KeyRow[]; similar: KeyRow[] } {
     const exact: KeyRow[] = [];
-    const alike: KeyRow[] = [];
+    const similar: KeyRow[] = [];
     let hasKey = false;
     for (const field of profile.naturalKeys[kind]) {
       const value = keyText(payload[field]);
       if (value === null) continue;
       for (const row of sql.byKey.all(kind, field, foldedKey(value))) {
         const isSame = row.value.normalize('NFC') === value.normalize('NFC');
-        if (!hasKey) (isSame && row.standing !== 'other' ? exact : alike).push(row);
-        // An entry that hides the preferred field is identified by the next field.
-        else if (row.standing === 'hidden') alike.push(row);
+        if (!hasKey) (isSame && row.standing !== 'other' ? exact : similar).push(row);
+        // An entry that does not show the preferred field can only be found by the next field.
+        else if (row.standing === 'hidden') similar.push(row);
       }
       hasKey = true;
     }
-    return { exact, alike };
+    return { exact, similar };
   }
 
   return {
@@ -161,24 +164,24 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
     entry,
 
     meets(kind, payload) {
-      const { exact, alike } = rowsOf(kind, payload);
-      return exact.length + alike.length > 0;
+      const { exact, similar } = rowsOf(kind, payload);
+      return exact.length + similar.length > 0;
     },
 
     find(kind, payload) {
-      const { exact, alike } = rowsOf(kind, payload);
+      const { exact, similar } = rowsOf(kind, payload);
       const [only] = exact;
-      if (exact.length + alike.length === 0) return { kind: 'none' };
+      if (exact.length + similar.length === 0) return { kind: 'none' };
       const found = exact.length === 1 && only ? entry(kind, only.remoteId) : null;
       if (found !== null) return { kind: 'one', entry: found };
       const several = exact.length > 1;
-      return { kind: 'unclear', several, entries: (several ? exact : alike).slice(0, SHOWN_MAX) };
+      return { kind: 'unclear', several, entries: (several ? exact : similar).slice(0, SHOWN_MAX) };
     },
 
     isPublic({ remoteId, sku }) {
       const id = String(parseJson<string | number>(remoteId));
       const rows = sql.byKey.all('publication', 'product_id', foldedKey(id));
-      // Where a publication names the product by its id, that counts, and its SKU does not.
+      // A publication is found by the product's id. Only where no publication has that id does the SKU count.
       const named = rows.length > 0 || sku === null ? rows : sql.byKey.all('publication', 'sku', foldedKey(sku));
       const publications = named.flatMap((row) =>
         row.standing === 'other' ? [] : (entry('publication', row.remoteId) ?? []),
@@ -189,7 +192,7 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
   };
 }
 
-/** The field of an item's natural key: the first of the profile's that has a value. */
+/** The field that is an item's natural key: the first one of the profile's list that has a value. */
 export function keyFieldOf(profile: Profile, kind: ListableKind, payload: JsonObject): string | null {
   return profile.naturalKeys[kind].find((field) => keyText(payload[field]) !== null) ?? null;
 }

@@ -1,32 +1,40 @@
-// BOM items of adopted products. The API cannot be asked for BOM items, so those of a product that was at the platform
-// before may be there as well: creating them on a guess could double each of them.
+// BOM items of adopted products. The API cannot list BOM items, so nobody knows whether those of an adopted product are
+// at the platform already. Creating them on a guess could double each of them.
 
 import type { PartsAnswer } from '../../domain/ports/first-contact.ts';
 import type { Reason } from '../../domain/reason.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createMeta } from '../store/meta.ts';
 
-/** What is done with a BOM item that is not at the platform as far as the ledger knows. */
+/**
+ * What to do with a BOM item that the API has not acknowledged: create it, ask a person first, or take it as present.
+ */
 export type PartStanding = 'create' | 'ask' | 'present';
 
 /** For use inside a transaction. */
 export interface Parts {
-  /** Whether there is an adopted product of which nobody has said whether its BOM items are at the platform. */
+  /** True where no person has said yet whether the BOM items of some adopted product are at the platform. */
   mayAsk(): boolean;
   standingOf(itemId: number): PartStanding;
-  /** A product was adopted. */
+  /** Call it after a product was adopted. */
   productAdopted(itemId: number): void;
-  /** Its BOM items are at the platform as their source has them. */
+  /** Records that a BOM item is at the platform as its source has it. */
   acknowledge(itemId: number): void;
-  /** The BOM items of a product. */
+  /** The ids of a product's BOM items. */
   of(productKey: string): number[];
-  /** Products whose BOM items wait for an answer; with names those alone. */
+  /**
+   * The products whose BOM items wait for a person's answer. `products` narrows the result to these keys or natural
+   * keys.
+   */
   unanswered(products: readonly string[] | null): {
     found: { id: number; key: string }[];
     unknown: PartsAnswer['unknown'];
   };
   answered(productId: number): void;
-  /** A source was read as a whole for the first time: rows that come later are new. */
+  /**
+   * Call it after a complete read of a source. Rows that come after the first complete read are new, so they can be
+   * created.
+   */
   sourceWasRead(runId: number): void;
 }
 
@@ -34,7 +42,7 @@ export function createParts({ db, contactRules }: Pick<LedgerContext, 'db' | 'co
   const meta = createMeta(db);
   const { bom } = contactRules;
   const sql = {
-    // 1 where its row came with the first complete read of its source.
+    // 1 for a BOM item of an adopted product whose row came with the first complete read of its source.
     ofUnknown: db
       .prepare<[number], 0 | 1>(
         `SELECT i.record_id IS NULL OR b.value IS NULL OR i.record_id <= CAST(b.value AS INTEGER)
@@ -61,7 +69,7 @@ export function createParts({ db, contactRules }: Pick<LedgerContext, 'db' | 'co
     sourceOf: db.prepare<[number], string>('SELECT source FROM runs WHERE id = ?').pluck(),
     lastRecord: db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM records').pluck(),
   };
-  // Where no product was adopted, no BOM item is looked at.
+  // False where no product was adopted: then no BOM item has to be looked at.
   let hasAny = sql.any.get() !== undefined;
 
   return {

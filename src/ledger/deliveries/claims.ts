@@ -24,7 +24,7 @@ const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 
 interface ClaimsParts {
   requests: Requests;
   imports: Imports;
-  passports: Pick<Passports, 'holdBack'>;
+  passports: Pick<Passports, 'takeBackUnlessWanted'>;
   contact: Pick<Contact, 'suspendedCreates'>;
 }
 
@@ -56,14 +56,14 @@ export function createClaims(
         rows.delete(id);
         const isDue = row?.state === 'due' && row.revision === revision;
         // A create is compared with the platform's list before it is sent for the first time.
-        return isDue && !suspended.has(row.operation) && !isHeldBack(row) ? [row] : [];
+        return isDue && !suspended.has(row.operation) && !isTakenBack(row) ? [row] : [];
       }),
     );
   }
 
   /** A withdrawal is sent whatever the product is like, and so is a write that has to be followed to its end. */
-  function isHeldBack({ id, operation, uncertain }: DeliveryRow): boolean {
-    return ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0 && passports.holdBack(id);
+  function isTakenBack({ id, operation, uncertain }: DeliveryRow): boolean {
+    return ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0 && passports.takeBackUnlessWanted(id);
   }
 
   /** The remote ids of what the rows point to; null for an item that lacks one of them. */

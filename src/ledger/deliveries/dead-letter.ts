@@ -27,7 +27,7 @@ export function createDeadLetter(
 
   function rejectDue(row: DeliveryRow, reason: Reason): void {
     if (row.uncertain === 1) {
-      items.suspect(row, { reason, lookAt: null });
+      items.markUnconfirmed(row, { reason, lookAt: null });
       return;
     }
     // Nobody knows which member of an import is at fault: each is tried alone first.

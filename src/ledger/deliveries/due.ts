@@ -17,10 +17,10 @@ export interface Due {
   hasSuspended(of: WorkOf): boolean;
   isDue(itemId: number): boolean;
   denialsOf(itemId: number): Denials;
-  countSuspended(held: SuspendedWork): { due: number; inDoubt: number };
+  countSuspended(suspended: SuspendedWork): { due: number; inDoubt: number };
 }
 
-const NOTHING_SUSPENDED: SuspendedWork = { operations: [], doubts: { operations: [], reasons: [] } };
+const NOTHING_SUSPENDED: SuspendedWork = { operations: [], unconfirmed: { operations: [], reasons: [] } };
 
 /** True of an unconfirmed delivery of an item `i` that is suspended. It takes the parameters of `suspendedUnconfirmed`. */
 export const IS_SUSPENDED_UNCONFIRMED = `(i.operation IN (SELECT value FROM json_each(@unconfirmedOperations))
@@ -32,10 +32,10 @@ interface SuspendedUnconfirmed {
 }
 
 /** The parameters of `IS_SUSPENDED_UNCONFIRMED`. */
-export function suspendedUnconfirmed({ doubts }: SuspendedWork = NOTHING_SUSPENDED): SuspendedUnconfirmed {
+export function suspendedUnconfirmed({ unconfirmed }: SuspendedWork = NOTHING_SUSPENDED): SuspendedUnconfirmed {
   return {
-    unconfirmedOperations: JSON.stringify(doubts.operations),
-    unconfirmedReasons: JSON.stringify(doubts.reasons),
+    unconfirmedOperations: JSON.stringify(unconfirmed.operations),
+    unconfirmedReasons: JSON.stringify(unconfirmed.reasons),
   };
 }
 
@@ -122,52 +122,56 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
 
   /** Operations that are not sent now: those of refused scopes, and creates that wait for a list. */
   const staying = ({ operations }: SuspendedWork): Operation[] => [...operations, ...contact.suspendedCreates()];
-  const free = (held: SuspendedWork): Operation[] => {
-    const stays = staying(held);
+  const free = (suspended: SuspendedWork): Operation[] => {
+    const stays = staying(suspended);
     return OPERATIONS.filter((operation) => !stays.includes(operation));
   };
 
-  const scheduled = (held: SuspendedWork, of: WorkOf | undefined): Scheduled => ({
-    ...suspendedUnconfirmed(held),
+  const scheduled = (suspended: SuspendedWork, of: WorkOf | undefined): Scheduled => ({
+    ...suspendedUnconfirmed(suspended),
     ...ofWork(of),
-    operations: JSON.stringify(staying(held)),
+    operations: JSON.stringify(staying(suspended)),
   });
 
-  const isDueNow = (held: SuspendedWork, of: WorkOf | undefined): boolean =>
-    free(held).some((operation) => sql.dueNow.get({ operation, ...ofWork(of) }));
+  const isDueNow = (suspended: SuspendedWork, of: WorkOf | undefined): boolean =>
+    free(suspended).some((operation) => sql.dueNow.get({ operation, ...ofWork(of) }));
 
-  function list({ afterId, limit, held = NOTHING_SUSPENDED }: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[] {
+  function list({
+    afterId,
+    limit,
+    suspended = NOTHING_SUSPENDED,
+  }: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[] {
     const now = clock.now();
-    const found = free(held).flatMap((operation) => sql.due.all(operation, afterId, now, limit));
+    const found = free(suspended).flatMap((operation) => sql.due.all(operation, afterId, now, limit));
     return found.toSorted((a, b) => a.id - b.id).slice(0, limit);
   }
 
   return {
     list,
 
-    some({ place, held = NOTHING_SUSPENDED }) {
-      const ids = free(held).flatMap((operation) => {
+    some({ place, suspended = NOTHING_SUSPENDED }) {
+      const ids = free(suspended).flatMap((operation) => {
         const { least = null, most = null } = sql.span.get(operation) ?? {};
         return least === null || most === null ? [] : [least, most];
       });
       if (ids.length === 0) return null;
       const least = Math.min(...ids);
       const afterId = least - 1 + Math.floor(place * (Math.max(...ids) - least + 1));
-      return list({ afterId, limit: 1, held })[0] ?? null;
+      return list({ afterId, limit: 1, suspended })[0] ?? null;
     },
 
-    byHand({ limit, held = NOTHING_SUSPENDED }) {
-      return sql.byHand.all({ now: clock.now(), limit, operations: JSON.stringify(staying(held)) });
+    byHand({ limit, suspended = NOTHING_SUSPENDED }) {
+      return sql.byHand.all({ now: clock.now(), limit, operations: JSON.stringify(staying(suspended)) });
     },
 
-    nextAt({ after, held = NOTHING_SUSPENDED, of } = {}) {
-      if (after === undefined && isDueNow(held, of)) return 0;
-      return sql.next.get({ ...scheduled(held, of), after: after ?? 0 })?.at ?? null;
+    nextAt({ after, suspended = NOTHING_SUSPENDED, of } = {}) {
+      if (after === undefined && isDueNow(suspended, of)) return 0;
+      return sql.next.get({ ...scheduled(suspended, of), after: after ?? 0 })?.at ?? null;
     },
 
-    leftAway({ before, held = NOTHING_SUSPENDED, of }) {
-      if (isDueNow(held, of)) return null;
-      const parameters = { ...scheduled(held, of), before };
+    leftAway({ before, suspended = NOTHING_SUSPENDED, of }) {
+      if (isDueNow(suspended, of)) return null;
+      const parameters = { ...scheduled(suspended, of), before };
       const { away, all } = sql.countAway.get(parameters) ?? { away: 0, all: 0 };
       const first = away > 0 && away === all ? sql.firstAway.get(parameters) : undefined;
       return first ? { count: away, first: { ...first, reason: storedReason(first.reason) ?? NO_REASON } } : null;
@@ -184,9 +188,9 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
       return { at, isAskedAgain: isAskedAgain === 1 };
     },
 
-    countSuspended(held) {
-      const due = held.operations.reduce((sum, operation) => sum + (sql.countDue.get(operation)?.count ?? 0), 0);
-      return { due, inDoubt: sql.countUnconfirmed.get(suspendedUnconfirmed(held))?.count ?? 0 };
+    countSuspended(suspended) {
+      const due = suspended.operations.reduce((sum, operation) => sum + (sql.countDue.get(operation)?.count ?? 0), 0);
+      return { due, inDoubt: sql.countUnconfirmed.get(suspendedUnconfirmed(suspended))?.count ?? 0 };
     },
   };
 }

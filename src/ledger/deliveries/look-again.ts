@@ -9,7 +9,7 @@ import { isStuck } from './delivery-states.ts';
  */
 export function createLookAgain(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  items: Pick<Items, 'suspect'>,
+  items: Pick<Items, 'markUnconfirmed'>,
 ): (source: string) => void {
   const refused = db.prepare<[string], { id: number; revision: number; reason: string }>(
     `SELECT i.id, i.revision, i.reason FROM items i
@@ -17,7 +17,7 @@ export function createLookAgain(
   );
   return (source) => {
     for (const { id, revision, reason } of refused.all(source)) {
-      items.suspect(
+      items.markUnconfirmed(
         { id, revision, state: 'rejected' },
         { reason: storedReason(reason) ?? NO_REASON, lookAt: clock.now() },
       );

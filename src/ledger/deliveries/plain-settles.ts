@@ -38,7 +38,7 @@ interface PlainSettlesParts {
   imports: Pick<Imports, 'members'>;
   passports: Pick<Passports, 'markDirtyBy'>;
   restored: Restored;
-  remoteIds: Pick<RemoteIds, 'heldByOthers'>;
+  remoteIds: Pick<RemoteIds, 'takenByOthers'>;
   release: Release;
 }
 
@@ -90,7 +90,7 @@ export function createPlainSettles(
   return {
     settle(groups) {
       const candidates = groups.map(plainMembers);
-      const taken = remoteIds.heldByOthers(
+      const taken = remoteIds.takenByOthers(
         candidates
           .flatMap((members) => members ?? [])
           .map(({ row: { id, kind }, decision }) => ({ id, kind, given: idText(decision.remoteId) })),

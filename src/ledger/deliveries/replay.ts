@@ -29,7 +29,7 @@ export function createReplay(
     requests,
     restored,
     contact,
-  }: { items: Items; requests: Requests; restored: Restored; contact: Pick<Contact, 'countCreates' | 'listAnew'> },
+  }: { items: Items; requests: Requests; restored: Restored; contact: Pick<Contact, 'countCreates' | 'listAgain'> },
   staging: Staging,
 ): Replay {
   const accounts = createRunAccounts(db);
@@ -79,16 +79,16 @@ export function createReplay(
 
   function replay(records: readonly MappedRecord[]): ReplayOutcome {
     const tally: Tally = { due: 0, waiting: 0, blocked: 0, creates: new Map() };
-    const outcome: ReplayOutcome = { staged: 0, quarantined: 0, heldInDoubt: 0 };
+    const outcome: ReplayOutcome = { staged: 0, quarantined: 0, leftUnconfirmed: 0 };
     for (const { id, version, result } of records) {
       const record = sql.record.get(id);
       if (record?.version !== version) continue;
       if (record.runId !== null) accounts.passedBy(record.runId, record.streamId);
       for (const item of items.ownedBy(id)) {
         const open = items.openDelivery(item.id);
-        if (open?.state === 'in_doubt') outcome.heldInDoubt += 1;
+        if (open?.state === 'in_doubt') outcome.leftUnconfirmed += 1;
         const kind = open && hasReason(open, 'ambiguous_key') ? kindCreatedBy(open.operation) : undefined;
-        if (kind !== undefined) contact.listAnew(kind);
+        if (kind !== undefined) contact.listAgain(kind);
       }
       const { source, missingSince } = record;
       const state = staging.apply({ id, source, missingSince, isNew: false }, result, { again: true, tally });

@@ -21,7 +21,7 @@ export interface Unconfirmed {
    */
   voidLeases(settlingDelayMs: number): number;
   /** Those that may be looked at by now. One read. */
-  list(request: { limit: number; held?: SuspendedWork }): UnconfirmedDelivery[];
+  list(request: { limit: number; suspended?: SuspendedWork }): UnconfirmedDelivery[];
   /** Creates that were sent after a time and acknowledged, among the deliveries around one. One read. */
   acknowledgedCreates(request: Parameters<Ledger['acknowledgedCreates']>[0]): { remoteId: JsonValue; sentAt: number }[];
 }
@@ -95,8 +95,8 @@ export function createUnconfirmed(
         .map(({ remoteId, sentAt }) => ({ remoteId: parseJson<JsonValue>(remoteId), sentAt }));
     },
 
-    list({ limit, held }) {
-      return sql.list.all({ ...suspendedUnconfirmed(held), now: clock.now(), limit }).map((row) => ({
+    list({ limit, suspended }) {
+      return sql.list.all({ ...suspendedUnconfirmed(suspended), now: clock.now(), limit }).map((row) => ({
         ...dueDelivery(row),
         path: row.path ?? '',
         body: row.body,

@@ -1,7 +1,7 @@
 import { type DeliveryState, type Operation, transition } from '../../domain/delivery.ts';
 import { hasRefs, type SubjectKind } from '../../domain/item.ts';
 import type { Reason } from '../../domain/reason.ts';
-import type { Restored, Suspicion } from '../backup/restored.ts';
+import type { Restored, WhyUnconfirmed } from '../backup/restored.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
 import { ADOPTED_BOM, type Parts } from '../contact/parts.ts';
 import { hasReason } from '../deliveries/reasons.ts';
@@ -36,9 +36,9 @@ export interface Items extends Desire {
    */
   reconcile(itemId: number, again?: boolean): Staged;
   refsArrived(itemId: number): boolean;
-  suspect(delivery: Suspect, suspicion: Suspicion): void;
+  markUnconfirmed(delivery: ToMark, why: WhyUnconfirmed): void;
   /** I6: what may have been written since the backup of a restored ledger is not sent before that is known. */
-  suspectWhereRestored(delivery: { id: number; revision: number; operation: Operation }): boolean;
+  markUnconfirmedIfRestored(delivery: { id: number; revision: number; operation: Operation }): boolean;
   /** Leaves what is staged for an item to a person. */
   block(itemId: number, reason: Reason): void;
   /** A person waits for the open delivery of an item, or for what follows it. */
@@ -55,7 +55,7 @@ export interface Items extends Desire {
 }
 
 /** A delivery that may have been sent before the ledger was restored. */
-type Suspect = Pick<ItemRow, 'id' | 'revision'> & { state: DeliveryState };
+type ToMark = Pick<ItemRow, 'id' | 'revision'> & { state: DeliveryState };
 
 export function createItems(
   context: Omit<LedgerContext, 'passportRules' | 'contactRules'>,
@@ -85,7 +85,7 @@ export function createItems(
     hasten: db.prepare<[number]>('UPDATE items SET by_hand = 1 WHERE id = ?'),
     unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
     // The time goes with it, so that a clock that is set back does not put off the look.
-    suspect: db.prepare<[string, string, number, number, number]>(
+    markUnconfirmed: db.prepare<[string, string, number, number, number]>(
       'UPDATE items SET state = ?, reason = ?, due_at = ?, settled_at = ?, uncertain = 1 WHERE id = ?',
     ),
     insertEvent: db.prepare<[number, number | null, number, string, string | null]>(
@@ -134,7 +134,7 @@ export function createItems(
     const created = kindCreatedBy(wanted.operation);
     if (created !== undefined) contact.noticeCreates(created, [{ itemId: item.id, desired: wanted.desired }]);
     const { operation } = wanted;
-    if (state === 'due') suspectWhereRestored({ id: item.id, revision: item.revision + 1, operation });
+    if (state === 'due') markUnconfirmedIfRestored({ id: item.id, revision: item.revision + 1, operation });
     return state;
   }
 
@@ -151,14 +151,22 @@ export function createItems(
     return { need: 'none' };
   }
 
-  function suspectWhereRestored({ id, revision, operation }: { id: number; revision: number; operation: Operation }) {
-    const suspicion = restored.suspicionOf(id, operation);
-    if (suspicion) suspect({ id, revision, state: 'due' }, suspicion);
-    return suspicion !== null;
+  function markUnconfirmedIfRestored({
+    id,
+    revision,
+    operation,
+  }: {
+    id: number;
+    revision: number;
+    operation: Operation;
+  }) {
+    const why = restored.whyUnconfirmed(id, operation);
+    if (why) markUnconfirmed({ id, revision, state: 'due' }, why);
+    return why !== null;
   }
 
-  function suspect({ id, revision, state }: Suspect, { reason, lookAt }: Suspicion): void {
-    sql.suspect.run(transition(state, 'look_up'), JSON.stringify(reason), lookAt ?? 0, clock.now(), id);
+  function markUnconfirmed({ id, revision, state }: ToMark, { reason, lookAt }: WhyUnconfirmed): void {
+    sql.markUnconfirmed.run(transition(state, 'look_up'), JSON.stringify(reason), lookAt ?? 0, clock.now(), id);
     note(id, revision, 'suspect', reason);
   }
 
@@ -179,8 +187,8 @@ export function createItems(
     note,
     reconcile,
     refsArrived,
-    suspect,
-    suspectWhereRestored,
+    markUnconfirmed,
+    markUnconfirmedIfRestored,
     byId: (id) => sql.byId.get(id),
     ownedBy: (recordId) => sql.byRecord.all(recordId),
 

@@ -11,7 +11,10 @@ export interface Release {
   release(kind: SubjectKind, key: string): number;
 }
 
-export function createRelease({ db }: Pick<LedgerContext, 'db'>, items: Pick<Items, 'suspectWhereRestored'>): Release {
+export function createRelease(
+  { db }: Pick<LedgerContext, 'db'>,
+  items: Pick<Items, 'markUnconfirmedIfRestored'>,
+): Release {
   const due = transition('waiting', 'refs_arrived');
   const sql = {
     anyWaiting: db.prepare<[], number>("SELECT 1 FROM items WHERE state = 'waiting' LIMIT 1").pluck(),
@@ -39,7 +42,7 @@ export function createRelease({ db }: Pick<LedgerContext, 'db'>, items: Pick<Ite
       sql.setDue.run(due, JSON.stringify(ready.map(({ id }) => id)));
       for (const { place, ...delivery } of ready) {
         const at = ofKind[place]?.place ?? 0;
-        if (!items.suspectWhereRestored(delivery)) released[at] = (released[at] ?? 0) + 1;
+        if (!items.markUnconfirmedIfRestored(delivery)) released[at] = (released[at] ?? 0) + 1;
       }
     }
     return released;

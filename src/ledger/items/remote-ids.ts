@@ -15,7 +15,7 @@ export interface RemoteIds {
    */
   conflict(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): Decision | null;
   /** Of items that are given remote ids at once, those whose id another item has or is given as well. */
-  heldByOthers(items: readonly GivenId[]): Set<number>;
+  takenByOthers(items: readonly GivenId[]): Set<number>;
 }
 
 /** An item with the remote id that it is given, as JSON; null where it is given none. */
@@ -46,7 +46,7 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
     release: db.prepare<[number]>("UPDATE items SET remote_id = 'null' WHERE id = ?"),
   };
 
-  function heldByOthersOf(kind: SubjectKind, items: readonly GivenId[]): number[] {
+  function takenByOthersOf(kind: SubjectKind, items: readonly GivenId[]): number[] {
     const given = items.flatMap(({ id, given: remoteId }) => (remoteId === null ? [] : [{ id, remoteId }]));
     const ids = JSON.stringify(given.map(({ remoteId }) => remoteId));
     const holders = new Map(sql.holders.all(kind, ids).map((row) => [row.remoteId, row.id]));
@@ -58,9 +58,9 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
   }
 
   return {
-    heldByOthers(items) {
+    takenByOthers(items) {
       return new Set(
-        [...Map.groupBy(items, ({ kind }) => kind)].flatMap(([kind, ofKind]) => heldByOthersOf(kind, ofKind)),
+        [...Map.groupBy(items, ({ kind }) => kind)].flatMap(([kind, ofKind]) => takenByOthersOf(kind, ofKind)),
       );
     },
     conflict(row, decision) {

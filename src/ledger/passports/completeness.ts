@@ -20,9 +20,9 @@ export interface EvaluatedProduct {
 
 export interface Completeness {
   /** What holds the passports of all products, at most `limit` sentences. */
-  commonHolds(limit: number): string[];
+  commonBlockers(limit: number): string[];
   /** What holds the passport of this product besides, at most about `limit` sentences. */
-  holds(product: EvaluatedProduct, limit: number): string[];
+  blockersOf(product: EvaluatedProduct, limit: number): string[];
 }
 
 interface PartRow {
@@ -88,7 +88,7 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
     ),
   };
 
-  function sourceHold(source: string): string | null {
+  function sourceBlocker(source: string): string | null {
     const run = sql.lastRun.get(source);
     if (!run) return `The source ${source} gives parts and has never been read.`;
     if (run.result === null) return `The source ${source} gives parts and is being read.`;
@@ -101,22 +101,22 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
   }
 
   return {
-    commonHolds(limit) {
-      const unread = partSources.map(sourceHold).filter((hold) => hold !== null);
+    commonBlockers(limit) {
+      const unread = partSources.map(sourceBlocker).filter((blocker) => blocker !== null);
       const rows = sql.rowsOfAny
         .all({ sources: listed, limit })
         .map((row) => `A quarantined row may be a part of it: ${rowText(row)}`);
       return [...unread, ...rows].slice(0, limit);
     },
 
-    holds({ id, key, appearedAt }, limit) {
+    blockersOf({ id, key, appearedAt }, limit) {
       const found: string[] = [];
       const product = sql.product.get(id);
       if (product?.missing === 1) found.push('Its source no longer has the product.');
-      if (product) found.push(...partHolds('The product', product));
+      if (product) found.push(...partBlockers('The product', product));
       for (const row of sql.rowsOf.all({ sources: listed, key, limit }))
         found.push(`A row of it is quarantined: ${rowText(row)}`);
-      for (const part of sql.parts.all(key, limit)) found.push(...partHolds(`Its BOM item ${part.key}`, part));
+      for (const part of sql.parts.all(key, limit)) found.push(...partBlockers(`Its BOM item ${part.key}`, part));
       if (!sql.anyPart.get(key)) {
         for (const source of bomSources) {
           if ((sql.lastRun.get(source)?.endedAt ?? 0) >= appearedAt) continue;
@@ -130,15 +130,15 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
 
 const ENDINGS: Record<string, string> = { failed: 'failed', interrupted: 'was cut short' };
 
-function partHolds(what: string, { state, reason, recordState, place }: PartRow): string[] {
-  const holds: string[] = [];
+function partBlockers(what: string, { state, reason, recordState, place }: PartRow): string[] {
+  const blockers: string[] = [];
   if (state !== null) {
     const why = storedReason(reason)?.message;
-    holds.push(`${what} is ${state.replace('_', ' ')}${why === undefined ? '.' : `: ${why}`}`);
+    blockers.push(`${what} is ${state.replace('_', ' ')}${why === undefined ? '.' : `: ${why}`}`);
   }
-  if (recordState === 'quarantined') holds.push(`${what} has a changed row in quarantine: ${placeText(place)}`);
-  if (recordState === 'pending' || recordState === 'stale') holds.push(`${what} has a row that is not mapped yet.`);
-  return holds;
+  if (recordState === 'quarantined') blockers.push(`${what} has a changed row in quarantine: ${placeText(place)}`);
+  if (recordState === 'pending' || recordState === 'stale') blockers.push(`${what} has a row that is not mapped yet.`);
+  return blockers;
 }
 
 function rowText({ place, issues }: QuarantinedRow): string {

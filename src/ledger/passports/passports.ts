@@ -26,7 +26,7 @@ export interface Passports {
    * Takes back a staged init or publish that may not be sent any more, because things change between staging and sending; the
    * passport needs evaluation then. True where it was taken back.
    */
-  holdBack(passportId: number): boolean;
+  takeBackUnlessWanted(passportId: number): boolean;
   /** Asks again for a passport that got stuck, as a new revision, where its product is complete. True where it did. */
   askAgain(passportId: number): boolean;
   markDirtyBy: PassportItems['markDirtyBy'];
@@ -44,7 +44,7 @@ interface CandidateRow extends EvaluatedProduct, PassportOwner {
   dirty: number | null;
 }
 
-const HOLDS_MAX = 10;
+const BLOCKERS_MAX = 10;
 const COLUMNS = `p.id, p.key, p.natural_key AS naturalKey, p.source, p.appeared_at AS appearedAt,
   (p.missing_since IS NOT NULL OR p.record_id IS NULL) AS gone,
   q.id AS passportId, q.desired, q.baseline, q.dirty`;
@@ -113,7 +113,7 @@ export function createPassports(
   };
 
   function isComplete(product: EvaluatedProduct): boolean {
-    return completeness.commonHolds(1).length === 0 && completeness.holds(product, 1).length === 0;
+    return completeness.commonBlockers(1).length === 0 && completeness.blockersOf(product, 1).length === 0;
   }
 
   function revised({ desired, baseline, gone, source }: CandidateRow): PassportDesire | null {
@@ -141,29 +141,29 @@ export function createPassports(
 
   function askOne(asked: string, status: 'published' | 'unpublished'): PassportAnswer {
     const row = sql.product.get({ name: asked });
-    if (!row) return { asked, key: null, naturalKey: null, result: 'unknown', holds: [] };
+    if (!row) return { asked, key: null, naturalKey: null, result: 'unknown', blockers: [] };
     const answer = { asked, key: row.key, naturalKey: row.naturalKey };
     if (status === 'published') {
-      const holds = [...completeness.commonHolds(HOLDS_MAX), ...completeness.holds(row, HOLDS_MAX)];
-      if (holds.length > 0) return { ...answer, result: 'held', holds: holds.slice(0, HOLDS_MAX) };
+      const blockers = [...completeness.commonBlockers(BLOCKERS_MAX), ...completeness.blockersOf(row, BLOCKERS_MAX)];
+      if (blockers.length > 0) return { ...answer, result: 'incomplete', blockers: blockers.slice(0, BLOCKERS_MAX) };
     } else if (row.passportId === null) {
       // What was never initialised is not public; noting a wish would only keep the policy from it.
-      return { ...answer, result: 'settled', holds: [] };
+      return { ...answer, result: 'settled', blockers: [] };
     }
     const id = passports.desire(row, { status, because: 'person' });
     const staged = items.reconcile(id, true);
     items.hasten(id);
     const open = items.openDelivery(id);
     const result = staged !== null ? 'staged' : open ? 'busy' : 'settled';
-    return { ...answer, result, holds: [] };
+    return { ...answer, result, blockers: [] };
   }
 
   return {
     evaluate({ afterKey, limit }) {
-      const held = completeness.commonHolds(1).length > 0;
+      const areAllBlocked = completeness.commonBlockers(1).length > 0;
       const rows = sql.candidates.all({ ...AT_REST, afterKey: afterKey ?? '', wanted, asWanted, limit });
       const staged = rows.filter((row) =>
-        evaluate(row, row.dirty === 1, () => !held && completeness.holds(row, 1).length === 0),
+        evaluate(row, row.dirty === 1, () => !areAllBlocked && completeness.blockersOf(row, 1).length === 0),
       ).length;
       return { staged, lastKey: rows.length < limit ? null : (rows.at(-1)?.key ?? null) };
     },
@@ -176,7 +176,7 @@ export function createPassports(
       return evaluate(row, true);
     },
 
-    holdBack(passportId) {
+    takeBackUnlessWanted(passportId) {
       const row = sql.passport.get(passportId);
       const desire = row && (revised(row) ?? desireIn(row.desired));
       const isWanted = row && desire && nextStep(statusIn(row.baseline), desire.status) !== null;
@@ -201,13 +201,13 @@ export function createPassports(
     unpublished({ afterKey, limit }) {
       const rows = sql.unpublished.all({ afterKey: afterKey ?? '', limit, published: AT_REST.isPublished });
       const page: UnpublishedPage = { complete: [], incomplete: [], withdrawn: 0, lastKey: null };
-      const common = rows.length === 0 ? [] : completeness.commonHolds(HOLDS_MAX);
+      const common = rows.length === 0 ? [] : completeness.commonBlockers(BLOCKERS_MAX);
       for (const row of rows) {
         const { key, naturalKey } = row;
         const desire = desireIn(row.desired);
-        const holds = [...common, ...completeness.holds(row, HOLDS_MAX)].slice(0, HOLDS_MAX);
+        const blockers = [...common, ...completeness.blockersOf(row, BLOCKERS_MAX)].slice(0, BLOCKERS_MAX);
         if (desire?.because === 'person' && desire.status === 'unpublished') page.withdrawn += 1;
-        else if (holds.length > 0) page.incomplete.push({ key, naturalKey, holds });
+        else if (blockers.length > 0) page.incomplete.push({ key, naturalKey, blockers });
         else page.complete.push(key);
       }
       if (rows.length === limit) page.lastKey = rows.at(-1)?.key ?? null;
@@ -215,11 +215,11 @@ export function createPassports(
     },
 
     replay({ selection, dryRun }) {
-      const replayed: PassportReplay = { asked: 0, incomplete: 0, heldInDoubt: 0 };
+      const replayed: PassportReplay = { asked: 0, incomplete: 0, leftUnconfirmed: 0 };
       for (const row of sql.stuck.all(parametersOf(selection))) {
         const desire = desireIn(row.desired);
         if (desire === null || row.passportId === null) continue;
-        if (row.state === 'in_doubt') replayed.heldInDoubt += 1;
+        if (row.state === 'in_doubt') replayed.leftUnconfirmed += 1;
         else if (!mayStep(row, desire)) replayed.incomplete += 1;
         else {
           replayed.asked += 1;

@@ -31,7 +31,7 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
          AND @missing <= missing AND @read >= read`,
       )
       .pluck(),
-    hold: db.prepare<[Omit<GuardedRead, 'source' | 'stream' | 'since'> & { streamId: number; now: number }]>(
+    guard: db.prepare<[Omit<GuardedRead, 'source' | 'stream' | 'since'> & { streamId: number; now: number }]>(
       `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message)
        VALUES (@streamId, @runId, @now, @missing, @read, @message)
        ON CONFLICT DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message, accepted_at = NULL`,
@@ -56,7 +56,7 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
         sql.release.run(streamId);
         return null;
       }
-      sql.hold.run({ streamId, runId, message, missing, read, now: clock.now() });
+      sql.guard.run({ streamId, runId, message, missing, read, now: clock.now() });
       return message;
     },
     keepOnly(source, streams) {

@@ -43,7 +43,7 @@ export function createStageNewRecords({ db }: Pick<LedgerContext, 'db'>, items: 
       'run_id',
     ],
   });
-  const insertHolds = createInsertMany(db, { into: 'holds', columns: ['record_id', 'product_key'] });
+  const insertBlockedProducts = createInsertMany(db, { into: 'holds', columns: ['record_id', 'product_key'] });
 
   function stageItems(desires: readonly OwnedDesire[], tally: Tally): void {
     for (const [at, staged] of items.desireAll(desires, false).entries()) {
@@ -68,7 +68,9 @@ export function createStageNewRecords({ db }: Pick<LedgerContext, 'db'>, items: 
         return [firstId + at, streamId, key, hash, raw, where, 1, state, issuesText(issues), why, run];
       }),
     );
-    insertHolds(records.flatMap(({ mapped }, at) => holdsOf(mapped?.result).map((key) => [firstId + at, key])));
+    insertBlockedProducts(
+      records.flatMap(({ mapped }, at) => blockedProductsOf(mapped?.result).map((key) => [firstId + at, key])),
+    );
     const desires = records.flatMap(({ mapped }, at) => {
       const owner = { id: firstId + at, source, missingSince: null };
       return (mapped?.items ?? []).map(
@@ -90,6 +92,6 @@ function stateOf({ status }: MapResult): RecordState {
   return status;
 }
 
-function holdsOf(result: MapResult | undefined): readonly (string | null)[] {
-  return result?.status === 'quarantined' ? result.holds : [];
+function blockedProductsOf(result: MapResult | undefined): readonly (string | null)[] {
+  return result?.status === 'quarantined' ? result.blockedProducts : [];
 }

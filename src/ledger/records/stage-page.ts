@@ -45,13 +45,13 @@ export function createStagePage({ db, profile }: LedgerContext, parts: Parts): S
   const setCursor = db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?');
 
   return (page) => {
-    const { runId, source, records, seen, hold, cursor, mapped, uncounted = 0 } = page;
+    const { runId, source, records, seen, deferMapping, cursor, mapped, uncounted = 0 } = page;
     const stream = streams.get(source, page.stream);
     if (isRunning.get(runId) === undefined) throw lateFault(page);
     // What was mapped in another way than the stream's records are waits to be mapped again.
-    const isCurrent = mapped?.mappingRevision === stream.revision && !hold;
+    const isCurrent = mapped?.mappingRevision === stream.revision && !deferMapping;
     const results = isCurrent ? mapped.results : NO_RESULTS;
-    const to: RecordsTo = { source, streamId: stream.id, runId, waiting: hold ? 'stale' : 'pending' };
+    const to: RecordsTo = { source, streamId: stream.id, runId, waiting: deferMapping ? 'stale' : 'pending' };
     const rows = createPageRows({ knownRecords, recordStore, stageNewRecords, staging }, to, seen);
 
     const known = knownRecords.findAll(stream.id, records);

@@ -1,5 +1,5 @@
 import type { Issue } from '../../domain/issue.ts';
-import { type HeldProducts, productsOf } from '../../domain/mapping.ts';
+import { type BlockedProducts, productsOf } from '../../domain/mapping.ts';
 import type { MappedRecord, StageSummary } from '../../domain/ports/intake.ts';
 import { addCreate, type Contact, type CreateCounts } from '../contact/contact.ts';
 import type { DesiredItem } from '../items/desire.ts';
@@ -43,8 +43,8 @@ export function createStaging(
       'INSERT OR IGNORE INTO contenders (kind, key, record_id) VALUES (?, ?, ?)',
     ),
     dropContenders: db.prepare<[number]>('DELETE FROM contenders WHERE record_id = ?'),
-    addHold: db.prepare<[number, string | null]>('INSERT INTO holds (record_id, product_key) VALUES (?, ?)'),
-    dropHolds: db.prepare<[number]>('DELETE FROM holds WHERE record_id = ?'),
+    addBlockedProduct: db.prepare<[number, string | null]>('INSERT INTO holds (record_id, product_key) VALUES (?, ?)'),
+    dropBlockedProducts: db.prepare<[number]>('DELETE FROM holds WHERE record_id = ?'),
     // Other records that make the item are mapped again: they may make it now, or no longer agree with it.
     requeueContenders: db.prepare<[string, string, number]>(
       `UPDATE records SET state = 'pending', version = version + 1
@@ -66,8 +66,8 @@ export function createStaging(
     }
   }
 
-  function quarantine(recordId: number, issues: readonly Issue[], holds: HeldProducts): RecordState {
-    for (const productKey of holds) sql.addHold.run(recordId, productKey);
+  function quarantine(recordId: number, issues: readonly Issue[], blockedProducts: BlockedProducts): RecordState {
+    for (const productKey of blockedProducts) sql.addBlockedProduct.run(recordId, productKey);
     // What the record made before counts as present: a typing error must not take a product away.
     sql.setState.run('quarantined', JSON.stringify(issues), recordId);
     // I4: in a restored ledger nobody knows what the API holds of it, so what it made before is written again.
@@ -82,10 +82,10 @@ export function createStaging(
   ): RecordState {
     const { id: recordId, isNew } = record;
     if (!isNew) {
-      sql.dropHolds.run(recordId);
+      sql.dropBlockedProducts.run(recordId);
       sql.dropContenders.run(recordId);
     }
-    if (result.status === 'quarantined') return quarantine(recordId, result.issues, result.holds);
+    if (result.status === 'quarantined') return quarantine(recordId, result.issues, result.blockedProducts);
     const mapped = result.status === 'mapped' ? result.items : [];
     const { issues, contested, own } = contest(mapped, recordId);
     for (const { kind, key } of contested) sql.addContender.run(kind, key, recordId);

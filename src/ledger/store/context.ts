@@ -4,9 +4,9 @@ import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Sqlite } from './database.ts';
 
-// How statements of this folder are written: one that runs for every record, and is more than a lookup in one table, takes
-// its parameters as `+?`. SQLite prepares such a statement anew whenever a bare `?` that may decide its plan is bound to
-// another value, which costs ten times what the statement itself does.
+// How the ledger's statements are written: a statement that runs for every record and reads more than one table takes
+// its parameters as `+?`. SQLite prepares a statement again whenever a bare `?` that can change its plan gets another
+// value. That costs ten times as much as the statement itself.
 
 /** What the parts of the ledger share. */
 export interface LedgerContext {
@@ -15,13 +15,13 @@ export interface LedgerContext {
   profile: Profile;
   passportRules: PassportRules;
   contactRules: ContactRules;
-  /** Random, renewed by a rebuild or restore; goes into every idempotency key. */
+  /** Random, and renewed by a restore. It is a part of every idempotency key. */
   epoch: string;
   /** The base URL that this ledger is bound to. */
   target: string;
 }
 
-/** Reads a JSON column that this code has written itself. */
+/** Parses a JSON column that this code has written. */
 export function parseJson<T>(text: string): T {
   return JSON.parse(text) as T;
 }

@@ -12,19 +12,20 @@ import { PRESENT_VERSION, type UpgradeOptions, upgrade } from './upgrade.ts';
 
 export type Sqlite = Database.Database;
 
-/** What happens to a ledger of an older version. */
+/** What to do with a ledger of an older version. */
 export interface OpenOptions extends UpgradeOptions {
-  /** Sees the ledger before it is changed; what it throws leaves the ledger as it is. */
+  /** Called before the ledger is changed. Where it throws, the ledger stays as it is. */
   beforeUpgrade: (db: Sqlite) => void;
 }
 
 const DEFAULTS: OpenOptions = { clock: systemClock, backsUp: true, report: () => {}, beforeUpgrade: () => {} };
 
 /**
- * Opens the ledger's file for writing and brings its schema up to date. The file and its log are their owner's alone, since
- * they hold the company's data.
+ * Opens the ledger's file for writing and brings its schema up to date. Only the owner can open the file and its log,
+ * because they have confidential data.
  *
- * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.linked` or `ledger.newer`, and what `beforeUpgrade` throws
+ * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.linked` or `ledger.newer`, and what `beforeUpgrade`
+ *   throws
  */
 export function openDatabase(file: string, options: Partial<OpenOptions> = {}): Sqlite {
   let db: Sqlite | null = null;
@@ -33,17 +34,17 @@ export function openDatabase(file: string, options: Partial<OpenOptions> = {}): 
     const place = ledgerPlace(file);
     makePrivateFile(place);
     assertOneName(place);
-    // SQLite makes its log with the mode of the ledger. One that is there already may have a wider mode.
+    // SQLite creates its log with the mode of the ledger's file. A log that exists already may have a wider mode.
     for (const suffix of ['-wal', '-shm']) tightenFile(`${place}${suffix}`);
     db = new Database(file);
     configure(db);
     bringUpToDate(db, { file, place }, { ...DEFAULTS, ...options });
-    // I8: where the disk failed the fsync of an earlier process, what that wrote last may be in the system's memory alone, and
-    // no later fsync of the log writes it. What this process builds on is written anew, into the database.
+    // I8: after a failed fsync of an earlier process, its last writes may only be in the system's memory, and no later
+    // fsync writes them. So this process first copies the whole log into the database.
     moveLog(db, 'TRUNCATE');
     return db;
   } catch (error) {
-    // What an upgrade has written to the log until its disk was full is given back.
+    // The failed upgrade may have filled the disk with its log; closing the database deletes that log.
     db?.close();
     throw openFault(file, error);
   }
@@ -68,9 +69,10 @@ export function openDatabaseReadOnly(file: string): Sqlite | null {
 }
 
 /**
- * Moves the log into the database, and both to the disk. `PASSIVE` does not wait for readers; `TRUNCATE` empties the log as well.
+ * Copies the log into the database, and syncs both to the disk. `PASSIVE` does not wait for readers. `TRUNCATE` empties
+ * the log as well.
  *
- * @returns whether all of it was moved: a process that has been reading for long may keep the later part in the log
+ * @returns false where a reading process kept the later part in the log
  */
 export function moveLog(db: Sqlite, mode: 'PASSIVE' | 'FULL' | 'TRUNCATE'): boolean {
   const [moved] = db.pragma(`wal_checkpoint(${mode})`) as { busy: number; log: number; checkpointed: number }[];
@@ -78,8 +80,8 @@ export function moveLog(db: Sqlite, mode: 'PASSIVE' | 'FULL' | 'TRUNCATE'): bool
 }
 
 /**
- * Refuses a ledger that has several names (hard links): its lock and its log belong to one name, so that a process that opens it by
- * another one would write beside the holder of the lock.
+ * Refuses a ledger with several names (hard links). The lock and the log belong to one name, so a process that opens
+ * the ledger by another name would write beside the owner of the lock.
  *
  * @throws Fault `ledger.linked`
  */
@@ -96,13 +98,13 @@ export function assertOneName(file: string): void {
   );
 }
 
-/** Whether a ledger has the tables of this version. */
+/** True where the ledger has the tables of this version. */
 export function isOfPresentVersion(db: Sqlite): boolean {
   return Number(db.pragma('user_version', { simple: true })) === PRESENT_VERSION;
 }
 
 /**
- * Sees that a ledger that was opened for reading has the tables of this version. Closes it where it has not.
+ * Refuses a ledger of an older version that was opened for reading, and closes it.
  *
  * @throws Fault `ledger.older`
  */
@@ -118,15 +120,16 @@ export function assertPresentSchema(db: Sqlite, file: string): void {
 
 function configure(db: Sqlite): void {
   db.pragma('journal_mode = WAL');
-  // I8: a commit is on the disk before anybody hears of it. The library is compiled with NORMAL for WAL, which a power
-  // cut can undo.
+  // I8: a commit is on the disk before its promise resolves. The library's default for WAL is NORMAL, with which a
+  // power cut can undo a commit.
   db.pragma('synchronous = FULL');
   db.pragma('foreign_keys = ON');
   db.pragma('temp_store = MEMORY');
   db.pragma('cache_size = -16000');
-  // Pages that are written often are moved from the log into the database once in 16 MB of log rather than four times.
+  // Copies the log into the database once in 16 MB and not once in 4 MB: pages that are written often are then copied
+  // less often.
   db.pragma('wal_autocheckpoint = 4000');
-  // A reader that never ends could keep the log from being truncated; this bounds what stays behind on the disk.
+  // A reader that never ends keeps the log from being truncated. This limit gives the room back afterwards.
   db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
 }
 
@@ -134,7 +137,7 @@ function bringUpToDate(db: Sqlite, { file, place }: { file: string; place: strin
   const version = Number(db.pragma('user_version', { simple: true }));
   if (version > PRESENT_VERSION) throw newerFault(file);
   if (version === PRESENT_VERSION) return;
-  // The file's own time says when the ledger was written last once its log was moved into it.
+  // With an empty log, the file's own time says when the ledger was last written.
   const isWhole = moveLog(db, 'TRUNCATE');
   if (version > 0) options.beforeUpgrade(db);
   upgrade(db, { place, isWhole }, options);

@@ -3,19 +3,19 @@ import { dirname, resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import { messageOf, systemCodeOf } from '../../lib/errors.ts';
 
-/** What systems say that know no fsync of a folder, or do not let this user open it. */
+/** Error codes of systems that cannot fsync a folder, or do not let this user open it. */
 const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES']);
 
 /**
- * Makes a folder and those above it that are missing, so that they are on the disk when this returns. SQLite does as much for
- * the names of its files, but whatever is fsynced in a folder is lost with it (I8). What is made is its owner's alone.
+ * Makes a folder and the missing folders above it, so that all of them are on the disk when this returns. A file that
+ * is synced in a folder is lost when the folder's own name is lost (I8). Only the owner can open the new folders.
  *
- * @throws Fault `ledger.unwritable` when the disk fails, and what the system says when a folder cannot be made
+ * @throws Fault `ledger.unwritable` when the disk fails, and the system's error when a folder cannot be made
  */
 export function makeDurableFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
-  // A folder's name lies in the one above it.
+  // The name of a folder is stored in the folder above it.
   for (let made = resolve(folder); ; made = dirname(made)) {
     syncFolder(dirname(made));
     if (made === first || made === dirname(made)) return;
@@ -23,7 +23,7 @@ export function makeDurableFolder(folder: string): void {
 }
 
 /**
- * Brings the names in a folder to the disk.
+ * Syncs the names in a folder to the disk.
  *
  * @throws Fault `ledger.unwritable` when the disk fails
  */

@@ -8,12 +8,12 @@ const PRIVATE = 0o600;
 const OF_OTHERS = 0o077;
 
 /**
- * Makes a file that its owner alone can open: creates it where it is missing, and tightens its mode where that is wider. A file
- * that another user can open for reading can be locked by that user.
+ * Makes a file that only its owner can open. Creates a missing file, and tightens the mode of an existing one. A user
+ * who can open a file for reading could lock it.
  *
- * The file is never opened where it exists: a process that closes any handle of a file loses all its locks on that file.
+ * An existing file is never opened here: a process that closes any handle of a file loses all its locks on that file.
  *
- * @throws Fault `ledger.unwritable` when this process may not use the file, or something else has its name
+ * @throws Fault `ledger.unwritable` when this process may not use the file, or the name is not of a file
  */
 export function makePrivateFile(path: string): void {
   try {
@@ -27,7 +27,7 @@ export function makePrivateFile(path: string): void {
 }
 
 /**
- * Tightens the mode of a file that exists; one that is missing is left so.
+ * Tightens the mode of a file. Does nothing where the file is missing.
  *
  * @throws Fault `ledger.unwritable` when this process may not use the file
  */
@@ -45,7 +45,7 @@ function tighten(path: string, mode: number): void {
   accessSync(path, constants.R_OK | constants.W_OK);
 }
 
-/** What keeps this process from a file of the ledger. Names the owner where that is another user. */
+/** The fault of a ledger's file that this process may not use. It names the owner where that is another user. */
 export function accessFault(path: string, error: unknown): Fault {
   if (error instanceof Fault) return error;
   const isRefused = ['EACCES', 'EPERM'].includes(systemCodeOf(error) ?? '');
@@ -69,7 +69,7 @@ export function accessFault(path: string, error: unknown): Fault {
   );
 }
 
-/** The owner of a path, or of the nearest folder above it that exists; null where that is this process's own user. */
+/** The owner of a path, or of the nearest folder above it that exists. Null where this process runs as that owner. */
 function foreignOwnerOf(path: string): { place: string; owner: number; user: number } | null {
   const user = process.getuid?.();
   if (user === undefined) return null;
@@ -78,7 +78,7 @@ function foreignOwnerOf(path: string): { place: string; owner: number; user: num
       const owner = statSync(place).uid;
       return owner === user ? null : { place, owner, user };
     } catch {
-      // It is missing, or in a folder that this user may not look into: the folder's owner is the one to name.
+      // The path is missing, or this user may not look into its folder. The folder's owner can help in both cases.
       if (place === dirname(place)) return null;
     }
   }

@@ -2,20 +2,20 @@ import { statSync } from 'node:fs';
 import { messageOf } from '../../lib/errors.ts';
 
 /**
- * Watches a file that this process has open, by one `stat` of its path for each look.
+ * Watches a file that this process has open. Each look costs one `stat` of the path.
  *
  * @param alone whether a second name (a hard link) counts as a change
- * @returns what has happened to the file since, as the end of a sentence; null while it is what it was. A change is final: when
- *   the file is back under its name another process may have written to it meanwhile.
+ * @returns the change as the end of a sentence; null while there is none. A change is final: after it another process
+ *   may have written to the file, even when the file is back under its name.
  */
 export function watchFile(path: string, { alone }: { alone: boolean }): () => string | null {
-  const held = look(path);
-  let change = typeof held === 'string' ? held : null;
+  const original = look(path);
+  let change = typeof original === 'string' ? original : null;
   return () => {
-    if (change !== null || typeof held === 'string') return change;
+    if (change !== null || typeof original === 'string') return change;
     const seen = look(path);
     if (typeof seen === 'string') change = seen;
-    else if (seen.ino !== held.ino || seen.dev !== held.dev) change = 'was replaced by another file';
+    else if (seen.ino !== original.ino || seen.dev !== original.dev) change = 'was replaced by another file';
     else if (alone && seen.nlink > 1n) change = 'was given a second name (a hard link)';
     return change;
   };

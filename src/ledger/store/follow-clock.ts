@@ -2,21 +2,24 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Sqlite } from './database.ts';
 import type { GroupCommit } from './group-commit.ts';
 
-/** Keeps waits as long as they were meant to be, and what came first before what came later, when the clock is set. */
+/**
+ * Corrects the ledger's stored times when somebody sets the system's clock, so that waits keep their length and events
+ * their order.
+ */
 export interface FollowClock {
   /**
-   * Takes notice of a clock that was set since the last call, and resolves once what waits has followed it. Call it before
-   * times are compared with the present.
+   * Finds out whether the clock was set since the last call, and corrects the stored times before it resolves. Call it
+   * before stored times are compared with the present.
    */
   notice(): Promise<void>;
-  /** Takes notice of a clock that was set back since the file was written last. For use inside a transaction. */
+  /** Finds out whether the clock was set back while no process ran. Call it inside a transaction. */
   atStart(): void;
 }
 
-/** A clock that is slewed drifts by less than this within hours; whoever sets it by less does no harm. */
+/** A clock that is adjusted gradually drifts by less than this within hours. Setting the clock by less does no harm. */
 const JUMP_MS = 1_000;
 
-/** Items with a delivery whose time is yet to come, each by the index that has them. */
+/** Items with a delivery that is due later. Each condition is the one of an index. */
 const SCHEDULED = ["state IN ('due', 'in_doubt') AND due_at > 0", "state = 'blocked' AND due_at > 0"];
 
 interface FollowClockOptions {
@@ -26,20 +29,21 @@ interface FollowClockOptions {
 }
 
 /**
- * Waits are kept in wall time, since they have to outlast the process. That the clock was set shows where wall time and a
- * clock that nobody sets disagree; that it was set back while no process ran shows in times that are yet to come.
+ * Waits are stored in wall time, because they have to outlast the process. A difference between wall time and the
+ * monotonic clock shows that the clock was set. Stored times in the future show that it was set back while no process
+ * ran.
  */
 export function createFollowClock({ db, clock, commit }: FollowClockOptions): FollowClock {
   const sql = {
-    // What was decided before the clock was set forward has that much longer to wait, on the new clock.
+    // Deliveries that were scheduled before the clock was set forward are moved by the same time.
     setForward: SCHEDULED.map((scheduled) =>
       db.prepare<[{ ms: number; before: number }]>(
         `UPDATE items SET due_at = due_at + @ms, settled_at = settled_at + @ms
          WHERE ${scheduled} AND settled_at <= @before`,
       ),
     ),
-    // What was decided later than now waits from the beginning: nobody knows how much of its wait is over, and an unconfirmed write
-    // that is looked at too early would be taken for absent.
+    // Deliveries that were scheduled later than now begin their wait again. Nobody knows how much of the wait is over,
+    // and a read-back that begins too early would find the write absent.
     setBack: SCHEDULED.map((scheduled) =>
       db.prepare<[{ now: number }]>(
         `UPDATE items SET due_at = @now + max(0, due_at - settled_at), settled_at = @now
@@ -68,7 +72,7 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
       if (ms < 0) bringBack(now, ms);
       else for (const statement of sql.setForward) statement.run({ ms, before: now - Math.round(ms / 2) });
     });
-    // Only what is durable has been followed: a jump that could not be stored is noticed again.
+    // The jump counts as followed only after its commit: a jump that could not be stored is noticed again.
     known += ms;
   }
 
@@ -90,7 +94,7 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
   function bringBack(now: number, ms: number): void {
     for (const statement of sql.setBack) statement.run({ now });
     if (ms === 0) return;
-    // What came after the last read of a source is told by these times, and must not seem to have come before it.
+    // The begin of a run separates new rows from older ones, so runs move with the clock as well.
     sql.moveRuns.run({ ms, now });
     sql.moveItems.run({ ms, now });
   }

@@ -6,18 +6,18 @@ import { ledgerFaultOf } from './ledger-fault.ts';
 import type { LogSync } from './log-sync.ts';
 
 /**
- * Runs writes in transactions that several of them share, so that one fsync serves many. While one group is on its way to the
- * disk the next one gathers.
+ * Runs several writes in one transaction, so that they share one fsync. The next group gathers while one group is on
+ * its way to the disk.
  */
 export interface GroupCommit {
   /**
-   * Runs `write` in the next transaction. The promise resolves once it is durable. A write that throws is undone by
-   * itself; those beside it go on, and may be run once more for that: a write leaves no trace but in the database.
+   * Runs `write` in the next transaction. The promise resolves when the commit is on the disk. A write that throws is
+   * undone alone; the other writes of its group are then run again. So `write` may change nothing but the database.
    */
   run<T>(write: () => T): Promise<T>;
-  /** Why nothing can be written any more, or null: the disk has failed what was committed. */
+  /** Why nothing can be written any more, or null. The disk has failed to store a commit. */
   failed(): Fault | null;
-  /** Resolves once all that waits is committed. Nothing may be run afterwards. */
+  /** Resolves when all waiting writes are committed. Nothing may be run afterwards. */
   close(): Promise<void>;
 }
 
@@ -29,13 +29,13 @@ interface Waiting {
 
 type Result = { ok: true; value: unknown } | { ok: false; error: unknown };
 
-/** Bounds how long a transaction keeps the event loop. */
+/** Bounds for how long one transaction blocks the event loop. */
 const GROUP_MAX = 256;
 
 interface GroupCommitOptions {
   highWater: Pick<HighWater, 'raise' | 'mirror'>;
   log: Pick<LogSync, 'sync'>;
-  /** Why nothing may be written any more, or null; asked before each transaction. */
+  /** Asked before each transaction: why this process may not write any more, or null. */
   lost: () => Fault | null;
 }
 
@@ -65,12 +65,13 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
     waiting = waiting.slice(GROUP_MAX);
     underWay = store(group).finally(() => {
       underWay = null;
-      // Whoever closes stores the rest itself: a group beside that would be on its way when the files are closed.
+      // `close` commits the remaining writes itself. A group that runs beside it would still be on its way when the
+      // files are closed.
       if (waiting.length > 0 && !closed) schedule();
     });
   }
 
-  /** Tells whoever waits for a group what came of it. */
+  /** Commits a group, and resolves or rejects the promises of its writes. */
   async function store(group: readonly Waiting[]): Promise<void> {
     try {
       const { results, generation } = commitGroup(group);
@@ -82,13 +83,13 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
         else reject(ledgerFaultOf(result?.error) ?? result?.error);
       }
     } catch (error) {
-      // Nobody may hear of a write that is not on the disk.
+      // No promise resolves before its write is on the disk.
       const reason = ledgerFaultOf(error) ?? error;
       for (const one of group) one.reject(reason);
     }
   }
 
-  /** @throws where it is not committed, and undone as a whole */
+  /** @throws where the group is not committed; all of its writes are undone then */
   function commitGroup(group: readonly Waiting[]): { results: Result[]; generation: number } {
     try {
       const reason = failed ?? lost();
@@ -103,7 +104,7 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
       try {
         rollBack();
       } catch {
-        // The disk fails that as well, and whoever waits hears of it: the next group begins with it.
+        // A disk that fails this as well fails the next group, which reports it.
       }
       throw error;
     }
@@ -113,13 +114,13 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
     try {
       await log.sync();
     } catch (error) {
-      // I8: what is committed and not on the disk cannot be undone here, and nothing may be built on it.
+      // I8: a commit that is not on the disk cannot be undone here, so nothing may be built on it.
       if (error instanceof Fault) failed = error;
       throw error;
     }
   }
 
-  /** Runs the writes of a group one after the other. Where one throws all of them are undone, and the result is null. */
+  /** Runs the writes of a group in order. Where one throws, all are undone and the result is null. */
   function writeAll(group: readonly Waiting[]): Result[] | null {
     try {
       return group.map(({ write }) => ({ ok: true, value: write() }));
@@ -131,7 +132,7 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
     }
   }
 
-  /** Runs a write that may throw: it is undone by itself then. Slower, since SQLite keeps what it would need for that. */
+  /** Runs a write that may throw in a savepoint of its own, so that it can be undone alone. This is slower. */
   function writeApart({ write }: Waiting): Result {
     savepoint.run();
     try {
@@ -146,7 +147,7 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
     }
   }
 
-  /** Ends what an earlier group has left open. */
+  /** Ends a transaction that an earlier group has left open. */
   function rollBack(): void {
     if (db.inTransaction) rollback.run();
   }

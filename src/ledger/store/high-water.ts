@@ -1,37 +1,38 @@
-// How far a ledger has come. The ledger counts its commits. The number is mirrored in the mark beside it, after the commit and
-// never before, so that the mark is at or behind its own ledger after any crash, and ahead only of an older copy. A mark that
-// was lost or lags, as after a power cut, recognises less and never too much.
+// Counts the commits of a ledger, and copies the count to the mark beside the ledger. The mark is written after the
+// commit, never before. So after any crash the mark is equal to its own ledger's count or behind it, and ahead only of
+// an older copy. A mark that was lost or is behind can miss an older copy, but it never refuses the right ledger.
 
 import { fault } from '../../domain/faults.ts';
 import { systemCodeOf } from '../../lib/errors.ts';
 import { moveLog, type Sqlite } from './database.ts';
 import { readMark, writeMark } from './mark.ts';
 
-/** Keeps the number of commits, in the ledger and in its mark. */
+/** The count of commits, in the ledger and in its mark. */
 export interface HighWater {
-  /** Counts a commit, and gives the number. For use inside its transaction. */
+  /** Counts one commit and returns the new count. Call it inside the commit's transaction. */
   raise(): number;
-  /** Mirrors the number of a transaction in the mark, once that is durable. Costs no fsync. */
+  /** Copies a count to the mark. Call it after the commit is on the disk. Costs no fsync. */
   mirror(generation: number): void;
   /**
-   * Writes the mark again if it was removed together with its ledger, so that the next process does not create a new ledger.
+   * Writes the mark again if it was removed together with its ledger. The next process then finds the mark and creates
+   * no new ledger.
    *
-   * @throws Fault `ledger.unwritable` when it cannot be written
+   * @throws Fault `ledger.unwritable` when the mark cannot be written
    */
   putBack(): void;
-  /** Brings the mark to the disk and lets go of it; a second call changes nothing. */
+  /** Syncs the mark to the disk and closes it. A second call does nothing. */
   close(): void;
 }
 
 /**
- * Takes up the count of a ledger that is open for writing, and makes its mark where it has none.
+ * Reads the count of a ledger that is open for writing, and creates the mark where there is none.
  *
- * I8: nothing is sent before this has returned. The ledger's identity and count are written to its main file, on the disk, and
- * only then to the mark. So a ledger that loses its log later is behind its mark. A ledger whose first opening was interrupted
- * has no mark, and its creation is repeated.
+ * I8: nothing is sent before this returns. The ledger's identity and count are first written to its main file and
+ * synced, and only then to the mark. So a ledger that loses its log later is behind its mark. A ledger whose first
+ * opening was interrupted has no mark, and its creation is repeated.
  *
- * @throws Fault `ledger.unwritable` when the mark cannot be written, or `ledger.held` when another program reads for so long that
- *   a new ledger cannot be completed
+ * @throws Fault `ledger.unwritable` when the mark cannot be written, or `ledger.held` when another program reads for so
+ *   long that a new ledger cannot be completed
  */
 export function createHighWater(db: Sqlite, file: string, ledgerId: string): HighWater {
   const count = db
@@ -40,9 +41,10 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
        ON CONFLICT DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING CAST(value AS INTEGER)`,
     )
     .pluck();
-  // A transaction of its own: `get` alone does not tell whether its commit failed, and the mark would be ahead of it.
+  // `immediate` makes this a real commit. A plain read would not show that an earlier commit has failed, and the mark
+  // could get ahead of the ledger.
   let last = db.transaction(() => count.get() ?? 0).immediate();
-  // A ledger that has a mark has its identity in the main file already, and waits for no reader.
+  // A ledger with a mark has its identity in the main file already, so it need not wait for readers.
   const marked = readMark(file) !== null;
   if (!moveLog(db, marked ? 'PASSIVE' : 'FULL') && !marked) throw busyFault(file);
   const mark = writeMark(file, { ledgerId, generation: last });
@@ -55,7 +57,7 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
       try {
         mark.write({ ledgerId, generation });
       } catch (error) {
-        // What was committed stands, and whoever waits for it hears so: a mark that lags is written again by the next commit.
+        // The commit itself is on the disk, so its promises resolve. The next commit writes the mark again.
         if (systemCodeOf(error) === undefined) throw error;
       }
     },

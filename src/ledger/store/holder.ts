@@ -1,30 +1,34 @@
-// Who holds a ledger. The lock itself names nobody, so its holder writes itself down in the ledger. That note may be of a
-// process that has ended: another one holds the lock then, and has not written itself down yet or never does.
+// Names the process that has a ledger's lock. The lock itself has no name in it, so its owner writes a note into the
+// ledger. The note may be of a process that has ended: the present owner of the lock may not have written its own note
+// yet.
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { systemCodeOf } from '../../lib/errors.ts';
 
-/** A process that has or had the ledger's lock. Values that the system does not give are null; older notes lack them. */
+/**
+ * The note of a process that has or had the ledger's lock. A value that the system does not give is null. Older notes
+ * lack some values.
+ */
 export interface LedgerHolder {
   pid: number;
   command: string;
   since: string;
   host?: string;
-  /** The id of the machine's boot: no process outlives it. */
+  /** The id of the machine's boot. No process outlives it. */
   boot?: string | null;
-  /** The namespace that the pid is of. Containers have namespaces of their own. */
+  /** The namespace of the process id. Each container has its own. */
   pidNamespace?: string | null;
-  /** When the process began, in the system's own count. It separates the process from a later one with the same pid. */
+  /** When the process began, in the system's own unit. It tells the process from a later one with the same id. */
   began?: string | null;
 }
 
-/** The note of this process. */
+/** The note that this process writes. */
 export function thisHolder({ command, now }: { command: string; now: number }): LedgerHolder {
   return { pid: process.pid, command, since: new Date(now).toISOString(), ...hereNow(), began: beganAt('self') };
 }
 
-/** Says who holds a ledger, as the end of a sentence, and how to find out where that is not known. */
+/** Describes the owner of the lock as the end of a sentence, and says how to find it where it is not known. */
 export function describeHolder(holder: LedgerHolder | null, lockFile: string): { who: string; find: string } {
   const find = `\`fuser -v ${lockFile}\` or \`lsof ${lockFile}\` names the process that holds it, where it runs on this machine.`;
   if (holder === null) return { who: 'another process; which one could not be determined', find };
@@ -53,7 +57,7 @@ function standingOf({ pid, host, boot, pidNamespace, began }: LedgerHolder): 'al
   return differ(began, beganAt(pid)) ? 'ended' : 'alive';
 }
 
-/** Two processes differ only by a value that both sides have. */
+/** True where both sides have a value and the values differ. */
 function differ(noted: string | null | undefined, now: string | null): boolean {
   return typeof noted === 'string' && now !== null && noted !== now;
 }
@@ -63,7 +67,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // A process of another user may not be signalled, and is alive.
+    // The process is alive, but belongs to another user.
     return systemCodeOf(error) === 'EPERM';
   }
 }
@@ -76,13 +80,13 @@ function hereNow(): { host: string; boot: string | null; pidNamespace: string | 
   };
 }
 
-/** The 22nd field of proc(5)'s `stat`; the second one, the program's name, may hold spaces and parentheses. */
+/** Field 22 of `stat` in proc(5). Field 2 is the program's name, which may contain spaces and parentheses. */
 function beganAt(pid: number | 'self'): string | null {
   const stat = orNull(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[22 - 3] ?? null;
 }
 
-/** Not every system has a `/proc`, nor shows all of it to everybody. */
+/** The value, or null: some systems have no `/proc`, and some hide parts of it. */
 function orNull(read: () => string): string | null {
   try {
     return read();

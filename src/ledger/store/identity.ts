@@ -6,14 +6,15 @@ import { createMeta } from './meta.ts';
 
 /** What identifies a ledger. */
 export interface Identity {
-  /** Random, fixed for the file's life. */
+  /** Random, and the same for the file's whole life. */
   id: string;
-  /** Random, renewed by a restore; goes into every idempotency key. */
+  /** Random, and renewed by a restore. It is a part of every idempotency key. */
   epoch: string;
 }
 
 /**
- * The identity of a ledger, which is made where there is none, and a note of who holds the ledger now. One transaction.
+ * Reads the identity of a ledger, or creates it for a new one, and notes this process as the owner of the lock. One
+ * transaction.
  *
  * @throws Fault `ledger.target`
  */

@@ -3,12 +3,12 @@ import type { Sqlite } from './database.ts';
 
 type Value = string | number | null;
 
-/** Rows of one statement at most: a larger one is not faster for each row. */
+/** The most rows in one statement. A larger statement is not faster for each row. */
 const ROWS_MAX = 64;
 
 /**
- * Inserts rows with statements of several rows each. Their numbers of rows are powers of two, so that few statements are
- * prepared. For use inside a transaction.
+ * Inserts many rows with few statements. The number of rows in a statement is a power of two, so only a few statements
+ * are prepared. Call it inside a transaction.
  */
 export function createInsertMany(
   db: Sqlite,

@@ -2,11 +2,11 @@ import { fault } from '../../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 
 /**
- * What an error of SQLite means for whoever runs the ledger. Null for anything else, a mistake in a statement included:
- * that is a defect here, and no cure of the environment's would mend it.
+ * Translates an error of SQLite into a fault with a cure. Null for all other errors. A wrong statement is a defect of
+ * this code, so it gives null as well.
  */
 export function ledgerFaultOf(error: unknown): Fault | null {
-  // Extended codes begin with the code that they belong to: SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX.
+  // An extended code begins with its primary code: SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX.
   const [, kind = ''] = /^SQLITE_([A-Z]+)(?:_|$)/.exec(systemCodeOf(error) ?? '') ?? [];
   const details = { path: 'ledger', cause: error };
   switch (kind) {

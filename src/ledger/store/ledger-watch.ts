@@ -6,12 +6,13 @@ import { ledgerPlace } from './ledger-place.ts';
 import type { LedgerLock } from './lock.ts';
 
 /**
- * Watches the ledger, its log and its lock while the ledger is open for writing: whatever is committed after one of them was
- * removed or replaced is lost with this process. A link that leads elsewhere and a second name are changes as well, since
- * another process would find no lock there.
+ * Watches the ledger, its log and its lock while the ledger is open for writing. When one of them is removed or
+ * replaced, later commits are lost with this process. A link that points elsewhere or a second name counts as a change,
+ * because another process would not find the lock there.
  *
  * @param file the path by which other processes find the ledger
- * @returns why this process may write no more, or null while it may; that never changes back. Each call costs a `stat` of three paths.
+ * @returns why this process may not write any more; null while it may. The answer never changes back. Each call costs
+ *   one `stat` of three paths.
  */
 export function watchLedger(
   file: string,
@@ -34,7 +35,7 @@ export function watchLedger(
     lost = look();
     if (lost === null) return null;
     try {
-      // The next process, which a supervisor may start at once, has to see that a ledger was here.
+      // A supervisor may start the next process at once. The mark shows that process that a ledger was here.
       highWater.putBack();
     } catch (error) {
       lost = withoutMark(lost, error);

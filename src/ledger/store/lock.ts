@@ -10,17 +10,17 @@ import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPlace } from './ledger-place.ts';
 
 export interface LedgerLock {
-  /** Why this process may write no more, or null while it may. One look at the file's entry. */
+  /** Why this process may not write any more; null while it may. Costs one `stat`. */
   lost(): Fault | null;
   release(): void;
 }
 
 /**
- * Takes the lock that makes this process the ledger's only writer: an exclusive transaction on `<ledger>.lock`, which is
- * never committed. The kernel releases it with the process, however that ends, so a lock is never stale. Only the file's owner
- * can open it, because any user who can read the file can keep all others from locking it.
+ * Takes the lock that makes this process the ledger's only writer: an exclusive transaction on `<ledger>.lock` that is
+ * never committed. The kernel releases it when the process ends in any way, so a lock is never stale. Only the owner
+ * can open the file, because every user who can read it could lock it.
  *
- * @param readHolder asked only when the lock is taken, to name the holder
+ * @param readHolder called only when another process has the lock, to name that process
  * @throws Fault `ledger.held` or `ledger.unwritable`
  */
 export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder | null): LedgerLock {
@@ -31,7 +31,7 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
   } catch (error) {
     db.close();
     if (systemCodeOf(error)?.startsWith('SQLITE_BUSY') !== true) throw ledgerFaultOf(error) ?? error;
-    throw heldFault(ledgerFile, { place, holder: readHolder() });
+    throw lockedFault(ledgerFile, { place, holder: readHolder() });
   }
   const change = watchFile(place, { alone: false });
   let lost: Fault | null = null;
@@ -64,7 +64,7 @@ function lostFault(place: string, what: string): Fault {
   });
 }
 
-function heldFault(ledgerFile: string, { place, holder }: { place: string; holder: LedgerHolder | null }): Error {
+function lockedFault(ledgerFile: string, { place, holder }: { place: string; holder: LedgerHolder | null }): Error {
   const { who, find } = describeHolder(holder, place);
   const cure =
     holder?.command === 'start'

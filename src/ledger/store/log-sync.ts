@@ -5,14 +5,14 @@ import { type Fault, messageOf } from '../../lib/errors.ts';
 import type { Sqlite } from './database.ts';
 import { ledgerPlace } from './ledger-place.ts';
 
-/** Brings the log of a ledger to the disk. */
+/** Syncs the log of a ledger to the disk. */
 export interface LogSync {
   /**
-   * Resolves once all that was committed before the call is on the disk.
+   * Resolves when all earlier commits are on the disk.
    *
-   * @throws Fault `ledger.unwritable` when the disk fails. Nothing may be written to the ledger by this process then: the
-   *   system tells of such a failure once and takes what it could not write for written, so that no later call would tell.
-   *   Whoever opens the ledger next finds what is whole of its log, and writes that anew.
+   * @throws Fault `ledger.unwritable` when the disk fails. This process may not write to the ledger any more then: the
+   *   system reports such a failure only once, and regards the lost pages as written afterwards. The next process that
+   *   opens the ledger copies the sound part of the log into the database.
    */
   sync(): Promise<void>;
   /** A second call changes nothing. */
@@ -22,16 +22,16 @@ export interface LogSync {
 const toDisk = promisify(fdatasync);
 
 /**
- * Takes the fsync of each commit over from SQLite, so that the process goes on with other work while the disk is busy. SQLite
- * itself still syncs the log before it moves pages into the database, and the database before it begins the log anew: a
- * power cut takes the latest commits back, in the reverse order, and leaves the ledger whole.
+ * Does the fsync of each commit in place of SQLite, so that the process can work while the disk is busy. SQLite still
+ * syncs the log before it copies pages into the database, and the database before it starts a new log. So a power cut
+ * undoes the latest commits only, newest first, and the ledger stays sound.
  *
  * @throws Fault `ledger.unwritable` when the log cannot be opened
  */
 export function createLogSync(db: Sqlite, file: string): LogSync {
   let handle: number;
   try {
-    // It is there since the ledger was opened, and stays the same file for as long as that is open.
+    // The log exists since the ledger was opened, and stays the same file until the ledger is closed.
     handle = openSync(`${ledgerPlace(file)}-wal`, 'r+');
   } catch (error) {
     throw diskFault(error);

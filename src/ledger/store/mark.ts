@@ -1,4 +1,4 @@
-// The mark: a small file beside a ledger that says which ledger was there, and how far that had come.
+// The mark is a small file beside a ledger. It has the ledger's id and its count of commits.
 
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -8,7 +8,7 @@ import { makeDurableFolder, syncFolder } from './durable-folder.ts';
 import { accessFault, makePrivateFile } from './file-access.ts';
 import { ledgerPlace } from './ledger-place.ts';
 
-/** What a mark says. */
+/** The content of a mark. */
 export interface Mark {
   ledgerId: string;
   /** How many commits the ledger had. */
@@ -17,26 +17,26 @@ export interface Mark {
 
 /** A mark that is open for writing. */
 export interface OpenMark {
-  /** Overwrites it in place. Costs no fsync. */
+  /** Overwrites the mark in place. Costs no fsync. */
   write(mark: Mark): void;
-  /** Brings it to the disk. */
+  /** Syncs the mark to the disk. */
   sync(): void;
   close(): void;
 }
 
-/** Digits enough for any count, so that every mark has the same length and is overwritten in place. */
+/** Enough digits for any count. Every mark has the same length, so it can be overwritten in place. */
 const DIGITS = 16;
 const DIGEST_LENGTH = 16;
 
-/** Where the mark of a ledger is. */
+/** The path of a ledger's mark. */
 export function markOf(file: string): string {
   return `${ledgerPlace(file)}.mark`;
 }
 
 /**
- * The mark beside a ledger; null where there is none, or none that can be understood.
+ * Reads the mark beside a ledger. Null where there is no mark, or an unreadable one.
  *
- * @throws Fault `ledger.unwritable` when this process may not look at it
+ * @throws Fault `ledger.unwritable` when this process may not open it
  */
 export function readMark(file: string): Mark | null {
   let text: string;
@@ -48,15 +48,15 @@ export function readMark(file: string): Mark | null {
   }
   const [ledgerId = '', digits = ''] = text.split(' ');
   const mark = { ledgerId, generation: Number(digits) };
-  // A power cut may leave a part of the mark. The digest shows that.
+  // A power cut may leave a part of the mark. The digest detects that.
   return Number.isSafeInteger(mark.generation) && markText(mark) === text ? mark : null;
 }
 
 /**
- * Writes the mark of a ledger, so that file and name are on the disk when this returns. A mark that is understood is overwritten
- * in place, so that there is no moment without one.
+ * Writes the mark of a ledger and syncs both its content and its name. A readable mark is overwritten in place, so the
+ * ledger never is without one.
  *
- * @throws Fault `ledger.unwritable` when it cannot be written
+ * @throws Fault `ledger.unwritable` when the mark cannot be written
  */
 export function writeMark(file: string, first: Mark): OpenMark {
   try {

@@ -1,8 +1,8 @@
 import type { Sqlite } from './database.ts';
 
 /**
- * Gives the first id that no row of a table with AUTOINCREMENT has ever had: rows that are inserted with this id and those after it
- * move the table's sequence on. For use inside the transaction that inserts them.
+ * Returns an id that no row of this AUTOINCREMENT table has ever had. The caller inserts rows with this id and the
+ * following ones in the same transaction, which raises the table's sequence.
  */
 export function createNextId(db: Sqlite, table: 'items' | 'records' | 'requests'): () => number {
   const sequence = db.prepare<[string], number>('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck();

@@ -1,6 +1,6 @@
-// Recognises a ledger that is not the latest one of its place, so that nothing is written to the API a second time. The mark
-// beside the ledger shows it. The mark is written only after the ledger's identity is in its main file, and the mark is never
-// ahead of the ledger's commits. So no crash leaves a mark of a ledger that did not exist.
+// Recognises a ledger that is an older copy, so that nothing is written to the API twice. The mark beside the ledger
+// shows it. The mark is written only after the ledger's identity is in its main file, and its count is never ahead of
+// the ledger's commits. So no crash leaves a mark of a ledger that did not exist.
 
 import { existsSync, statSync } from 'node:fs';
 import { fault } from '../../domain/faults.ts';
@@ -10,7 +10,7 @@ import { type Mark, markOf, readMark } from './mark.ts';
 import { createMeta } from './meta.ts';
 
 /**
- * Refuses a ledger that is an older copy of what was there, has lost its log, or is another one.
+ * Refuses a ledger that is an older copy, has lost its log, or is not the one that was here.
  *
  * @throws Fault `ledger.restored`
  */
@@ -28,7 +28,7 @@ export function assertNotRestored(db: Sqlite, file: string): void {
   assertIsMarked(db, file, mark);
 }
 
-/** Refuses a ledger that is not the one that its mark names, or that has fewer commits. */
+/** Refuses a ledger that has another id than its mark, or fewer commits. */
 function assertIsMarked(db: Sqlite, file: string, mark: Mark): void {
   const meta = createMeta(db);
   if (meta.get('id') !== mark.ledgerId) throw foreignFault(file);
@@ -38,7 +38,7 @@ function assertIsMarked(db: Sqlite, file: string, mark: Mark): void {
 }
 
 /**
- * Refuses to create a ledger where one has been: the new one would not know what was written to the API.
+ * Refuses to create a ledger where one has been. A new ledger would not know what was written to the API.
  *
  * @throws Fault `ledger.restored`
  */
@@ -48,12 +48,13 @@ export function assertNotGone(file: string): void {
 }
 
 /**
- * Opens a ledger for reading only, beside a process that writes. Null where there is none yet.
+ * Opens a ledger for reading only, beside a process that writes it. Null where there is none yet.
  *
- * @throws Fault `ledger.restored` where there was one, or a later one, and those of `openDatabaseReadOnly`
+ * @throws Fault `ledger.restored` where there was a ledger, or a later one, and the faults of `openDatabaseReadOnly`
  */
 export function openToRead(file: string): Sqlite | null {
-  // The mark is read first: a process that creates a ledger writes its mark last, and a mark is never ahead of its ledger.
+  // The mark is read before the ledger: a process that creates a ledger writes the mark last, and the count of a mark
+  // is never ahead.
   const mark = readMark(file);
   assertOneName(file);
   const db = openDatabaseReadOnly(file);

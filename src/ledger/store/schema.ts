@@ -1,9 +1,9 @@
-// The tables of the ledger. Each migration is one step from one `user_version` to the next and is never edited once it is
-// released; a change is a new step.
+// The first tables of the ledger, as migrations. Each migration is one step from one `user_version` to the next. A
+// released step is never edited, so its words may be older than the glossary's; a change is a new step.
 
 /**
- * Steps of statements, from an empty file to the tables in which deliveries had rows of their own. `convertToSlim` is the step after
- * them.
+ * Steps of statements, from an empty file to the tables in which deliveries had rows of their own. The step after them
+ * is `convertToSlim`.
  */
 export const MIGRATIONS: readonly string[] = [
   `

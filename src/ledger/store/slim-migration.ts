@@ -1,31 +1,38 @@
-// The step into the tables where the open delivery is part of its item's row. It runs inside the transaction of the migration.
+// The migration to the tables in which the open delivery is part of its item's row. It runs inside the transaction of
+// the upgrade.
 //
-// Each item takes the columns of its present revision. All earlier revisions become rows of `history`. The bytes and the key of a
-// request that may be sent again become a row of `requests`, unchanged (I2). The key of a write that was never sent is not kept: the
-// claim computes it, from the same ids.
+// Each item takes the columns of its present revision. All earlier revisions become rows of `history`. The bytes and
+// the key of a request that may be sent again become a row of `requests`, unchanged (I2). A write that was never sent
+// loses its stored key: the claim computes it again from the same ids.
 
 import type Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import { SLIM_TABLES } from './slim-schema.ts';
 
-/** Reports how many of all rows were converted. */
+/** Called with the number of converted rows, and the number of all rows. */
 export type ConvertProgress = (done: number, all: number) => void;
 
-/** So many rows are converted by one statement, between two reports. */
+/** One statement converts so many rows. Then the progress is reported. */
 const ROWS_AT_ONCE = 20_000;
 
-/** The bytes of a request of one delivery may be sent again. A refused create is looked for again where its reason says so. */
+/**
+ * True of a delivery whose request of its own may be sent again. A refused create counts where its reason has the item
+ * looked up again.
+ */
 const IS_KEPT_ALONE = `(d.path IS NOT NULL AND d.import_id IS NULL AND (d.state IN ('due', 'sending', 'in_doubt')
   OR (d.state = 'rejected' AND d.reason ->> '$.lookAgain' = 1)))`;
 const IS_OPEN = "d.state NOT IN ('delivered', 'superseded')";
-/** The payload of a passport's step follows from its operation. */
+/**
+ * True of a delivery that asks for an older payload than its item. The payload of a passport's step follows from its
+ * operation, so it needs none.
+ */
 const IS_OLDER = "i.kind <> 'passport' AND d.desired_hash <> i.desired_hash";
 const ROWS = 'i.id > @after AND i.id <= @upTo';
-// A BOM item that was taken to be at the platform has counted a revision without a delivery.
+// The present revision of an item. A BOM item that was taken as present has counted a revision without a delivery.
 const PRESENT = '(SELECT max(p.revision) FROM deliveries p WHERE p.item_id = i.id)';
 
-// The indexes of the former tables are dropped first: the new ones have some of their names, and the new rows use their room. The
-// two that stay are needed to read the former tables.
+// Drops the indexes of the former tables first: some new indexes have the same names, and the new rows use the room.
+// Two indexes stay, because the former tables are read by them.
 const MAKE_ROOM = `
   DROP INDEX items_stirred;
   DROP INDEX items_by_natural_key;
@@ -47,7 +54,8 @@ const MAKE_ROOM = `
   ALTER TABLE events RENAME TO old_events;
 `;
 
-// An import keeps its id. A request of one delivery gets an id after those of all imports, so that no two are equal.
+// An import keeps its id. The request of a single delivery gets an id after those of all imports, so that all ids
+// differ.
 const OFFSET = "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'imports')";
 const REQUESTS = `
   INSERT INTO requests (id, operation, sends, claimed_at, idempotency_key, path, body)
@@ -93,8 +101,8 @@ const EVENTS = `
   FROM old_events i LEFT JOIN deliveries d ON d.id = i.delivery_id WHERE ${ROWS} ORDER BY i.id
 `;
 
-// Ids that were given are never given again: idempotency keys are made of them. Creates that were compared with a list were named by
-// their deliveries' ids: all that are still due are compared once more.
+// Raises the sequences of the new tables, because idempotency keys are made of ids: a used id is never given again.
+// Creates were compared with a list by their deliveries' ids, which are gone, so all due creates are compared again.
 const FINISH = `
   INSERT INTO contenders (kind, key, record_id) SELECT kind, key, record_id FROM claims;
   CREATE TEMP TABLE given AS
@@ -114,8 +122,8 @@ const FINISH = `
 `;
 
 /**
- * Converts a ledger of the version before. Foreign keys have to be off, and `legacy_alter_table` on: tables that point to `items` point
- * to the new one afterwards.
+ * Converts a ledger of the version before. The caller turns foreign keys off and `legacy_alter_table` on, so that
+ * tables that point to `items` point to the new table afterwards.
  *
  * @throws Fault `ledger.unreadable` where an open delivery would be lost, because it is not its item's latest
  */

@@ -3,7 +3,10 @@
 // A delivery has no id of its own: the item's id and the revision name it. Both ids here are AUTOINCREMENT, because idempotency
 // keys are made of them: an id that was given once is never given again, also not after a restore or a migration.
 
-/** They take the place of the tables with these names, and of `deliveries`, `imports` and `claims`. The table `refs` stays as it was. */
+/**
+ * These tables replace the former ones with the same names, and `deliveries`, `imports` and `claims`. The table `refs`
+ * is unchanged.
+ */
 export const SLIM_TABLES = `
   CREATE TABLE items (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -5,21 +5,22 @@ import { fault } from '../../domain/faults.ts';
 import { markAsBackup, syncFile } from '../backup/put-in-place.ts';
 import { createMeta } from './meta.ts';
 
-/** Where the copy of a ledger before an upgrade is, or will be. */
+/** The copy of a ledger that is made before an upgrade. */
 export interface UpgradeBackup {
   file: string;
-  /** True where an interrupted upgrade of the same ledger has made it. */
+  /** True where an interrupted upgrade of the same ledger has made the copy already. */
   isThere: boolean;
 }
 
-/** Two times of files that are no further apart are equal: not every file system keeps fractions of a millisecond. */
+/** Two file times count as equal within this difference, because some file systems round to whole milliseconds. */
 const SAME_MS = 2;
 
 /**
- * Finds the copy that an interrupted upgrade of this ledger has made, or a free name for one. A copy has the time of its ledger. So it
- * is recognised, and a ledger that was written to since is copied again.
+ * Finds the copy that an interrupted upgrade of this ledger has made, or a free name for a new copy. A copy has the
+ * file time of its ledger, which identifies it. A ledger that was written since then is copied again.
  *
- * @param isWhole whether the ledger's log was moved into its file: only then does the file's time say when it was written last
+ * @param isWhole true where the ledger's log was copied into its file: only then is the file's time that of the last
+ *   write
  */
 export function findUpgradeBackup(
   db: Database.Database,
@@ -37,17 +38,17 @@ export function findUpgradeBackup(
 }
 
 /**
- * Copies a ledger beside itself before an upgrade changes it. The copy is marked as a backup, and `ledger restore` takes it. It
- * appears under its name when it is complete, sound and on the disk. Nothing removes it.
+ * Copies a ledger beside itself before an upgrade changes it. The copy is marked as a backup, so `ledger restore`
+ * accepts it. It appears under its name only when it is complete, sound and synced. Nothing deletes it.
  *
- * @throws Fault `ledger.unreadable` where the copy is damaged, and what SQLite and the system throw
+ * @throws Fault `ledger.unreadable` where the copy is damaged, and the errors of SQLite and the system
  */
 export function backUpBeforeUpgrade(
   db: Database.Database,
   { place, file, now }: { place: string; file: string; now: number },
 ): void {
   const { mtime, atime } = statSync(place);
-  // One name for all attempts, so that what a killed process has left behind is removed by the next one.
+  // All attempts use the same name, so the next attempt removes the file of a killed process.
   const partial = `${place}.backup-before-upgrade.part`;
   removePartial(partial);
   try {
@@ -60,13 +61,13 @@ export function backUpBeforeUpgrade(
     renameSync(partial, file);
     syncFile(dirname(file));
   } catch (error) {
-    // A copy as large as the ledger must not be what fills the disk.
+    // A failed copy is as large as the ledger, so it must not stay on the disk.
     removePartial(partial);
     throw error;
   }
 }
 
-/** Whether a file is a complete copy of a ledger that nobody has written to since. */
+/** True where a file is a complete copy of a ledger that was not written since. */
 function isCopyOf(db: Database.Database, file: string, mtime: Date): boolean {
   if (Math.abs(statSync(file).mtimeMs - mtime.getTime()) > SAME_MS) return false;
   let copy: Database.Database | null = null;
@@ -77,7 +78,7 @@ function isCopyOf(db: Database.Database, file: string, mtime: Date): boolean {
     const isSame = ['id', 'epoch', 'generation'].every((name) => there.get(name) === here.get(name));
     return isSame && versionOf(copy) === versionOf(db);
   } catch {
-    // Something else has the name.
+    // Another file has this name.
     return false;
   } finally {
     copy?.close();

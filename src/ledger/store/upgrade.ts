@@ -1,5 +1,5 @@
-// Brings a ledger of an older version up to date: a backup first, then all steps in one transaction. After a kill or a power cut at any
-// moment the ledger is of the former version and complete, or of the present one and complete.
+// Upgrades a ledger of an older version: first a backup, then all steps in one transaction. After a kill or a power cut
+// at any moment the ledger is complete, in the former version or in the present one.
 
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,27 +16,34 @@ export const PRESENT_VERSION: number = MIGRATIONS.length + 1;
 
 export interface UpgradeOptions {
   clock: Clock;
-  /** False where the ledger is a copy already, and what it is a copy of stays. */
+  /** False where the ledger is a copy itself, whose original is unchanged. */
   backsUp: boolean;
-  /** Reports for people what happens, in a full sentence. An upgrade of a large ledger takes a minute, and nothing else happens then. */
+  /**
+   * Reports in full sentences what happens. An upgrade of a large ledger takes a minute, in which the process does
+   * nothing else.
+   */
   report: (fields: object, message: string) => void;
 }
 
-/** How often an upgrade reports how far it has come. */
+/** The time between two reports of the progress. */
 const REPORT_MS = 5000;
-/** Keys are in no order, so that pages of the indexes are written again and again where too few are kept. */
+/** The page cache. Keys come in no order, so a small cache would write the same index pages again and again. */
 const CACHE_KB = 64_000;
-/** Room that every upgrade needs, however small the ledger is. */
+/** Every upgrade needs this much room, however small the ledger is. */
 const ROOM_LEAST = 1_000_000;
-/** Room for the new tables, as a share of the ledger: once in the log, and once in the file, which the old tables are still in. */
+/**
+ * The room for the new tables, as a share of the ledger: they are in the log first, and then in the file beside the old
+ * tables.
+ */
 const ROOM_SHARE = 1.5;
 
 /**
- * Makes the tables of an empty ledger, or converts those of an older version.
+ * Creates the tables of an empty ledger, or converts those of an older version.
  *
- * @param place the ledger's own path, whatever link it is reached by
- * @param isWhole whether the ledger's log was moved into its file
- * @throws Fault `ledger.unwritable` where the disk has not enough room, or `ledger.unreadable`. The ledger is as it was then.
+ * @param place the ledger's real path
+ * @param isWhole true where the ledger's log was copied into its file
+ * @throws Fault `ledger.unwritable` where the disk has not enough room, or `ledger.unreadable`; the ledger is unchanged
+ *   then
  */
 export function upgrade(
   db: Database.Database,
@@ -87,7 +94,9 @@ function keepBackup(
   );
 }
 
-/** All steps in one transaction, with the tables' rules off that would delete rows of others when a table is replaced. */
+/**
+ * Runs all steps in one transaction. Foreign keys are off, because replacing a table would delete rows of other tables.
+ */
 function runSteps(db: Database.Database, version: number, onProgress: ConvertProgress): void {
   const cacheSize = Number(db.pragma('cache_size', { simple: true }));
   db.pragma('foreign_keys = OFF');
@@ -110,7 +119,7 @@ function isEmpty(db: Database.Database): boolean {
   return db.prepare('SELECT 1 FROM streams UNION ALL SELECT 1 FROM items LIMIT 1').get() === undefined;
 }
 
-/** How many bytes an upgrade needs beside the ledger, and with it so many copies. */
+/** The bytes that an upgrade needs beside the ledger, and those of a copy. */
 function roomFor(db: Database.Database, { copies }: { copies: 0 | 1 }): number {
   const [pages, free, size] = ['page_count', 'freelist_count', 'page_size'].map((name) =>
     Number(db.pragma(name, { simple: true })),
@@ -119,13 +128,15 @@ function roomFor(db: Database.Database, { copies }: { copies: 0 | 1 }): number {
   return Math.ceil(ROOM_LEAST + (copies + ROOM_SHARE) * bytes);
 }
 
-/** @throws Fault `ledger.unwritable` before anything was changed, where the system says that the disk has not enough room */
+/**
+ * @throws Fault `ledger.unwritable` before anything was changed, where the system reports too little room on the disk
+ */
 function assertRoom(place: string, needed: number): void {
   const free = freeBeside(place);
   if (free !== null && free < needed) throw roomFault(place, needed);
 }
 
-/** Null where the file system does not say it. */
+/** The free bytes beside the ledger; null where the file system does not report them. */
 function freeBeside(place: string): number | null {
   try {
     const { bavail, bsize } = statfsSync(dirname(place));
@@ -135,7 +146,10 @@ function freeBeside(place: string): number | null {
   }
 }
 
-/** Whether an error means that the disk is full: SQLite calls that a failing disk where it enlarges its shared memory. */
+/**
+ * True where an error means that the disk is full. SQLite reports a full disk as a failing one where it enlarges its
+ * shared memory.
+ */
 function isFull(error: unknown, place: string): boolean {
   const code = systemCodeOf(error) ?? '';
   if (code === 'SQLITE_FULL' || code === 'ENOSPC') return true;

@@ -1,7 +1,7 @@
 /**
  * Finds products that contain themselves through their components.
  *
- * @returns paths of keys, each ending with the key it begins with; at most `limit`
+ * @returns at most `limit` paths of keys; each path ends with its first key
  */
 export function findCycles(edges: Iterable<{ parent: string; component: string }>, limit: number): string[][] {
   const components = new Map<string, string[]>();
@@ -19,7 +19,7 @@ export function findCycles(edges: Iterable<{ parent: string; component: string }
   return cycles;
 }
 
-/** Depth first without recursion, since a hostile export can be deeper than the stack. */
+/** Searches depth first without recursion, because a hostile export can be deeper than the call stack. */
 function search(
   start: string,
   components: Map<string, string[]>,

@@ -5,15 +5,14 @@ import type { Sqlite } from '../store/database.ts';
 import { createItemTotals } from './item-totals.ts';
 
 /**
- * What is open is little beside all items, and each of these has an index of its own. SQLite uses it only if the groups cannot be
- * taken from the order of another index: hence the `+`.
+ * Open deliveries are few, and each of these conditions has an index. The `+` keeps SQLite from grouping by another
+ * index.
  */
 const IS_OPEN = ["i.state = 'waiting'", "i.state = 'due'", "i.state = 'sending'", isStuck('i')];
 
 /**
- * Counts items by kind and state; passports are counted by where they stand instead. Nearly all items of a ledger are
- * delivered most of the time: those are what is left of the total without the ones that have an open delivery,
- * or whose last write a person has ended.
+ * Counts items by kind and state, without passports. Nearly all items are delivered, so delivered items are not counted
+ * one by one: their number is the total without the open and the ended ones.
  */
 export function createItemCounts(db: Sqlite): LedgerViews['itemCounts'] {
   const totals = createItemTotals(db);
@@ -28,7 +27,7 @@ export function createItemCounts(db: Sqlite): LedgerViews['itemCounts'] {
     `SELECT i.kind, count(*) AS n FROM items i WHERE i.ignored_hash IS NOT NULL
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY i.kind`,
   );
-  // One transaction, so that both show the same moment.
+  // One transaction, so that both queries see the same moment.
   return db.transaction((sources: readonly string[] = []) => {
     const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
     const delivered = totals(sources);

@@ -1,17 +1,17 @@
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import type { Sqlite } from '../store/database.ts';
 
-/** How many items there are of each kind, whatever their state; of some sources, or with an empty list of all. */
+/** How many items of each kind these sources have, in whatever state. An empty list stands for all sources. */
 export type ItemTotals = (sources: readonly string[]) => Partial<Record<SubjectKind, number>>;
 
 const OTHERS = SUBJECT_KINDS.filter((kind) => kind !== 'product');
 
 /**
- * Items of all sources are counted in indexes, which takes a tenth of the time that a look at each of them does. For use
- * inside a transaction: it makes several reads.
+ * Counts the items of all sources in an index, which takes a tenth of the time of reading each row. Call it inside a
+ * transaction, because it makes several reads.
  */
 export function createItemTotals(db: Sqlite): ItemTotals {
-  // An item belongs to the source of its record, and every source of records has a stream.
+  // An item belongs to the source of its record, and every source with records has a stream.
   const otherSources = db
     .prepare<[string], number>('SELECT count(*) FROM streams WHERE source NOT IN (SELECT value FROM json_each(?))')
     .pluck();
@@ -21,7 +21,10 @@ export function createItemTotals(db: Sqlite): ItemTotals {
     'SELECT kind, count(*) AS n FROM items WHERE source IN (SELECT value FROM json_each(?)) GROUP BY kind',
   );
 
-  /** SQLite counts a whole table without a look at its entries, so products are what the other kinds leave of it. */
+  /**
+   * SQLite counts a whole table without reading its rows. So the number of products is the table's count without the
+   * other kinds.
+   */
   function ofAll(): Total[] {
     const others = OTHERS.map((kind) => ({ kind, n: ofKind.get(kind) ?? 0 }));
     const n = others.reduce((left, other) => left - other.n, all.get() ?? 0);

@@ -46,10 +46,10 @@ const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, json_extract(
   i.missing_since IS NOT NULL AND i.missing_accepted IS i.missing_since AS missingAccepted,
   iif(${isOpen('i')} OR i.ignored_hash IS NOT NULL, i.reason, NULL) AS reason,
   iif(${isOpen('i')}, nullif(i.due_at, 0), NULL) AS dueAt`;
-/** What the API has acknowledged. */
+/** The payload that the API has acknowledged. */
 const BASELINE = 'iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline';
 
-/** Lists and single items. */
+/** Views of single items and of lists of items. */
 export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerViews, 'items' | 'item'> {
   const withdrawing = JSON.stringify(rules.withdrawMissingOf);
   const sql = {
@@ -100,7 +100,7 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
       [number],
       { at: number; type: string; detail: string | null; operation: Operation | null; revision: number | null }
     >(
-      // A revision that is no longer kept has no operation.
+      // Where history was pruned, the event's revision has no operation.
       `SELECT e.at, e.type, e.detail, coalesce(h.operation, i.operation) AS operation,
          iif(h.operation IS NULL AND i.operation IS NULL, NULL, e.revision) AS revision
        FROM events e LEFT JOIN history h ON h.item_id = e.item_id AND h.revision = e.revision
@@ -122,7 +122,7 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
       const message = parseJsonOrNull<{ message?: string }>(detail)?.message ?? null;
       entries.push({ at, what: type, operation, revision, detail: message });
     }
-    // Within one millisecond the order in which the entries were made is the order in which things happened.
+    // The sort is stable: events of the same millisecond stay in the order in which they were written.
     return entries.sort((a, b) => a.at - b.at);
   }
 

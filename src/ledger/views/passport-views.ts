@@ -7,10 +7,10 @@ import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createItemTotals } from './item-totals.ts';
 
-const HOLDS_MAX = 10;
+const BLOCKERS_MAX = 10;
 
-// What has not come as far as it is wanted, and has no open delivery, is not complete: otherwise its evaluation would have staged
-// one.
+// The state of a passport. A product whose passport is wanted further and has no open delivery is incomplete: for a
+// complete product the evaluation would have staged a delivery.
 const STATE = `CASE
   WHEN q.state IN ('blocked', 'rejected', 'parked') OR (q.state = 'in_doubt' AND q.due_at = 0) THEN 'blocked'
   WHEN ${isOpen('q')} IS NOT TRUE AND p.missing_since IS NULL AND p.record_id IS NOT NULL
@@ -31,7 +31,7 @@ interface PassportRow extends EvaluatedProduct {
   reason: string | null;
 }
 
-/** Where passports stand, one by one and together. */
+/** The state of each passport, and how many passports are in each state. */
 export function createPassportViews(
   db: Sqlite,
   rules: PassportRules,
@@ -54,22 +54,23 @@ export function createPassportViews(
     passport(product) {
       const row = sql.passport.get({ name: product, wanted });
       if (!row) return null;
-      const holds = [...completeness.commonHolds(HOLDS_MAX), ...completeness.holds(row, HOLDS_MAX)];
+      const blockers = [...completeness.commonBlockers(BLOCKERS_MAX), ...completeness.blockersOf(row, BLOCKERS_MAX)];
       return {
         state: row.state,
         acknowledged: row.acknowledged,
         desired: parseJsonOrNull<PassportDesire>(row.desired),
         reason: storedReason(row.reason),
-        holds: holds.slice(0, HOLDS_MAX),
+        blockers: blockers.slice(0, BLOCKERS_MAX),
       };
     },
 
-    // One transaction, so that all of it speaks of the same moment.
+    // One transaction, so that all counts are of the same moment.
     passportCounts: db.transaction((sources: readonly string[] = []) => {
       const counts: PassportCounts = {};
       const rows = sql.counts.all({ sources: JSON.stringify(sources), wanted });
       for (const { state, n } of rows) counts[state] = n;
-      // Where none is wanted by itself, products without one were not looked at: that is where nearly all of them stand.
+      // Without a policy the query above reads only products that have a passport. All other products have the state
+      // `none`.
       const others = wanted === null ? (totals(sources).product ?? 0) - sum(rows) : 0;
       if (others > 0) counts.none = (counts.none ?? 0) + others;
       return counts;

@@ -43,14 +43,14 @@ interface StuckRow {
   needsPerson: number;
 }
 
-/** Source ids as a JSON list; an empty one stands for all. */
+/** Source ids as a JSON list. An empty list stands for all sources. */
 interface Listed {
   sources: string;
 }
 
 type RunRow = Omit<RunView, 'streams'>;
 
-/** The read side over one connection; read-only beside a writer, or the writer's own. */
+/** The views over one connection: a read-only one beside a writing process, or the writer's own. */
 export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   const stuckColumns = `SELECT i.id, i.kind, i.key, i.revision, i.natural_key AS naturalKey, i.operation, i.source, i.state, i.reason,
     ${NEEDS_PERSON} AS needsPerson FROM items i`;
@@ -82,22 +82,22 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     ),
     stuck: db.prepare<[Listed & { limit: number }], StuckRow>(`${stuckColumns} WHERE ${isStuck('i')} AND ${NEEDS_PERSON}
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) ORDER BY i.staged_at DESC, i.id DESC LIMIT @limit`),
-    // Written like the index of what is scheduled.
-    doubtsUnderWay: db
+    // The condition is that of the index `items_scheduled`, word for word.
+    awaitingReadBack: db
       .prepare<[Listed], number>(
         `SELECT count(*) FROM items i
          WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.kind <> 'passport'
            AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
       )
       .pluck(),
-    // SQLite takes the other columns from the row that has the minimum.
+    // SQLite takes the other columns from the row with the minimum.
     deferred: db.prepare<[], { count: number; since: number | null; message: string }>(
       `SELECT count(*) AS count, min(i.reason ->> '$.since') AS since, i.reason ->> '$.message' AS message FROM items i
        WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'due'
          AND ${reasonHas('i', 'api_away')}`,
     ),
     delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE i.id = ? AND i.state IS NOT NULL`),
-    // What waits is little beside all the refs, so it comes first.
+    // Waiting items are few and refs are many, so the query begins with the waiting items.
     waitingFor: db.prepare<[Listed & { limit: number }], WaitingGroup>(
       `SELECT refs.kind, refs.key,
          CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state, count(*) AS count
@@ -135,7 +135,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     quarantined: ({ source, afterId, limit }) =>
       sql.quarantined.all({ source: source ?? null, afterId, limit }).map(quarantinedRecord),
     stuck: (limit, sources) => sql.stuck.all({ limit, ...listed(sources) }).map(stuckDelivery),
-    doubtsUnderWay: (sources) => sql.doubtsUnderWay.get(listed(sources)) ?? 0,
+    awaitingReadBack: (sources) => sql.awaitingReadBack.get(listed(sources)) ?? 0,
     deferred() {
       const { count, since, message } = sql.deferred.get() ?? { count: 0, since: null, message: '' };
       return since === null ? null : { count, since, message };

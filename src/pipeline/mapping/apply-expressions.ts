@@ -2,11 +2,11 @@ import type { Issue } from '../../domain/issue.ts';
 import { type Item, type ItemRef, parseItem } from '../../domain/item.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
+import { productsBlockedBy, type Refusal } from './blocked-products.ts';
 import type { ExpressionMapping } from './compile-expressions.ts';
 import { describeFailure, withSource } from './describe-failure.ts';
 import { keyTextOf } from './evaluate-key.ts';
 import type { Expression } from './expression.ts';
-import { heldProducts, type Refusal } from './held-products.ts';
 import { MappingError } from './mapping-error.ts';
 import { kindOf, requireNumberText, toPayload } from './values.ts';
 
@@ -15,7 +15,7 @@ const UNKNOWN_KEY = '?';
 
 /** Makes the items of one mapping from a row: one, none where `when` is false, or all that is wrong with the row. */
 export function applyExpressions(mapping: ExpressionMapping, row: JsonObject): Result<Item[], Refusal> {
-  const refuse = (issues: Issue[]) => err({ issues, holds: heldProducts(mapping, row) });
+  const refuse = (issues: Issue[]) => err({ issues, blockedProducts: productsBlockedBy(mapping, row) });
   const wanted = evaluateWhen(mapping.when, row);
   if (!wanted.ok) return refuse([wanted.error]);
   if (!wanted.value) return ok([]);

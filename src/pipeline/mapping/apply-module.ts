@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Issue } from '../../domain/issue.ts';
 import { ITEM_KINDS, type Item, parseItem, REF_KINDS, REF_ROLES } from '../../domain/item.ts';
-import { type HeldProducts, type MappableRecord, productsOf } from '../../domain/mapping.ts';
+import { type BlockedProducts, type MappableRecord, productsOf } from '../../domain/mapping.ts';
 import type { MappingModule, MappingTools } from '../../domain/mapping-module.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
-import { ANY_PRODUCT, type Refusal } from './held-products.ts';
+import { ANY_PRODUCT, type Refusal } from './blocked-products.ts';
 import { MappingError } from './mapping-error.ts';
 import { copyOfRow, keyText, kindOf, shown, toPayload } from './values.ts';
 
@@ -80,8 +80,8 @@ export function applyModule(
 }
 
 /** A module may make anything of a row, so one that it refuses without naming products may be about any of them. */
-function refuse(issues: Issue[], holds: HeldProducts = ANY_PRODUCT) {
-  return err({ issues, holds });
+function refuse(issues: Issue[], blockedProducts: BlockedProducts = ANY_PRODUCT) {
+  return err({ issues, blockedProducts });
 }
 
 function toItems(drafts: readonly z.infer<typeof DraftItem>[]): Result<Item[], Refusal> {

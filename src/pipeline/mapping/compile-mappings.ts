@@ -1,7 +1,7 @@
 import type { Issue } from '../../domain/issue.ts';
 import type { Item, ItemKind } from '../../domain/item.ts';
 import {
-  type HeldProducts,
+  type BlockedProducts,
   type MappableRecord,
   type MappedItem,
   type Mapper,
@@ -16,10 +16,10 @@ import type { JsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { applyExpressions, evaluateWhen } from './apply-expressions.ts';
 import { applyModule } from './apply-module.ts';
+import { ANY_PRODUCT, type Refusal } from './blocked-products.ts';
 import { type Compilation, compileExpressions, compileWhen } from './compile-expressions.ts';
 import type { MappingProblem } from './definition.ts';
 import { createEnvironment } from './environment.ts';
-import { ANY_PRODUCT, type Refusal } from './held-products.ts';
 import { loadModule } from './load-module.ts';
 import { loadLookupTable } from './lookup-tables.ts';
 import { createMeter, type Meter } from './meter.ts';
@@ -124,7 +124,7 @@ async function compileModule(
   const module = loaded.value;
   const run: Apply = (record) => {
     const wanted = evaluateWhen(when, record.fields);
-    if (!wanted.ok) return err({ issues: [wanted.error], holds: ANY_PRODUCT });
+    if (!wanted.ok) return err({ issues: [wanted.error], blockedProducts: ANY_PRODUCT });
     return wanted.value ? applyModule(module, record, tools) : ok([]);
   };
   return { run, hash: source.value.hash };
@@ -161,7 +161,7 @@ function createMapper(
       const unreadable = (issues: readonly Issue[]): MapResult => ({
         status: 'quarantined',
         issues: [...issues],
-        holds: anyOf(mappings),
+        blockedProducts: anyOf(mappings),
       });
       if (record.issues.length > 0) return unreadable(record.issues);
       if (isTooDeep(record.fields)) {
@@ -178,24 +178,24 @@ function createMapper(
 }
 
 /** Of a row that cannot be read nobody can say to which product it belongs. */
-function anyOf(mappings: readonly StreamMapping[]): HeldProducts {
+function anyOf(mappings: readonly StreamMapping[]): BlockedProducts {
   return mappings.some(({ kind }) => kind === 'bom_item' || kind === undefined) ? ANY_PRODUCT : [];
 }
 
 function mapWith(mappings: readonly StreamMapping[], record: MappableRecord): MapResult {
   const items: MappedItem[] = [];
   const issues: Issue[] = [];
-  const holds: (string | null)[] = [];
+  const blockedProducts: (string | null)[] = [];
   for (const { index, apply } of mappings) {
     const made = apply(record);
     if (made.ok) {
       for (const item of made.value) items.push({ ...item, mapping: index });
     } else {
       issues.push(...made.error.issues);
-      holds.push(...made.error.holds);
+      blockedProducts.push(...made.error.blockedProducts);
     }
   }
   if (issues.length > 0)
-    return { status: 'quarantined', issues, holds: [...new Set([...holds, ...productsOf(items)])] };
+    return { status: 'quarantined', issues, blockedProducts: [...new Set([...blockedProducts, ...productsOf(items)])] };
   return items.length > 0 ? { status: 'mapped', items } : { status: 'excluded' };
 }

@@ -1,8 +1,8 @@
 import type { JobResult, QueueName, Queues, ReceivedJob, WakeUpJob } from '../../../src/domain/ports/queues.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** What becomes of a doorbell that is rung. */
-export type BellFault = 'lost' | 'twice' | 'late';
+/** What happens to a wake-up job that is enqueued. */
+export type JobFault = 'lost' | 'twice' | 'late';
 
 interface Job extends ReceivedJob {
   queue: QueueName;
@@ -13,22 +13,22 @@ interface Job extends ReceivedJob {
 interface Listener {
   concurrency: number;
   active: number;
-  hear: (bell: ReceivedJob) => Promise<JobResult>;
+  handle: (job: ReceivedJob) => Promise<JobResult>;
   closed: boolean;
 }
 
-/** A queue that keeps nothing for sure: what was rung may be lost, heard twice, late or by the process after this one. */
+/** A queue that may lose a job, hand it out twice or late, or hand it to the next process. */
 export interface LossyQueues {
   /** The queues as one process sees them. */
   queues(): Queues;
-  /** The next doorbells that are rung meet these, in their order. */
-  plan(faults: readonly BellFault[]): void;
+  /** The next wake-up jobs that are enqueued meet these faults, in this order. */
+  plan(faults: readonly JobFault[]): void;
   heal(): void;
-  /** Everything is gone. */
+  /** Loses all jobs. */
   wipe(): void;
-  /** The process that heard is gone: what it was hearing is heard again by the next one. */
+  /** The consuming process is gone: the next one receives the jobs that it was handling. */
   abandon(): void;
-  /** All that was ever put into it, as text. */
+  /** Every job that was ever enqueued, as text. */
   texts(): readonly string[];
 }
 
@@ -39,12 +39,12 @@ export function createLossyQueues({
   onThrow,
 }: {
   time: VirtualTime;
-  /** Called with what hearing a doorbell threw, which ends as a failed job elsewhere. */
+  /** Called with the error of a job that threw. Real queues end such a job as failed. */
   onThrow: (error: unknown) => void;
 }): LossyQueues {
   let ids = 0;
   let jobs: Job[] = [];
-  let plan: BellFault[] = [];
+  let plan: JobFault[] = [];
   const listeners = new Map<QueueName, Listener>();
   const texts: string[] = [];
 
@@ -56,24 +56,24 @@ export function createLossyQueues({
       if (!job) return;
       job.state = 'active';
       listener.active += 1;
-      void hear(job, listener);
+      void handle(job, listener);
     }
   }
 
-  async function hear(job: Job, listener: Listener): Promise<void> {
+  async function handle(job: Job, listener: Listener): Promise<void> {
     const { id, name, data, retried } = job;
-    let hearing: JobResult;
+    let result: JobResult;
     try {
-      hearing = await listener.hear({ id, name, data, retried });
+      result = await listener.handle({ id, name, data, retried });
     } catch (error) {
       onThrow(error);
-      hearing = { status: 'done' };
+      result = { status: 'done' };
     }
     if (listener.closed) return;
     time.stir();
     listener.active -= 1;
-    if (hearing.status === 'done') jobs = jobs.filter((one) => one !== job);
-    else Object.assign(job, { state: 'failed', reason: hearing.reason });
+    if (result.status === 'done') jobs = jobs.filter((one) => one !== job);
+    else Object.assign(job, { state: 'failed', reason: result.reason });
     hand(job.queue);
   }
 
@@ -83,18 +83,18 @@ export function createLossyQueues({
     jobs.push({ id: String(ids), queue, name, data, retried: false, state: 'waiting', reason: '' });
   }
 
-  function enqueue(queue: QueueName, bell: WakeUpJob): void {
+  function enqueue(queue: QueueName, job: WakeUpJob): void {
     const fault = plan.shift();
     if (fault === 'lost') return;
     if (fault === 'late') {
       time.after(LATE_MS, () => {
-        put(queue, bell);
+        put(queue, job);
         hand(queue);
       });
       return;
     }
-    put(queue, bell);
-    if (fault === 'twice') put(queue, bell);
+    put(queue, job);
+    if (fault === 'twice') put(queue, job);
   }
 
   const of = (queue: QueueName, state: Job['state']): Job[] =>
@@ -102,12 +102,12 @@ export function createLossyQueues({
 
   return {
     queues: () => ({
-      async enqueue(queue, bells) {
-        for (const bell of bells) enqueue(queue, bell);
+      async enqueue(queue, wakeUpJobs) {
+        for (const job of wakeUpJobs) enqueue(queue, job);
         hand(queue);
       },
-      async consume(queue, { concurrency }, hearBell) {
-        const listener: Listener = { concurrency, active: 0, hear: hearBell, closed: false };
+      async consume(queue, { concurrency }, handleJob) {
+        const listener: Listener = { concurrency, active: 0, handle: handleJob, closed: false };
         listeners.set(queue, listener);
         hand(queue);
         return {

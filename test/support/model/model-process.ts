@@ -1,6 +1,6 @@
 import { createApiClient } from '../../../src/api/api-client.ts';
 import type { Transport } from '../../../src/api/transport.ts';
-import { createGateWatch } from '../../../src/daemon/gate-watch.ts';
+import { createAuthorizationWatch } from '../../../src/daemon/authorization-watch.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import type { Ledger } from '../../../src/domain/ports/ledger.ts';
@@ -139,7 +139,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     if (type === 'mapped') delivery.itemsMapped();
     if (type === 'request') lookForOutage();
   });
-  const gateWatch = createGateWatch({
+  const gateWatch = createAuthorizationWatch({
     api: health,
     target,
     onReopen: () => engine.wake(),

@@ -175,7 +175,7 @@ function mapRow({ id, flavour }: JsonObject): MapResult {
   const parsed = parseItem(itemOf(key, flavour as Flavour));
   if (parsed.ok) return { status: 'mapped', items: [{ ...parsed.value, mapping: 0 }] };
   const sound: MappedItem = { ...itemOf(key, 'a'), mapping: 0 };
-  return { status: 'quarantined', issues: parsed.error, holds: productsOf([sound]) };
+  return { status: 'quarantined', issues: parsed.error, blockedProducts: productsOf([sound]) };
 }
 
 /** The text that payloads carry and nothing else does. */

@@ -197,7 +197,7 @@ export async function runScript(
         return backUp(step.by);
       case 'restore':
         return restore(step.by);
-      case 'bells':
+      case 'job_faults':
         return queues.plan(step.faults);
       case 'wipe':
         return queues.wipe();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Operation } from '../../../src/domain/delivery.ts';
 import type { ReplayState } from '../../../src/domain/ports/replay.ts';
 import type { Death } from './fence.ts';
-import type { BellFault } from './lossy-queues.ts';
+import type { JobFault } from './lossy-queues.ts';
 import type { ApiFault } from './model-api.ts';
 import { FLAVOURS, type Flavour, ROWS } from './model-source.ts';
 import { type Outage, WAY_NAMES } from './outage.ts';
@@ -137,8 +137,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      do: fc.constant('bells' as const),
-      faults: fc.array(fc.constantFrom<BellFault>('lost', 'twice', 'late'), { minLength: 1, maxLength: 4 }),
+      do: fc.constant('job_faults' as const),
+      faults: fc.array(fc.constantFrom<JobFault>('lost', 'twice', 'late'), { minLength: 1, maxLength: 4 }),
     }),
   },
   { weight: 1, arbitrary: fc.constant({ do: 'wipe' as const }) },

@@ -2,7 +2,7 @@ import type { ReplayState } from '../../../src/domain/ports/replay.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings.ts';
 import type { Death } from './fence.ts';
 import type { PersonsWay } from './honest-person.ts';
-import type { BellFault } from './lossy-queues.ts';
+import type { JobFault } from './lossy-queues.ts';
 import type { ApiFault } from './model-api.ts';
 import type { Flavour } from './model-source.ts';
 import type { Outage } from './outage.ts';
@@ -55,7 +55,7 @@ export type Step =
   | { do: 'backup'; by: 'command' | 'copy' }
   /** The last one takes the ledger's place: put there by `dpp-sync ledger restore`, or by hand before it. */
   | { do: 'restore'; by: 'command' | 'hand' }
-  | { do: 'bells'; faults: BellFault[] }
+  | { do: 'job_faults'; faults: JobFault[] }
   | { do: 'wipe' }
   | { do: 'ask'; product: number; status: 'published' | 'unpublished' }
   | { do: 'replay'; states: ReplayState[] }

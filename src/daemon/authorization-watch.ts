@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 
-export interface GateWatchOptions {
+export interface AuthorizationWatchOptions {
   api: Pick<ApiHealth, 'authorization' | 'refused' | 'reopen' | 'reopenScope'>;
   target: Pick<Target, 'probe' | 'rereadKey'>;
   /** Called when the API takes again what it has refused. */
@@ -20,7 +20,7 @@ export interface GateWatchOptions {
 }
 
 /** Notices that the API refuses us, and when it no longer does. */
-export interface GateWatch {
+export interface AuthorizationWatch {
   start(): void;
   /** Asks at once where anything is refused, in place of waiting for the next time. */
   askNow(): Promise<void>;
@@ -43,7 +43,7 @@ const LOOK_MS = 500;
  * together with a question to the API that writes nothing. Each refusal is logged when it comes and when it ends, not at
  * each question.
  */
-export function createGateWatch(options: GateWatchOptions): GateWatch {
+export function createAuthorizationWatch(options: AuthorizationWatchOptions): AuthorizationWatch {
   const { api, target, emit, clock, log, intervalMs } = options;
   const abort = new AbortController();
   let running: Promise<void> = Promise.resolve();
@@ -81,7 +81,7 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
     const probe = await ask();
     askAt = clock.ticks() + intervalMs;
     if (probe === null) return;
-    for (const refusal of refusals) if (isMended(refusal.scope, probe)) end(refusal);
+    for (const refusal of refusals) if (isLifted(refusal.scope, probe)) end(refusal);
   }
 
   function begin({ scope, by, reason }: Refusal): void {
@@ -154,14 +154,14 @@ export function createGateWatch(options: GateWatchOptions): GateWatch {
 }
 
 /** All that the API refuses at the moment. */
-function refusalsOf(api: GateWatchOptions['api']): Refusal[] {
+function refusalsOf(api: AuthorizationWatchOptions['api']): Refusal[] {
   const state = api.authorization();
   const whole: Refusal[] = state.open ? [] : [{ scope: null, by: state.by, reason: state.reason }];
   return [...whole, ...Array.from(api.refused(), ([scope, reason]) => ({ scope, by: 'scope' as const, reason }))];
 }
 
 /** A missing scope shows in its own answer alone; where the API leaves that open, only sending can tell. */
-function isMended(scope: Scope | null, { denied, scopes }: Probe): boolean {
+function isLifted(scope: Scope | null, { denied, scopes }: Probe): boolean {
   if (denied !== null && denied.by !== 'scope') return false;
   return scope === null || scopes[scope] !== 'no';
 }

@@ -42,7 +42,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function holdsOf(stream: string, fields: JsonObject, broken = false) {
   const issues = broken ? [{ code: 'csv.columns', message: 'too many' }] : [];
   const result = mapper.map({ source: 'erp', stream, fields, place: { file: 'x.csv', line: 2 }, issues });
-  return result.status === 'quarantined' ? result.holds : result.status;
+  return result.status === 'quarantined' ? result.blockedProducts : result.status;
 }
 
 describe('a quarantined row holds back', () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createGateWatch, type GateWatch } from '../../src/daemon/gate-watch.ts';
+import { type AuthorizationWatch, createAuthorizationWatch } from '../../src/daemon/authorization-watch.ts';
 import { type Authorization, createAuthorization } from '../../src/delivery/admission/authorization.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Probe, ScopeAnswer } from '../../src/domain/ports/target.ts';
@@ -23,7 +23,7 @@ const denied = (by: 'key' | 'plan' | 'scope'): Outcome => ({
 describe('the gate watch', () => {
   let clock: ManualClock;
   let api: Authorization;
-  let watch: GateWatch;
+  let watch: AuthorizationWatch;
   const log = createRecordingLog();
   /** What the target would answer, and what was asked of it. */
   let answers: { probe: Probe | Error; keyChanged: boolean };
@@ -37,7 +37,7 @@ describe('the gate watch', () => {
     asked = [];
     told = [];
     answers = { probe: WORKS, keyChanged: false };
-    watch = createGateWatch({
+    watch = createAuthorizationWatch({
       api: { ...api, authorization: () => api.state() },
       target: {
         async probe() {

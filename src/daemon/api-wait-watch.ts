@@ -9,7 +9,7 @@ import type { Logger } from '../lib/logging.ts';
  * Reports a wait beyond a minute. It is logged once when it begins and once when it ends, and noted in the ledger for other
  * processes. Call `look` at intervals.
  */
-export function createWaitWatch(options: {
+export function createApiWaitWatch(options: {
   api: Pick<ApiHealth, 'throttled'>;
   ledger: Pick<Ledger, 'noteApiWait'>;
   views: Pick<LedgerViews, 'apiWait'>;
@@ -23,7 +23,7 @@ export function createWaitWatch(options: {
   /** The ledger's note. That of an earlier process stays until the API has answered this one. */
   let noted = views.apiWait();
 
-  function tell(wait: ApiWait | null): void {
+  function report(wait: ApiWait | null): void {
     if ((wait !== null) === waiting) return;
     waiting = wait !== null;
     emit({ type: 'api_wait', wait });
@@ -40,7 +40,7 @@ export function createWaitWatch(options: {
     async look() {
       const throttled = api.throttled();
       const wait = throttled?.wait ?? null;
-      tell(wait);
+      report(wait);
       const isSettled = wait !== null || (throttled === null && hasAnswered());
       if (!isSettled || (wait?.askAgainAt === noted?.askAgainAt && wait?.until === noted?.until)) return;
       await ledger.noteApiWait(wait);
