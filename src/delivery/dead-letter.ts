@@ -6,8 +6,10 @@ import type { Logger } from '../lib/logging.ts';
 /**
  * Dead-letters deliveries that throw where nothing should, each with the reason: they would throw again at once, and the others
  * go on. Never rejects; gives why the ledger could not store it, or null.
+ *
+ * @param isAgain whether this was tried before for the same error, which is logged once
  */
-export type DeadLetter = (deliveryIds: readonly number[], error: unknown) => Promise<Error | null>;
+export type DeadLetter = (deliveryIds: readonly number[], error: unknown, isAgain?: boolean) => Promise<Error | null>;
 
 const MESSAGE_LENGTH_MAX = 300;
 
@@ -18,12 +20,12 @@ export function createDeadLetter(options: {
   scrub: (text: string) => string;
 }): DeadLetter {
   const { ledger, log, scrub } = options;
-  return async (deliveryIds, error) => {
+  return async (deliveryIds, error, isAgain = false) => {
     const message = scrub(messageOf(error)).slice(0, MESSAGE_LENGTH_MAX);
     const reason: Reason = { code: 'internal', message: `It cannot be sent: ${message}` };
     try {
       for (const deliveryId of deliveryIds) {
-        log.error({ deliveryId, err: error }, 'A delivery cannot be attempted and is dead-lettered.');
+        if (!isAgain) log.error({ deliveryId, err: error }, 'A delivery cannot be attempted and is dead-lettered.');
         await ledger.putAside({ deliveryId, reason });
       }
       return null;
