@@ -77,11 +77,10 @@ export function createClaims(options: ClaimsOptions): Claims {
       return claimed;
     }
     giveBack(only);
-    const ids = only.deliveries.map(({ id }) => id);
     // Of the members of an import nobody knows which one is at fault: the ledger has each tried alone.
-    const unstored = await deadLetter(ids, error);
+    const unstored = await deadLetter(only.deliveries, error);
     if (unstored !== null) await waitForLedger(unstored, abort);
-    dispatcher.done(ids);
+    dispatcher.done(only.deliveries.map(({ id }) => id));
     return [];
   }
 

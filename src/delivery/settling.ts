@@ -59,7 +59,7 @@ export function createSettling(options: SettlingOptions): Settling {
   }
 
   function abandon(request: ClaimedRequest, error: unknown): Promise<void> {
-    const stored = deadLetterUntilStored(idsOf(request), error);
+    const stored = deadLetterUntilStored(request, error);
     abandoning.add(stored);
     return stored.finally(() => abandoning.delete(stored));
   }
@@ -68,15 +68,15 @@ export function createSettling(options: SettlingOptions): Settling {
    * Tries again as long as the ledger cannot store it: these deliveries are being sent as far as the ledger knows, and nothing else
    * in this process would ever end that. Where the process ends first, the next one finds them unconfirmed.
    */
-  async function deadLetterUntilStored(ids: readonly number[], error: unknown): Promise<void> {
-    let failure = await deadLetter(ids, error);
+  async function deadLetterUntilStored(request: ClaimedRequest, error: unknown): Promise<void> {
+    let failure = await deadLetter(request.members, error);
     while (failure !== null && !abort.aborted) {
       unstored = failure instanceof Fault ? failure : fault('internal', messageOf(failure));
       await clock.sleep(AGAIN_MS, abort);
-      failure = await deadLetter(ids, error, true);
+      failure = await deadLetter(request.members, error, true);
     }
     unstored = null;
-    dispatcher.done(ids);
+    dispatcher.done(idsOf(request));
   }
 
   /** Settles answers in one commit; never rejects. Where one of them throws, the others are settled without it. */

@@ -44,8 +44,11 @@ export interface DeliveryLedger {
    * entry for each settlement, in their order.
    */
   settle(requests: readonly RequestSettlement[]): Promise<Settled[]>;
-  /** Dead-letters a delivery that cannot be attempted: it is unconfirmed where it may have been sent, else rejected. */
-  putAside(request: { deliveryId: number; reason: Reason }): Promise<void>;
+  /**
+   * Dead-letters a delivery that cannot be attempted: it is unconfirmed where it may have been sent, else rejected. An item that is
+   * at another revision by now stays as it is.
+   */
+  putAside(request: { deliveryId: number; revision: number; reason: Reason }): Promise<void>;
   /**
    * Stages blocked deliveries again whose time has come, as new revisions; passports only where their products are complete.
    * Gives how many deliveries were staged, and whether more blocked ones are left.
