@@ -36,7 +36,10 @@ export interface Dispatcher {
    * that are at fault stand together in an export.
    */
   fillAtOnce(): Promise<void>;
-  /** A job named these deliveries. Resolves once all of them found room, or as soon as the work is stopped. Gives how many. */
+  /**
+   * A job named these deliveries. Resolves once all of them found room, or as soon as the work is stopped: the others are forgotten
+   * then, since no job names them any more. Gives how many were received.
+   */
   receive(names: readonly DeliveryName[], abort: AbortSignal): Promise<number>;
   /** Receives due deliveries at once, whether or not there is room. */
   receiveNow(due: readonly Named[], byHand: boolean): void;
@@ -50,7 +53,7 @@ export interface Dispatcher {
   enqueued(): number;
   /** Forgets what is enqueued, since the queue has lost it. */
   lost(): void;
-  /** Lets go of what was received and is not sent any more: it stays as due in the ledger as it was. */
+  /** Forgets what was enqueued or received and is not sent any more: it stays as due in the ledger as it was. */
   stop(): void;
 }
 
@@ -114,6 +117,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return [];
   }
 
+  /** The delivery with this name, where it is known and its job was not received yet. */
+  function enqueuedOne({ id, revision }: DeliveryName): Named | null {
+    const one = known.get(id);
+    return one?.stage === 'enqueued' && one.revision === revision ? one : null;
+  }
+
   function receiveNow(due: readonly Named[], byHand: boolean): void {
     for (const one of due) receiveOne(one, byHand);
     if (due.length > 0) onReceived();
@@ -148,18 +157,19 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     async receive(names, abort) {
       let count = 0;
-      for (const { id, revision } of names) {
+      for (const name of names) {
         while (underWay() >= receivedMax && !abort.aborted) {
           onReceived();
           await room.promise;
         }
         if (abort.aborted) break;
-        const one = known.get(id);
         // A job that names another revision, or nothing that is awaited, changes nothing.
-        if (one?.stage !== 'enqueued' || one.revision !== revision) continue;
+        const one = enqueuedOne(name);
+        if (one === null) continue;
         receiveOne(one, false);
         count += 1;
       }
+      for (const name of abort.aborted ? names : []) if (enqueuedOne(name) !== null) known.forget(name.id);
       if (count > 0) onReceived();
       return count;
     },
@@ -182,6 +192,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     stop() {
       for (const { id } of queue.clear()) known.forget(id);
+      known.forgetAll('enqueued');
       room.resolve();
     },
   };
