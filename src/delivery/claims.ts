@@ -83,11 +83,10 @@ export function createClaims(options: ClaimsOptions): Claims {
       return claimed;
     }
     giveBack(only);
-    const ids = only.deliveries.map(({ id }) => id);
     // Nobody knows which member of an import is at fault, so the ledger tries each of them alone.
-    const unstored = await deadLetter(ids, error);
+    const unstored = await deadLetter(only.deliveries, error);
     if (unstored !== null) await waitForLedger(unstored, abort);
-    dispatcher.done(ids);
+    dispatcher.done(only.deliveries.map(({ id }) => id));
     return [];
   }
 

@@ -1,3 +1,4 @@
+import type { DeliveryName } from '../domain/ports/claim.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Reason } from '../domain/reason.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -6,8 +7,14 @@ import type { Logger } from '../lib/logging.ts';
 /**
  * Dead-letters deliveries that throw unexpectedly, each with its reason. They would throw again at once and keep the
  * others from being sent. Never rejects. Resolves to the error if the ledger could not store it, else to null.
+ *
+ * @param isAgain whether this was tried before for the same error, which is logged once
  */
-export type DeadLetter = (deliveryIds: readonly number[], error: unknown) => Promise<Error | null>;
+export type DeadLetter = (
+  deliveries: readonly DeliveryName[],
+  error: unknown,
+  isAgain?: boolean,
+) => Promise<Error | null>;
 
 const MESSAGE_LENGTH_MAX = 300;
 
@@ -18,13 +25,15 @@ export function createDeadLetter(options: {
   scrub: (text: string) => string;
 }): DeadLetter {
   const { ledger, log, scrub } = options;
-  return async (deliveryIds, error) => {
+  return async (deliveries, error, isAgain = false) => {
     const message = scrub(messageOf(error)).slice(0, MESSAGE_LENGTH_MAX);
     const reason: Reason = { code: 'internal', message: `It cannot be sent: ${message}` };
+    for (const { id: deliveryId } of isAgain ? [] : deliveries) {
+      log.error({ deliveryId, err: error }, 'A delivery cannot be attempted and is dead-lettered.');
+    }
     try {
-      for (const deliveryId of deliveryIds) {
-        log.error({ deliveryId, err: error }, 'A delivery cannot be attempted and is dead-lettered.');
-        await ledger.deadLetter({ deliveryId, reason });
+      for (const { id: deliveryId, revision } of deliveries) {
+        await ledger.deadLetter({ deliveryId, revision, reason });
       }
       return null;
     } catch (second) {

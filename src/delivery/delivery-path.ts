@@ -134,6 +134,7 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
       abort.abort();
       admission.wake();
       await running;
+      await settling.ended();
     },
   };
 }

@@ -43,8 +43,8 @@ export interface Dispatcher {
    */
   fillAtOnce(): Promise<void>;
   /**
-   * Receives the deliveries that a job names. Resolves when all of them have found room, or after an abort. Returns how
-   * many it received.
+   * Receives the deliveries that a job names. Resolves when all of them have found room, or after an abort. An abort makes
+   * the dispatcher forget the others, because no job names them any more. Returns how many it received.
    */
   receive(names: readonly DeliveryName[], abort: AbortSignal): Promise<number>;
   /** Receives due deliveries at once, even if there is no room. */
@@ -59,7 +59,7 @@ export interface Dispatcher {
   enqueued(): number;
   /** Forgets the enqueued deliveries, because the queue has lost their jobs. */
   lost(): void;
-  /** Forgets the received deliveries, because nothing more is sent. They stay due in the ledger. */
+  /** Forgets the enqueued and received deliveries, because nothing more is sent. They stay due in the ledger. */
   stop(): void;
 }
 
@@ -123,6 +123,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return [];
   }
 
+  /** The delivery with this name, where it is known and its job was not received yet. */
+  function enqueuedOne({ id, revision }: DeliveryName): Named | null {
+    const one = known.get(id);
+    return one?.stage === 'enqueued' && one.revision === revision ? one : null;
+  }
+
   function receiveNow(due: readonly Named[], byHand: boolean): void {
     for (const one of due) receiveOne(one, byHand);
     if (due.length > 0) onReceived();
@@ -158,18 +164,19 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     async receive(names, abort) {
       let count = 0;
-      for (const { id, revision } of names) {
+      for (const name of names) {
         while (underWay() >= receivedMax && !abort.aborted) {
           onReceived();
           await room.promise;
         }
         if (abort.aborted) break;
-        const one = known.get(id);
         // A job that names another revision, or a delivery that is not enqueued, changes nothing.
-        if (one?.stage !== 'enqueued' || one.revision !== revision) continue;
+        const one = enqueuedOne(name);
+        if (one === null) continue;
         receiveOne(one, false);
         count += 1;
       }
+      for (const name of abort.aborted ? names : []) if (enqueuedOne(name) !== null) known.forget(name.id);
       if (count > 0) onReceived();
       return count;
     },
@@ -192,6 +199,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     stop() {
       for (const { id } of queue.clear()) known.forget(id);
+      known.forgetAll('enqueued');
       room.resolve();
     },
   };

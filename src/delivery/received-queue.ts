@@ -1,6 +1,7 @@
 import type { Operation } from '../domain/delivery.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
 import { type Scope, writesThatTake } from '../domain/scope.ts';
+import { createLinkedList, type LinkedList } from '../lib/linked-list.ts';
 
 /** A delivery whose job was received and that waits to be sent. */
 export interface Received extends Pick<DueDelivery, 'id' | 'revision' | 'operation'> {
@@ -35,70 +36,84 @@ export interface ReceivedQueue {
   clear(): Received[];
 }
 
+/**
+ * Everything but `clear` costs as much as the deliveries that it is about, however many others wait: members of bulk imports are
+ * listed a second time, since they are gathered from among the others.
+ */
 export function createReceivedQueue(): ReceivedQueue {
-  let urgent: Received[] = [];
-  let bulk: Received[] = [];
+  const urgent = createLane();
+  const bulk = createLane();
+  const lanes = [urgent, bulk];
+  const byId = new Map<number, Received>();
   const counts = new Map<Operation, number>();
 
   function counted({ operation }: Received, by: 1 | -1): void {
     counts.set(operation, (counts.get(operation) ?? 0) + by);
   }
-  const importCount = (): number => counts.get('product.import') ?? 0;
   const isImport = ({ operation }: Received): boolean => operation === 'product.import';
-  const listOf = (one: Received): Received[] => (one.urgent ? urgent : bulk);
-  const all = (): Received[] => [...urgent, ...bulk];
+  const laneOf = (one: Received): Lane => (one.urgent ? urgent : bulk);
+
+  function enter(one: Received, end: 'append' | 'prepend'): void {
+    const { all, imports } = laneOf(one);
+    all[end](one);
+    if (isImport(one)) imports[end](one);
+    byId.set(one.id, one);
+    counted(one, 1);
+  }
 
   function remove(one: Received): void {
-    const list = listOf(one);
-    const at = list[0] === one ? 0 : list.indexOf(one);
-    if (at === -1) return;
-    if (at === 0) list.shift();
-    else list.splice(at, 1);
+    const { all, imports } = laneOf(one);
+    if (!all.remove(one)) return;
+    imports.remove(one);
+    if (byId.get(one.id) === one) byId.delete(one.id);
     counted(one, -1);
   }
 
   return {
-    add(one) {
-      listOf(one).push(one);
-      counted(one, 1);
-    },
+    add: (one) => enter(one, 'append'),
     putBack(ones) {
-      if (ones.length === 0) return;
-      urgent = [...ones.filter((one) => one.urgent), ...urgent];
-      bulk = [...ones.filter((one) => !one.urgent), ...bulk];
-      for (const one of ones) counted(one, 1);
+      for (const one of ones.toReversed()) enter(one, 'prepend');
     },
     remove,
     removeAll(ids) {
-      for (const one of all()) if (ids.has(one.id)) remove(one);
-    },
-    *inOrder() {
-      for (const list of [urgent, bulk]) {
-        for (let at = 0; at < list.length; ) {
-          const one = list[at];
-          if (one === undefined) break;
-          yield one;
-          if (list[at] === one) at += 1;
-        }
+      for (const id of ids) {
+        const one = byId.get(id);
+        if (one !== undefined) remove(one);
       }
     },
-    imports: () => ({ count: importCount(), since: importCount() === 0 ? 0 : (all().find(isImport)?.receivedAt ?? 0) }),
+    *inOrder() {
+      for (const { all } of lanes) yield* all;
+    },
+    imports: () => ({
+      count: counts.get('product.import') ?? 0,
+      since: (urgent.imports.first() ?? bulk.imports.first())?.receivedAt ?? 0,
+    }),
     takeImports(countMax) {
-      const taken = all().filter(isImport).slice(0, countMax);
-      const gone = new Set(taken);
-      urgent = urgent.filter((one) => !gone.has(one));
-      bulk = bulk.filter((one) => !gone.has(one));
-      for (const one of taken) counted(one, -1);
+      const taken: Received[] = [];
+      while (taken.length < countMax) {
+        const one = urgent.imports.first() ?? bulk.imports.first();
+        if (one === undefined) break;
+        remove(one);
+        taken.push(one);
+      }
       return taken;
     },
-    count: () => urgent.length + bulk.length,
+    count: () => urgent.all.size() + bulk.all.size(),
     has: (scope) => writesThatTake([scope]).some((operation) => (counts.get(operation) ?? 0) > 0),
     clear() {
-      const ones = all();
-      urgent = [];
-      bulk = [];
-      counts.clear();
+      const ones = lanes.flatMap(({ all }) => [...all]);
+      for (const one of ones) remove(one);
       return ones;
     },
   };
+}
+
+/** Deliveries of one urgency, in their order. */
+interface Lane {
+  all: LinkedList<Received>;
+  imports: LinkedList<Received>;
+}
+
+function createLane(): Lane {
+  return { all: createLinkedList(), imports: createLinkedList() };
 }

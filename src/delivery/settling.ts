@@ -1,9 +1,9 @@
-import { isLedgerFault } from '../domain/faults.ts';
+import { fault, isLedgerFault } from '../domain/faults.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
 import type { RequestSettlement, Settled } from '../domain/ports/decision.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
-import type { Fault } from '../lib/errors.ts';
+import { Fault, messageOf } from '../lib/errors.ts';
 import type { Answered } from './answers.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -20,10 +20,12 @@ export interface SettlingOptions extends SettlementOptions {
 
 /** Decides what becomes of answered deliveries, and stores the decisions. */
 export interface Settling {
-  /** Settles a group of answers in one commit. Never rejects. */
+  /** Settles a group of answers in one commit. Never rejects. Dead letters may be stored later. */
   settle(answered: readonly Answered[]): Promise<void>;
-  /** Dead-letters the deliveries of a claimed request that threw. */
+  /** Dead-letters the deliveries of a claimed request that threw. Never rejects. */
   abandon(request: ClaimedRequest, error: unknown): Promise<void>;
+  /** Resolves when all dead letters are stored, or when the process ends and they cannot be stored. */
+  ended(): Promise<void>;
   /** Why decisions cannot be stored now; null if they can. */
   trouble(): Fault | null;
 }
@@ -39,6 +41,10 @@ const AGAIN_MS = 1000;
 export function createSettling(options: SettlingOptions): Settling {
   const { ledger, dispatcher, deadLetter, clock, emit, abort } = options;
   let trouble: Fault | null = null;
+  /** Why the last delivery could not be dead-lettered. */
+  let unstored: Fault | null = null;
+  /** Dead-lettering that goes on beside the settling of other answers. */
+  const abandoning = new Set<Promise<void>>();
 
   function decideAll(answered: readonly Answered[]): Decided[] {
     const decided: Decided[] = [];
@@ -46,21 +52,37 @@ export function createSettling(options: SettlingOptions): Settling {
       try {
         decided.push({ answered: one, settlement: settlementOf(one, options) });
       } catch (error) {
-        void abandon([one.request], error);
+        void abandon(one.request, error);
       }
     }
     return decided;
   }
 
-  async function abandon(requests: readonly ClaimedRequest[], error: unknown): Promise<void> {
-    const ids = requests.flatMap(idsOf);
-    await deadLetter(ids, error);
-    dispatcher.done(ids);
+  function abandon(request: ClaimedRequest, error: unknown): Promise<void> {
+    const stored = deadLetterUntilStored(request, error);
+    abandoning.add(stored);
+    return stored.finally(() => abandoning.delete(stored));
+  }
+
+  /**
+   * Tries again as long as the ledger cannot store it: these deliveries are being sent as far as the ledger knows, and nothing else
+   * in this process would ever end that. Where the process ends first, the next one finds them unconfirmed.
+   */
+  async function deadLetterUntilStored(request: ClaimedRequest, error: unknown): Promise<void> {
+    let failure = await deadLetter(request.members, error);
+    while (failure !== null && !abort.aborted) {
+      unstored = failure instanceof Fault ? failure : fault('internal', messageOf(failure));
+      await clock.sleep(AGAIN_MS, abort);
+      failure = await deadLetter(request.members, error, true);
+    }
+    unstored = null;
+    dispatcher.done(idsOf(request));
   }
 
   /** Settles answers in one commit. Never rejects. If one answer throws, the others are settled without it. */
   async function settleGroup(group: readonly Decided[]): Promise<void> {
-    if (group.length === 0) return;
+    const [first] = group;
+    if (first === undefined) return;
     const ids = group.flatMap(({ answered }) => idsOf(answered.request));
     try {
       const settled = await untilStored(group.map(({ settlement }) => settlement));
@@ -69,11 +91,7 @@ export function createSettling(options: SettlingOptions): Settling {
     } catch (error) {
       // The process stops while the ledger cannot be written. The next process finds these deliveries unconfirmed.
       if (isLedgerFault(error)) dispatcher.done(ids);
-      else if (group.length === 1)
-        await abandon(
-          group.map(({ answered }) => answered.request),
-          error,
-        );
+      else if (group.length === 1) void abandon(first.answered.request, error);
       else for (const one of group) await settleGroup([one]);
     }
   }
@@ -107,8 +125,9 @@ export function createSettling(options: SettlingOptions): Settling {
 
   return {
     settle: (answered) => settleGroup(decideAll(answered)),
-    abandon: (request, error) => abandon([request], error),
-    trouble: () => trouble,
+    abandon,
+    ended: async () => void (await Promise.all(abandoning)),
+    trouble: () => trouble ?? unstored,
   };
 }
 

@@ -122,6 +122,29 @@ it('sends an import that may have arrived again as it was, whatever its products
   expect(again.members.map(({ key }) => key)).toEqual(keysOf(first));
 });
 
+it('sends a kept import again once the last of its members is due, and none of them before', async () => {
+  await stage('B');
+  const first = await claimFirst();
+  await settle(first, DOUBT, { keep: true });
+  await settle(first, RESEND, { keep: true });
+  const again = await claimFirst();
+  const now = fixture.clock.now();
+  const waits = [1000, 3000, 2000].map((ms): Decision => ({ ...RETRY, dueAt: now + ms }));
+  await settle(again, waits, { keep: true });
+  const claimDue = async () => {
+    const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
+    return [due.map(({ key }) => key), (await fixture.ledger.claim([due])).map(keysOf)];
+  };
+  expect(await claimDue()).toEqual([[], []]);
+  fixture.clock.advance(1000);
+  expect(await claimDue()).toEqual([['1'], []]);
+  // Nobody is told a second time of what could not be claimed.
+  expect(await claimDue()).toEqual([[], []]);
+  expect(await fixture.ledger.nextDueAt()).toBe(now + 3000);
+  fixture.clock.advance(2000);
+  expect(await claimDue()).toEqual([['1', '2', '3'], [['1', '2', '3']]]);
+});
+
 it('keeps an import over the end of the process', async () => {
   await stage('B');
   const first = await claimFirst();

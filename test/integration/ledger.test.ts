@@ -513,6 +513,21 @@ describe('deliveries', () => {
     expect(fixture.ledger.views.item('material', '1')?.state).toBe('sending');
   });
 
+  it('claims no retry before its time, even where a job names it', async () => {
+    await pullRows(fixture.ledger, { rows: [row('1')] });
+    await mapRows(fixture.ledger, asProduct);
+    const id = await claimFirst();
+    const dueAt = fixture.clock.now() + 1000;
+    const reason: Reason = { code: 'unavailable', message: 'why' };
+    await settleOne(fixture.ledger, { id, decision: { kind: 'retry', dueAt, spend: false, reason } });
+    fixture.clock.advance(999);
+    expect(await fixture.ledger.isDue(id)).toBe(false);
+    expect(await claimOne(fixture.ledger, id)).toEqual({ status: 'gone' });
+    fixture.clock.advance(1);
+    expect(await fixture.ledger.isDue(id)).toBe(true);
+    expect(await claimOne(fixture.ledger, id)).toMatchObject({ status: 'claimed' });
+  });
+
   it('gives an unchanged retry the same bytes and key, and a new revision another key', async () => {
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
     await mapRows(fixture.ledger, asMaterial);

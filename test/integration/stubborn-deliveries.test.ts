@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import type { DeliveryName } from '../../src/domain/ports/claim.ts';
 import type { Reason } from '../../src/domain/reason.ts';
 import {
   createLedgerFixture,
@@ -142,6 +143,29 @@ describe('a delivery that cannot even be attempted', () => {
   });
 });
 
+describe('a dead letter', () => {
+  let fixture: LedgerFixture;
+  afterEach(() => fixture.remove());
+
+  it('changes nothing of an item that is at another revision by now', covers('bad-row', 'I5'), async () => {
+    fixture = createLedgerFixture();
+    const { ledger } = fixture;
+    const stage = async (name: string) => {
+      await pullRows(ledger, { rows: [row('A', { name })] });
+      await mapRows(ledger, ({ id }) => items(product(text(id), name)));
+      const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
+      return { deliveryId: due?.id ?? 0, revision: due?.revision ?? 0 };
+    };
+    const reason: Reason = { code: 'internal', message: 'It cannot be sent.' };
+    const first = await stage('first');
+    const second = await stage('second');
+    await ledger.deadLetter({ ...first, reason });
+    expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'due', reason: null });
+    await ledger.deadLetter({ ...second, reason });
+    expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'rejected', reason });
+  });
+});
+
 describe('a dead-lettered member of an import', () => {
   let fixture: LedgerFixture;
   afterEach(() => fixture.remove());
@@ -158,16 +182,17 @@ describe('a dead-lettered member of an import', () => {
     await deliverAll(ledger);
     await stage('second');
     const [first] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    const deliveryId = first?.id ?? 0;
-    await ledger.deadLetter({ deliveryId, reason });
+    const deadLetter = ({ id = 0, revision = 0 }: Partial<DeliveryName> = {}) =>
+      ledger.deadLetter({ deliveryId: id, revision, reason });
+    await deadLetter(first);
     expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'due' });
-    await ledger.deadLetter({ deliveryId, reason });
+    await deadLetter(first);
     expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'rejected', reason });
 
     // Once it has gone out, all of it may have arrived.
     const left = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
     await ledger.claim([left]);
-    await ledger.deadLetter({ deliveryId: left[0]?.id ?? 0, reason });
+    await deadLetter(left[0]);
     for (const key of ['B', 'C'])
       expect(ledger.views.item('product', key)).toMatchObject({ state: 'in_doubt', reason });
     expect(await ledger.nextDueAt()).toBe(null);

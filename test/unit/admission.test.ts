@@ -7,6 +7,7 @@ import { createRateController, type RateController } from '../../src/delivery/ra
 import { createReceivedQueue } from '../../src/delivery/received-queue.ts';
 import type { Operation } from '../../src/domain/delivery.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import type { Scope } from '../../src/domain/scope.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { createVirtualTime } from '../support/virtual-time.ts';
@@ -41,6 +42,7 @@ function given({
   connections = 8,
   importMax = 100,
   isDue = async () => true,
+  tried = ['write', 'publish'],
 }: {
   clock: Clock;
   rate?: RateController;
@@ -48,12 +50,13 @@ function given({
   connections?: number;
   importMax?: number;
   isDue?: (id: number) => Promise<boolean>;
+  tried?: readonly Scope[];
 }) {
   const queue = createReceivedQueue();
   const slots = createSlots(connections);
   const target = { ping };
   const health = createApiHealth({ target, rate, ownPublishKey: false, clock, random: () => 0, emit: () => undefined });
-  for (const scope of ['write', 'publish'] as const) health.observe({ outcome: ACCEPTED, scope, subject: null }, null);
+  for (const scope of tried) health.observe({ outcome: ACCEPTED, scope, subject: null }, null);
   const dropped: number[] = [];
   const paused: Operation[] = [];
   const admission = createAdmission({
@@ -171,6 +174,63 @@ describe('the admission', () => {
     const admitted = await world.admission.next(world.abort.signal);
     expect(admitted.map(({ deliveries }) => deliveries[0].id)).toEqual([3]);
     expect(world.dropped).toEqual([1, 2]);
+  });
+
+  it('chooses another scope probe at once where the first is not due any more', async () => {
+    const clock = createManualClock();
+    const world = given({ clock, rate: freely(100), isDue: async (id) => id !== 1, tried: [] });
+    for (const id of [1, 2]) world.receive(id);
+    clock.advance(250);
+    void world.run(() => null);
+    await settled();
+    expect([world.dropped, world.out]).toEqual([[1], [[2]]]);
+    await world.stop();
+  });
+
+  it('drops a delivery whose scope was refused while the ledger was asked whether it is due', async () => {
+    const clock = createManualClock();
+    const detail = { status: 403, message: 'No.' };
+    const refuse = async () => {
+      world.health.observe({ outcome: { kind: 'denied', by: 'scope', detail }, scope: 'write', subject: null }, null);
+      return true;
+    };
+    const world = given({ clock, rate: freely(100), isDue: refuse });
+    world.receive(1);
+    clock.advance(250);
+    void world.run(() => null);
+    await settled();
+    expect([world.dropped, world.out]).toEqual([[1], []]);
+    await world.stop();
+  });
+
+  it('drops a delivery whose operation was paused while the ledger was asked whether it is due', async () => {
+    const clock = createManualClock();
+    const pause = async () => {
+      world.paused.push('product.create');
+      return true;
+    };
+    const world = given({ clock, rate: freely(100), isDue: pause });
+    world.receive(1);
+    clock.advance(250);
+    void world.run(() => null);
+    await settled();
+    expect([world.dropped, world.out]).toEqual([[1], []]);
+    await world.stop();
+  });
+
+  it('admits nothing that left the queue while the ledger was asked whether it is due', async () => {
+    const clock = createManualClock();
+    const stop = async () => {
+      world.queue.clear();
+      return true;
+    };
+    const world = given({ clock, rate: freely(100), isDue: stop });
+    world.receive(1);
+    clock.advance(250);
+    void world.run(() => null);
+    await settled();
+    expect(world.out).toEqual([]);
+    await world.stop();
   });
 
   it('gathers the members of a bulk import for 2 ms, and as many as one takes', async () => {

@@ -41,12 +41,16 @@ describe('the way of deliveries', () => {
     claim = async (lists) => lists.flatMap((names) => claimedRequest(names, 'product.create')),
     settle = async () => undefined,
     send = async () => ACCEPTED,
+    deadLetter = async () => undefined,
+    random = () => 0,
     connections = 8,
     profile = Profile.parse({}),
   }: {
     claim?: (lists: readonly (readonly DeliveryName[])[]) => Promise<ClaimedRequest[]>;
     settle?: (groups: readonly RequestSettlement[]) => Promise<void>;
     send?: (write: SentWrite) => Promise<Outcome>;
+    deadLetter?: () => Promise<void>;
+    random?: () => number;
     connections?: number;
     profile?: Profile;
   }) {
@@ -68,7 +72,10 @@ describe('the way of deliveries', () => {
         settled.push(all.map(({ id, decision }) => ({ id, kind: decision.kind })));
         return all.map(({ id, revision }) => ({ id, revision, released: 0, applied: true }));
       },
-      deadLetter: async ({ deliveryId }) => void deadLettered.push(deliveryId),
+      async deadLetter({ deliveryId }) {
+        await deadLetter();
+        deadLettered.push(deliveryId);
+      },
     };
     const target: Partial<Target> = {
       async send(write) {
@@ -84,7 +91,7 @@ describe('the way of deliveries', () => {
       reader: { publications: unread, reports: unread, passportPdf: unread, createReport: unread },
       profile,
       clock,
-      random: () => 0,
+      random,
       emit: () => undefined,
       log: createRecordingLog(),
       scrub: (text) => text,
@@ -210,6 +217,50 @@ describe('the way of deliveries', () => {
     await turns();
     expect([settled.flat().map(({ id }) => id), deadLettered]).toEqual([[1, 3], [2]]);
     expect(delivery.dispatcher.outstanding()).toBe(0);
+  });
+
+  it('dead-letters a delivery once the ledger can store that, and settles the others meanwhile', async () => {
+    const settle = async (groups: readonly RequestSettlement[]) => {
+      if (groups.some(({ settlements }) => settlements.some(({ id }) => id === 1))) throw new Error('A defect.');
+    };
+    let isFull = true;
+    const deadLetter = async () => {
+      if (isFull) throw fault('ledger.unwritable', 'The disk is full.');
+    };
+    const { clock, settled, deadLettered } = given({ settle, deadLetter });
+    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    await turns();
+    expect([settled.flat().map(({ id }) => id), deadLettered]).toEqual([[2], []]);
+    expect([delivery.path.trouble()?.code, delivery.dispatcher.outstanding()]).toEqual(['ledger.unwritable', 1]);
+    isFull = false;
+    clock.advance(1000);
+    await turns();
+    expect([deadLettered, delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([[1], null, 0]);
+  });
+
+  it('waits at its end until a delivery is dead-lettered that nothing could be decided about', async () => {
+    let isDeciding = false;
+    const random = () => {
+      if (isDeciding) throw new Error('A defect.');
+      return 0;
+    };
+    const stored = Promise.withResolvers<void>();
+    const send = async () => {
+      isDeciding = true;
+      return ACCEPTED;
+    };
+    const { deadLettered } = given({ send, random, deadLetter: () => stored.promise });
+    delivery.dispatcher.receiveNow([due(1)], false);
+    await turns();
+    let hasStopped = false;
+    const stopped = delivery.path.stop().then(() => {
+      hasStopped = true;
+    });
+    await turns();
+    expect(hasStopped).toBe(false);
+    stored.resolve();
+    await stopped;
+    expect(deadLettered).toEqual([1]);
   });
 
   it('keeps what the API has answered until the ledger can store it', async () => {

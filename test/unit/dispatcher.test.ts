@@ -60,7 +60,7 @@ describe('the dispatcher', () => {
   it('enqueues a bounded number of what is due, and tops it up once there is room', async () => {
     stored = range(3000);
     expect(await dispatcher.fill()).toBe(2000);
-    expect([jobs.length, dispatcher.outstanding(), dispatcher.enqueued()]).toEqual([20, 2000, 2000]);
+    expect([jobs.length, dispatcher.outstanding(), dispatcher.enqueued()]).toEqual([8, 2000, 2000]);
     expect(await dispatcher.fill()).toBe(0);
     dispatcher.done(range(499).map(({ id }) => id));
     expect(await dispatcher.fill()).toBe(0);
@@ -202,7 +202,7 @@ describe('the dispatcher', () => {
     expect(dispatcher.outstanding()).toBe(0);
   });
 
-  it('lets go of what was received and not sent once it is stopped', async () => {
+  it('forgets what was enqueued or received and not sent once it is stopped', async () => {
     stored = range(330);
     await dispatcher.fill();
     const stopping = new AbortController();
@@ -210,6 +210,18 @@ describe('the dispatcher', () => {
     stopping.abort();
     dispatcher.stop();
     expect(await job).toBe(320);
-    expect([received(), dispatcher.outstanding()]).toEqual([[], 10]);
+    expect([received(), dispatcher.outstanding()]).toEqual([[], 0]);
+  });
+
+  it('forgets the deliveries of a job that is stopped before they found room', async () => {
+    stored = range(330);
+    await dispatcher.fill();
+    const stopping = new AbortController();
+    const job = dispatcher.receive(stored.slice(0, 325), stopping.signal);
+    stopping.abort();
+    dispatcher.done([1]);
+    expect(await job).toBe(320);
+    // Those that were received but for the one that has ended, and those of other jobs.
+    expect([dispatcher.enqueued(), dispatcher.outstanding()]).toEqual([5, 324]);
   });
 });

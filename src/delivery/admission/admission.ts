@@ -83,10 +83,15 @@ export function createAdmission(options: AdmissionOptions): Admission {
     timer = null;
   }
 
+  /** It may have been the chosen probe of its scope: admission looks again, so that another one is chosen at once. */
   function drop(one: Received): void {
     queue.remove(one);
     onDropped([one]);
+    wake();
   }
+
+  const isAllowed = ({ operation }: Received): boolean =>
+    health.allows(scopeOfWrite(operation)) && !paused().includes(operation);
 
   /** How many more milliseconds a bulk import has to wait for members. */
   function importWaitMs(now: number): number {
@@ -100,7 +105,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     let last: Received | null = null;
     let waitMs = Number.POSITIVE_INFINITY;
     for (const one of queue.inOrder()) {
-      if (!health.allows(scopeOfWrite(one.operation)) || paused().includes(one.operation)) {
+      if (!isAllowed(one)) {
         drop(one);
         continue;
       }
@@ -114,12 +119,12 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
   const isStale = (one: Received, now: number): boolean => now - one.lookedAt >= LOOK_AGAIN_MS;
 
-  async function isStillDue(one: Received, now: number): Promise<boolean> {
-    one.lookedAt = now;
+  /** Drops a delivery that is not due any more. */
+  async function lookUp(one: Received): Promise<void> {
     // If the ledger cannot be read, the claim will report it.
-    if (await ledger.isDue(one.id).catch(() => true)) return true;
-    drop(one);
-    return false;
+    const isDue = await ledger.isDue(one.id).catch(() => true);
+    one.lookedAt = clock.ticks();
+    if (!isDue) drop(one);
   }
 
   /** Takes a delivery out of the queue. Takes the other members of its import as well. */
@@ -135,7 +140,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   /** Admits one delivery as a probe, if the API first answers a question that writes nothing. */
   async function admitProbe(one: Received, abort: AbortSignal): Promise<Admitted[]> {
     if (!(await health.mayProbe(abort))) return [];
-    if (!abort.aborted && health.allows(scopeOfWrite(one.operation))) return [take(one)];
+    if (!abort.aborted && isAllowed(one)) return [take(one)];
     health.unused(0);
     return [];
   }
@@ -145,10 +150,14 @@ export function createAdmission(options: AdmissionOptions): Admission {
     const admitted: Admitted[] = [];
     for (;;) {
       const now = clock.ticks();
+      // Picked anew after each look at the ledger: what is allowed, paused or received may have changed meanwhile.
       const one = pick(now);
       if (typeof one === 'number') return { admitted, waitMs: one };
       if (slots.isFull(health.concurrency(), now)) return { admitted, waitMs: POLL_MS };
-      if (isStale(one, now) && !(await isStillDue(one, now))) continue;
+      if (isStale(one, now)) {
+        await lookUp(one);
+        continue;
+      }
       const asksFirst = health.asksFirst();
       if (asksFirst && admitted.length > 0) return { admitted, waitMs: 0 };
       const waitMs = health.admit();

@@ -73,10 +73,15 @@ export function createScopeProbe(options: {
         return;
       }
       const byScope = new Map<Scope, Received[]>();
+      const waitingFor = (scope: Scope): Received[] => {
+        const waiting = byScope.get(scope) ?? [];
+        byScope.set(scope, waiting);
+        return waiting;
+      };
       for (const one of queue.inOrder()) {
         const scope = scopeOfWrite(one.operation);
         if (!isUntried(scope)) steppingBack.delete(scope);
-        else if (!probing.has(scope)) byScope.set(scope, [...(byScope.get(scope) ?? []), one]);
+        else if (!probing.has(scope)) waitingFor(scope).push(one);
       }
       for (const [scope, waiting] of byScope) await choose(scope, waiting, now);
     },

@@ -44,8 +44,11 @@ export interface DeliveryLedger {
    * entry for each settlement, in their order.
    */
   settle(requests: readonly RequestSettlement[]): Promise<Settled[]>;
-  /** Dead-letters a delivery that cannot be attempted: it is unconfirmed where it may have been sent, else rejected. */
-  deadLetter(request: { deliveryId: number; reason: Reason }): Promise<void>;
+  /**
+   * Dead-letters a delivery that cannot be attempted. It becomes unconfirmed if it may have been sent, else rejected. An item
+   * with another revision stays as it is.
+   */
+  deadLetter(request: { deliveryId: number; revision: number; reason: Reason }): Promise<void>;
   /**
    * Stages blocked deliveries again whose time has come, as new revisions; passports only where their products are complete.
    * Gives how many deliveries were staged, and whether more blocked ones are left.

@@ -50,11 +50,12 @@ export function createClaims(
     const named = sql.rows.all(JSON.stringify(lists.flatMap((list) => list.map(({ id }) => id))));
     const rows = new Map(named.map((row) => [row.id, row]));
     const suspended = new Set(contact.suspendedCreates());
+    const now = clock.now();
     return lists.map((list) =>
       list.flatMap(({ id, revision }) => {
         const row = rows.get(id);
         rows.delete(id);
-        const isDue = row?.state === 'due' && row.revision === revision;
+        const isDue = row?.state === 'due' && row.revision === revision && row.dueAt <= now;
         // A create is compared with the platform's list before it is sent for the first time.
         return isDue && !suspended.has(row.operation) && !isTakenBack(row) ? [row] : [];
       }),
@@ -133,7 +134,9 @@ export function createClaims(
         // A kept import may have brought along what another list names.
         const left = list.filter(({ id, operation }) => operation === first.operation && !inImports.has(id));
         if (left.length === 0) continue;
-        const { request, isKept, rows } = imports.gather(left, firstId + fresh.length);
+        const gathered = imports.gather(left, firstId + fresh.length);
+        if (gathered === null) continue;
+        const { request, isKept, rows } = gathered;
         for (const { id } of rows) inImports.add(id);
         add(request, isKept, rows);
         continue;

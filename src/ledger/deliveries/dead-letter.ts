@@ -14,7 +14,7 @@ import type { Settles } from './settles.ts';
 export function createDeadLetter(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
   { items, requests, imports, settles }: { items: Items; requests: Requests; imports: Imports; settles: Settles },
-): (request: { deliveryId: number; reason: Reason }) => void {
+): (request: { deliveryId: number; revision: number; reason: Reason }) => void {
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
     reject: db.prepare<[string, string, number, number]>(
@@ -37,9 +37,9 @@ export function createDeadLetter(
     items.note(row.id, row.revision, 'rejected', reason);
   }
 
-  return ({ deliveryId, reason }) => {
+  return ({ deliveryId, revision, reason }) => {
     const row = sql.byId.get(deliveryId);
-    if (!row) return;
+    if (row?.revision !== revision) return;
     // The members of an import that was sent change state together (I3).
     const isTied = row.operation === 'product.import' && row.requestId !== null;
     const ids = isTied ? imports.members(row.requestId ?? 0) : [row.id];

@@ -11,6 +11,8 @@ import { parseJsonOrNull } from '../store/context.ts';
 export interface DeliveryRow extends ItemRow {
   state: DeliveryState;
   operation: Operation;
+  /** When it may be sent, or looked up; 0 for at once, and where that never happens by itself. */
+  dueAt: number;
   /** Null where it has no request, like the three that follow. */
   sends: number | null;
   idempotencyKey: string | null;
@@ -18,7 +20,7 @@ export interface DeliveryRow extends ItemRow {
   body: string | null;
 }
 
-const COLUMNS = `${itemColumns('i')}, r.sends, r.idempotency_key AS idempotencyKey, r.path, r.body`;
+const COLUMNS = `${itemColumns('i')}, i.due_at AS dueAt, r.sends, r.idempotency_key AS idempotencyKey, r.path, r.body`;
 
 /** Deliveries of the items `i`, to be followed by a condition. */
 export const SELECT_DELIVERIES = `SELECT ${COLUMNS} FROM items i LEFT JOIN requests r ON r.id = i.request_id`;

@@ -104,7 +104,9 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
       `SELECT ${DUE_COLUMNS}, i.reason, i.due_at AS dueAt
        FROM items i WHERE ${IS_SCHEDULED} AND ${IS_LEFT_AWAY} AND ${IS_OF} ORDER BY i.reason ->> '$.since', i.id LIMIT 1`,
     ),
-    isDue: db.prepare<[number], { id: number }>("SELECT id FROM items WHERE id = ? AND state = 'due'"),
+    isDue: db.prepare<[number, number], { id: number }>(
+      "SELECT id FROM items WHERE id = ? AND state = 'due' AND due_at <= ?",
+    ),
     denials: db.prepare<[number], { at: number | null; isAskedAgain: 0 | 1 }>(
       `SELECT iif(${reasonHas('i', 'scope_denied')}, i.settled_at, NULL) AS at,
          ifnull((SELECT h.operation = i.operation AND ${reasonHas('h', 'item_forbidden')} FROM history h
@@ -181,7 +183,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
     hasSuspended: (of) =>
       contact.suspendedCreates().some((operation) => sql.suspended.get({ operation, ...ofWork(of) })),
 
-    isDue: (itemId) => sql.isDue.get(itemId) !== undefined,
+    isDue: (itemId) => sql.isDue.get(itemId, clock.now()) !== undefined,
 
     denialsOf(itemId) {
       const { at, isAskedAgain } = sql.denials.get(itemId) ?? { at: null, isAskedAgain: 0 };

@@ -28,9 +28,10 @@ export interface GatheredImport {
 export interface Imports {
   /**
    * The import to be sent for these due deliveries: the one that the first of them is kept in, with all its members, or else a new
-   * one of as many of them as fit. Neither is stored here.
+   * one of as many of them as fit. Neither is stored here. Null where a kept import has a member that is due later: then all of
+   * its members are due at that time.
    */
-  gather(due: readonly DeliveryRow[], newId: number): GatheredImport;
+  gather(due: readonly DeliveryRow[], newId: number): GatheredImport | null;
   /** What is claimed of a member. */
   claimedMember(row: DeliveryRow, isKept: boolean): ClaimedDelivery;
   /** The members of an import, in the order of its body. */
@@ -42,7 +43,7 @@ export interface Imports {
 const IS_MEMBER = "i.request_id IS NOT NULL AND i.operation = 'product.import' AND i.request_id = +?";
 
 export function createImports(
-  { db, profile, epoch, target }: Pick<LedgerContext, 'db' | 'profile' | 'epoch' | 'target'>,
+  { db, clock, profile, epoch, target }: Pick<LedgerContext, 'db' | 'clock' | 'profile' | 'epoch' | 'target'>,
   requests: Requests,
   encode: EncodeImport,
 ): Imports {
@@ -52,9 +53,10 @@ export function createImports(
       .prepare<[number], number>(`SELECT i.id FROM items i WHERE ${IS_MEMBER} ORDER BY i.request_place`)
       .pluck(),
     limitGroup: db.prepare<[number, number]>(`UPDATE items AS i SET group_max = ? WHERE ${IS_MEMBER}`),
+    putOff: db.prepare<[number, number]>(`UPDATE items AS i SET due_at = ? WHERE ${IS_MEMBER}`),
   };
 
-  /** The import that a delivery is kept in; null where there is none, or one of its members is not due. */
+  /** The import that a delivery is kept in, with all its members; null where there is none, or one of its members is not due. */
   function kept(first: DeliveryRow): GatheredImport | null {
     const request = first.requestId === null ? undefined : requests.find(first.requestId);
     if (request === undefined) return null;
@@ -62,6 +64,14 @@ export function createImports(
     if (rows.every(({ state }) => state === 'due')) return { request, isKept: true, rows };
     requests.release(first);
     return null;
+  }
+
+  /** Each member may have a wait of its own. As they are sent together, the longest one holds for all. */
+  function putOff({ request, rows }: GatheredImport): boolean {
+    const dueAt = Math.max(...rows.map((row) => row.dueAt));
+    if (dueAt <= clock.now()) return false;
+    sql.putOff.run(dueAt, request.id);
+    return true;
   }
 
   /** A new import of as many deliveries as fit. */
@@ -89,8 +99,9 @@ export function createImports(
   return {
     gather(due, newId) {
       const [first] = due;
-      const found = first === undefined ? null : kept(first);
-      if (found !== null || first === undefined) return found ?? assembled([], newId);
+      if (first === undefined) return null;
+      const found = kept(first);
+      if (found !== null) return putOff(found) ? null : found;
       // What a refused import left behind is sent among its own kind: others must not pay for what is wrong with it.
       const members = due.filter((row) => row.groupMax === first.groupMax && row.requestId === first.requestId);
       return assembled(members, newId);

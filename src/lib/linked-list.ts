@@ -1,0 +1,50 @@
+/** Values in an order, each of which is added to either end and removed from anywhere at the same small cost. No value comes twice. */
+export interface LinkedList<T> extends Iterable<T> {
+  append(value: T): void;
+  prepend(value: T): void;
+  /** False where the value is not in the list. */
+  remove(value: T): boolean;
+  first(): T | undefined;
+  size(): number;
+}
+
+interface Node<T> {
+  value: T;
+  before: Node<T> | null;
+  after: Node<T> | null;
+}
+
+/** Removing the present value while walking is safe. */
+export function createLinkedList<T>(): LinkedList<T> {
+  const nodes = new Map<T, Node<T>>();
+  let head: Node<T> | null = null;
+  let tail: Node<T> | null = null;
+
+  function link(node: Node<T>): void {
+    nodes.set(node.value, node);
+    if (node.before === null) head = node;
+    else node.before.after = node;
+    if (node.after === null) tail = node;
+    else node.after.before = node;
+  }
+
+  return {
+    append: (value) => link({ value, before: tail, after: null }),
+    prepend: (value) => link({ value, before: null, after: head }),
+    remove(value) {
+      const node = nodes.get(value);
+      if (node === undefined) return false;
+      nodes.delete(value);
+      if (node.before === null) head = node.after;
+      else node.before.after = node.after;
+      if (node.after === null) tail = node.before;
+      else node.after.before = node.before;
+      return true;
+    },
+    first: () => head?.value,
+    size: () => nodes.size,
+    *[Symbol.iterator]() {
+      for (let node = head; node !== null; node = node.after) yield node.value;
+    },
+  };
+}
