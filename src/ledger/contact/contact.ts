@@ -260,11 +260,11 @@ export function kindCreatedBy(operation: Operation): ListableKind | undefined {
   return CREATED_BY.get(operation);
 }
 
-/** Adds one create to the counts of a batch. */
-export function addCreate(counts: CreateCounts, source: string, kind: ListableKind): void {
+/** Adds creates to the counts of a batch. */
+export function addCreates(counts: CreateCounts, source: string, kind: ListableKind, count = 1): void {
   const name = `${kind} ${source}`;
   const known = counts.get(name) ?? { source, kind, count: 0 };
-  known.count += 1;
+  known.count += count;
   counts.set(name, known);
 }
 

@@ -122,7 +122,7 @@ export function createClaims(
       const sends = request.sends + 1;
       if (isKept) kept.push(id);
       else fresh.push({ ...request, sends });
-      for (const [place, row] of rows.entries()) members.push([row.id, id, place]);
+      rows.forEach((row, place) => members.push([row.id, id, place]));
       const isImport = operation === 'product.import';
       const taken = rows.map((row) => (isImport ? imports.claimedMember(row, isKept) : claimedDelivery(row)));
       claimed.push({ request: id, sends, operation, path, body, idempotencyKey: key, members: taken });

@@ -6,7 +6,7 @@ import type { Parts } from '../contact/parts.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createInsertMany } from '../store/insert-many.ts';
 import { createNextId } from '../store/next-id.ts';
-import { nameOf } from './item-name.ts';
+import { createNameSet, nameOf } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
 
 /** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
@@ -112,11 +112,24 @@ export function createDesire(
       const { kind, key } = item;
       const appearedAt = began.get(owner.source) ?? sql.runBeganAt.get(owner.source) ?? now;
       began.set(owner.source, appearedAt);
-      const asked = askedOf({ content, naturalKey }, owner);
       const state = isSlow(kind) ? null : item.refs.every((ref) => arrived.has(nameOf(ref))) ? 'due' : 'waiting';
-      const revision = state === null ? [0, null, null, null] : [1, state, `${kind}.create`, now];
-      const values = [asked.naturalKey, asked.recordId, owner.source, appearedAt, asked.missingSince];
-      rows.push([first + at, kind, key, ...values, asked.desiredHash, ...revision, asked.desired]);
+      const begun = state === null ? null : now;
+      rows.push([
+        first + at,
+        kind,
+        key,
+        naturalKey?.value ?? null,
+        owner.id,
+        owner.source,
+        appearedAt,
+        owner.missingSince,
+        content.hash,
+        begun === null ? 0 : 1,
+        state,
+        begun === null ? null : `${kind}.create`,
+        begun,
+        content.payload,
+      ]);
       for (const ref of item.refs) refs.push([first + at, ref.role, ref.kind, ref.key]);
       return state;
     });
@@ -155,16 +168,15 @@ export function createDesire(
   }
 
   function desireAll(desires: readonly OwnedDesire[], again: boolean): Staged[] {
-    const first = new Map<string, number>();
-    for (const [at, { item }] of desires.entries()) if (!first.has(nameOf(item))) first.set(nameOf(item), at);
+    const names = createNameSet();
     // What was looked up of an item is out of date once a desire before this one has changed it.
-    const isFirst = ({ item }: OwnedDesire, at: number): boolean => first.get(nameOf(item)) === at;
-    const isNew = (desire: OwnedDesire, at: number): boolean => desire.known === undefined && isFirst(desire, at);
-    const inserted = insert(desires.filter(isNew)).values();
+    const isFirst = desires.map(({ item }) => names.add(item));
+    const isNew = desires.map(({ known }, at) => known === undefined && isFirst[at] === true);
+    const inserted = insert(desires.filter((_, at) => isNew[at])).values();
     return desires.map((desire, at) => {
-      if (isNew(desire, at)) return inserted.next().value ?? null;
+      if (isNew[at]) return inserted.next().value ?? null;
       const { kind, key } = desire.item;
-      const known = isFirst(desire, at) ? desire.known : find(kind, key);
+      const known = isFirst[at] ? desire.known : find(kind, key);
       return known === undefined ? null : desireKnown(desire, known, desire.owner, again);
     });
   }

@@ -1,7 +1,7 @@
 import { contentOf } from '../../domain/item.ts';
 import type { MapResult } from '../../domain/mapping.ts';
 import type { IncomingRecord } from '../../domain/record.ts';
-import { addCreate } from '../contact/contact.ts';
+import { addCreates } from '../contact/contact.ts';
 import type { OwnedDesire } from '../items/desire.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
@@ -45,12 +45,15 @@ export function createStageNewRecords({ db }: Pick<LedgerContext, 'db'>, items: 
   });
   const insertBlockedProducts = createInsertMany(db, { into: 'holds', columns: ['record_id', 'product_key'] });
 
-  function stageItems(desires: readonly OwnedDesire[], tally: Tally): void {
+  function stageItems(desires: readonly OwnedDesire[], source: string, tally: Tally): void {
+    const created = { product: 0, material: 0, bom_item: 0 };
     for (const [at, staged] of items.desireAll(desires, false).entries()) {
       if (staged) tally[staged] += 1;
-      const desire = desires[at];
-      if (staged !== 'due' || desire === undefined || desire.item.kind === 'bom_item') continue;
-      addCreate(tally.creates, desire.owner.source, desire.item.kind);
+      const kind = desires[at]?.item.kind;
+      if (staged === 'due' && kind !== undefined) created[kind] += 1;
+    }
+    for (const kind of ['product', 'material'] as const) {
+      if (created[kind] > 0) addCreates(tally.creates, source, kind, created[kind]);
     }
   }
 
@@ -83,7 +86,7 @@ export function createStageNewRecords({ db }: Pick<LedgerContext, 'db'>, items: 
         }),
       );
     });
-    stageItems(desires, tally);
+    stageItems(desires, source, tally);
     return ids;
   };
 }

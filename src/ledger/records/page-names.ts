@@ -1,6 +1,7 @@
 import type { MappedItem, MapResult } from '../../domain/mapping.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import type { Profile } from '../../domain/profile.ts';
+import { createNameSet, type ItemName } from '../items/item-name.ts';
 import type { Sqlite } from '../store/database.ts';
 
 /** An item that a row makes, with the natural key by which the API would know it. */
@@ -21,10 +22,10 @@ export interface PageNames {
 /** Gives what looks up the names of a whole page at once. For use inside a transaction. */
 export function createPageNames(db: Sqlite, profile: Profile): (results: Iterable<MapResult>) => PageNames {
   const sql = {
-    keys: db.prepare<[string], { kind: string; key: string }>(
+    keys: db.prepare<[string], ItemName>(
       `SELECT i.kind, i.key FROM json_each(?) n CROSS JOIN items i ON i.kind = n.value ->> 0 AND i.key = n.value ->> 1`,
     ),
-    naturalKeys: db.prepare<[string], { kind: string; key: string }>(
+    naturalKeys: db.prepare<[string], ItemName>(
       `SELECT i.kind, i.natural_key AS key FROM json_each(?) n
        CROSS JOIN items i ON i.kind = n.value ->> 0 AND i.natural_key = n.value ->> 1`,
     ),
@@ -43,10 +44,11 @@ export function createPageNames(db: Sqlite, profile: Profile): (results: Iterabl
         if (naturalKey !== null) naturalKeys.push([item.kind, naturalKey.value]);
       }
     }
-    const taken = new Set<string>();
-    if (keys.length > 0) for (const { kind, key } of sql.keys.all(JSON.stringify(keys))) taken.add(keyName(kind, key));
+    const taken = createNameSet();
+    const takenNaturally = createNameSet();
+    if (keys.length > 0) for (const name of sql.keys.all(JSON.stringify(keys))) taken.add(name);
     if (naturalKeys.length > 0) {
-      for (const { kind, key } of sql.naturalKeys.all(JSON.stringify(naturalKeys))) taken.add(naturalName(kind, key));
+      for (const name of sql.naturalKeys.all(JSON.stringify(naturalKeys))) takenNaturally.add(name);
     }
 
     return {
@@ -54,23 +56,11 @@ export function createPageNames(db: Sqlite, profile: Profile): (results: Iterabl
         const items = named.get(result) ?? [];
         let isFree = true;
         for (const { item, naturalKey } of items) {
-          const names = [keyName(item.kind, item.key)];
-          if (naturalKey !== null) names.push(naturalName(item.kind, naturalKey.value));
-          for (const name of names) {
-            if (taken.has(name)) isFree = false;
-            taken.add(name);
-          }
+          if (!taken.add(item)) isFree = false;
+          if (naturalKey !== null && !takenNaturally.add({ kind: item.kind, key: naturalKey.value })) isFree = false;
         }
         return isFree ? items : null;
       },
     };
   };
-}
-
-function keyName(kind: string, key: string): string {
-  return `key ${kind} ${key}`;
-}
-
-function naturalName(kind: string, value: string): string {
-  return `natural key ${kind} ${value}`;
 }

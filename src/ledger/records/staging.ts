@@ -1,7 +1,7 @@
 import type { Issue } from '../../domain/issue.ts';
 import { type BlockedProducts, productsOf } from '../../domain/mapping.ts';
 import type { MappedRecord, StageSummary } from '../../domain/ports/intake.ts';
-import { addCreate, type Contact, type CreateCounts } from '../contact/contact.ts';
+import { addCreates, type Contact, type CreateCounts } from '../contact/contact.ts';
 import type { DesiredItem } from '../items/desire.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
@@ -96,7 +96,7 @@ export function createStaging(
       const { item, content, known } = one;
       if (staged) tally[staged] += 1;
       const isCreate = staged === 'due' && (known === undefined || known.acknowledged === 0);
-      if (isCreate && item.kind !== 'bom_item') addCreate(tally.creates, record.source, item.kind);
+      if (isCreate && item.kind !== 'bom_item') addCreates(tally.creates, record.source, item.kind);
       if (known && known.desiredHash !== content.hash) sql.requeueContenders.run(item.kind, item.key, recordId);
     }
     const state = result.status === 'mapped' ? 'mapped' : 'excluded';

@@ -15,13 +15,13 @@ export function createInsertMany(
   { into, columns }: { into: string; columns: readonly string[] },
 ): (rows: readonly (readonly Value[])[]) => void {
   const row = `(${columns.map(() => '?').join(', ')})`;
-  const statements = new Map<number, Statement<Value[]>>();
+  const statements = new Map<number, Statement<[Value[]]>>();
 
-  function statementOf(count: number): Statement<Value[]> {
+  function statementOf(count: number): Statement<[Value[]]> {
     const known = statements.get(count);
     if (known !== undefined) return known;
     const values = Array.from({ length: count }, () => row).join(', ');
-    const statement = db.prepare<Value[]>(`INSERT INTO ${into} (${columns.join(', ')}) VALUES ${values}`);
+    const statement = db.prepare<[Value[]]>(`INSERT INTO ${into} (${columns.join(', ')}) VALUES ${values}`);
     statements.set(count, statement);
     return statement;
   }
@@ -31,8 +31,9 @@ export function createInsertMany(
     while (at < rows.length) {
       let count = ROWS_MAX;
       while (count > rows.length - at) count /= 2;
-      statementOf(count).run(...rows.slice(at, at + count).flat());
-      at += count;
+      const values: Value[] = [];
+      for (const end = at + count; at < end; at += 1) for (const value of rows[at] ?? []) values.push(value);
+      statementOf(count).run(values);
     }
   };
 }
