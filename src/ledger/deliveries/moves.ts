@@ -5,11 +5,11 @@ interface Move {
   event: DeliveryEvent;
   dueAt: number;
   spent: -1 | 0 | 1;
-  /** Left out where the decision leaves open what was open before. */
+  /** Left out if the decision does not change it. */
   uncertain?: 0 | 1;
 }
 
-/** What each decision does to a delivery but those that make an end of it. */
+/** The columns that each decision changes, without the decisions that end a delivery. */
 export const MOVES: {
   [K in Exclude<Decision['kind'], 'delivered' | 'ignored'>]: (decision: Extract<Decision, { kind: K }>) => Move;
 } = {

@@ -14,7 +14,7 @@ const WORDS: Record<string, string> = {
   dyn: 'any value',
 };
 
-/** Rewords the CEL library's complaints about types, as `no such overload: dyn<string> > int`. */
+/** Rewords the CEL library's messages about types, such as `no such overload: dyn<string> > int`. */
 export function describeTypes(summary: string): ExpressionProblem {
   const call = /^found no matching overload for '(?:(.+)\.)?(\w+)\((.*)\)'$/.exec(summary);
   if (call) return describeCall(call[1], call[2] ?? '', call[3] ?? '');
