@@ -61,7 +61,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
       if (abort.aborted) break;
     }
   } catch (error) {
-    // A connector that is told to stop may throw.
+    // A connector that is asked to stop may throw.
     if (!abort.aborted) {
       const failed = { runId, result: 'failed', error: messageOf(error) } as const;
       await untilWritable(() => ledger.endRun(failed), wait, abort);

@@ -17,7 +17,7 @@ export interface Due {
   hasSuspended(of: WorkOf): boolean;
   isDue(itemId: number): boolean;
   denialsOf(itemId: number): Denials;
-  countSuspended(suspended: SuspendedWork): { due: number; inDoubt: number };
+  countSuspended(suspended: SuspendedWork): { due: number; unconfirmed: number };
 }
 
 const NOTHING_SUSPENDED: SuspendedWork = { operations: [], unconfirmed: { operations: [], reasons: [] } };
@@ -190,7 +190,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
 
     countSuspended(suspended) {
       const due = suspended.operations.reduce((sum, operation) => sum + (sql.countDue.get(operation)?.count ?? 0), 0);
-      return { due, inDoubt: sql.countUnconfirmed.get(suspendedUnconfirmed(suspended))?.count ?? 0 };
+      return { due, unconfirmed: sql.countUnconfirmed.get(suspendedUnconfirmed(suspended))?.count ?? 0 };
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Operation } from '../../domain/delivery.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
-import { SETTLE_STATES, type SettleState } from '../../domain/manual.ts';
+import { SETTLE_STATES, type SettleState } from '../../domain/manual-resolution.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery, NamedSelection } from '../../domain/ports/unconfirmed.ts';

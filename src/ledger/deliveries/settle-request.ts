@@ -1,5 +1,5 @@
 import { transition } from '../../domain/delivery.ts';
-import { isSettleState, mayBeSettled } from '../../domain/manual.ts';
+import { isSettleState, mayBeSettled } from '../../domain/manual-resolution.ts';
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { Restored } from '../backup/restored.ts';
@@ -8,10 +8,10 @@ import type { Items } from '../items/items.ts';
 import type { RemoteIds } from '../items/remote-ids.ts';
 import type { Passports } from '../passports/passports.ts';
 import type { LedgerContext } from '../store/context.ts';
+import { DECISION_CHANGES } from './decision-changes.ts';
 import type { Deliver } from './deliver.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
-import { MOVES } from './moves.ts';
 import type { Requests } from './requests.ts';
 
 /** The timeline's text for a manual resolution. */
@@ -67,7 +67,7 @@ export function createSettleRequest(
 
   /** Stores a decision that leaves the revision open. Returns how many deliveries it has released. */
   function move(row: DeliveryRow, decision: OpenDecision, { decidedAt, now, isTied }: Times): number {
-    const { event, dueAt, spent, uncertain = row.uncertain } = MOVES[decision.kind](decision as never);
+    const { event, dueAt, spent, uncertain = row.uncertain } = DECISION_CHANGES[decision.kind](decision as never);
     const reason = JSON.stringify(decision.reason);
     const sinceMs = dueAt === 0 || decidedAt === undefined ? 0 : now - decidedAt;
     // A request is kept for as long as its bytes may be sent again.

@@ -76,7 +76,7 @@ export function createUnconfirmed(
       const now = clock.now();
       const reason: Reason = {
         code: 'crash',
-        message: 'The process ended between sending this and hearing the answer.',
+        message: 'The process ended between sending this and receiving the answer.',
       };
       const rows = sql.sending.all();
       for (const { id, revision } of rows) {

@@ -1,8 +1,8 @@
 import { hasRefs, type Item, type ItemContent, type SubjectKind } from '../../domain/item.ts';
 import type { NaturalKey } from '../../domain/natural-key.ts';
 import type { Restored } from '../backup/restored.ts';
+import type { AdoptedBom } from '../contact/adopted-bom.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
-import type { Parts } from '../contact/parts.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createInsertMany } from '../store/insert-many.ts';
 import { createNextId } from '../store/next-id.ts';
@@ -42,7 +42,7 @@ export interface Desire {
 
 interface DesireParts {
   contact: Pick<Contact, 'noticeCreates'>;
-  parts: Pick<Parts, 'mayAsk'>;
+  adoptedBom: Pick<AdoptedBom, 'mayAsk'>;
   restored: Pick<Restored, 'isRestored'>;
   find: (kind: SubjectKind, key: string) => ItemRow | undefined;
   reconcileItem: (item: ItemRow, again: boolean) => Staged;
@@ -51,7 +51,7 @@ interface DesireParts {
 /** Call each function inside a transaction. */
 export function createDesire(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  { contact, parts, restored, find, reconcileItem }: DesireParts,
+  { contact, adoptedBom, restored, find, reconcileItem }: DesireParts,
 ): Desire {
   const nextId = createNextId(db, 'items');
   const insertItems = createInsertMany(db, { into: 'items', columns: NEW_COLUMNS });
@@ -130,7 +130,7 @@ export function createDesire(
   }
 
   /** True if the first write of a new item depends on more than its refs. */
-  const isSlow = (kind: SubjectKind): boolean => restored.isRestored || (kind === 'bom_item' && parts.mayAsk());
+  const isSlow = (kind: SubjectKind): boolean => restored.isRestored || (kind === 'bom_item' && adoptedBom.mayAsk());
 
   /** The items that these items refer to and that have remote ids, by name. */
   function arrivedRefs(desires: readonly OwnedDesire[]): Set<string> {

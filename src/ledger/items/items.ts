@@ -2,8 +2,8 @@ import { type DeliveryState, type Operation, transition } from '../../domain/del
 import { hasRefs, type SubjectKind } from '../../domain/item.ts';
 import type { Reason } from '../../domain/reason.ts';
 import type { Restored, WhyUnconfirmed } from '../backup/restored.ts';
+import { ADOPTED_BOM, type AdoptedBom } from '../contact/adopted-bom.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
-import { ADOPTED_BOM, type Parts } from '../contact/parts.ts';
 import { hasReason } from '../deliveries/reasons.ts';
 import type { Requests } from '../deliveries/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
@@ -62,9 +62,9 @@ export function createItems(
   {
     restored,
     contact,
-    parts,
+    adoptedBom,
     requests,
-  }: { restored: Restored; contact: Pick<Contact, 'noticeCreates'>; parts: Parts; requests: Requests },
+  }: { restored: Restored; contact: Pick<Contact, 'noticeCreates'>; adoptedBom: AdoptedBom; requests: Requests },
 ): Items {
   const { db, clock, profile } = context;
   const revisions = createRevisions(context, requests);
@@ -141,10 +141,10 @@ export function createItems(
   /** The write of a BOM item. For an adopted product nobody knows which BOM items are at the platform already. */
   function wantedWith(item: ItemRow, wanted: Wanted): Wanted {
     if (wanted.need !== 'write' || wanted.operation !== 'bom_item.create') return wanted;
-    const standing = parts.standingOf(item.id);
+    const standing = adoptedBom.standingOf(item.id);
     if (standing === 'create') return wanted;
     if (standing === 'ask') return { ...wanted, need: 'blocked', reason: ADOPTED_BOM };
-    parts.acknowledge(item.id);
+    adoptedBom.acknowledge(item.id);
     note(item.id, null, 'adopted', {
       message: 'It is taken to be at the platform, as `target.bom: assume-present` says.',
     });
@@ -177,7 +177,7 @@ export function createItems(
   return {
     ...createDesire(context, {
       contact,
-      parts,
+      adoptedBom,
       restored,
       find: (kind, key) => sql.byKey.get(kind, key),
       reconcileItem,

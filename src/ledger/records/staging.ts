@@ -6,7 +6,7 @@ import type { DesiredItem } from '../items/desire.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
-import { createContest } from './contest.ts';
+import { createContenders } from './contenders.ts';
 import type { RunAccounts, RunCount } from './run-accounts.ts';
 import { type RecordRow, SELECT_RECORD } from './staged-record.ts';
 
@@ -36,7 +36,7 @@ export function createStaging(
   { db, profile }: LedgerContext,
   { items, contact, accounts }: { items: Items; contact: Pick<Contact, 'countCreates'>; accounts: RunAccounts },
 ): Staging {
-  const contest = createContest({ db, profile }, items);
+  const contenders = createContenders({ db, profile }, items);
   const sql = {
     record: db.prepare<[number], RecordRow>(SELECT_RECORD),
     setState: db.prepare<[string, string | null, number]>(
@@ -90,7 +90,7 @@ export function createStaging(
     }
     if (result.status === 'quarantined') return quarantine(recordId, result.issues, result.blockedProducts);
     const mapped = result.status === 'mapped' ? result.items : [];
-    const { issues, contested, own } = contest(mapped, recordId);
+    const { issues, contested, own } = contenders(mapped, recordId);
     for (const { kind, key } of contested) sql.addContender.run(kind, key, recordId);
     if (issues.length > 0) return quarantine(recordId, issues, productsOf(mapped));
     if (!isNew) releaseBut(own, recordId);

@@ -33,7 +33,7 @@ export function describeTypes(summary: string): ExpressionProblem {
 function describeOperator(left: string, operator: string, right: string): ExpressionProblem {
   const message = `${operator} cannot be applied to ${left} and ${right}.`;
   if (left === 'null' || right === 'null') {
-    return { message, cure: 'Say what holds without a value, for example row.X == null ? "" : row.X.' };
+    return { message, cure: 'Give a fallback for empty values, for example row.X == null ? "" : row.X.' };
   }
   if (left === 'text' || right === 'text') {
     return { message, cure: 'Make a number of the text first: double(row.X), or double(decimal(row.X, ",")).' };

@@ -21,9 +21,9 @@ interface Contested {
 }
 
 /** Compares the items that a record asks for with the items of other records. Call it inside a transaction. */
-export type Contest = (mapped: readonly MappedItem[], recordId: number) => Contested;
+export type Contenders = (mapped: readonly MappedItem[], recordId: number) => Contested;
 
-export function createContest({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>, items: Items): Contest {
+export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>, items: Items): Contenders {
   const sql = {
     place: db.prepare<[number], { place: string; missing: number }>(
       'SELECT place, missing_since IS NOT NULL AS missing FROM records WHERE id = ?',

@@ -7,7 +7,7 @@ import { isStuck } from './delivery-states.ts';
  * Has refused creates of a source looked up again whose item nobody could find: a list that lagged may show the item
  * now. Sends nothing. Call it inside the transaction that begins a run.
  */
-export function createLookAgain(
+export function createLookUpRefusedCreates(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
   items: Pick<Items, 'markUnconfirmed'>,
 ): (source: string) => void {

@@ -1,7 +1,7 @@
 import type { DeliveryEvent } from '../../domain/delivery.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 
-interface Move {
+interface DecisionChange {
   event: DeliveryEvent;
   dueAt: number;
   spent: -1 | 0 | 1;
@@ -10,8 +10,10 @@ interface Move {
 }
 
 /** The columns that each decision changes, without the decisions that end a delivery. */
-export const MOVES: {
-  [K in Exclude<Decision['kind'], 'delivered' | 'ignored'>]: (decision: Extract<Decision, { kind: K }>) => Move;
+export const DECISION_CHANGES: {
+  [K in Exclude<Decision['kind'], 'delivered' | 'ignored'>]: (
+    decision: Extract<Decision, { kind: K }>,
+  ) => DecisionChange;
 } = {
   retry: ({ dueAt, spend, uncertain }) => ({
     event: 'retry',
