@@ -4,7 +4,7 @@
 
 import { z } from 'zod';
 import type { RuntimeConfig } from '../daemon/open-source.ts';
-import { ledgerPlace } from '../ledger/store/ledger-place.ts';
+import { ledgerPath } from '../ledger/store/ledger-path.ts';
 import type { WorkProgress } from './work-progress.ts';
 
 /** What comes before a handler's name in the path of a request. */
@@ -56,7 +56,7 @@ const SOCKET_PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103;
 
 /** Where the daemon of a config listens, or why it cannot listen there. */
 export function socketPlace({ ledger }: Pick<RuntimeConfig, 'ledger'>): { path: string; problem: string | null } {
-  const path = `${ledgerPlace(ledger)}.sock`;
+  const path = `${ledgerPath(ledger)}.sock`;
   const bytes = Buffer.byteLength(path);
   const problem =
     bytes > SOCKET_PATH_BYTES_MAX

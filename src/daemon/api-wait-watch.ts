@@ -6,21 +6,21 @@ import type { Emit } from '../domain/ports/progress.ts';
 import type { Logger } from '../lib/logging.ts';
 
 /**
- * Reports a wait beyond a minute. It is logged once when it begins and once when it ends, and noted in the ledger for other
- * processes. Call `look` at intervals.
+ * Reports a wait of more than a minute that the API asks for. Logs its begin and its end, and stores it in the ledger
+ * for other processes. Call `look` at intervals.
  */
 export function createApiWaitWatch(options: {
   api: Pick<ApiHealth, 'throttled'>;
   ledger: Pick<Ledger, 'noteApiWait'>;
   views: Pick<LedgerViews, 'apiWait'>;
-  /** Whether the API has answered anything in this process. */
+  /** True if the API has answered this process at all. */
   hasAnswered: () => boolean;
   emit: Emit;
   log: Logger;
 }): { look(): Promise<void> } {
   const { api, ledger, views, hasAnswered, emit, log } = options;
   let waiting = false;
-  /** The ledger's note. That of an earlier process stays until the API has answered this one. */
+  /** The wait in the ledger. The wait of an earlier process stays there until the API has answered this process. */
   let noted = views.apiWait();
 
   function report(wait: ApiWait | null): void {
@@ -49,7 +49,7 @@ export function createApiWaitWatch(options: {
   };
 }
 
-/** What the API has asked for, as full sentences for people. */
+/** Describes the wait that the API has asked for, in full sentences. */
 export function describeWait({ since, until, message }: ApiWait, timeOf = isoOf): string {
   const asked =
     until === null
@@ -58,7 +58,7 @@ export function describeWait({ since, until, message }: ApiWait, timeOf = isoOf)
   return `${asked}: ${message}`;
 }
 
-/** Whole seconds: nobody plans by less. */
+/** Rounded up to whole seconds. */
 function isoOf(at: number): string {
   return new Date(Math.ceil(at / 1000) * 1000).toISOString().replace('.000Z', 'Z');
 }

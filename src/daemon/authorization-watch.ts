@@ -10,52 +10,52 @@ import type { Logger } from '../lib/logging.ts';
 export interface AuthorizationWatchOptions {
   api: Pick<ApiHealth, 'authorization' | 'refused' | 'reopen' | 'reopenScope'>;
   target: Pick<Target, 'probe' | 'rereadKey'>;
-  /** Called when the API takes again what it has refused. */
+  /** Called when the API grants again what it had refused. */
   onReopen: () => void;
   emit: Emit;
   clock: Clock;
   log: Logger;
-  /** Time between two questions to an API that refuses the key, the plan or a scope. */
+  /** The time between two questions to an API that refuses the key, the plan or a scope. */
   intervalMs: number;
 }
 
-/** Notices that the API refuses us, and when it no longer does. */
+/** Notices when the API begins to refuse the key, the plan or a scope, and when it ends. */
 export interface AuthorizationWatch {
   start(): void;
-  /** Asks at once where anything is refused, in place of waiting for the next time. */
+  /** Asks the API at once, if it refuses anything. */
   askNow(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What the API refuses: one scope, or with null all that we could send. */
+/** What the API refuses: one scope, or everything if `scope` is null. */
 interface Refusal {
   scope: Scope | null;
   by: 'key' | 'plan' | 'scope';
   reason: Reason;
 }
 
-/** How soon a closed gate is noticed. */
+/** The watch looks for new refusals this often. */
 const LOOK_MS = 500;
 
 /**
- * While the API refuses the key or the plan nothing is sent, and while it refuses a scope nothing that takes it; all of it
- * stays due. The key is read again from its file or variable at once, since it may have been rotated, and then now and then
- * together with a question to the API that writes nothing. Each refusal is logged when it comes and when it ends, not at
- * each question.
+ * While the API refuses the key or the plan, nothing is sent. While it refuses a scope, no delivery of that scope is
+ * sent. All of them stay due. The watch reads the key again at once, because it may have been replaced. Later it does
+ * so at intervals, and asks the API a question that writes nothing. A refusal is logged when it begins and when it
+ * ends.
  */
 export function createAuthorizationWatch(options: AuthorizationWatchOptions): AuthorizationWatch {
   const { api, target, emit, clock, log, intervalMs } = options;
   const abort = new AbortController();
   let running: Promise<void> = Promise.resolve();
-  /** What keeps the key from being read again; logged when it changes. */
+  /** Why the key cannot be read again. Each reason is logged once. */
   let keyTrouble: string | null = null;
-  /** The refusals that go on, and whether each is no news. */
+  /** The present refusals. A refusal `onTrial` was known before and is logged quietly. */
   const known = new Map<Scope | null, { onTrial: boolean }>();
   const lastEnds = new Map<Scope | null, { message: string; at: number }>();
   let askAt = 0;
   let looking: Promise<void> = Promise.resolve();
 
-  /** One look at a time. */
+  /** Runs one look after the other. */
   function lookNext(): Promise<void> {
     looking = looking.then(look);
     return looking;
@@ -76,7 +76,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
     for (const refusal of fresh) begin(refusal);
     const isTime = refusals.length > 0 && clock.ticks() >= askAt;
     if (fresh.length === 0 && !isTime) return;
-    // A rotated key is used at once. Otherwise nothing can have changed before it is time to ask.
+    // A replaced key is tried at once. Without one, nothing is asked before its time.
     if (!(await rereadKey()) && !isTime) return;
     const probe = await ask();
     askAt = clock.ticks() + intervalMs;
@@ -85,7 +85,8 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
   }
 
   function begin({ scope, by, reason }: Refusal): void {
-    // Where only sending can tell, it is let out on trial. That it is refused again for the same reason is no news.
+    // If the probe leaves the scope open, a delivery is sent on trial. A second refusal for the same reason is not
+    // reported again.
     const last = lastEnds.get(scope);
     const onTrial = reason.message === last?.message && clock.ticks() - last.at < intervalMs;
     known.set(scope, { onTrial });
@@ -129,7 +130,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
     try {
       return await target.probe(abort.signal);
     } catch (error) {
-      // An API that is away says nothing about the key: it is asked again.
+      // An API that is away shows nothing about the key, so it is asked again.
       log.debug({ error: messageOf(error) }, 'The API gave no answer to the question whether it accepts the key.');
       return null;
     }
@@ -138,7 +139,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
   return {
     async askNow() {
       if (refusalsOf(api).length === 0) return;
-      // What is refused becomes known at the first look.
+      // The first look finds the refusal, and the second one asks the API.
       if (known.size === 0) await lookNext();
       askAt = clock.ticks();
       await lookNext();
@@ -153,14 +154,17 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
   };
 }
 
-/** All that the API refuses at the moment. */
+/** Everything that the API refuses now. */
 function refusalsOf(api: AuthorizationWatchOptions['api']): Refusal[] {
   const state = api.authorization();
   const whole: Refusal[] = state.open ? [] : [{ scope: null, by: state.by, reason: state.reason }];
   return [...whole, ...Array.from(api.refused(), ([scope, reason]) => ({ scope, by: 'scope' as const, reason }))];
 }
 
-/** A missing scope shows in its own answer alone; where the API leaves that open, only sending can tell. */
+/**
+ * True if the probe shows no refusal any more. Only a denied scope proves a refusal; if the API does not name its
+ * scopes, a delivery has to find out.
+ */
 function isLifted(scope: Scope | null, { denied, scopes }: Probe): boolean {
   if (denied !== null && denied.by !== 'scope') return false;
   return scope === null || scopes[scope] !== 'no';

@@ -104,22 +104,22 @@ async function unreadableFault(
   if (unreadable === null || outstanding > 0 || now - Math.max(unreadable.since, since) < waitMs) return null;
   const lookedUp = suspendedBy(['read'], config.profile);
   if ((await ledger.nextDueAt({ suspended: lookedUp, of })) !== null || (await passports.evaluate()) > 0) return null;
-  const { inDoubt } = await ledger.countSuspended(lookedUp);
+  const { unconfirmed } = await ledger.countSuspended(lookedUp);
   const suspended = runtime.views.suspended().reduce((sum, { creates }) => sum + creates, 0);
-  const wait = waitWords(inDoubt, suspended);
+  const wait = waitWords(unconfirmed, suspended);
   if (unreadable.local) return fault('machine.limit', `Nothing can be read: ${unreadable.reason} ${wait}`);
   const message = `The API's list of ${LISTS[unreadable.what]} could not be read for ${seconds(waitMs)}: ${unreadable.reason} ${wait}`;
   return fault('api.unreachable', message, {
     path: 'target.baseUrl',
-    suggestion: inDoubt > 0 ? UNCONFIRMED_ADVICE : LIST_ADVICE,
+    suggestion: unconfirmed > 0 ? UNCONFIRMED_ADVICE : LIST_ADVICE,
   });
 }
 
-function waitWords(inDoubt: number, suspended: number): string {
+function waitWords(unconfirmed: number, suspended: number): string {
   const deliveries = (count: number) => (count === 1 ? '1 delivery waits' : `${count} deliveries wait`);
-  const unconfirmed = inDoubt === 0 ? [] : [`${deliveries(inDoubt)} unconfirmed because of it.`];
+  const waiting = unconfirmed === 0 ? [] : [`${deliveries(unconfirmed)} unconfirmed because of it.`];
   const creates = suspended === 0 ? [] : [`${deliveries(suspended)} for it, so that nothing is doubled.`];
-  return [...unconfirmed, ...creates].join(' ');
+  return [...waiting, ...creates].join(' ');
 }
 
 const LISTS: Record<ListName, string> = { product: 'products', material: 'materials', publications: 'publications' };

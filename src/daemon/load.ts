@@ -9,7 +9,7 @@ import type { SecretStore } from '../lib/secrets.ts';
 import type { RuntimeConfig } from './open-source.ts';
 
 /**
- * Loads a config file with the connectors and profiles that this package ships.
+ * Loads a config file with the connectors and profiles of this package.
  *
  * @throws Fault `config.missing` or `config.invalid`
  */
@@ -18,7 +18,7 @@ export function loadRuntimeConfig(file: string, secrets: SecretStore): Promise<R
   return loadConfig({ file, env: processEnvironment(), connectors, profilesDir, secrets, compile });
 }
 
-/** The compiler is only loaded for a config with problems: most commands need the config alone. */
+/** Most commands need the config alone, so the compiler is only loaded to describe problems of mappings. */
 async function compile(definitions: readonly MappingDefinition[], baseDir: string): Promise<MappingFlaw[]> {
   const { compileMappings } = await import('../pipeline/mapping/compile-mappings.ts');
   const compiled = await compileMappings({ definitions, baseDir });

@@ -2,16 +2,16 @@ import type { Mapper, MappingDefinition } from '../domain/mapping.ts';
 import { compileMappings } from '../pipeline/mapping/compile-mappings.ts';
 import { mappingFault } from '../pipeline/mapping/definition.ts';
 
-/** The compiled mappings of every source, as they were when last refreshed. */
+/** The compiled mappings of every source, as of their last refresh. */
 export interface Mappers {
   /**
-   * Compiles a source's mappings anew, so that a changed lookup file or module counts without a restart.
+   * Compiles a source's mappings again, so that a changed lookup file or module takes effect without a restart.
    *
-   * @throws Fault `mapping.invalid` naming every problem; the mappings from before stay in place then
+   * @throws Fault `mapping.invalid` with all problems; the earlier mappings stay in use then
    */
   refresh(source: string): Promise<Mapper>;
   refreshAll(): Promise<void>;
-  /** Null for a source that the config no longer has. */
+  /** Null for a source that is not in the config any more. */
   of(source: string): Mapper | null;
 }
 

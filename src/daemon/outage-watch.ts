@@ -3,7 +3,7 @@ import type { Emit } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
 
-/** Reports the begin and the end of an outage, once each. Call `look` at intervals. */
+/** Reports when an outage begins and when it ends. Call `look` at intervals. */
 export function createOutageWatch(options: {
   api: Pick<ApiHealth, 'openSince' | 'failsAtWrites'>;
   clock: Clock;
@@ -32,7 +32,7 @@ export function createOutageWatch(options: {
   };
 }
 
-/** How many writes have failed, as a full sentence. It is unknown whether the platform or the rows are at fault. */
+/** Says in a sentence how many writes have failed. It is unknown whether the platform or the rows are at fault. */
 export function describeFailingWrites({ failed, takenAt }: FailingWrites): string {
   return takenAt === null
     ? `It has failed at each of the ${failed} different writes that it was sent, and has taken none.`

@@ -28,9 +28,11 @@ export async function refusedScopeFault({
   });
 }
 
-function leftWords({ due, inDoubt }: Awaited<ReturnType<Runtime['ledger']['countSuspended']>>): string {
+function leftWords({ due, unconfirmed }: Awaited<ReturnType<Runtime['ledger']['countSuspended']>>): string {
   const sent = due === 0 ? [] : [`${due} ${due === 1 ? 'delivery is' : 'deliveries are'} left to be sent`];
   const lookedUp =
-    inDoubt === 0 ? [] : [`${inDoubt} unconfirmed ${inDoubt === 1 ? 'one is' : 'ones are'} left to be looked up`];
+    unconfirmed === 0
+      ? []
+      : [`${unconfirmed} unconfirmed ${unconfirmed === 1 ? 'one is' : 'ones are'} left to be looked up`];
   return [...sent, ...lookedUp].join(', and ');
 }

@@ -38,34 +38,34 @@ import { replayDelivery } from './replay-delivery.ts';
 
 export interface RuntimeOptions {
   config: RuntimeConfig;
-  /** The command that holds the ledger, for the message that another process gets. */
+  /** The command that opens the ledger. Other processes name it in their fault `ledger.held`. */
   command: string;
-  /** True where people look at the queue: what needs one is shown as failed jobs. */
+  /** True if people look at the queue: deliveries that need a person are then shown as failed jobs. */
   showFailedJobs: boolean;
   secrets: SecretStore;
   clock: Clock;
   log: Logger;
   version: string;
-  /** Reports for people what happens while a ledger of an older version is brought up to date; to the log where it is left out. */
+  /** Reports how a ledger of an older version is upgraded. Without it the log reports it. */
   reportUpgrade?: (fields: object, message: string) => void;
-  /** For tests, which cannot wait half a minute for a worker to count as dead. */
+  /** For tests, which cannot wait half a minute until a worker counts as dead. */
   queueTiming?: StallTiming | undefined;
-  /** For benchmarks, in which all contenders have as many connections. */
+  /** For benchmarks, in which all programs have the same number of connections. */
   connections?: number | undefined;
   /** Numbers in [0, 1). */
   random?: () => number;
 }
 
-/** Everything of one process that works on a ledger, put together. */
+/** All parts of one process that works on a ledger. */
 export interface Runtime {
   config: RuntimeConfig;
   ledger: Ledger;
   views: LedgerViews;
   target: Target;
-  /** What people ask of the platform beside the deliveries. */
+  /** Requests of people beside the deliveries. */
   platform: PlatformRequests;
   secrets: SecretStore;
-  /** Whether the API is there and takes what is sent. */
+  /** Whether the API is there, and what it takes. */
   api: ApiHealth;
   queues: BullmqQueues;
   bus: EventBus;
@@ -74,44 +74,46 @@ export interface Runtime {
   mapQueue: MapQueue;
   passports: Passports;
   recheck: Recheck;
-  /** The list that has been out of reach for longest, which doubts wait for; null where all could be read the last time. */
+  /**
+   * The list that could not be read for the longest time, and that unconfirmed deliveries wait for; null if every list
+   * was read the last time.
+   */
   unreadable: Delivery['unreadable'];
-  /** Why this process may write to the ledger no more, or null while it may: it has to end then. */
+  /** Why this process may not write to the ledger any more and has to end; null while it may. */
   ledgerLost(): Fault | null;
-  /** Deliveries that were in the air when the last process ended. */
+  /** How many deliveries were being sent when the last process ended. */
   voided: number;
-  /** Opens the queue and begins to map and deliver; further calls change nothing. */
+  /** Opens the queue, and begins to map and deliver. Further calls do nothing. */
   startWorkers(): Promise<void>;
-  /** Begins nothing new and waits for the end of what is under way; further calls change nothing. */
+  /** Begins nothing new, and waits for the work in progress. Further calls do nothing. */
   stopWorkers(): Promise<void>;
   /**
-   * Pulls one source, once the runs of it that were asked for before have ended: two readers of one source would race for
-   * its cursor. The workers are started when there is first something to map.
+   * Pulls one source after its earlier runs have ended, because two readers of one source would change the same cursor.
+   * Starts the workers when there is something to map.
    *
-   * @throws Fault `interrupted` where it is aborted before it has begun, or why the run before it rests
-   * @param waitMs how long a ledger that cannot be written, or a map queue that takes nothing, is waited for, in the run before
-   *   this one as well; without an
-   *   end where it is left out
+   * @throws Fault `interrupted` if it is aborted before it has begun, or the reason why the run before it waits
+   * @param waitMs how long this run and the one before it may wait for a ledger that cannot be written, or for a `map`
+   *   queue that takes no jobs; for ever without it
    */
   pull(source: string, trigger: RunTrigger, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
   /** The sources that are being pulled. */
   pulling(): string[];
   replay(request: ReplayRequest): Promise<ReplayReport>;
-  /** Why jobs wait although the queue can be reached: a person has paused it. Null otherwise. */
+  /** The fault of a queue that a person has paused; null if no queue is paused. */
   paused(): Fault | null;
-  /** True while there is something to map, or a source is being mapped. */
+  /** True while a record waits for the mapping or is being mapped. */
   mapping(): boolean;
-  /** Drains what is under way, and closes everything. */
+  /** Waits for the work in progress, and closes everything. */
   close(): Promise<void>;
 }
 
-/** How often a run that waits for another one of its source looks whether that one rests. */
+/** How often a run checks whether the earlier run of its source waits for the ledger. */
 const REST_LOOK_MS = 200;
 
 /**
- * Opens ledger, queue and API client for one process. Nothing is sent before there is work.
+ * Opens ledger, queue and API client for one process. Sends nothing before there is work.
  *
- * @throws Fault when the ledger is held, the config's mappings are wrong, or the queue is out of reach
+ * @throws Fault when the ledger is locked, the config's mappings are wrong, or the queue is out of reach
  */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, command, secrets, clock, log, version, queueTiming } = options;
@@ -170,12 +172,15 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
 
     const pulling = new Set<string>();
-    /** Runs that wait for a ledger that cannot be written, or for the map queue. */
+    /** The runs that wait for the ledger or for the `map` queue, each with the reason. */
     const resting = new Map<string, { reason: Fault; since: number }>();
     const sourceLock = createKeyedLock();
     const mapping = (): boolean => mapQueue.busy() || views.pendingSources().length > 0;
 
-    /** What keeps jobs waiting that a person has paused in a dashboard. The `pull` queue holds nothing that was begun. */
+    /**
+     * The fault of a queue that a person has paused in a dashboard. The `pull` queue does not count, because its jobs
+     * have not begun.
+     */
     let paused: Fault | null = null;
 
     function emitAndWake(event: Parameters<typeof emit>[0]): void {
@@ -227,7 +232,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       })();
       return workers;
     };
-    /** The map queue as a pull uses it: the workers are started when there is something to map. */
+    /** The `map` queue for a pull. Its workers are started when there is something to map. */
     const startedMapQueue: Pick<MapQueue, 'mapPage' | 'mapStored' | 'room'> = {
       room: (abort) => mapQueue.room(abort),
       async mapPage(page, wait, abort) {
@@ -242,12 +247,15 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
     let stopped: Promise<void> | null = null;
     const stopWorkers = (): Promise<void> => {
-      // What started the workers has reported it, if that failed.
+      // A failed start of the workers was reported by its own caller.
       stopped ??= Promise.allSettled([workers]).then(() => closeInOrder([() => mapQueue.stop(), () => engine.stop()]));
       return stopped;
     };
 
-    /** Waits for the end of earlier runs, but no longer than `waitMs` for one that rests. Gives the lock's release. */
+    /**
+     * Waits for the earlier runs of a source, at most `waitMs` for one that waits itself. Returns a function that
+     * releases the lock.
+     */
     async function lockSource(id: string, abort: AbortSignal, waitMs: number): Promise<() => void> {
       const begin = clock.ticks();
       const atRest = new AbortController();
@@ -265,7 +273,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       throw fault('interrupted', `The run of ${id} was stopped before it began.`);
     }
 
-    /** The lock of the source is held. */
+    /** Pulls a source whose lock is taken. */
     async function pullLocked(
       source: ConfiguredSource,
       trigger: RunTrigger,
@@ -328,7 +336,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       async close() {
         await closeInOrder([
           stopWorkers,
-          // Whoever looks at the ledger next sees why this process has left something.
+          // Stores the API's wait, so that other processes can show why this one has left work undone.
           () => apiWaitWatch.look(),
           () => queues.close(),
           () => target.close(),

@@ -7,11 +7,11 @@ import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 import { createRestored } from './backup/restored.ts';
+import { createAdoptedBom } from './contact/adopted-bom.ts';
 import { createAdoption } from './contact/adoption.ts';
 import { createContact } from './contact/contact.ts';
 import { contactMethods } from './contact/contact-methods.ts';
 import { createListedEntries } from './contact/listed.ts';
-import { createParts } from './contact/parts.ts';
 import { noteApiWait } from './deliveries/api-wait.ts';
 import { createClaims } from './deliveries/claims.ts';
 import { createDeadLetter } from './deliveries/dead-letter.ts';
@@ -19,7 +19,7 @@ import { createDeliver } from './deliveries/deliver.ts';
 import { createDue } from './deliveries/due.ts';
 import { createFollowProfile } from './deliveries/follow-profile.ts';
 import { createImports } from './deliveries/imports.ts';
-import { createLookAgain } from './deliveries/look-again.ts';
+import { createLookUpRefusedCreates } from './deliveries/look-up-refused-creates.ts';
 import { createNamedDeliveries } from './deliveries/named-deliveries.ts';
 import { createPlainSettles } from './deliveries/plain-settles.ts';
 import { createRecheck } from './deliveries/recheck.ts';
@@ -138,15 +138,15 @@ function compose(
   const restored = createRestored(context);
   const listed = createListedEntries(context);
   const contact = createContact(context, { listed, restored });
-  const parts = createParts(context);
+  const adoptedBom = createAdoptedBom(context);
   const requests = createRequests(db);
-  const items = createItems(context, { restored, contact, parts, requests });
+  const items = createItems(context, { restored, contact, adoptedBom, requests });
   const guardedReads = createGuardedReads(context);
   const run = {
     began: (source: string) => contact.runBegan(source),
     completed(runId: number) {
       restored.sourceWasRead(runId);
-      parts.sourceWasRead(runId);
+      adoptedBom.sourceWasRead(runId);
     },
   };
   const streams = createStreams(db);
@@ -161,7 +161,7 @@ function compose(
   const passports = createPassports(context, { items, passportItems });
   const claims = createClaims(context, { requests, imports, passports, contact }, options.encode);
   const release = createRelease(context, items);
-  const adoption = createAdoption(context, { contact, listed, items, parts, passports: passportItems, release });
+  const adoption = createAdoption(context, { contact, listed, items, adoptedBom, passports: passportItems, release });
   const remoteIds = createRemoteIds(context, items);
   const deliver = createDeliver(context, { items, requests, passports, restored, adoption, contact, release });
   const settling = { items, requests, imports, passports, restored, remoteIds };
@@ -169,7 +169,7 @@ function compose(
     plain: createPlainSettles(context, { ...settling, release }),
     settleRequest: createSettleRequest(context, { ...settling, deliver }),
   });
-  const lookAgain = createLookAgain(context, items);
+  const lookUpRefusedCreates = createLookUpRefusedCreates(context, items);
   const deadLetter = createDeadLetter(context, { items, requests, imports, settles });
   const unconfirmed = createUnconfirmed(context, items);
   const followProfile = createFollowProfile(context, items);
@@ -201,7 +201,7 @@ function compose(
       }),
     startRun: (start) =>
       commit.run(() => {
-        lookAgain(start.source);
+        lookUpRefusedCreates(start.source);
         return intake.startRun(start);
       }),
     async lookUpPage(page) {

@@ -3,7 +3,7 @@ import type { SourceRow } from '../domain/ports/source.ts';
 import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
 
-/** The rows of a page as they are stored. Every row of an unchanged export passes here, so this is a loop of its own. */
+/** The rows of a page as they are stored. Every row of every export passes through here, so it is a plain loop. */
 export function incomingRecords(
   rows: readonly SourceRow[],
   keyColumns: readonly string[],
@@ -12,7 +12,7 @@ export function incomingRecords(
   return rows.map((row) => incomingRecord(row, keyColumns, omitted));
 }
 
-/** A row as it is stored: without the columns that are never stored, and with its identity and hash. */
+/** A row as it is stored: with its identity and hash, without the columns that are never stored. */
 export function incomingRecord(
   row: SourceRow,
   keyColumns: readonly string[],
@@ -29,7 +29,7 @@ export function incomingRecord(
 
 function storedFields(fields: JsonObject, keyColumns: readonly string[], omitted: ReadonlySet<string>): JsonObject {
   if (omitted.size === 0) return fields;
-  // Where a row fell apart, any of its values may stand under any name: of it only the key is kept.
+  // In a row that could not be parsed, any value may be in any column. Only the key of such a row is kept.
   const kept = RAW_FIELD in fields ? keyColumns : Object.keys(fields);
   const stored: JsonObject = {};
   for (const name of kept) {

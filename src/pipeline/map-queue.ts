@@ -5,25 +5,31 @@ import type { StoredRecordMapper } from './map-stored.ts';
 import type { PageJobs } from './page-jobs.ts';
 
 /**
- * The jobs of the `map` queue, of two sorts: one names a page that was read and is mapped before it is stored, the other names a
- * source whose stored records wait to be mapped. A job of a source maps all of them, so one for each source is enough at a time.
+ * Processes the jobs of the `map` queue. There are two sorts. One names a page that was read and is mapped before it is
+ * stored. The other names a source whose stored records wait for the mapping; it maps all of them, so one such job for
+ * each source is enough.
  */
 export interface MapQueue extends Pick<PageJobs, 'mapPage' | 'room'> {
   start(): Promise<void>;
-  /** Stored records of this source wait. Where the queue is out of reach, the watch enqueues the job later. */
+  /**
+   * Enqueues the mapping of a source's stored records. If the queue is out of reach, `watch` enqueues the job later.
+   */
   mapStored(source: string): Promise<void>;
-  /** Enqueues jobs for sources whose records wait although nobody maps them: their job was lost. */
+  /** Enqueues jobs for sources whose records wait although nobody maps them, because their job was lost. */
   watch(pendingSources: readonly string[]): Promise<void>;
-  /** Why stored records cannot be mapped at the moment, or null: the ledger cannot be written. */
+  /** Why stored records cannot be mapped now, such as a ledger that cannot be written; null if they can. */
   trouble(): Fault | null;
-  /** True while a job is in the queue or being worked on. */
+  /** True while a job is enqueued or in work. */
   busy(): boolean;
   stop(): Promise<void>;
 }
 
-/** So many jobs are worked on at once: a source with very many stored records keeps no page of another source waiting. */
+/**
+ * How many jobs are processed at once, so that a source with very many stored records does not hold up the pages of
+ * others.
+ */
 const CONCURRENCY = 8;
-/** A job that was enqueued this many watches ago and not received is taken for lost. */
+/** A job that was not received after so many calls of `watch` may be lost. */
 const LOST_AFTER_WATCHES = 2;
 
 export function createMapQueue({
@@ -36,9 +42,12 @@ export function createMapQueue({
   storedRecords: StoredRecordMapper;
 }): MapQueue {
   const abort = new AbortController();
-  /** By source, the watches since its job was enqueued; it leaves the map when it is received. */
+  /**
+   * For each source, how many calls of `watch` have passed since its job was enqueued. Receiving the job removes the
+   * entry.
+   */
   const enqueued = new Map<string, number>();
-  /** Sources whose stored records are being mapped. */
+  /** The sources whose stored records are being mapped. */
   const working = new Set<string>();
   let trouble: Fault | null = null;
   let consumer: Consumer | null = null;
@@ -55,7 +64,7 @@ export function createMapQueue({
   }
 
   async function receiveSource(source: string): Promise<JobResult> {
-    // Records that begin to wait from here on need another job: this one may have passed them already.
+    // Records that begin to wait from now on need another job, because this one may not see them.
     enqueued.delete(source);
     working.add(source);
     try {
@@ -64,7 +73,7 @@ export function createMapQueue({
       return { status: 'done' };
     } catch (error) {
       if (!isLedgerFault(error)) throw error;
-      // What waits to be mapped still waits; the watch enqueues another job for it.
+      // The records still wait, so `watch` enqueues another job for them.
       trouble = error;
       return { status: 'done', note: error.message };
     } finally {
@@ -78,7 +87,7 @@ export function createMapQueue({
     return await receiveSource(typeof source === 'string' ? source : '');
   }
 
-  /** A job that was lost with nothing left to map would make the queue look busy for ever. */
+  /** Without this, a lost job that has nothing to map any more would make the queue look busy for ever. */
   function forgetNeedless(pendingSources: readonly string[]): void {
     for (const [source, watches] of enqueued) {
       if (pendingSources.includes(source) || working.has(source)) continue;
@@ -94,7 +103,7 @@ export function createMapQueue({
       try {
         await enqueueOrThrow(source);
       } catch (error) {
-        // The records are in the ledger: a pull does not end because their job could not be enqueued.
+        // The records are in the ledger, so a pull must not fail when the queue is out of reach.
         if (!isQueueFault(error)) throw error;
       }
     },
@@ -111,7 +120,7 @@ export function createMapQueue({
           enqueued.set(source, watches + 1);
           continue;
         }
-        // What still waits is not lost: the queue may be paused for hours.
+        // A job that still waits in the queue is not lost: a person may have paused the queue for hours.
         if (watches !== undefined && (await queues.counts('map')).waiting > 0) continue;
         enqueued.delete(source);
         await enqueueOrThrow(source);

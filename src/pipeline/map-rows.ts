@@ -3,14 +3,14 @@ import type { Mapper, MapResult } from '../domain/mapping.ts';
 import type { MappedRows, ReadPage } from '../domain/ports/intake.ts';
 import type { JsonObject } from '../lib/json.ts';
 
-/** So many rows are mapped before other work of the process has its turn: answers of the API wait for no more than that. */
+/** How many rows are mapped at once. Answers of the API wait no longer than that. */
 const ROWS_AT_ONCE = 100;
 
 /**
- * Maps rows of a page, outside any transaction. It maps their stored text, so that mapping a row again from the ledger gives the
- * same items.
+ * Maps rows of a page, outside any transaction. It maps the rows as they are stored, so that mapping them again from
+ * the ledger gives the same items.
  *
- * @param rows places in the page
+ * @param rows the rows' positions in the page
  */
 export async function mapRows(
   { source, stream, records }: Pick<ReadPage, 'source' | 'stream' | 'records'>,

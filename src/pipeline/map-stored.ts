@@ -4,17 +4,17 @@ import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import { emitMapped } from './page-jobs.ts';
 
-/** How many records are mapped between two looks at the event loop, and staged in one write. Answers wait for no more than that. */
+/** How many records are mapped and staged at once. Answers of the API wait no longer than that. */
 const BATCH = 100;
 
 /**
- * Maps records that are stored already: those of streams without keys, of changed mappings and lookups, and those that contend for
- * an item that has changed.
+ * Maps stored records: those of streams without keys, those that a changed mapping or lookup file has made stale, and
+ * contenders for an item that has changed.
  */
 export interface StoredRecordMapper {
   /**
-   * Maps and stages every record of a source that waits for it. Records that begin to wait meanwhile are mapped too: a call while the
-   * source is being mapped makes the mapping begin once more at its end.
+   * Maps and stages every record of a source that waits for it. Records that begin to wait meanwhile are mapped too: a
+   * call during the mapping of the same source makes it start once more at its end.
    */
   mapSource(source: string, abort: AbortSignal): Promise<void>;
 }

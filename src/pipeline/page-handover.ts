@@ -2,60 +2,60 @@ import type { Mapper } from '../domain/mapping.ts';
 import type { ReadPage, StagedPage } from '../domain/ports/intake.ts';
 import type { JsonObject } from '../lib/json.ts';
 
-/** A page that was read and is to be mapped. */
+/** A page that was read and is mapped next. */
 export interface PageToMap extends ReadPage {
-  /** Counts the pages of the stream in this run, from 1. */
+  /** The number of the page in its stream and run, from 1. */
   number: number;
-  /** Places in the page of the rows that may be new or changed. */
+  /** The positions of the rows that may be new or changed. */
   toMap: readonly number[];
   /** The mapping that the run began with. */
   mapper: Mapper;
-  /** Unchanged records of earlier pages that are not counted yet. */
+  /** How many unchanged records of earlier pages are not counted yet. */
   uncounted: number;
 }
 
-/** A page between the pull that has read it and the worker that maps it. */
+/** A page that the pull has read and a worker will map. */
 export interface HandedPage {
   page: PageToMap;
-  /** Whether a worker has begun to map it. */
+  /** True once a worker has begun to map it. */
   isTaken: boolean;
-  /** Ends as the mapping of the page ends. */
+  /** Resolves or rejects when the mapping of the page ends. */
   stored: Promise<StagedPage>;
   resolve(staged: StagedPage): void;
   reject(reason: unknown): void;
 }
 
 /**
- * The pages that are being mapped. Their rows stay in the memory of this process, where their size is bounded (I9): a job of the
- * `map` queue only names its page, so that no row is ever in a queue (I7). A page that is lost with the process is read again by
- * the next run, because the cursor has not moved (I1).
+ * The pages that are being mapped. Their rows stay in the memory of this process, which is bounded (I9). A job of the
+ * `map` queue only names its page, so no row is ever in a queue (I7). A page that is lost with the process is read
+ * again by the next run, because the cursor has not moved (I1).
  */
 export interface PageHandover {
   put(page: PageToMap): HandedPage;
-  /** The page that a job names, once; null where it is gone or another job has taken it. */
+  /** Returns the page that a job names, once. Null if the page is gone, or if another job has taken it. */
   take(job: JsonObject): HandedPage | null;
-  /** The page is stored, or was given up. */
+  /** Removes a page that was stored or given up. */
   remove(handed: HandedPage): void;
   count(): number;
-  /** Resolves when the pages leave room for another one, or `abort` is. */
+  /** Resolves when there is room for another page, or after an abort. */
   room(abort: AbortSignal): Promise<void>;
-  /** Gives up the pages that no worker has taken. */
+  /** Rejects the pages that no worker has taken. */
   giveUp(reason: Error): void;
 }
 
-/** A pull reads on while the pages that are being mapped have fewer bytes than this, so each pull exceeds it by a page at most. */
+/** A pull reads on while all handed pages have fewer bytes than this. Each pull can exceed the limit by one page. */
 const HANDED_BYTES_MAX = 16 * 1024 * 1024;
 
 export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
   const pages = new Map<string, HandedPage>();
   let bytes = 0;
-  /** Called when a page is removed. */
+  /** The functions to call when a page is removed. */
   const waiting = new Set<() => void>();
 
   return {
     put(page) {
       const { promise: stored, resolve, reject } = Promise.withResolvers<StagedPage>();
-      // The pull that handed the page over may have stopped meanwhile.
+      // The pull may have stopped since, so nobody may be waiting for this promise.
       stored.catch(() => undefined);
       const handed: HandedPage = { page, isTaken: false, stored, resolve, reject };
       pages.set(nameOf(jobDataOf(page)), handed);
@@ -93,7 +93,7 @@ export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
   };
 }
 
-/** What a job says of its page: the names of source and stream, and numbers. */
+/** The data of a job: the names of source and stream, and two numbers. */
 export function jobDataOf({ source, stream, runId, number }: PageToMap): JsonObject {
   return { source, stream, run: runId, page: number };
 }

@@ -9,12 +9,13 @@ import { mapRows } from './map-rows.ts';
 import { createPageHandover, type HandedPage, jobDataOf, type PageHandover, type PageToMap } from './page-handover.ts';
 import { createRest, type WritableWait } from './until-writable.ts';
 
-/** Pages on their way through the `map` queue: one job each. */
+/** Sends pages through the `map` queue, one job for each. */
 export interface PageJobs {
   /**
-   * Hands a page over to a worker and waits until it is stored. Null where `abort` came first and the page was given up.
+   * Hands a page to a worker, and waits until it is stored. Null if the page was given up after an abort.
    *
-   * @throws what mapping or storing it throws, or the fault of the queue once that has lasted longer than the caller waits
+   * @throws the error of mapping or storing the page, or the fault of the queue if it lasts longer than the caller
+   *   waits
    */
   mapPage(page: PageToMap, wait: WritableWait, abort: AbortSignal): Promise<StagedPage | null>;
   /** Maps and stores the page that a job names. */
@@ -27,7 +28,7 @@ export interface PageJobs {
   stop(): void;
 }
 
-/** How often a pull that waits for its page looks whether the job is still in the queue. */
+/** How often a pull checks whether the job of its page is still in the queue. */
 const LOOK_MS = 1000;
 
 export function createPageJobs({
@@ -53,7 +54,7 @@ export function createPageJobs({
     }
   }
 
-  /** Looks after a page that nobody has taken: a job that was lost is enqueued again. Gives what keeps it from being taken. */
+  /** Enqueues the job of a page again if it was lost. Returns why no worker can take the page; null if one can. */
   async function lookAfter(handed: HandedPage): Promise<Fault | null> {
     try {
       if ((await queues.paused()).includes('map')) return pausedFault(['map']);
@@ -102,7 +103,7 @@ export function createPageJobs({
         handed.resolve(staged);
         return { status: 'done' };
       } catch (error) {
-        // The pull receives the error, and hands the page over again where that may help.
+        // The pull gets the error, and hands the page over again if that may help.
         handed.reject(error);
         if (isLedgerFault(error)) return { status: 'done', note: messageOf(error) };
         throw error;
@@ -120,7 +121,7 @@ export function createPageJobs({
   };
 }
 
-/** Reports what staging did with mapped records. */
+/** Reports the results of staging mapped records. */
 export function emitMapped(
   emit: Emit,
   source: string,
@@ -129,7 +130,7 @@ export function emitMapped(
   emit({ type: 'mapped', source, mapped, excluded, quarantined });
 }
 
-/** Gives what the promise ends with, or null where that takes longer or `abort` comes first. */
+/** Waits for a promise. Null if it takes too long, or after an abort. */
 async function within<T>(
   ms: number,
   promise: Promise<T>,
@@ -138,7 +139,7 @@ async function within<T>(
 ): Promise<T | null> {
   const sleep = new AbortController();
   const wake = (): void => sleep.abort();
-  // An abort that came before does not count: the page is taken then, and is waited for.
+  // A page that was taken before the abort is still waited for.
   if (!abort.aborted) abort.addEventListener('abort', wake);
   try {
     return await Promise.race([promise, clock.sleep(ms, sleep.signal).then(() => null)]);

@@ -14,12 +14,12 @@ export interface PullRequest {
   source: string;
   trigger: RunTrigger;
   reader: SourceReader;
-  /** What the run maps its rows with. */
+  /** The mapping that the run begins with. */
   mapper: Mapper;
   /** Columns that are never stored. */
   omit: readonly string[];
   guard: MissingGuard;
-  /** True where the operator does not care about what has gone missing. */
+  /** True if the config ignores missing records. */
   ignoreMissing: boolean;
 }
 
@@ -27,24 +27,24 @@ export interface PullOptions {
   ledger: Ledger;
   emit: Emit;
   mapQueue: Pick<MapQueue, 'mapPage' | 'room' | 'mapStored'>;
-  /** While the ledger cannot be written the run rests, and goes on where it was. */
+  /** How the run waits while the ledger cannot be written or the `map` queue takes no jobs. */
   wait: WritableWait;
 }
 
-/** How a run ended. `interrupted`: it was stopped, and the next run reads again what it has to. */
+/** The result of a run. An `interrupted` run was stopped; the next run reads its unfinished pages again. */
 export interface PullResult {
   runId: number;
   result: 'complete' | 'interrupted';
-  /** Streams whose export the guard takes for broken, and why. */
+  /** The streams whose export the guard takes for broken, each with the reason. */
   guarded: { stream: string; message: string }[];
 }
 
 /**
- * Pulls one source from start to end. Each page is mapped and stored before the connector is asked for the next one, so a crash
- * repeats at most a page, and the cursor is never ahead of what is stored (I1). What is read waits for the map queue and never
- * for the API: the ledger takes the backlog.
+ * Pulls one source from start to end. Each page is mapped and stored before the connector reads the next one. So a
+ * crash repeats one page at most, and the cursor is never ahead of what is stored (I1). Reading waits for the `map`
+ * queue and never for the API: the ledger takes the backlog.
  *
- * @throws what the connector throws, after the run was closed as failed
+ * @throws the connector's error, after the run was closed as failed
  */
 export async function pull(request: PullRequest, options: PullOptions, abort: AbortSignal): Promise<PullResult> {
   const { source, trigger, reader, mapper } = request;
@@ -61,7 +61,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
       if (abort.aborted) break;
     }
   } catch (error) {
-    // A connector that is asked to stop may do so by throwing.
+    // A connector that is asked to stop may throw.
     if (!abort.aborted) {
       const failed = { runId, result: 'failed', error: messageOf(error) } as const;
       await untilWritable(() => ledger.endRun(failed), wait, abort);
@@ -70,14 +70,12 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   }
   const result = abort.aborted ? 'interrupted' : 'complete';
   await untilWritable(() => ledger.endRun({ runId, result }), wait, abort);
-  // Records that were made stale by a new mapping wait from the end of their stream on.
+  // Records that a new mapping has made stale are mapped from here on, because their stream has ended.
   await options.mapQueue.mapStored(source);
   return { runId, result, guarded };
 }
 
-/**
- * Notes a run whose source could not even be opened, so that the ledger shows it as it shows one that failed on the way.
- */
+/** Stores a failed run for a source that could not even be opened, so that people can see it. */
 export async function noteFailedRun(
   { source, trigger }: Pick<PullRequest, 'source' | 'trigger'>,
   error: unknown,
@@ -96,7 +94,7 @@ interface StreamPull extends PullRequest {
   cursor: JsonValue;
 }
 
-/** Gives why the guard takes the export for broken, or null. */
+/** Returns why the guard takes the export for broken; null if it does not. */
 async function pullStream(request: StreamPull, options: PullOptions, abort: AbortSignal): Promise<string | null> {
   const { runId, source, stream, cursor, omit, guard, ignoreMissing } = request;
   const { ledger, emit, mapQueue, wait } = options;
@@ -133,13 +131,16 @@ interface PageToStore extends ReadPage {
   uncounted: number;
 }
 
-/** Stores what has changed. It is mapped at the end of the stream: only then is it known which rows without a key are gone. */
+/**
+ * Stores the changed rows of a stream without keys. They are mapped when the stream has ended, because only then is it
+ * known which rows are gone.
+ */
 function storeUnmapped(page: PageToStore, { ledger, wait }: PullOptions, abort: AbortSignal): Promise<StagedPage> {
   const { number: _, ...toStage } = page;
   return untilWritable(() => ledger.stagePage({ ...toStage, deferMapping: true }), wait, abort);
 }
 
-/** Maps what has changed and stores it. Gives null where `abort` came first. */
+/** Maps and stores the changed rows of a page. Null after an abort. */
 async function mapAndStore(
   page: PageToStore,
   { ledger, mapQueue, wait, mapper }: PullOptions & { mapper: Mapper },
@@ -158,7 +159,7 @@ async function mapAndStore(
   return staged;
 }
 
-/** Whether some changed rows of a page were stored and wait to be mapped. */
+/** True if changed rows of a page were stored without being mapped. */
 function hasUnmapped({ changed, summary }: StagedPage): boolean {
   return summary !== undefined && changed > summary.mapped + summary.excluded + summary.quarantined;
 }

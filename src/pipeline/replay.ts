@@ -8,23 +8,23 @@ const BATCH = 250;
 export interface ReplayRequest {
   selection: ReplaySelection;
   force: boolean;
-  /** Only reports what would happen. */
+  /** True to report what would happen, and change nothing. */
   dryRun: boolean;
 }
 
-/** What a replay did, or would do. */
+/** The result of a replay, or of its dry run. */
 export interface ReplayReport extends ReplayOutcome {
-  /** Stored records that were looked at. */
+  /** How many stored records were mapped. */
   records: number;
-  /** Of them, those that have no issue now. */
+  /** How many of them have no issue any more. */
   passing: number;
-  /** Passports that are asked for again, and those that are not since their products are not complete. */
+  /** How many passports are sent again, and how many are not, because their products are incomplete. */
   passports: { asked: number; incomplete: number };
 }
 
 /**
- * Maps stored records again with the present mapping, and stages the items as new revisions: a replay never sends the old
- * mistake again.
+ * Maps stored records again with the present mapping, and stages their items as new revisions. So a replay never sends
+ * an old mistake again.
  */
 export async function replay(
   request: ReplayRequest,
@@ -32,7 +32,7 @@ export async function replay(
 ): Promise<ReplayReport> {
   const { selection, force, dryRun } = request;
   const { ledger, mapperOf } = options;
-  // First of all: what is sent again by force is unconfirmed no more.
+  // This comes first: deliveries that are sent again by force are not unconfirmed any more.
   const forced = force ? await ledger.forceUnconfirmed({ selection, dryRun }) : 0;
   const passports = await ledger.replayPassports({ selection, dryRun });
   const report: ReplayReport = {
@@ -47,7 +47,7 @@ export async function replay(
   for (;;) {
     const candidates = await ledger.replayCandidates({ selection, afterId, limit: BATCH });
     const last = candidates.at(-1);
-    // A dry run has left unconfirmed what would be sent again.
+    // A dry run has counted the forced deliveries as left unconfirmed.
     if (!last) return { ...report, leftUnconfirmed: Math.max(0, report.leftUnconfirmed - (dryRun ? forced : 0)) };
     afterId = last.id;
     const mapped = candidates.flatMap((record) => {

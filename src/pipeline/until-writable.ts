@@ -2,23 +2,23 @@ import { isLedgerFault } from '../domain/faults.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
 
-/** How long a run rests while the ledger cannot be written, or the map queue takes nothing. */
+/** How long a run waits while the ledger cannot be written or the `map` queue takes no jobs. */
 export interface WritableWait {
   clock: Clock;
   waitMs: number;
-  /** Called when a rest begins, with the reason, and with null when the work goes on. */
+  /** Called with the reason when a wait begins, and with null when the work continues. */
   onPause: (reason: Fault | null) => void;
 }
 
-/** How soon the ledger is tried again. */
+/** The ledger is tried again after this time. */
 const AGAIN_MS = 1000;
 
 /**
- * Does some work on the ledger, again and again while the ledger cannot be written: a disk that is full has room again some
- * day, and a run that was given up would wait for its next schedule. Each call of `work` is one transaction, so what failed
- * left nothing behind. A damaged ledger is not waited for.
+ * Repeats `work` while the ledger cannot be written. A full disk may have room again soon, and a run that gave up would
+ * wait for its next schedule. Each call of `work` is one transaction, so a failed call changes nothing. Does not wait
+ * for a damaged ledger.
  *
- * @throws what `work` throws, once the time is over or `abort` is
+ * @throws the error of `work` after the wait has ended or an abort
  */
 export async function untilWritable<T>(work: () => Promise<T>, wait: WritableWait, abort: AbortSignal): Promise<T> {
   const rest = createRest(wait);
@@ -34,9 +34,12 @@ export async function untilWritable<T>(work: () => Promise<T>, wait: WritableWai
   }
 }
 
-/** Keeps the time of one rest. */
+/** Measures how long one wait lasts. */
 export interface Rest {
-  /** Takes what keeps the work from going on, or null where nothing does. Gives it back once it has lasted too long. */
+  /**
+   * Call it with the reason of the wait, or with null when there is none. Returns the reason once the wait has lasted
+   * too long.
+   */
   overdue(reason: Fault | null): Fault | null;
 }
 

@@ -9,9 +9,9 @@ import { contentOf, type Item } from '../../src/domain/item.ts';
 import { naturalKeyOf } from '../../src/domain/natural-key.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { createRestored } from '../../src/ledger/backup/restored.ts';
+import { createAdoptedBom } from '../../src/ledger/contact/adopted-bom.ts';
 import { createContact } from '../../src/ledger/contact/contact.ts';
 import { createListedEntries } from '../../src/ledger/contact/listed.ts';
-import { createParts } from '../../src/ledger/contact/parts.ts';
 import { createRequests } from '../../src/ledger/deliveries/requests.ts';
 import type { OwnedDesire } from '../../src/ledger/items/desire.ts';
 import { nameOf } from '../../src/ledger/items/item-name.ts';
@@ -34,8 +34,8 @@ function openItems(db: Sqlite): Items {
   const restored = createRestored(context);
   const listed = createListedEntries(context);
   const contact = createContact(context, { listed, restored });
-  const parts = createParts(context);
-  return createItems(context, { restored, contact, parts, requests: createRequests(db) });
+  const adoptedBom = createAdoptedBom(context);
+  return createItems(context, { restored, contact, adoptedBom, requests: createRequests(db) });
 }
 
 const owner = { id: 1, source: 'erp', missingSince: null };

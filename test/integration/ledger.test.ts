@@ -612,7 +612,7 @@ describe('deliveries', () => {
       ['1', '2', '3'],
       ['2', '4'],
     ]);
-    expect(await ledger.countSuspended(products)).toEqual({ due: 2, inDoubt: 0 });
+    expect(await ledger.countSuspended(products)).toEqual({ due: 2, unconfirmed: 0 });
     const first = await claimFirst();
     const reason: Reason = { code: 'reset', message: 'lost' };
     const lookAt = fixture.clock.now() + 50;
@@ -628,7 +628,7 @@ describe('deliveries', () => {
     expect(await ledger.nextDueAt({ suspended: products })).toBe(lookAt);
     expect(await ledger.nextDueAt({ suspended: products, after: lookAt })).toBeNull();
     expect(await ledger.nextDueAt({ suspended: byReason })).toBeNull();
-    expect(await ledger.countSuspended(byReason)).toEqual({ due: 1, inDoubt: 1 });
+    expect(await ledger.countSuspended(byReason)).toEqual({ due: 1, unconfirmed: 1 });
     fixture.clock.advance(50);
     expect(await ledger.unconfirmedDeliveries({ limit: 9, suspended: products })).toHaveLength(1);
     expect(await ledger.unconfirmedDeliveries({ limit: 9, suspended: byOperation })).toEqual([]);

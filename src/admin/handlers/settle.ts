@@ -5,7 +5,7 @@ import { kindToBind, type ManualResolution, manualSettlement } from '../../deliv
 import type { Operation } from '../../domain/delivery.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
-import { mayBeSettled, RESOLUTIONS, type Resolution } from '../../domain/manual.ts';
+import { mayBeSettled, RESOLUTIONS, type Resolution } from '../../domain/manual-resolution.ts';
 import type { ItemState, ItemView } from '../../domain/ports/ledger-views.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';

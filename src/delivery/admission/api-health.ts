@@ -106,7 +106,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
   }
 
   /**
-   * Learns from the answer to a request that was not admitted. The rate controller only hears of it where the API asks
+   * Learns from the answer to a request that was not admitted. The rate controller only learns from it where the API asks
    * to wait.
    */
   function learnBeside(answer: Answer): void {

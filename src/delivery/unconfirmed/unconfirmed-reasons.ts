@@ -40,6 +40,6 @@ export function unreadableReason(reason: Reason): Reason {
 /** The reason of a passport whose publications do not show to whom they belong. */
 export function unclearPublicationsReason(reason: Reason): Reason {
   const sentence =
-    'The list of publications does not show to whom its entries belong, so nobody can tell whether the write took effect; see `publications` in the profile.';
+    'The list of publications does not show to whom its entries belong, so it is unknown whether the write took effect; see `publications` in the profile.';
   return { ...reason, message: `${reason.message} ${sentence}` };
 }

@@ -3,9 +3,9 @@ import type { ApiWait } from '../api-wait.ts';
 /** The care of the ledger itself. Each method is one whole transaction. */
 export interface CareLedger {
   /**
-   * Ends the leases of processes that are gone: a delivery in `sending` becomes unconfirmed, and is looked up after the delay.
-   * Changes of products that were staged under another `productUpdate` of the profile are staged again. Call it once after
-   * taking the lock.
+   * Marks the deliveries as unconfirmed that an earlier process was sending; they are read back after the delay. Also
+   * stages changes of products again that were staged under another `productUpdate`. Call it once after taking the
+   * lock.
    */
   recover(settlingDelayMs: number): Promise<{ voided: number }>;
   /** Stores the wait that the API has asked for, so that other processes can show it; null when it is over. */

@@ -1,50 +1,50 @@
-// What the ledger hands out to be sent.
+// The deliveries that the ledger gives out to be sent.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Operation } from '../delivery.ts';
 import type { DueDelivery } from './due.ts';
 import type { EncodedImport, EncodedWrite, Write } from './target.ts';
 
-/** Names one intended write: the delivery and the revision that it stands for. */
+/** Names a delivery and its revision. */
 export interface DeliveryName {
   id: number;
   revision: number;
 }
 
-/** Names one claim of a request. The request keeps its id, bytes and key for as long as these may be sent again. */
+/** Names one claim of a request. The request keeps its id, bytes and key while these may be sent again. */
 export interface ClaimName {
   request: number;
-  /** How often the request was claimed, this time included. */
+  /** How often the request was claimed, including this claim. */
   sends: number;
 }
 
-/** Deliveries that were claimed to be sent as one request: they are `sending`, and path, bytes and key are durable (I2). */
+/** A claimed request: its deliveries are `sending`, and its path, bytes and key are stored (I2). */
 export interface ClaimedRequest extends ClaimName, EncodedWrite {
   operation: Operation;
   idempotencyKey: string;
-  /** In the order of the body: several for a bulk import, one for any other write. */
+  /** In the order of the body. A bulk import has several members, any other request has one. */
   members: ClaimedDelivery[];
 }
 
 export interface ClaimedDelivery extends DueDelivery {
-  /** Of what is sent; null where it has none. */
+  /** The natural key that is sent; null if there is none. */
   naturalKey: string | null;
-  /** What the ledger knows the item by at the platform. */
+  /** The platform's id of the item; null before there is one. */
   remoteId: JsonValue;
   attempts: number;
-  /** True when nobody knows whether an earlier attempt took effect. */
+  /** True if it is unknown whether an earlier attempt took effect. */
   uncertain: boolean;
-  /** Since when the API has said that it is at work on this very request; null where that was not its last answer. */
+  /** Since when the API has answered that it is working on this request; null if its last answer was another one. */
   busySince: number | null;
   /**
-   * Since when the API has not been able to take this delivery; null where something else came of it last, but for waits that
-   * it asked for.
+   * Since when the API could not take this delivery; null if its last answer was another one. A wait that the API asks
+   * for keeps the time.
    */
   awaySince: number | null;
 }
 
-/** What the API is asked to encode at a claim. Pure; called inside the transaction that commits its answer. */
+/** Encodes a write for the API. Pure, because the claim calls it inside its transaction. */
 export type Encode = (write: Write) => EncodedWrite;
 
-/** The same for members of an import: their whole payloads, of which as many are taken as fit. */
+/** Encodes the whole payloads of an import's members, as many of them as fit. Pure. */
 export type EncodeImport = (members: readonly JsonObject[]) => EncodedImport;

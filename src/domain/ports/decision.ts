@@ -1,4 +1,4 @@
-// What the ledger is told of what became of a delivery.
+// What the ledger has to store about deliveries that were sent or resolved.
 
 import type { JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../reason.ts';
@@ -6,13 +6,13 @@ import type { ClaimName, DeliveryName } from './claim.ts';
 import type { ContactEntry } from './first-contact.ts';
 import type { NamedDelivery } from './unconfirmed.ts';
 
-/** What becomes of a delivery after an attempt, a read-back or a person's word. */
+/** What was decided about a delivery after an attempt, a read-back or a manual resolution. */
 export type Decision =
   /**
-   * The write took effect. With `contentKnown: false` only the item's presence is known (a create met one that was there
-   * before): it is bound, and its content is written as an update. With `shown` it is nobody's that we know of: it is adopted
-   * with what the list shows under its key, and nothing is written unasked. `shownAs` says in which other form the platform
-   * shows the natural key.
+   * The write took effect. With `contentKnown: false` a create has met an existing item, and only its presence is known:
+   * the item gets its remote id, and its content is written as an update. With `shown` the existing item is not ours: it is
+   * adopted as the list shows it, and nothing is written before a person accepts it. `shownAs` is the natural key as the
+   * platform shows it, if that differs.
    */
   | {
       kind: 'delivered';
@@ -23,57 +23,57 @@ export type Decision =
       shownAs?: string;
     }
   /**
-   * The same revision goes out again at `dueAt`; `spend` says whether it uses an attempt. With `uncertain` an earlier send
-   * of it turns out to have arrived, so that it has to be followed to its end.
+   * The same revision is sent again at `dueAt`. `spend` is true if it uses an attempt. With `uncertain` the answer shows
+   * that an earlier request of this revision may have arrived.
    */
   | { kind: 'retry'; dueAt: number; spend: boolean; uncertain?: true; reason: Reason }
-  /** `nextLookAt` is when a read-back may begin; null when nothing but a person can tell. */
+  /** It is unknown whether the write took effect. A read-back may begin at `nextLookAt`; null if only a person can find out. */
   | { kind: 'unconfirmed'; nextLookAt: number | null; spend: boolean; reason: Reason }
   /**
-   * `absent` says that the write is proven not to have taken effect; otherwise sending it again is only safe. `refund`
-   * gives back the attempt that the doubt has cost: the API was away for all.
+   * An unconfirmed write is sent again at `dueAt`. With `absent` it is proven to have had no effect; otherwise sending it
+   * again does no harm. `refund` gives back the attempt, because the API was away for all requests.
    */
   | { kind: 'resend'; dueAt: number; absent: boolean; refund?: boolean; reason: Reason }
-  /** `recheckAt` is when it is asked again by itself; left out for what no time can change. */
+  /** The delivery is blocked, and sent again at `recheckAt`. Without `recheckAt` only a person can help. */
   | { kind: 'blocked'; recheckAt?: number; reason: Reason }
-  /** `absent` says that the write is proven not to have taken effect, whatever was open before. */
+  /** The API has refused the write. With `absent` no earlier attempt took effect either. */
   | { kind: 'rejected'; reason: Reason; absent?: true }
-  /** With `open` an attempt may have taken effect, and a new revision may take its place all the same. */
+  /** The attempts are used up. With `open` one may have taken effect, and a new revision may still replace this one. */
   | { kind: 'parked'; reason: Reason; open?: true }
-  /** A person leaves the platform as it is: nothing more is sent of it until something else is desired. */
+  /** A person leaves the platform as it is. Nothing is sent before the desired payload changes. */
   | { kind: 'ignored'; reason: Reason };
 
-/** What becomes of one delivery. */
+/** The decision about one delivery. */
 export interface Settlement extends DeliveryName {
   decision: Decision;
   /**
-   * Given for a manual resolution, which also ends stuck deliveries: the delivery as it was looked up. A delivery that has
-   * changed since stays as it is. Other decisions end deliveries that are in flight or unconfirmed.
+   * Only for a manual resolution: the delivery as the person saw it. A delivery that has changed since is not settled. A
+   * manual resolution also ends stuck deliveries; other decisions only end deliveries that are in flight or unconfirmed.
    */
   seen?: Pick<NamedDelivery, 'state' | 'sentAt' | 'reason'>;
-  /** What the clock showed when the decision was made. It may be set before the decision is stored, and waits go by this. */
+  /** The wall clock at the decision. Waits are counted from it, because the clock may be set before the decision is stored. */
   decidedAt?: number;
 }
 
-/** What becomes of all members of a request, in one transaction: none of them changes state without the others. */
+/** The decisions about all members of a request. They are stored in one transaction, all or none. */
 export interface RequestSettlement {
-  /** The claim that was answered; null for what was read back, or resolved by a person. A stale claim changes nothing. */
+  /** The claim that was answered; null after a read-back or a manual resolution. An older claim changes nothing. */
   claim: ClaimName | null;
   settlements: readonly Settlement[];
   /**
-   * Whether a bulk import stays what it is, to be sent again with the same bytes and key once its members are due. Only while
-   * nobody knows whether it arrived; otherwise its members are put into other imports at their next claim.
+   * True to send a bulk import again with the same bytes and key, because it is unknown whether it arrived. Otherwise its
+   * members are put into other imports when they are claimed next.
    */
   keep: boolean;
-  /** How many may share an import with each of these members from now on; null for as many as before. */
+  /** The new limit for the size of the imports with these members; null to keep the present one. */
   groupMax: number | null;
 }
 
 export interface Settled extends DeliveryName {
-  /** Deliveries that became due: the follower, and those that waited for this item. */
+  /** How many deliveries became due: the next one of this item, and those that waited for its remote id. */
   released: number;
-  /** False when the delivery had changed since and the decision was not stored. */
+  /** False if the delivery had changed, so that the decision was not stored. */
   applied: boolean;
-  /** The decision that was stored in place of the given one, because another item has the remote id already. */
+  /** The decision that was stored instead, because another item has the remote id already. */
   instead?: Decision;
 }

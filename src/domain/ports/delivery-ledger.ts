@@ -32,7 +32,7 @@ export interface DeliveryLedger {
   /** How the API has refused a delivery's scope before. */
   denialsOf(deliveryId: number): Promise<Denials>;
   /** How many deliveries are suspended. */
-  countSuspended(suspended: SuspendedWork): Promise<{ due: number; inDoubt: number }>;
+  countSuspended(suspended: SuspendedWork): Promise<{ due: number; unconfirmed: number }>;
   /**
    * Marks deliveries as sending. Each list becomes one request: the deliveries of a bulk import as many as fit, and any other
    * write alone. What is not due under the named revision, or may not be sent now, is left out, and a list of which nothing is

@@ -1,4 +1,4 @@
-// What the ledger takes in: runs, the pages that they read, and records on their way through mapping.
+// What the ledger takes in: runs, the pages that they read, and records that wait for the mapping.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Issue } from '../issue.ts';
@@ -13,7 +13,7 @@ export type RunTrigger = 'cli' | 'schedule' | 'retry';
 /** A stream of a run, as its source reads it. */
 export interface RunStream {
   name: string;
-  /** True when a read gives everything there is, so that what was not seen is missing. */
+  /** True if a read gives all records, so that records that were not seen are missing. */
   snapshot: boolean;
 }
 
@@ -21,17 +21,17 @@ export interface RunStart {
   source: string;
   trigger: RunTrigger;
   streams: RunStream[];
-  /** Under another revision than the stored records were mapped with, all of them are mapped again. */
+  /** If the stored records were mapped with another revision, all of them are mapped again. */
   mappingRevision: string;
 }
 
 export interface StartedRun {
   runId: number;
-  /** Where each stream resumes; null for the beginning. */
+  /** The cursor from which each stream is read on; null for the beginning. */
   cursors: Record<string, JsonValue>;
 }
 
-/** A page of a stream, as a run has read it. */
+/** One page of a stream, as a run has read it. */
 export interface ReadPage {
   runId: number;
   source: string;
@@ -39,68 +39,71 @@ export interface ReadPage {
   records: readonly IncomingRecord[];
   /** The records that this run has seen so far. */
   seen: SeenRecords;
-  /** Stored with the page (I1). Absent where the connector gives none. */
+  /** Stored in the same transaction as the page (I1). Absent if the connector has no cursor. */
   cursor?: JsonValue;
 }
 
 export interface PageToLookUp extends ReadPage {
-  /** Unchanged records of earlier pages that are not counted yet. */
+  /** How many unchanged records of earlier pages are not counted yet. */
   uncounted: number;
 }
 
 /**
- * What a look at a page showed. `skipped`: the page changes nothing, so it is not stored, and its records were added to `seen`;
- * whoever reads counts them with a later page. Otherwise the page has to be staged, and `toMap` lists the places in the page of
- * the rows that may be new or changed: no other row needs a result of the mapping.
+ * What a page changes. `skipped`: the page changes nothing and is not stored. Its records were added to `seen`, and the
+ * caller counts them with a later page. Otherwise the page has to be staged. `toMap` has the positions of the rows that
+ * may be new or changed; only these have to be mapped.
  */
 export type PageLookUp = { skipped: true } | { skipped: false; toMap: readonly number[] };
 
 export interface PageToStage extends ReadPage {
-  /** The page's records are added to it once they are stored. */
+  /** The page's records are added to it after the commit. */
   seen: SeenRecords;
   /**
-   * True where records have no key, so that a changed row is a new record, and the old one is known to be gone only when
-   * the read is complete: mapping waits until then.
+   * True for a stream without keys. A changed row is a new record there, and only the end of the read shows that the
+   * old one is gone. So mapping waits until then.
    */
   deferMapping: boolean;
-  /** What its rows were mapped to. Where it is left out, what has changed is stored and waits to be mapped. */
+  /** The results of mapping the page. Without them, changed rows are stored and wait for the mapping. */
   mapped?: MappedRows;
   /**
-   * Unchanged records of earlier pages that are not counted yet, to be counted with this one. Where it is given and nothing is
-   * mapped, a page that changes nothing may be left to be counted later as well: that spares a write for each page of an
-   * unchanged export.
+   * How many unchanged records of earlier pages are counted with this one. If it is given and nothing was mapped, a
+   * page without changes may be left to be counted later as well. That saves a write for each page of an unchanged
+   * export.
    */
   uncounted?: number;
 }
 
-/** What rows of a page were mapped to, outside any transaction. */
+/** The results of mapping rows of a page, outside any transaction. */
 export interface MappedRows {
-  /** The revision of the mapping. Results of another one than the stream has are not used. */
+  /** The revision of the mapping. The results are not used if the stream has another one. */
   mappingRevision: string;
   /**
-   * By the row's place in the page. A row that has changed and has no result is stored and waits to be mapped; a result for a
-   * row that has not changed is not used.
+   * The results by the row's position in the page. A changed row without a result is stored and waits for the mapping.
+   * A result of an unchanged row is not used.
    */
   results: ReadonlyMap<number, MapResult>;
 }
 
 export interface StagedPage {
-  /** Records that were new or changed, or are mapped again. */
+  /** How many records are new or changed, or are mapped again. */
   changed: number;
-  /** False where nothing was written, not even the count. */
+  /** False if nothing was written, not even the count. */
   counted: boolean;
-  /** What staging the mapped rows did. Left out where the page came without results. */
+  /** The result of staging the mapped rows. Absent if nothing was mapped. */
   summary?: StageSummary;
 }
 
-/** The record ids that a run has seen in a stream: they show which rows are repeated, and which records are missing at the end. */
+/**
+ * The ids of the records that a run has seen in a stream. They show which rows are repeated, and at the end which
+ * records are missing.
+ */
 export interface SeenRecords {
   has(id: number): boolean;
   add(id: number): void;
   size(): number;
 }
 
-/** Limits within which records may vanish before a read is taken for a broken export. Fractions from 0 to 1. */
+/** How many records may be missing before a read is taken for a broken export. Fractions from 0 to 1. */
 export interface MissingGuard {
   maxMissing: number;
   maxDrop: number;
@@ -110,12 +113,12 @@ export interface StreamEnd {
   runId: number;
   source: string;
   stream: string;
-  /** Null where the stream does not give everything there is, so that nothing can be missing. */
+  /** Null if the stream does not give all records: none can be missing then. */
   seen: SeenRecords | null;
-  /** Whether the items of missing records are marked as missing too. */
+  /** True to mark the items of missing records as missing too. */
   flagItems: boolean;
   guard: MissingGuard;
-  /** Unchanged records that are not counted yet. */
+  /** How many unchanged records are not counted yet. */
   uncounted?: number;
 }
 
@@ -130,13 +133,13 @@ export type RunResult = 'complete' | 'failed' | 'interrupted';
 /** A record that waits to be mapped. */
 export interface PendingRecord {
   id: number;
-  /** Moves with every change of the record: staging under an old version changes nothing. */
+  /** Raised by every change of the record. A result of an older version is not staged. */
   version: number;
   source: string;
   stream: string;
   fields: JsonObject;
   place: Place;
-  /** What the connector found wrong; such a record is quarantined without being mapped. */
+  /** What the connector found wrong. Such a record goes to quarantine without being mapped. */
   issues: Issue[];
 }
 
@@ -146,12 +149,12 @@ export interface MappedRecord {
   result: MapResult;
 }
 
-/** What staging did, for progress and metrics. */
+/** The result of staging, for progress and metrics. */
 export interface StageSummary {
   mapped: number;
   excluded: number;
   quarantined: number;
-  /** Deliveries that were staged, by the state in which they begin. */
+  /** How many deliveries were staged, by the state in which they begin. */
   due: number;
   waiting: number;
   blocked: number;

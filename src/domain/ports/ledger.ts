@@ -1,6 +1,6 @@
-// The ledger's port. Every method is one whole transaction; none hands one out, so that SQLite and PostgreSQL can both
-// stand behind it. What a method promises, it has made durable when its promise resolves. Its parts are named after who uses
-// them: whoever needs one part takes that alone.
+// The ledger's port. Every method is one whole transaction, so that PostgreSQL can implement it as well as SQLite. When
+// a method's promise resolves, its changes are on the disk. The parts are named after their users, and each user takes
+// only the part that it needs.
 
 import type { CareLedger } from './care-ledger.ts';
 import type { DeliveryLedger } from './delivery-ledger.ts';

@@ -2,7 +2,7 @@
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { SubjectKind } from '../item.ts';
-import type { SettleState } from '../manual.ts';
+import type { SettleState } from '../manual-resolution.ts';
 import type { NaturalKey } from '../natural-key.ts';
 import type { Reason } from '../reason.ts';
 import type { DueDelivery } from './due.ts';

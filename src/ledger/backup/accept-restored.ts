@@ -10,9 +10,9 @@ import type { DeliveryState, Operation } from '../../domain/delivery.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createAdoptedBom } from '../contact/adopted-bom.ts';
 import { createContact, forgetListings } from '../contact/contact.ts';
 import { createListedEntries } from '../contact/listed.ts';
-import { createParts } from '../contact/parts.ts';
 import { createRequests } from '../deliveries/requests.ts';
 import { createItems } from '../items/items.ts';
 import { presenceOf } from '../items/known-content.ts';
@@ -86,9 +86,9 @@ export function acceptRestored(
       const contactRules = { firstContact: 'assume-empty', bom: 'create' } as const;
       const listed = createListedEntries({ db, profile });
       const contact = createContact({ db, clock, profile, contactRules }, { listed, restored });
-      const parts = createParts({ db, contactRules });
+      const adoptedBom = createAdoptedBom({ db, contactRules });
       const requests = createRequests(db);
-      const items = createItems({ db, clock, profile, epoch, target }, { restored, contact, parts, requests });
+      const items = createItems({ db, clock, profile, epoch, target }, { restored, contact, adoptedBom, requests });
 
       for (const row of sql.open.all()) {
         const { id, operation } = row;

@@ -7,7 +7,7 @@ import type { ItemCounts, ItemState } from '../../domain/ports/ledger-views.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
 import { isOfPresentVersion, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
-import { ledgerPlace, sidecarsOf } from '../store/ledger-place.ts';
+import { ledgerPath, sidecarsOf } from '../store/ledger-path.ts';
 import { assertNotGone } from '../store/recognise.ts';
 import { createItemCounts } from '../views/item-counts.ts';
 import { markAsBackup, syncFile } from './put-in-place.ts';
@@ -111,8 +111,8 @@ function countOlderItems(db: Sqlite): ItemCounts {
 
 function assertFree(backup: string, { file, force }: { file: string; force: boolean }): void {
   if (!existsSync(backup)) return;
-  const place = ledgerPlace(file);
-  if ([place, ...sidecarsOf(place)].includes(ledgerPlace(backup))) {
+  const place = ledgerPath(file);
+  if ([place, ...sidecarsOf(place)].includes(ledgerPath(backup))) {
     throw fault('usage', `${backup} is the ledger itself, or a part of it.`);
   }
   if (!statSync(backup).isFile()) throw fault('usage', `${backup} is no file.`);

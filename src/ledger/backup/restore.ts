@@ -7,7 +7,7 @@ import { openDatabase, openDatabaseReadOnly } from '../store/database.ts';
 import { createHighWater } from '../store/high-water.ts';
 import { thisHolder } from '../store/holder.ts';
 import { bindTarget, takeIdentity } from '../store/identity.ts';
-import { ledgerPlace } from '../store/ledger-place.ts';
+import { ledgerPath } from '../store/ledger-path.ts';
 import { acquireLock } from '../store/lock.ts';
 import { readMark } from '../store/mark.ts';
 import { createMeta } from '../store/meta.ts';
@@ -39,7 +39,7 @@ export function restoreLedger({ file, from, target, profile, clock, report = () 
 } {
   const lock = acquireLock(file, () => holderOf(file));
   try {
-    const place = ledgerPlace(file);
+    const place = ledgerPath(file);
     const isInPlace = from === null || (existsSync(from) && realpathSync(from) === place);
     assertUsable(isInPlace ? place : from, target);
     const stamp = new Date(clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '');

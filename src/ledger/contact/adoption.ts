@@ -13,9 +13,9 @@ import type { Items } from '../items/items.ts';
 import type { Release } from '../items/release.ts';
 import type { PassportItems } from '../passports/passport-items.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
+import type { AdoptedBom } from './adopted-bom.ts';
 import type { Contact } from './contact.ts';
 import { keyFieldOf, type ListedEntries, type ListedEntry, type Match } from './listed.ts';
-import type { Parts } from './parts.ts';
 
 type Choice = Parameters<ContactLedger['adoptAs']>[0];
 
@@ -38,7 +38,7 @@ interface AdoptionParts {
   contact: Contact;
   listed: ListedEntries;
   items: Items;
-  parts: Parts;
+  adoptedBom: AdoptedBom;
   passports: PassportItems;
   release: Release;
 }
@@ -48,7 +48,7 @@ const PAGE = 500;
 
 export function createAdoption(
   { db, profile }: Pick<LedgerContext, 'db' | 'profile'>,
-  { contact, listed, items, parts, passports, release }: AdoptionParts,
+  { contact, listed, items, adoptedBom, passports, release }: AdoptionParts,
 ): Adoption {
   const sql = {
     creates: db.prepare<[string, number, number], { id: number; key: string; payload: string }>(
@@ -106,8 +106,8 @@ export function createAdoption(
     if (item === undefined) return;
     const isPublic = listed.isPublic({ remoteId, sku: item.naturalKey });
     if (isPublic !== null) passports.adopt(item, isPublic ? 'published' : 'unpublished');
-    parts.productAdopted(itemId);
-    for (const part of parts.of(key)) items.reconcile(part);
+    adoptedBom.productAdopted(itemId);
+    for (const part of adoptedBom.of(key)) items.reconcile(part);
   }
 
   /** Finds an item's entry in the stored list. An entry whose remote id another item has already does not count. */
@@ -193,13 +193,13 @@ export function createAdoption(
     },
 
     answerParts({ products, present }) {
-      const { found, unknown } = parts.unanswered(products);
+      const { found, unknown } = adoptedBom.unanswered(products);
       let bomItems = 0;
       for (const { id, key } of found) {
-        const open = parts.of(key).filter(awaitsAnswer);
-        parts.answered(id);
+        const open = adoptedBom.of(key).filter(awaitsAnswer);
+        adoptedBom.answered(id);
         for (const part of open) {
-          if (present) parts.acknowledge(part);
+          if (present) adoptedBom.acknowledge(part);
           items.note(part, null, 'person', { message: present ? PART_PRESENT : PART_ABSENT });
           items.reconcile(part, true);
           passports.markDirtyBy([{ id: part, kind: 'bom_item', key: '', isNew: false }]);

@@ -4,7 +4,7 @@ import type { Meta } from '../store/meta.ts';
 
 const NAME = 'api_wait';
 
-/** Keeps the wait that the API has asked for; null when it is over. */
+/** Stores the wait that the API has asked for; null when it is over. */
 export function noteApiWait(meta: Pick<Meta, 'set' | 'remove'>, wait: ApiWait | null): void {
   if (wait === null) meta.remove(NAME);
   else meta.set(NAME, JSON.stringify(wait));

@@ -18,7 +18,7 @@ import {
 import type { Imports } from './imports.ts';
 import type { RequestRow, Requests } from './requests.ts';
 
-/** Steps of a passport that are taken for complete products alone. */
+/** Steps of a passport that need a complete product. */
 const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
 
 interface ClaimsParts {
@@ -28,7 +28,7 @@ interface ClaimsParts {
   contact: Pick<Contact, 'suspendedCreates'>;
 }
 
-/** Marks due deliveries as sending, with a handful of statements for all of them. The body of one transaction. */
+/** Marks due deliveries as sending, with few statements for all of them. The body of one transaction. */
 export function createClaims(
   { db, clock, epoch, target }: Pick<LedgerContext, 'db' | 'clock' | 'epoch' | 'target'>,
   { requests, imports, passports, contact }: ClaimsParts,
@@ -45,7 +45,10 @@ export function createClaims(
     ),
   };
 
-  /** The lists without what is not due under the named revision, may not be sent now, or is named a second time. */
+  /**
+   * The deliveries of the lists that may be claimed: due under the named revision, not suspended, and named for the
+   * first time.
+   */
   function claimable(lists: readonly (readonly DeliveryName[])[]): DeliveryRow[][] {
     const named = sql.rows.all(JSON.stringify(lists.flatMap((list) => list.map(({ id }) => id))));
     const rows = new Map(named.map((row) => [row.id, row]));
@@ -62,12 +65,15 @@ export function createClaims(
     );
   }
 
-  /** A withdrawal is sent whatever the product is like, and so is a write that has to be followed to its end. */
+  /**
+   * True if the write of a passport was taken back because its product is not complete any more. A withdrawal needs no
+   * complete product, and an uncertain write has to be followed to its end.
+   */
   function isTakenBack({ id, operation, uncertain }: DeliveryRow): boolean {
     return ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0 && passports.takeBackUnlessWanted(id);
   }
 
-  /** The remote ids of what the rows point to; null for an item that lacks one of them. */
+  /** The remote ids of the items that these rows refer to; null for a row with a missing remote id. */
   function refsOf(rows: readonly DeliveryRow[]): Map<number, Refs | null> {
     const pointing = rows.filter(({ kind, requestId }) => requestId === null && hasRefs(kind)).map(({ id }) => id);
     const found = new Map<number, Refs | null>();
@@ -131,7 +137,7 @@ export function createClaims(
     for (const list of due) {
       const [first] = list;
       if (first?.operation === 'product.import') {
-        // A kept import may have brought along what another list names.
+        // A kept import may include members that another list names.
         const left = list.filter(({ id, operation }) => operation === first.operation && !inImports.has(id));
         if (left.length === 0) continue;
         const gathered = imports.gather(left, firstId + fresh.length);
@@ -153,7 +159,7 @@ export function createClaims(
     return claimed;
   }
 
-  /** I2: path, bytes and key are durable before the first byte is sent, and never change afterwards. */
+  /** I2: stores path, bytes and key before the first byte is sent. They never change afterwards. */
   function store(claimed: Claimed): void {
     const now = clock.now();
     requests.insert(claimed.fresh, now);
@@ -175,7 +181,7 @@ interface Claimed {
   members: readonly (readonly [id: number, request: number, place: number])[];
 }
 
-/** The request that a delivery was sent in before, whose bytes are sent again. */
+/** The earlier request of a delivery, whose bytes are sent again; null if there is none. */
 function keptRequest({ requestId, operation, idempotencyKey: key, path, body, sends }: DeliveryRow): RequestRow | null {
   if (requestId === null || key === null || path === null || sends === null) return null;
   return { id: requestId, operation, idempotencyKey: key, path, body, sends };

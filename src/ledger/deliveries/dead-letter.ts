@@ -8,8 +8,8 @@ import type { Requests } from './requests.ts';
 import type { Settles } from './settles.ts';
 
 /**
- * Dead-letters a delivery that cannot even be attempted, because something threw where nothing should. It waits for a person and is
- * not sent by itself. For use inside a transaction.
+ * Dead-letters a delivery that throws unexpectedly before it is sent. It waits for a person. Call it inside a
+ * transaction.
  */
 export function createDeadLetter(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
@@ -30,7 +30,7 @@ export function createDeadLetter(
       items.markUnconfirmed(row, { reason, lookAt: null });
       return;
     }
-    // Nobody knows which member of an import is at fault: each is tried alone first.
+    // Nobody knows which member of an import is at fault, so each member is first tried alone.
     if (sql.goAlone.run(row.id).changes > 0) return;
     requests.release(row);
     sql.reject.run(transition(row.state, 'reject'), JSON.stringify(reason), clock.now(), row.id);
@@ -40,13 +40,13 @@ export function createDeadLetter(
   return ({ deliveryId, revision, reason }) => {
     const row = sql.byId.get(deliveryId);
     if (row?.revision !== revision) return;
-    // The members of an import that was sent change state together (I3).
+    // I3: the members of an import that was sent change their state together.
     const isTied = row.operation === 'product.import' && row.requestId !== null;
     const ids = isTied ? imports.members(row.requestId ?? 0) : [row.id];
     const rows = ids.flatMap((id) => sql.byId.get(id) ?? []);
     const sending = rows.filter(({ state }) => state === 'sending');
     if (row.requestId !== null && sending.length > 0) {
-      // I6: bytes may have been sent.
+      // I6: its bytes may have been sent.
       const decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason } as const;
       const settlements = sending.map(({ id, revision }) => ({ id, revision, decision }));
       const claim = { request: row.requestId, sends: row.sends ?? 0 };

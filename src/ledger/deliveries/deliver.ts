@@ -14,17 +14,20 @@ import type { LedgerContext } from '../store/context.ts';
 import type { DeliveryRow } from './delivery-row.ts';
 import type { Requests } from './requests.ts';
 
-/** What a delivery changes about its item. For use inside a transaction; the first two give how many deliveries that released. */
+/**
+ * Stores the effects of a delivery on its item. Call each function inside a transaction. Two of them return how many
+ * deliveries they have released.
+ */
 export interface Deliver {
   deliver(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): number;
   /**
-   * The platform has refused a create, because it has such an item already, and its list shows it. That ends the revision: the
-   * item is adopted like any other that was there before.
+   * Adopts the item of a create that the platform has refused because the item exists. `found` is what the list shows.
+   * The revision ends, as for any item that was there before.
    */
   adoptFound(row: DeliveryRow, kind: ListableKind, found: readonly ContactEntry[]): number;
   /**
-   * A refused update whose earlier attempts nobody has an answer to: the API may hold either content. With nothing taken
-   * for granted, the next desire is written in full.
+   * Forgets the baseline of a refused update whose earlier attempts have no answer: the API may have either content.
+   * The next write has all fields.
    */
   forgetBaseline(row: DeliveryRow): void;
 }
@@ -44,7 +47,7 @@ export function createDeliver(
   { items, requests, passports, restored, adoption, contact, release }: DeliverParts,
 ): Deliver {
   const sql = {
-    // Where it was read back, the attempt that did it was counted when it became unconfirmed.
+    // The attempt of a delivery that was read back was counted when it became unconfirmed.
     deliver: db.prepare<[Delivered & { id: number; state: string; now: number; attempts: 0 | 1; remoteId: string }]>(
       `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL,
          attempts = max(1, attempts + @attempts), acknowledged = @acknowledged, baseline = @baseline,
@@ -58,7 +61,10 @@ export function createDeliver(
     ),
   };
 
-  /** I4: the baseline is what the API acknowledged. Where only the item's presence is known, nothing of its content is. */
+  /**
+   * I4: the baseline is what the API has acknowledged. If only the item's presence is known, the baseline has no
+   * content.
+   */
   function delivered(row: DeliveryRow, contentKnown: boolean): Delivered {
     const sent = revisionContent(row);
     if (!contentKnown) {
@@ -70,7 +76,7 @@ export function createDeliver(
     return { acknowledged: 2, baseline: sent.text, baselineHash: sent.hash };
   }
 
-  /** Stages what is desired beyond what was just acknowledged (I4). */
+  /** Stages what is still to be written after an acknowledged write (I4). Returns true if a delivery became due for it. */
   function hasFollower({ kind, id }: DeliveryRow, { acknowledged }: Delivered): boolean {
     if (kind === 'passport') return passports.follow(id);
     return acknowledged !== 1 && items.reconcile(id) === 'due';
@@ -84,7 +90,7 @@ export function createDeliver(
       const remoteId = decision.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(decision.remoteId);
       const known = delivered(row, decision.contentKnown);
       if (decision.by === 'answer' && row.uncertain === 0) restored.wasAbsent(id);
-      // The members of an import have left it before.
+      // The members of an import were released from it before.
       if (row.operation !== 'product.import') requests.release(row);
       sql.deliver.run({ ...known, id, state: transition(row.state, 'accept'), now: clock.now(), attempts, remoteId });
       passports.markDirtyBy([{ id, kind, key, isNew }]);
@@ -109,7 +115,7 @@ export function createDeliver(
   };
 }
 
-/** What is stored of what the API has acknowledged. */
+/** The columns of what the API has acknowledged. */
 interface Delivered {
   acknowledged: 1 | 2;
   baseline: string | null;

@@ -7,13 +7,13 @@ import type { JsonValue } from '../../lib/json.ts';
 import { type ItemRow, itemColumns } from '../items/item-row.ts';
 import { parseJsonOrNull } from '../store/context.ts';
 
-/** An item with the delivery of its present revision and the request that holds its bytes. */
+/** An item with the delivery of its present revision, and its request. */
 export interface DeliveryRow extends ItemRow {
   state: DeliveryState;
   operation: Operation;
-  /** When it may be sent, or looked up; 0 for at once, and where that never happens by itself. */
+  /** The earliest time to send it or to look it up. 0 for now, and for a delivery that waits for something else. */
   dueAt: number;
-  /** Null where it has no request, like the three that follow. */
+  /** Null without a request, like the next three columns. */
   sends: number | null;
   idempotencyKey: string | null;
   path: string | null;
@@ -22,10 +22,10 @@ export interface DeliveryRow extends ItemRow {
 
 const COLUMNS = `${itemColumns('i')}, i.due_at AS dueAt, r.sends, r.idempotency_key AS idempotencyKey, r.path, r.body`;
 
-/** Deliveries of the items `i`, to be followed by a condition. */
+/** Selects the deliveries of the items `i`. A condition follows. */
 export const SELECT_DELIVERIES = `SELECT ${COLUMNS} FROM items i LEFT JOIN requests r ON r.id = i.request_id`;
 
-/** The deliveries of a JSON list of items. Items without a revision are left out. */
+/** Selects the deliveries of a JSON list of items, without items that have no revision. */
 export const SELECT_LISTED_DELIVERIES = `SELECT ${COLUMNS} FROM json_each(+?) listed
   CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id`;
 
@@ -52,14 +52,14 @@ export const SELECT_SETTLE_ROWS = `SELECT i.id, i.kind, i.key, i.remote_id AS re
 
 export const SELECT_DELIVERY = `${SELECT_DELIVERIES} WHERE i.id = +? AND i.state IS NOT NULL`;
 
-/** An item that an item points to, with its remote id. */
+/** An item that another item refers to, with its remote id. */
 export interface RefRow {
   itemId: number;
   role: RefRole;
   remoteId: string | null;
 }
 
-/** What the items of a JSON list point to. */
+/** Selects the refs of a JSON list of items. */
 export const SELECT_LISTED_REFS = `SELECT refs.item_id AS itemId, refs.role, nullif(items.remote_id, 'null') AS remoteId
   FROM json_each(+?) listed CROSS JOIN refs ON refs.item_id = listed.value
   LEFT JOIN items ON items.kind = refs.kind AND items.key = refs.key`;

@@ -6,7 +6,7 @@ import type { Contact } from '../contact/contact.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { reasonHas } from './reasons.ts';
 
-/** What can go on by itself, now or later. Each function is one read. */
+/** Finds deliveries that are due now or later. Each function is one read. */
 export interface Due {
   list(request: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[];
   some(request: Parameters<Ledger['someDueDelivery']>[0]): DueDelivery | null;
@@ -17,7 +17,7 @@ export interface Due {
   hasSuspended(of: WorkOf): boolean;
   isDue(itemId: number): boolean;
   denialsOf(itemId: number): Denials;
-  countSuspended(suspended: SuspendedWork): { due: number; inDoubt: number };
+  countSuspended(suspended: SuspendedWork): { due: number; unconfirmed: number };
 }
 
 const NOTHING_SUSPENDED: SuspendedWork = { operations: [], unconfirmed: { operations: [], reasons: [] } };
@@ -39,17 +39,17 @@ export function suspendedUnconfirmed({ unconfirmed }: SuspendedWork = NOTHING_SU
   };
 }
 
-/** Of an item `i`: its delivery goes on by itself at some time, and is not suspended. */
+/** True of an item `i` whose delivery is due at some time without a person, and is not suspended. */
 const IS_SCHEDULED = `i.state IN ('due', 'in_doubt') AND i.due_at > 0
   AND CASE i.state WHEN 'due' THEN i.operation NOT IN (SELECT value FROM json_each(@operations))
       ELSE ${IS_SUSPENDED_UNCONFIRMED} IS NOT TRUE END`;
 
-/** Of such an item: the API has not been able to take it since before a time. */
+/** True of such an item if the API could not take it since before `@before`. */
 const IS_LEFT_AWAY = `i.state = 'due' AND ${reasonHas('i', 'api_away')} AND i.reason ->> '$.since' <= @before`;
 
 type Scheduled = SuspendedUnconfirmed & Of & { operations: string };
 
-/** Of an item `i`: its deliveries are meant. Takes the parameters of `ofWork`. */
+/** True of the items `i` that a `WorkOf` selects. Takes the parameters of `ofWork`. */
 const IS_OF = `(@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
   AND (@products = '[]' OR (i.kind = 'passport' AND i.key IN (SELECT value FROM json_each(@products))))`;
 const DUE_COLUMNS = 'i.id, i.kind, i.key, i.revision, i.operation, i.source';
@@ -66,8 +66,8 @@ function ofWork(of: WorkOf | undefined): Of {
 }
 
 /**
- * Due deliveries are looked for by operation: those of a scope that is refused may be a million, and are not walked
- * through to find the few that can go.
+ * Looks for due deliveries by operation. The deliveries of a refused scope may be a million, and must not be read to
+ * find the few others.
  */
 export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, 'suspendedCreates'>): Due {
   const sql = {
@@ -83,7 +83,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
        WHERE i.by_hand = 1 AND i.state = 'due' AND i.due_at <= @now
          AND i.operation NOT IN (SELECT value FROM json_each(@operations)) ORDER BY i.id LIMIT @limit`,
     ),
-    // The latest first: what is asked about was mostly staged last.
+    // The latest is looked at first, because people mostly ask about what was staged last.
     dueNow: db.prepare<[Of & { operation: Operation }], { id: number }>(
       `SELECT i.id FROM items i WHERE i.state = 'due' AND i.operation = +@operation AND i.due_at = 0 AND ${IS_OF}
        ORDER BY i.id DESC LIMIT 1`,
@@ -122,7 +122,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
     ),
   };
 
-  /** Operations that are not sent now: those of refused scopes, and creates that wait for a list. */
+  /** The operations that are not sent now: those of refused scopes, and creates that wait for a list. */
   const staying = ({ operations }: SuspendedWork): Operation[] => [...operations, ...contact.suspendedCreates()];
   const free = (suspended: SuspendedWork): Operation[] => {
     const stays = staying(suspended);
@@ -192,7 +192,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
 
     countSuspended(suspended) {
       const due = suspended.operations.reduce((sum, operation) => sum + (sql.countDue.get(operation)?.count ?? 0), 0);
-      return { due, inDoubt: sql.countUnconfirmed.get(suspendedUnconfirmed(suspended))?.count ?? 0 };
+      return { due, unconfirmed: sql.countUnconfirmed.get(suspendedUnconfirmed(suspended))?.count ?? 0 };
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
 
-/** By the profile's way for changed products: the items whose change was staged for the other one and is not in flight. */
+/** For each value of `productUpdate`: the items whose change was staged under another value, and is not in flight. */
 const STAGED_OTHERWISE: Record<Profile['productUpdate'], string> = {
   import: `SELECT id FROM items WHERE ${isStuck('items')}
     AND state = 'blocked' AND operation = 'product.update'`,
@@ -13,7 +13,7 @@ const STAGED_OTHERWISE: Record<Profile['productUpdate'], string> = {
 };
 
 /**
- * Stages changes of products anew that were staged while the profile had another way for them, or none. For use inside a
+ * Stages changes of products again that were staged under another value of `productUpdate`. Call it inside a
  * transaction.
  */
 export function createFollowProfile(

@@ -1,9 +1,9 @@
 // Bulk imports: several deliveries that are sent as one request.
 //
-// Each changed product has a delivery of its own. A request ties some of them together from their claim until it is known what became
-// of it. While nobody knows whether an import arrived it is kept, to be sent again with the same bytes and key; otherwise its request
-// is released, and its members are put into other imports at their next claim. The members change state together or not at all: bytes
-// of an import that one of them has left would bring back what that one was before (I3).
+// Each changed product has a delivery of its own. A claim puts several of them into one request. While it is unknown
+// whether the import arrived, the request is kept and sent again with the same bytes and key. Otherwise the request is
+// released, and its members are put into other imports when they are claimed next. All members change their state
+// together: the bytes of an import that one member has left would restore that member's older content (I3).
 
 import { idempotencyKey } from '../../domain/delivery.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
@@ -16,27 +16,27 @@ import { type LedgerContext, parseJson } from '../store/context.ts';
 import { claimedDelivery, type DeliveryRow, SELECT_DELIVERIES } from './delivery-row.ts';
 import type { RequestRow, Requests } from './requests.ts';
 
-/** An import that is about to be sent, with its members in the order of its body. */
+/** An import that is sent next, with its members in the order of its body. */
 export interface GatheredImport {
   request: RequestRow;
-  /** Whether it was sent before. */
+  /** True if it was sent before. */
   isKept: boolean;
   rows: readonly DeliveryRow[];
 }
 
-/** For use inside a transaction. */
+/** Call each function inside a transaction. */
 export interface Imports {
   /**
-   * The import to be sent for these due deliveries: the one that the first of them is kept in, with all its members, or else a new
-   * one of as many of them as fit. Neither is stored here. Null where a kept import has a member that is due later: then all of
-   * its members are due at that time.
+   * Chooses the import to send: the kept import of the first delivery with all its members, or a new one of as many due
+   * deliveries as fit. Stores no import. Returns null if a member of a kept import is due later. All of its members are then
+   * due at that time.
    */
   gather(due: readonly DeliveryRow[], newId: number): GatheredImport | null;
-  /** What is claimed of a member. */
+  /** A member as the claim returns it. */
   claimedMember(row: DeliveryRow, isKept: boolean): ClaimedDelivery;
   /** The members of an import, in the order of its body. */
   members(requestId: number): number[];
-  /** Limits how many may share an import with each of its members from now on. */
+  /** Limits the size of the imports that the members of this request may share later. */
   limitGroup(requestId: number, groupMax: number): void;
 }
 
@@ -56,7 +56,7 @@ export function createImports(
     putOff: db.prepare<[number, number]>(`UPDATE items AS i SET due_at = ? WHERE ${IS_MEMBER}`),
   };
 
-  /** The import that a delivery is kept in, with all its members; null where there is none, or one of its members is not due. */
+  /** The kept import of a delivery; null if there is none, or if a member of it is not due. */
   function kept(first: DeliveryRow): GatheredImport | null {
     const request = first.requestId === null ? undefined : requests.find(first.requestId);
     if (request === undefined) return null;
@@ -66,7 +66,7 @@ export function createImports(
     return null;
   }
 
-  /** Each member may have a wait of its own. As they are sent together, the longest one holds for all. */
+  /** Each member may have its own wait. They are sent together, so all wait for the longest one. */
   function putOff({ request, rows }: GatheredImport): boolean {
     const dueAt = Math.max(...rows.map((row) => row.dueAt));
     if (dueAt <= clock.now()) return false;
@@ -74,7 +74,7 @@ export function createImports(
     return true;
   }
 
-  /** A new import of as many deliveries as fit. */
+  /** Makes a new import of as many deliveries as fit. */
   function assembled(due: readonly DeliveryRow[], id: number): GatheredImport {
     const candidates = due.slice(0, Math.min(profile.imports.membersMax, due[0]?.groupMax ?? due.length));
     const { path, body, memberCount } = encode(candidates.map(payloadOf));
@@ -83,7 +83,7 @@ export function createImports(
       epoch,
       target,
       operation: 'product.import',
-      // An import that was released had its answer: the same members in a new one are a new request.
+      // A released import was answered, so the same members make a new request.
       subject: id,
       naturalKey: rows.map((row) => `${row.id}.${row.revision}`).join(' '),
       payloadHash: sha256Url(body ?? ''),
@@ -102,7 +102,8 @@ export function createImports(
       if (first === undefined) return null;
       const found = kept(first);
       if (found !== null) return putOff(found) ? null : found;
-      // What a refused import left behind is sent among its own kind: others must not pay for what is wrong with it.
+      // Members of an import that was refused as a whole only share an import with each other: other deliveries must
+      // not be refused because of them.
       const members = due.filter((row) => row.groupMax === first.groupMax && row.requestId === first.requestId);
       return assembled(members, newId);
     },

@@ -1,6 +1,6 @@
 import type { Operation } from '../../domain/delivery.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
-import { SETTLE_STATES, type SettleState } from '../../domain/manual.ts';
+import { SETTLE_STATES, type SettleState } from '../../domain/manual-resolution.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery, NamedSelection } from '../../domain/ports/unconfirmed.ts';
@@ -25,7 +25,7 @@ interface Row extends ItemRow {
 
 const IS_SETTLEABLE = `i.state IN (${SETTLE_STATES.map((state) => `'${state}'`).join(', ')})`;
 const IS_SELECTED = `i.state = @state AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)`;
-/** What is open is little beside all items, so it is found by its own index. */
+/** Open deliveries are few, so each condition uses the index of its own state. */
 const SELECTED = [`${isStuck('i')} AND ${IS_SELECTED}`, `i.state = 'waiting' AND ${IS_SELECTED}`];
 
 export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>): NamedDeliveries {
@@ -51,7 +51,7 @@ export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' 
 
   function namedDelivery(row: Row): NamedDelivery {
     const { id, kind, key, revision, operation, source, state, sentAt } = row;
-    // What was sent counts, not what the item is called by now.
+    // The natural key that was sent counts, and not the present one.
     const sent =
       kind === 'passport' ? null : naturalKeyOf(profile, kind, parseJson<JsonObject>(revisionContent(row).text));
     return {
@@ -76,7 +76,7 @@ export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' 
       return found.map(namedDelivery);
     },
     count: (selection) => sql.count.reduce((sum, statement) => sum + (statement.get(selection) ?? 0), 0),
-    // A selection is of one state, so one of the two finds nothing.
+    // A selection is of one state, so only one of the two statements finds rows.
     selected: (request) => sql.selected.flatMap((statement) => statement.all(request)).map(namedDelivery),
     boundTo: (kind, remoteId) => sql.bound.get(kind, JSON.stringify(remoteId)) ?? null,
   };

@@ -9,13 +9,18 @@ import type { SettleRow } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
 import type { Requests } from './requests.ts';
 
-/** The common case: the answer acknowledges all members of a request, and their items are still to be as they were sent. */
+/**
+ * Settles the most common answers: the API has acknowledged all members of a request, and their items have not changed
+ * since.
+ */
 export interface PlainSettles {
-  /** Settles the groups that are plain. Gives what came of each group, in their order; null for one that is not plain. */
+  /**
+   * Settles the plain groups. Returns the result of each group in the same order; null for a group that is not plain.
+   */
   settle(groups: readonly FoundGroup[]): (Settled[] | null)[];
 }
 
-/** A settlement with the delivery that it names, as that was before anything was settled. */
+/** A settlement, and its delivery before anything was settled. */
 interface FoundSettlement {
   settlement: Settlement;
   row: SettleRow | undefined;
@@ -42,13 +47,13 @@ interface PlainSettlesParts {
   release: Release;
 }
 
-/** For use inside a transaction. */
+/** Call each function inside a transaction. */
 export function createPlainSettles(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
   { requests, imports, passports, restored, remoteIds, release }: PlainSettlesParts,
 ): PlainSettles {
   const sql = {
-    // I4: the API holds what is desired, which is not stored a second time.
+    // I4: the API has the desired payload, which is not stored a second time.
     deliver: db.prepare<[{ state: string; now: number; settled: string }]>(
       `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL,
          attempts = max(1, attempts + 1), acknowledged = 1, baseline = NULL, baseline_hash = NULL,
@@ -57,7 +62,7 @@ export function createPlainSettles(
     ),
   };
 
-  /** The members of a group that is plain, but for their remote ids; null where it is not. */
+  /** The members of a plain group before their remote ids are checked; null if the group is not plain. */
   function plainMembers({ group, members }: FoundGroup): PlainSettlement[] | null {
     const { claim } = group;
     const plain = members.flatMap((member) => (claim === null ? [] : (plainSettlement(member, claim) ?? [])));
@@ -71,7 +76,8 @@ export function createPlainSettles(
     if (settlements.length === 0) return new Map();
     const settled = settlements.map(({ row, decision: { remoteId } }) => [row.id, idText(remoteId)]);
     const now = clock.now();
-    // Before the delivery is over: what is uncertain may have been created by an earlier attempt.
+    // Before the delivery ends, notes that this create made the item. For an uncertain delivery an earlier attempt may
+    // have made it.
     for (const { row } of restored.isRestored ? settlements : []) if (row.uncertain === 0) restored.wasAbsent(row.id);
     sql.deliver.run({ state: transition('sending', 'accept'), now, settled: JSON.stringify(settled) });
     requests.remove([...new Set(settlements.flatMap(({ row }) => row.requestId ?? []))]);
@@ -118,7 +124,7 @@ function plainSettlement(
   const { decision, revision, seen } = settlement;
   if (row?.state !== 'sending' || row.revision !== revision || seen !== undefined) return null;
   if (row.requestId !== claim.request || row.sends !== claim.sends) return null;
-  // A passport's baseline is not what is desired of it, and neither is what was sent of an item that has moved on.
+  // The desired payload is not the baseline of a passport, nor of an item that has changed since it was sent.
   if (row.kind === 'passport' || row.sentHash !== null) return null;
   if (decision.kind !== 'delivered' || decision.by !== 'answer' || !decision.contentKnown) return null;
   return decision.shown === undefined && decision.shownAs === undefined ? { row, decision } : null;

@@ -1,12 +1,12 @@
 import { codesWith, hasTrait, type ReasonTrait, storedReason } from '../../domain/reason.ts';
 
-/** True of a delivery whose reason has the trait. `of` names its table in the statement. */
+/** True of a delivery whose reason has this trait. `of` is the name of the items table in the statement. */
 export function reasonHas(of: string, trait: ReasonTrait): string {
   const codes = codesWith(trait).map((code) => `'${code}'`);
   return `${of}.reason ->> '$.code' IN (${codes.join(', ')})`;
 }
 
-/** The same of a delivery that was read. */
+/** The same for a delivery that was read already. */
 export function hasReason({ reason }: { reason: string | null }, trait: ReasonTrait): boolean {
   const stored = storedReason(reason);
   return stored !== null && hasTrait(stored, trait);

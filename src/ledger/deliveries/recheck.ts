@@ -12,12 +12,12 @@ interface BlockedRow {
 
 type Revision = Pick<BlockedRow, 'id' | 'revision'>;
 
-/** A passport whose product is not complete is looked at again after this long. */
+/** A passport whose product is not complete is checked again after this time. */
 const INCOMPLETE_MS = 3_600_000;
 
 /**
- * Asks again for what a business rule has blocked, once its time has come. It is a new revision with a key of its own, for a server
- * that obeys keys would answer the old one with its old refusal. For use inside a transaction.
+ * Sends blocked deliveries again when their time has come. Each is a new revision with a new key, because a server that
+ * honours keys would repeat its refusal for the old one. Call it inside a transaction.
  */
 export function createRecheck(
   { db, clock, profile }: LedgerContext,
@@ -29,7 +29,7 @@ export function createRecheck(
        WHERE state = 'blocked' AND due_at > 0 AND due_at <= ? ORDER BY due_at LIMIT ?`,
     ),
     postpone: db.prepare<[number, number]>('UPDATE items SET due_at = ? WHERE id = ?'),
-    // True of a superseded revision whose predecessor asked for the same and was refused as well.
+    // True of a superseded revision if the revision before it asked for the same and was refused as well.
     repeats: db.prepare<[Revision], { found: 1 }>(
       `SELECT 1 AS found FROM history h JOIN history p ON p.item_id = h.item_id AND p.revision =
          (SELECT max(revision) FROM history WHERE item_id = h.item_id AND revision < h.revision)
@@ -47,7 +47,7 @@ export function createRecheck(
       sql.postpone.run(clock.now() + INCOMPLETE_MS, id);
       return false;
     }
-    // I9: of a business rule that refuses for years the first refusal is kept, and the last.
+    // I9: if a business rule refuses for years, only the first and the last refusal are kept.
     if (sql.repeats.get({ id, revision })) {
       sql.forgetEvents.run({ id, revision });
       sql.forget.run({ id, revision });

@@ -15,7 +15,7 @@ import { hasReason } from './reasons.ts';
 import type { Requests } from './requests.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 
-/** Asking again for what got stuck. Each function is the body of one transaction. */
+/** Sends stuck deliveries again. Each function is the body of one transaction. */
 export interface Replay {
   candidates(request: { selection: ReplaySelection; afterId: number; limit: number }): ReplayCandidate[];
   replay(request: { records: readonly MappedRecord[]; dryRun: boolean }): ReplayOutcome;
@@ -34,7 +34,7 @@ export function createReplay(
 ): Replay {
   const accounts = createRunAccounts(db);
   const sql = {
-    // The `+` keeps SQLite from walking all items in the order of their records.
+    // The `+` keeps SQLite from reading all items in the order of their records.
     candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
       `WITH found (record_id) AS (
          SELECT +i.record_id FROM items i
@@ -109,15 +109,16 @@ export function createReplay(
       if (dryRun) return unconfirmed.length;
       for (const item of unconfirmed) {
         const { id, revision } = item;
-        // The resolution is about this delivery alone: its request is not sent again, also not for other members of an import.
+        // The resolution is about this delivery alone. Its request is not sent again, also not for other members of an
+        // import.
         requests.release(item);
-        // A person vouches for it: nothing of this write is at the API. That ends its revision: under the same key a server
-        // that keeps its failures would repeat them for ever.
+        // A person has confirmed that the write had no effect. Its revision ends: under the same key, a server that
+        // stores its failures would repeat them for ever.
         sql.resend.run(transition('in_doubt', 'resend'), id);
         items.note(id, revision, 'forced', null);
         restored.wasAbsent(id);
         items.takeBack(id);
-        // Where the item has moved on meanwhile, the newer payload is sent in its place.
+        // If the desired payload has changed since, that payload is sent.
         items.reconcile(id);
       }
       return unconfirmed.length;
@@ -125,7 +126,7 @@ export function createReplay(
 
     replay({ records, dryRun }) {
       if (!dryRun) return replay(records);
-      // Only doing it tells what it would come to, claims of other records included.
+      // Only a trial shows the result, because other records may contend for the items.
       sql.savepoint.run();
       try {
         return replay(records);

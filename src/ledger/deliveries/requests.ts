@@ -15,20 +15,20 @@ export interface RequestRow {
   sends: number;
 }
 
-/** Requests with their bytes and keys (I2). For use inside a transaction. */
+/** The claimed requests, with their bytes and keys (I2). Call each function inside a transaction. */
 export interface Requests {
   nextId(): number;
   find(id: number): RequestRow | undefined;
   /** Stores requests that are claimed for the first time. */
   insert(requests: readonly RequestRow[], claimedAt: number): void;
-  /** Counts a further claim of requests that were kept. */
+  /** Counts another claim of kept requests. */
   claimAgain(ids: readonly number[], claimedAt: number): void;
   /**
-   * Forgets the request that an item is in, whose bytes must not be sent again. All members of a bulk import leave it: bytes of an
-   * import that one of them has left would bring back what that one was before (I3).
+   * Deletes the request of an item, because its bytes must not be sent again. All members of a bulk import leave it:
+   * the bytes of an import that one member has left would restore that member's older content (I3).
    */
   release(item: Pick<ItemRow, 'id' | 'operation' | 'requestId'>): void;
-  /** Forgets requests whose members name them no more. */
+  /** Deletes requests that have no members any more. */
   remove(ids: readonly number[]): void;
 }
 

@@ -1,6 +1,6 @@
 import type { ReplaySelection } from '../../domain/ports/replay.ts';
 
-/** A selection as the statements take it: lists as JSON. */
+/** The parameters of a selection. Lists are JSON. */
 export interface SelectionParameters {
   states: string;
   sources: string;

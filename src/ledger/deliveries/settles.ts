@@ -4,7 +4,7 @@ import { SELECT_SETTLE_ROWS, type SettleRow } from './delivery-row.ts';
 import type { PlainSettles } from './plain-settles.ts';
 import type { SettleRequest } from './settle-request.ts';
 
-/** Stores what became of deliveries that were sent. The body of one transaction. */
+/** Stores the decisions about deliveries that were sent. The body of one transaction. */
 export interface Settles {
   settle(groups: readonly RequestSettlement[]): Settled[];
 }
@@ -15,8 +15,8 @@ interface SettlesParts {
 }
 
 /**
- * Creates and updates that were acknowledged by an answer, of items that have not moved on, are settled with a handful of statements
- * for all of them. Whatever else came of a request is settled member by member.
+ * Settles requests. Plain answers, which acknowledge creates and updates of unchanged items, are settled together with
+ * few statements. All other requests are settled member by member.
  */
 export function createSettles({ db }: Pick<LedgerContext, 'db'>, { plain, settleRequest }: SettlesParts): Settles {
   const rowsOf = db.prepare<[string], SettleRow>(SELECT_SETTLE_ROWS);

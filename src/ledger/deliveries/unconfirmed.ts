@@ -12,21 +12,25 @@ import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context
 import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERIES, SELECT_LISTED_REFS } from './delivery-row.ts';
 import { IS_SUSPENDED_UNCONFIRMED, suspendedUnconfirmed } from './due.ts';
 
-/** Deliveries of which nobody knows whether they arrived. */
+/** The unconfirmed deliveries: it is unknown whether they arrived. */
 export interface Unconfirmed {
   /**
-   * Marks as unconfirmed what an earlier process was sending when it ended. For use inside a transaction.
+   * Marks the deliveries as unconfirmed that an earlier process was sending when it ended. Call it inside a
+   * transaction.
    *
-   * @returns how many those were
+   * @returns their number
    */
   voidLeases(settlingDelayMs: number): number;
-  /** Those that may be looked at by now. One read. */
+  /** The unconfirmed deliveries whose read-back may begin now. One read. */
   list(request: { limit: number; suspended?: SuspendedWork }): UnconfirmedDelivery[];
-  /** Creates that were sent after a time and acknowledged, among the deliveries around one. One read. */
+  /** Acknowledged creates that were sent after a time, among the items near one item. One read. */
   acknowledgedCreates(request: Parameters<Ledger['acknowledgedCreates']>[0]): { remoteId: JsonValue; sentAt: number }[];
 }
 
-/** So many items around an unconfirmed one are searched for later creates; they are sent about in the order of their ids. */
+/**
+ * How many items before an unconfirmed one are searched for later creates. Creates are sent roughly in the order of
+ * their ids.
+ */
 const BEFORE_MAX = 2_000;
 const AROUND_MAX = 20_000;
 
@@ -43,7 +47,7 @@ export function createUnconfirmed(
       [{ operation: string; afterId: number; sentAfter: number }],
       { remoteId: string; sentAt: number }
     >(
-      // What was created and changed since has its create in the history.
+      // An item that was created and then changed has its create in the history.
       `WITH i AS (SELECT id, remote_id, operation, state, sent_at FROM items WHERE id > @afterId ORDER BY id LIMIT ${AROUND_MAX})
        SELECT i.remote_id AS remoteId, i.sent_at AS sentAt FROM i
        WHERE i.operation = @operation AND i.state = 'delivered' AND i.sent_at > @sentAfter AND i.remote_id IS NOT NULL
@@ -57,7 +61,7 @@ export function createUnconfirmed(
     refs: db.prepare<[string], RefRow>(SELECT_LISTED_REFS),
   };
 
-  /** What was sent counts, not what the item is called by now. */
+  /** The natural key that was sent; it may differ from the present one. */
   function sentKeyOf(row: DeliveryRow): NaturalKey | null {
     return naturalKeyOf(profile, row.kind, parseJson<JsonObject>(revisionContent(row).text));
   }
@@ -72,7 +76,7 @@ export function createUnconfirmed(
       const now = clock.now();
       const reason: Reason = {
         code: 'crash',
-        message: 'The process ended between sending this and hearing the answer.',
+        message: 'The process ended between sending this and receiving the answer.',
       };
       const rows = sql.sending.all();
       for (const { id, revision } of rows) {

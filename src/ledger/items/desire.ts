@@ -1,18 +1,18 @@
 import { hasRefs, type Item, type ItemContent, type SubjectKind } from '../../domain/item.ts';
 import type { NaturalKey } from '../../domain/natural-key.ts';
 import type { Restored } from '../backup/restored.ts';
+import type { AdoptedBom } from '../contact/adopted-bom.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
-import type { Parts } from '../contact/parts.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createInsertMany } from '../store/insert-many.ts';
 import { createNextId } from '../store/next-id.ts';
 import { createNameSet, nameOf } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
 
-/** What reconciling an item led to: the state of the delivery that it staged, if it staged one. */
+/** The state of the delivery that was staged for an item; null if none was. */
 export type Staged = 'due' | 'waiting' | 'blocked' | null;
 
-/** What a record asks of an item, and the item as it is, if there is one. */
+/** The item that a record asks for, and the stored item. */
 export interface DesiredItem {
   item: Item;
   content: ItemContent;
@@ -27,39 +27,39 @@ export interface ItemOwner {
   missingSince: number | null;
 }
 
-/** One item of many that records of a page ask for. */
+/** One of many items that the records of a page ask for. */
 export type OwnedDesire = DesiredItem & { owner: ItemOwner };
 
-/** Writes what records ask of items, and stages the difference. */
+/** Stores the desired payloads of items, and stages the differences. */
 export interface Desire {
   desire(desired: DesiredItem, owner: ItemOwner, again: boolean): Staged;
   /**
-   * The same for many items at once: those that are new are written with a handful of statements for all of them. Gives what was
-   * staged for each, in their order. `known` has to be as the item is when this is called.
+   * Stores many items at once; new ones with few statements. Returns what was staged for each item, in the same order.
+   * `known` must be the present row of each item.
    */
   desireAll(desires: readonly OwnedDesire[], again: boolean): Staged[];
 }
 
 interface DesireParts {
   contact: Pick<Contact, 'noticeCreates'>;
-  parts: Pick<Parts, 'mayAsk'>;
+  adoptedBom: Pick<AdoptedBom, 'mayAsk'>;
   restored: Pick<Restored, 'isRestored'>;
   find: (kind: SubjectKind, key: string) => ItemRow | undefined;
   reconcileItem: (item: ItemRow, again: boolean) => Staged;
 }
 
-/** For use inside a transaction. */
+/** Call each function inside a transaction. */
 export function createDesire(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  { contact, parts, restored, find, reconcileItem }: DesireParts,
+  { contact, adoptedBom, restored, find, reconcileItem }: DesireParts,
 ): Desire {
   const nextId = createNextId(db, 'items');
   const insertItems = createInsertMany(db, { into: 'items', columns: NEW_COLUMNS });
   const insertRefs = createInsertMany(db, { into: 'refs', columns: ['item_id', 'role', 'kind', 'key'] });
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
-    // What the API has acknowledged, and what the open revision asks for, are kept before another payload takes the place of the
-    // desired one: either may be that one so far, and is not stored again then.
+    // Before the desired payload is replaced, the former one is stored if it is also the baseline or the payload of the
+    // open revision. Up to now these were not stored twice.
     update: db.prepare<[Asked & { id: number; source: string }], ItemRow>(
       `UPDATE items SET natural_key = @naturalKey, record_id = @recordId, source = @source, missing_since = @missingSince,
          acknowledged = CASE WHEN baseline_hash = @desiredHash THEN 1
@@ -77,7 +77,7 @@ export function createDesire(
        WHERE id = @id RETURNING ${ITEM_COLUMNS}`,
     ),
     deleteRefs: db.prepare<[number]>('DELETE FROM refs WHERE item_id = ?'),
-    // Mapping goes on after a run was read, so the time of staging would say less than the time of the run.
+    // Mapping may end long after the run, so an item appears at the time of its run.
     runBeganAt: db
       .prepare<[string], number>('SELECT started_at FROM runs WHERE source = +? ORDER BY id DESC LIMIT 1')
       .pluck(),
@@ -99,7 +99,7 @@ export function createDesire(
     return changed === undefined ? null : reconcileItem(changed, again);
   }
 
-  /** Inserts new items with their first revision: each of them is written to the API in any case. */
+  /** Inserts new items with their first revision. Each of them will be written to the API. */
   function insert(desires: readonly OwnedDesire[]): Staged[] {
     if (desires.length === 0) return [];
     const now = clock.now();
@@ -142,10 +142,10 @@ export function createDesire(
     });
   }
 
-  /** Whether the first write of a new item depends on more than its refs. */
-  const isSlow = (kind: SubjectKind): boolean => restored.isRestored || (kind === 'bom_item' && parts.mayAsk());
+  /** True if the first write of a new item depends on more than its refs. */
+  const isSlow = (kind: SubjectKind): boolean => restored.isRestored || (kind === 'bom_item' && adoptedBom.mayAsk());
 
-  /** The items that these point to and that are at the API, by name. */
+  /** The items that these items refer to and that have remote ids, by name. */
   function arrivedRefs(desires: readonly OwnedDesire[]): Set<string> {
     const refs = desires.flatMap(({ item }) => (hasRefs(item.kind) ? item.refs : []));
     const arrived = new Set<string>();
@@ -169,7 +169,7 @@ export function createDesire(
 
   function desireAll(desires: readonly OwnedDesire[], again: boolean): Staged[] {
     const names = createNameSet();
-    // What was looked up of an item is out of date once a desire before this one has changed it.
+    // A stored row that was read before is out of date when an earlier row of this page has changed the item.
     const isFirst = desires.map(({ item }) => names.add(item));
     const isNew = desires.map(({ known }, at) => known === undefined && isFirst[at] === true);
     const inserted = insert(desires.filter((_, at) => isNew[at])).values();
@@ -216,7 +216,7 @@ function askedOf(
   return { naturalKey: naturalKey?.value ?? null, recordId: id, missingSince, desired, desiredHash };
 }
 
-/** Whether nothing changes for the item: its owner makes it as before. An owner's source stays the same. */
+/** True if nothing changes for the item: the same record asks for the same payload. */
 function isSameAsk(known: Asked, asked: Asked): boolean {
   return (
     known.desiredHash === asked.desiredHash &&

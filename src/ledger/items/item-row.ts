@@ -4,7 +4,7 @@ import { statusAfter } from '../../domain/passport.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import { statusText } from '../passports/passport-text.ts';
 
-/** An item with the delivery of its present revision, as a statement over `ITEM_COLUMNS` gives it. */
+/** An item with the delivery of its present revision, as a statement over `ITEM_COLUMNS` reads it. */
 export interface ItemRow {
   id: number;
   kind: SubjectKind;
@@ -15,7 +15,10 @@ export interface ItemRow {
   missingSince: number | null;
   desired: string;
   desiredHash: string;
-  /** See `acknowledgedContent`. */
+  /**
+   * 0: nothing was acknowledged. 1: the desired payload was. 2: the payload in `baseline` was. See
+   * `acknowledgedContent`.
+   */
   acknowledged: 0 | 1 | 2;
   baseline: string | null;
   baselineHash: string | null;
@@ -24,7 +27,7 @@ export interface ItemRow {
   /** Null before the first revision, like `operation` and `stagedAt`. */
   state: DeliveryState | null;
   operation: Operation | null;
-  /** See `revisionContent`. */
+  /** The payload of the open revision, if it differs from the desired one. See `revisionContent`. */
   sent: string | null;
   sentHash: string | null;
   requestId: number | null;
@@ -35,9 +38,12 @@ export interface ItemRow {
   stagedAt: number | null;
   sentAt: number | null;
   settledAt: number | null;
-  /** Of a write that a person has ended although the platform does not have it; null for all other items. */
+  /** The hash of a write that a person has ended although the platform does not have it; null for all other items. */
   ignoredHash: string | null;
-  /** 1 where it was at the platform before, differs from what is desired, and no person has accepted the change. */
+  /**
+   * 1 for an item that was at the platform before and differs from the desired payload, until a person accepts the
+   * change.
+   */
   adopted: 0 | 1;
 }
 
@@ -72,7 +78,7 @@ const COLUMN_NAMES: Record<keyof ItemRow, string> = {
   adopted: 'adopted',
 };
 
-/** Columns of an `ItemRow`; `of` names the table of the items in the statement. */
+/** The columns of an `ItemRow`. `of` is the name of the items table in the statement. */
 export function itemColumns(of: string): string {
   return Object.entries(COLUMN_NAMES)
     .map(([field, column]) => `${of}.${column} AS ${field}`)
@@ -87,7 +93,7 @@ export interface Content {
   hash: string;
 }
 
-/** What the API has acknowledged of an item; null where it has acknowledged nothing. */
+/** The payload that the API has acknowledged; null if it has acknowledged none. */
 export function acknowledgedContent(
   item: Pick<ItemRow, 'acknowledged' | 'desired' | 'desiredHash' | 'baseline' | 'baselineHash'>,
 ): Content | null {
@@ -99,8 +105,8 @@ export function acknowledgedContent(
 type Asked = Pick<ItemRow, 'kind' | 'operation' | 'desired' | 'desiredHash' | 'sent' | 'sentHash'>;
 
 /**
- * What the present revision asks for: what is desired, or what was desired before where the item has moved on. `text` is right
- * while the revision is open.
+ * The payload that the present revision asks for: the desired one, or an earlier one if the item has changed since.
+ * `text` is only right while the revision is open.
  */
 export function revisionContent({ kind, operation, desired, desiredHash, sent, sentHash }: Asked): Content {
   if (kind === 'passport') {
@@ -110,12 +116,14 @@ export function revisionContent({ kind, operation, desired, desiredHash, sent, s
   return { text: sent ?? desired, hash: sentHash ?? desiredHash };
 }
 
-/** Whether an item's present revision is not over. */
+/** True if the item's present delivery is open. */
 export function isOpenState(state: DeliveryState | null): state is DeliveryState {
   return state !== null && state !== 'delivered' && state !== 'superseded';
 }
 
-/** True while bytes of the present revision may be at the API: it has to be settled before anything follows it. */
+/**
+ * True while the API may have received the present revision. It has to be settled before a newer revision is staged.
+ */
 export function mayHaveArrived({ state, uncertain }: Pick<ItemRow, 'state' | 'uncertain'>): boolean {
   return isOpenState(state) && (IN_FLIGHT_STATES.includes(state) || uncertain === 1);
 }

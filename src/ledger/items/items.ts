@@ -2,8 +2,8 @@ import { type DeliveryState, type Operation, transition } from '../../domain/del
 import { hasRefs, type SubjectKind } from '../../domain/item.ts';
 import type { Reason } from '../../domain/reason.ts';
 import type { Restored, WhyUnconfirmed } from '../backup/restored.ts';
+import { ADOPTED_BOM, type AdoptedBom } from '../contact/adopted-bom.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
-import { ADOPTED_BOM, type Parts } from '../contact/parts.ts';
 import { hasReason } from '../deliveries/reasons.ts';
 import type { Requests } from '../deliveries/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
@@ -20,36 +20,36 @@ export interface OpenDelivery {
   reason: string | null;
 }
 
-/** Items with the one open delivery that each may have. For use inside a transaction. */
+/** The items, each with at most one open delivery. Call each function inside a transaction. */
 export interface Items extends Desire {
   find(kind: SubjectKind, key: string): ItemRow | undefined;
-  /** The items with these names, by `nameOf`; names that no item has are left out. One statement for each kind. */
+  /** The stored items with these names, by `nameOf`. Unknown names are left out. One statement for each kind. */
   findAll(names: readonly ItemName[]): Map<string, ItemRow>;
   byId(id: number): ItemRow | undefined;
   ownedBy(recordId: number): ItemRow[];
   openDelivery(itemId: number): OpenDelivery | undefined;
-  /** Adds to what is shown of an item's history. A revision of null stands for the item as a whole. */
+  /** Adds an event to the item's history. The revision is null for an event of the item as a whole. */
   note(itemId: number, revision: number | null, type: string, detail: object | null): void;
   /**
-   * Stages the difference between what is desired and what the API acknowledged (I4). Unless `again` is set, an open
-   * delivery that asks for the same payload is left as it is; with it, what is stuck is asked again as a new revision.
+   * Stages the difference between the desired payload and the baseline (I4). An open delivery with the same payload
+   * stays as it is. With `again`, a stuck delivery is replaced by a new revision.
    */
   reconcile(itemId: number, again?: boolean): Staged;
   refsArrived(itemId: number): boolean;
   markUnconfirmed(delivery: ToMark, why: WhyUnconfirmed): void;
-  /** I6: what may have been written since the backup of a restored ledger is not sent before that is known. */
+  /** I6: in a restored ledger, a write that may have been sent since the backup is looked up before it is sent. */
   markUnconfirmedIfRestored(delivery: { id: number; revision: number; operation: Operation }): boolean;
-  /** Leaves what is staged for an item to a person. */
+  /** Blocks the staged delivery of an item until a person decides. */
   block(itemId: number, reason: Reason): void;
-  /** A person waits for the open delivery of an item, or for what follows it. */
+  /** Marks the open delivery of an item, or the one that follows it, as urgent: a person waits for it. */
   hasten(itemId: number): void;
-  /** Ends a delivery by a manual resolution. Its desired content is not staged again until it changes. */
+  /** Ends a delivery by a manual resolution. The same payload is not staged again until it changes. */
   ignore(itemId: number, reason: Reason): void;
-  /** Takes back what is staged for an item, unless it may have arrived. */
+  /** Takes back the staged delivery of an item, unless the API may have received it. */
   takeBack(itemId: number): void;
   /**
-   * Takes an item from the record that made it. What never reached the API is dropped; what is there stays, marked as
-   * missing.
+   * Releases an item from the record that made it. An item that never reached the API is deleted. An item at the
+   * platform is kept and marked as missing.
    */
   disown(item: ItemRow): void;
 }
@@ -62,9 +62,9 @@ export function createItems(
   {
     restored,
     contact,
-    parts,
+    adoptedBom,
     requests,
-  }: { restored: Restored; contact: Pick<Contact, 'noticeCreates'>; parts: Parts; requests: Requests },
+  }: { restored: Restored; contact: Pick<Contact, 'noticeCreates'>; adoptedBom: AdoptedBom; requests: Requests },
 ): Items {
   const { db, clock, profile } = context;
   const revisions = createRevisions(context, requests);
@@ -84,7 +84,7 @@ export function createItems(
     setIgnored: db.prepare<[string | null, number]>('UPDATE items SET ignored_hash = ? WHERE id = ?'),
     hasten: db.prepare<[number]>('UPDATE items SET by_hand = 1 WHERE id = ?'),
     unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
-    // The time goes with it, so that a clock that is set back does not put off the look.
+    // The time is stored too, so that a clock that is set back does not delay the read-back.
     markUnconfirmed: db.prepare<[string, string, number, number, number]>(
       'UPDATE items SET state = ?, reason = ?, due_at = ?, settled_at = ?, uncertain = 1 WHERE id = ?',
     ),
@@ -112,7 +112,7 @@ export function createItems(
   }
 
   function reconcileItem(item: ItemRow, again: boolean): Staged {
-    // I3: never superseded, only followed; settling it ends here again.
+    // I3: a delivery that the API may have received is never superseded. Settling it reconciles the item again.
     if (mayHaveArrived(item)) return null;
     const isOpen = isOpenState(item.state);
     const wanted = wantedWith(item, wantedOf(item, profile));
@@ -122,7 +122,7 @@ export function createItems(
       if (item.ignoredHash !== null) sql.setIgnored.run(null, item.id);
       return null;
     }
-    // I4: the delivery that a person has ended says why the two differ.
+    // I4: the ended delivery explains the difference.
     if (!isOpen && !again && item.ignoredHash === wanted.desiredHash) return null;
     if (isOpen && staysOpen(item, wanted, again)) return null;
     if (wanted.need === 'blocked') {
@@ -138,13 +138,13 @@ export function createItems(
     return state;
   }
 
-  /** Of an adopted product nobody knows which BOM items are at the platform. */
+  /** The write of a BOM item. For an adopted product nobody knows which BOM items are at the platform already. */
   function wantedWith(item: ItemRow, wanted: Wanted): Wanted {
     if (wanted.need !== 'write' || wanted.operation !== 'bom_item.create') return wanted;
-    const standing = parts.standingOf(item.id);
+    const standing = adoptedBom.standingOf(item.id);
     if (standing === 'create') return wanted;
     if (standing === 'ask') return { ...wanted, need: 'blocked', reason: ADOPTED_BOM };
-    parts.acknowledge(item.id);
+    adoptedBom.acknowledge(item.id);
     note(item.id, null, 'adopted', {
       message: 'It is taken to be at the platform, as `target.bom: assume-present` says.',
     });
@@ -177,7 +177,7 @@ export function createItems(
   return {
     ...createDesire(context, {
       contact,
-      parts,
+      adoptedBom,
       restored,
       find: (kind, key) => sql.byKey.get(kind, key),
       reconcileItem,
@@ -236,9 +236,9 @@ export function createItems(
   };
 }
 
-/** Whether an open delivery that never reached the API stays what is asked for. */
+/** True if an open delivery that never reached the API still asks for the right payload. */
 function staysOpen(item: ItemRow, wanted: WantedWrite & { need: 'write' | 'blocked' }, again: boolean): boolean {
-  // Each further import would make one more product: only a manual resolution sends another.
+  // Each further import would make one more product, so only a manual resolution sends another one.
   if (hasReason(item, 'made_second') && wanted.need === 'write' && !again) return true;
   if (item.operation !== wanted.operation || revisionContent(item).hash !== wanted.desiredHash) return false;
   const isMoving = item.state === 'due' || item.state === 'waiting';

@@ -9,20 +9,23 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { acknowledgedContent, type ItemRow, revisionContent } from './item-row.ts';
 
-/** What an item's baseline is where only its presence at the API is known. */
+/** The baseline of an item that is known to be at the API, but whose content is not known. */
 export interface Presence {
   baseline: string;
-  /** Differs from the hash of any item, which covers its refs as well: the next write is made, and made in full. */
+  /**
+   * A hash that no item has, because an item's hash also covers its refs. So the next write is staged, and has all
+   * fields.
+   */
   hash: string;
 }
 
 /**
- * The baseline of an item of which only the presence is known. A product was found by its natural key, so that much is
- * known of it, and tells whether it is given another one later.
+ * The baseline of an item whose content at the API is not known. A product was found by its natural key, so the
+ * baseline has that key: a later change of the key is noticed.
  *
  * @param desired the payload that was sent
- * @param before what the API had before, where it is not known whether the payload took its place: any field of the two may
- *   be there, so that one which is not desired later has to be cleared. They stand in the baseline as null.
+ * @param before the baseline before that write, if the write may have failed: every field of the two payloads may be at
+ *   the API. A field that is not desired later has to be cleared, so the baseline has all of them as null.
  */
 export function presenceOf(
   profile: Profile,
@@ -39,8 +42,7 @@ export function presenceOf(
 }
 
 /**
- * What an import carried of a product, found from what it was made of: neither what the revision asks for nor the
- * item's baseline changes before the delivery is settled. Null for any other operation.
+ * The product that an import has sent, computed from the same row as the import itself. Null for any other operation.
  */
 export function sentProduct(row: ItemRow): SentProduct | null {
   if (row.operation !== 'product.import') return null;

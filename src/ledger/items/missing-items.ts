@@ -6,9 +6,9 @@ import type { LedgerContext } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 
 /**
- * True of an item that its source no longer has, until a person or the config decides what becomes of it. For a product
- * that is as well: no passport of it is public, and a person or `onMissing: unpublish` wants none. `i` names the item's
- * table in the statement, `@withdrawing` lists the sources with `onMissing: unpublish`.
+ * True of an item that its source no longer has, until a person or the config has decided about it. A product is
+ * also decided about when its passport is not public, and a person or the config wanted it to be withdrawn. `i` is the
+ * items table in the statement. `@withdrawing` lists the sources with `onMissing: unpublish`.
  */
 export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
   AND i.missing_accepted IS NOT i.missing_since
@@ -19,7 +19,7 @@ export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
       OR EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key
         AND q.desired ->> 'status' = 'unpublished'))))`;
 
-/** Notes that a person has accepted what is missing, or only counts it. For use inside a transaction. */
+/** Stores that a person has accepted missing items, or only counts them. Call it inside a transaction. */
 export function createAcceptMissing({
   db,
   passportRules,
@@ -36,7 +36,7 @@ export function createAcceptMissing({
   };
 }
 
-/** Counts what is missing, by kind. */
+/** Counts missing items by kind. */
 export function createMissingCounts(db: Sqlite, rules: PassportRules): LedgerViews['missingCounts'] {
   const withdrawing = JSON.stringify(rules.withdrawMissingOf);
   const counts = db.prepare<[{ sources: string; withdrawing: string }], { kind: ItemKind; n: number }>(

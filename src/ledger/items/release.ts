@@ -4,9 +4,9 @@ import type { LedgerContext } from '../store/context.ts';
 import type { ItemName } from './item-name.ts';
 import type { Items } from './items.ts';
 
-/** Makes due what waited for items that have a remote id now. For use inside a transaction. */
+/** Makes the deliveries due that waited for the remote ids of these items. Call it inside a transaction. */
 export interface Release {
-  /** Gives how many deliveries became due for each item, in their order. Each of them counts once. */
+  /** Returns how many deliveries became due for each item, in the same order. A delivery is counted once. */
   releaseAll(items: readonly ItemName[]): number[];
   release(kind: SubjectKind, key: string): number;
 }
@@ -18,7 +18,7 @@ export function createRelease(
   const due = transition('waiting', 'refs_arrived');
   const sql = {
     anyWaiting: db.prepare<[], number>("SELECT 1 FROM items WHERE state = 'waiting' LIMIT 1").pluck(),
-    // Items that wait for one of these and have all their refs, each with the first of these that it points to.
+    // Waiting items that refer to one of these items and have all remote ids now.
     ready: db.prepare<[{ kind: string; keys: string }], ReadyRow>(
       `SELECT w.id, w.revision, w.operation, min(k.key) AS place FROM json_each(@keys) k
        CROSS JOIN refs ON refs.kind = @kind AND refs.key = k.value
@@ -35,7 +35,7 @@ export function createRelease(
     if (arrived.length === 0 || sql.anyWaiting.get() === undefined) return released;
     const places = arrived.map(({ kind, key }, place) => ({ kind, key, place }));
     for (const [kind, ofKind] of Map.groupBy(places, (one) => one.kind)) {
-      // What points to others is pointed to by none.
+      // No item refers to an item of such a kind.
       if (hasRefs(kind)) continue;
       const ready = sql.ready.all({ kind, keys: JSON.stringify(ofKind.map(({ key }) => key)) });
       if (ready.length === 0) continue;

@@ -7,25 +7,25 @@ import type { DeliveryRow } from '../deliveries/delivery-row.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { Items } from './items.ts';
 
-/** A remote id belongs to one item of a kind. For use inside a transaction. */
+/** Keeps each remote id to one item of a kind. Call each function inside a transaction. */
 export interface RemoteIds {
   /**
-   * What becomes of a delivery whose item would be bound to an id that another item has; null where it may have the id. An
-   * item that is gone from its source leaves its id to the one that took its place.
+   * Decides about a delivery whose item would get the remote id of another item; null if it may have the id. An item
+   * that its source no longer has gives its id to the new one.
    */
   conflict(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): Decision | null;
-  /** Of items that are given remote ids at once, those whose id another item has or is given as well. */
+  /** The items whose new remote id another item has, or is given at the same time. */
   takenByOthers(items: readonly GivenId[]): Set<number>;
 }
 
-/** An item with the remote id that it is given, as JSON; null where it is given none. */
+/** An item and its new remote id as JSON; null if it gets none. */
 interface GivenId {
   id: number;
   kind: SubjectKind;
   given: string | null;
 }
 
-/** What is known of another item with the same id. */
+/** The other item that has the id. */
 interface Holder {
   id: number;
   key: string;
@@ -73,8 +73,8 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
         return null;
       }
       const reason = sharedReason(row, holder.key, decision.remoteId);
-      // An answer may have been that of another request, so the list is asked. What a list or a person gave cannot be looked
-      // up any better.
+      // The answer may belong to another request, so the list is read. An id from a list or from a person cannot be
+      // checked any better.
       const isListed = decision.by === 'answer' && row.kind !== 'bom_item';
       return { kind: 'unconfirmed', nextLookAt: isListed ? clock.now() : null, spend: isListed, reason };
     },

@@ -5,14 +5,16 @@ import type { LedgerContext } from '../store/context.ts';
 import { type ItemRow, isOpenState, revisionContent } from './item-row.ts';
 import type { WantedWrite } from './wanted.ts';
 
-/** So many revisions of an item are kept, the present one included: enough to explain, bounded as the years go by (I9). */
+/** So many revisions of an item are kept, the present one included (I9). */
 const REVISIONS_MAX = 20;
 
-/** The revisions of items. For use inside a transaction. */
+/** The revisions of items. Call each function inside a transaction. */
 export interface Revisions {
-  /** Begins the next revision. The present one goes into the history; it is superseded where it is open. */
+  /** Begins the next revision. The present one moves to the history; an open one is superseded. */
   begin(item: ItemRow, write: WantedWrite, begun: { state: DeliveryState; reason: Reason | null }): void;
-  /** Ends the open revision, which never reached the API or is over there. A reason is given where a person ends it. */
+  /**
+   * Supersedes the open revision, which the API has not received or has refused. `reason` is given if a person ends it.
+   */
   supersede(item: ItemRow, reason?: Reason): void;
 }
 
@@ -33,14 +35,15 @@ export function createRevisions({ db, clock }: Pick<LedgerContext, 'db' | 'clock
          sent = NULL, sent_hash = NULL, request_id = NULL, request_place = NULL, group_max = NULL, due_at = 0, attempts = 0,
          uncertain = 0, staged_at = @now, sent_at = NULL, settled_at = NULL, ignored_hash = NULL WHERE id = @id`,
     ),
-    // What is desired may change before the next revision begins: sent_hash then says what this one asked for.
+    // The desired payload may change before the next revision begins, so `sent_hash` stores what this revision asked
+    // for.
     supersede: db.prepare<[{ id: number; state: string; reason: string | null; now: number }]>(
       `UPDATE items SET state = @state, settled_at = @now, reason = coalesce(@reason, reason), sent = NULL, due_at = 0,
          uncertain = 0 WHERE id = @id`,
     ),
   };
 
-  /** Writes the present revision into the history, as it ends now where it is open. */
+  /** Copies the present revision to the history. An open one is copied as superseded. */
   function keep(item: ItemRow, now: number): void {
     const { id, revision, operation, state, attempts, reason, stagedAt, sentAt } = item;
     if (state === null || operation === null || stagedAt === null) return;

@@ -11,22 +11,22 @@ import { statusText } from '../passports/passport-text.ts';
 import { parseJson } from '../store/context.ts';
 import { acknowledgedContent, type Content, type ItemRow } from './item-row.ts';
 
-/** A write that would make the API hold what is desired, with what it leaves behind there. */
+/** The write that would bring the desired payload to the API, and the baseline after it. */
 export interface WantedWrite {
   operation: Operation;
   desired: string;
   desiredHash: string;
-  /** A person has asked for it. */
+  /** True if a person has asked for it. */
   byHand: boolean;
 }
 
-/** What an item wants of the API. */
+/** What an item needs: a write, nothing, or a person. */
 export type Wanted =
   | { need: 'none' }
   | ({ need: 'write' } & WantedWrite)
   | ({ need: 'blocked'; reason: Reason } & WantedWrite);
 
-/** The difference between what is desired and what the API acknowledged (I4), as the write that would end it. */
+/** The difference between the desired payload and the baseline (I4), as the write that removes it. */
 export function wantedOf(item: ItemRow, profile: Profile): Wanted {
   const { kind, key, desired, desiredHash } = item;
   const baseline = acknowledgedContent(item);
@@ -45,13 +45,13 @@ export function wantedOf(item: ItemRow, profile: Profile): Wanted {
   return { ...write, need: 'blocked', reason };
 }
 
-/** Whether the API knows the item by another natural key than the one that it is to have. */
+/** True if the item's natural key at the API is not the desired one. */
 function isRenamed({ naturalKey }: ItemRow, baseline: Content | null, profile: Profile): boolean {
   const known = baseline === null ? null : naturalKeyOf(profile, 'product', parseJson<JsonObject>(baseline.text));
   return known !== null && known.value !== naturalKey;
 }
 
-/** A passport goes step by step: each delivery leads to one status. */
+/** A passport changes step by step: each delivery leads to one status. */
 function passportDifference(desired: string, baseline: Content | null): Wanted {
   const { status: from = null } = parseJson<{ status?: PassportStatus }>(baseline?.text ?? '{}');
   const { status, because } = parseJson<PassportDesire>(desired);

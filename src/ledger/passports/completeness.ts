@@ -1,6 +1,6 @@
-// Whether a product is complete, so that its passport may be initialised and published: the product and all its BOM items
-// are at the API as their source has them now, no row of theirs is in quarantine, and every source of parts has been read
-// and mapped as a whole. Whatever holds a passport is told in a sentence that leads to its cure.
+// Decides whether a product is complete, so that its passport may be initialised and published. A complete product and
+// all its BOM items are delivered as their source has them now. None of their rows is in quarantine, and every source
+// of parts was read and mapped as a whole. Each blocker is a sentence that leads a person to the cure.
 
 import type { DeliveryState } from '../../domain/delivery.ts';
 import type { Issue } from '../../domain/issue.ts';
@@ -11,7 +11,7 @@ import { isOpen } from '../deliveries/delivery-states.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 
-/** A product as far as its completeness depends on it. */
+/** The columns of a product that its completeness depends on. */
 export interface EvaluatedProduct {
   id: number;
   key: string;
@@ -19,9 +19,9 @@ export interface EvaluatedProduct {
 }
 
 export interface Completeness {
-  /** What holds the passports of all products, at most `limit` sentences. */
+  /** What blocks the passports of all products, as at most `limit` sentences. */
   commonBlockers(limit: number): string[];
-  /** What holds the passport of this product besides, at most about `limit` sentences. */
+  /** What else blocks the passport of this product, as about `limit` sentences. */
   blockersOf(product: EvaluatedProduct, limit: number): string[];
 }
 
@@ -51,7 +51,7 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
       `SELECT i.key, ${OPEN_STATE}, i.reason, r.state AS recordState, r.place, i.missing_since IS NOT NULL AS missing
        FROM items i LEFT JOIN records r ON r.id = i.record_id WHERE i.id = ?`,
     ),
-    // A part that the source no longer has, and that never came to the API, is no longer one.
+    // A BOM item that its source no longer has and that never reached the API does not count.
     parts: db.prepare<[string, number], PartRow>(
       `SELECT i.key, ${OPEN_STATE}, i.reason, r.state AS recordState, r.place FROM refs f JOIN items i ON i.id = f.item_id
        LEFT JOIN records r ON r.id = i.record_id
@@ -73,13 +73,13 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
     lastRun: db.prepare<[string], { result: string | null; endedAt: number | null }>(
       'SELECT result, ended_at AS endedAt FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1',
     ),
-    // An accepted read counts as well: what is missing from it is marked by the next run alone.
+    // An accepted read still blocks, because only the next run marks its missing records.
     guarded: db
       .prepare<[string], string>(
         'SELECT g.message FROM guarded_reads g JOIN streams s ON s.id = g.stream_id WHERE s.source = ? LIMIT 1',
       )
       .pluck(),
-    // A row that is gone stays as it was when the mapping changed: it is mapped anew where it comes back.
+    // A missing row stays stale after a change of the mapping. It is mapped when it comes back.
     unmapped: db.prepare<[string], { found: number }>(
       `SELECT 1 AS found FROM streams s WHERE s.source = ?
        AND (EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')

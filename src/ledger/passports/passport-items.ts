@@ -5,14 +5,14 @@ import { sha256Url } from '../../lib/hash.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { desireText, statusText } from './passport-text.ts';
 
-/** The product that a passport is of. */
+/** The product that a passport belongs to. */
 export interface PassportOwner {
   key: string;
   naturalKey: string | null;
   source: string;
 }
 
-/** An item that was delivered or ended. `isNew` says that it had no remote id before. */
+/** An item whose delivery has ended. `isNew` is true if it had no remote id before. */
 export interface DeliveredItem {
   id: number;
   kind: SubjectKind;
@@ -20,17 +20,17 @@ export interface DeliveredItem {
   isNew: boolean;
 }
 
-/** Passports as rows among the items. For use inside a transaction. */
+/** The passports, which are rows of the items table. Call each function inside a transaction. */
 export interface PassportItems {
-  /** Writes what is wanted of a product's passport; reconcile it then. Gives its id. */
+  /** Stores what is desired of a product's passport, and returns its id. The caller reconciles the item afterwards. */
   desire(product: PassportOwner, desire: PassportDesire): number;
-  /** A product was adopted whose passport a person has published, or withdrawn again: it stays as that person left it. */
+  /** Adopts the passport of an adopted product, in the state in which a person has left it at the platform. */
   adopt(product: PassportOwner, status: PassportStatus): void;
-  /** The passport needs evaluation, whatever else happens to it. */
+  /** Marks a passport as dirty, so that it is evaluated. */
   markDirty(id: number): void;
-  /** The passport was evaluated. */
+  /** Notes that a passport was evaluated. */
   clearDirty(id: number): void;
-  /** Something of a product was delivered: what its passport waits for or was refused for may be there now. */
+  /** Marks the passports as dirty that may have waited for these items, or may have been refused because of them. */
   markDirtyBy(items: readonly DeliveredItem[]): void;
 }
 
@@ -65,7 +65,7 @@ export function createPassportItems({ db, clock }: Pick<LedgerContext, 'db' | 'c
     ),
   };
 
-  // Where there is no passport, what is delivered makes none dirty.
+  // False while there is no passport at all, so that none has to be marked.
   let hasAny = db.prepare("SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1").get() !== undefined;
 
   function put({ key, naturalKey, source }: PassportOwner, desire: PassportDesire): number {
@@ -90,7 +90,7 @@ export function createPassportItems({ db, clock }: Pick<LedgerContext, 'db' | 'c
       if (!hasAny) return;
       const products = delivered.filter(({ kind }) => kind === 'product').map(({ key }) => key);
       const bomItems = delivered.filter(({ kind }) => kind === 'bom_item').map(({ id }) => id);
-      // BOM items come after their material: of a new material no product is complete yet.
+      // BOM items are delivered after their material, so no product with a new material is complete yet.
       const materials = delivered.filter(({ kind, isNew }) => kind === 'material' && !isNew).map(({ key }) => key);
       if (products.length > 0) sql.ofProducts.run(JSON.stringify(products));
       if (bomItems.length > 0) sql.ofBomItems.run(JSON.stringify(bomItems));

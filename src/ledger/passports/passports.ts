@@ -17,17 +17,19 @@ import { createCompleteness, type EvaluatedProduct } from './completeness.ts';
 import type { PassportItems, PassportOwner } from './passport-items.ts';
 import { desireText, statusText } from './passport-text.ts';
 
-/** From complete products to deliveries of their passports. Each function is the body of one transaction, or a part of one. */
+/** Stages the deliveries of passports. Each function is the body of a transaction, or a part of one. */
 export interface Passports {
   evaluate(request: { afterKey: string | null; limit: number }): { staged: number; lastKey: string | null };
-  /** Evaluates one passport, of which a step was acknowledged just now. True when the next one is staged. */
+  /** Evaluates one passport after a step of it was acknowledged. Returns true if the next step was staged. */
   follow(passportId: number): boolean;
   /**
-   * Takes back a staged init or publish that may not be sent any more, because things change between staging and sending; the
-   * passport needs evaluation then. True where it was taken back.
+   * Takes back a staged init or publish that may not be sent any more, because its product is not complete now. The
+   * passport is evaluated again later. Returns true if it was taken back.
    */
   takeBackUnlessWanted(passportId: number): boolean;
-  /** Asks again for a passport that got stuck, as a new revision, where its product is complete. True where it did. */
+  /**
+   * Stages the step of a stuck passport again as a new revision, if its product is complete. Returns true if it did.
+   */
   askAgain(passportId: number): boolean;
   markDirtyBy: PassportItems['markDirtyBy'];
   ask(request: { products: readonly string[]; status: 'published' | 'unpublished' }): PassportAnswer[];
@@ -36,7 +38,7 @@ export interface Passports {
 }
 
 interface CandidateRow extends EvaluatedProduct, PassportOwner {
-  /** 1 where the source no longer has the product, or no record makes it any more. */
+  /** 1 if the source no longer has the product, or if no record makes it any more. */
   gone: number;
   passportId: number | null;
   desired: string | null;
@@ -49,10 +51,10 @@ const COLUMNS = `p.id, p.key, p.natural_key AS naturalKey, p.source, p.appeared_
   (p.missing_since IS NOT NULL OR p.record_id IS NULL) AS gone,
   q.id AS passportId, q.desired, q.baseline, q.dirty`;
 const CANDIDATE = `${COLUMNS} FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
-/** Where no passport is wanted by itself, products without one are not looked at. */
+/** If no policy wants passports, only products that have a passport are read. */
 const CANDIDATE_WITH_PASSPORT = `${COLUMNS} FROM items q CROSS JOIN items p ON q.kind = 'passport' AND p.key = q.key`;
 
-/** What is wanted and acknowledged of passports that are as they should be, as the ledger writes it. */
+/** The stored texts of passports that need no further step. */
 const AT_REST = {
   published: desireText({ status: 'published', because: 'policy' }),
   initialized: desireText({ status: 'initialized', because: 'policy' }),
@@ -61,7 +63,7 @@ const AT_REST = {
   isInitialized: statusText('initialized'),
 };
 
-/** Deliveries that may still come to an end by themselves. */
+/** Deliveries that may still end without a person. */
 const MOVING: readonly (DeliveryState | undefined)[] = ['waiting', 'due', 'sending', 'in_doubt'];
 
 export function createPassports(
@@ -74,7 +76,8 @@ export function createPassports(
   const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });
   const first = wanted === null ? 'q' : 'p';
   const sql = {
-    // Those that are at rest are left out by their texts, so that an evaluation of a million takes a second or two.
+    // Passports that need no step are left out by comparing their texts. So an evaluation of a million products takes a
+    // second or two.
     candidates: db.prepare<
       [{ afterKey: string; limit: number; wanted: string | null; asWanted: string } & typeof AT_REST],
       CandidateRow
@@ -100,7 +103,7 @@ export function createPassports(
     passport: db.prepare<[number], CandidateRow>(
       `SELECT ${COLUMNS} FROM items q JOIN items p ON p.kind = 'product' AND p.key = q.key WHERE q.id = ?`,
     ),
-    // What is stuck is little, so it comes first.
+    // Stuck deliveries are few, so the query begins with them.
     stuck: db.prepare<[SelectionParameters], CandidateRow & { state: DeliveryState }>(
       `SELECT ${COLUMNS}, q.state FROM items q CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
        WHERE ${isStuck('q')} AND q.kind = 'passport'
@@ -121,7 +124,7 @@ export function createPassports(
     return revisedDesire(standing, { ...rules, withdraws: rules.withdrawMissingOf.includes(source) });
   }
 
-  /** Whether the next step towards a desire may be taken. A withdrawal does not wait for completeness. */
+  /** True if the next step may be taken now. A withdrawal needs no complete product. */
   function mayStep(row: CandidateRow, desire: PassportDesire, complete = () => isComplete(row)): boolean {
     const step = nextStep(statusIn(row.baseline), desire.status);
     return step === null || step.operation === 'passport.unpublish' || complete();
@@ -134,7 +137,7 @@ export function createPassports(
     const id = revision === null ? row.passportId : passports.desire(row, revision);
     if (id === null) return false;
     const staged = items.reconcile(id, again);
-    // What is under way now was asked of the API before the passport became dirty: it may have to be asked again.
+    // A delivery that is in flight now was staged before the passport became dirty, so it may have to be sent again.
     if (again && (staged !== null || !MOVING.includes(items.openDelivery(id)?.state))) passports.clearDirty(id);
     return staged !== null;
   }
@@ -147,7 +150,8 @@ export function createPassports(
       const blockers = [...completeness.commonBlockers(BLOCKERS_MAX), ...completeness.blockersOf(row, BLOCKERS_MAX)];
       if (blockers.length > 0) return { ...answer, result: 'incomplete', blockers: blockers.slice(0, BLOCKERS_MAX) };
     } else if (row.passportId === null) {
-      // What was never initialised is not public; noting a wish would only keep the policy from it.
+      // A passport that was never initialised is not public. Storing the request would only keep the policy from
+      // publishing it later.
       return { ...answer, result: 'settled', blockers: [] };
     }
     const id = passports.desire(row, { status, because: 'person' });
@@ -171,7 +175,7 @@ export function createPassports(
     follow(passportId) {
       const row = sql.passport.get(passportId);
       if (!row) return false;
-      // Where its product is not complete now, it is evaluated again.
+      // If the product is not complete now, the passport is evaluated later.
       passports.markDirty(passportId);
       return evaluate(row, true);
     },
@@ -189,7 +193,7 @@ export function createPassports(
     askAgain(passportId) {
       const row = sql.passport.get(passportId);
       const desire = row === undefined ? null : desireIn(row.desired);
-      // Where something else is wanted by now, the evaluation stages that.
+      // If something else is desired by now, the evaluation stages that.
       if (row === undefined || desire === null || revised(row) !== null) return false;
       return mayStep(row, desire) && items.reconcile(passportId, true) !== null;
     },
@@ -235,7 +239,7 @@ function desireIn(text: string | null): PassportDesire | null {
   return parseJsonOrNull<PassportDesire>(text);
 }
 
-/** What the API last acknowledged of a passport. */
+/** The status that the API has acknowledged. */
 function statusIn(baseline: string | null): PassportStatus | null {
   return baseline === null ? null : (parseJson<{ status?: PassportStatus }>(baseline).status ?? null);
 }

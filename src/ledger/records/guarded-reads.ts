@@ -3,22 +3,28 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Sqlite } from '../store/database.ts';
 import { type CompleteRead, guardAgainst } from './missing-guard.ts';
 
-/** Reads that the guard holds. For use inside a transaction. */
+/** The reads that the guard takes for broken exports. Call each function inside a transaction. */
 export interface GuardedReads {
   /**
-   * Why a complete read counts as a broken export, which is noted until a whole one comes; null where it counts as whole, as
-   * one does that is no worse than what a person has accepted.
+   * Returns why a complete read counts as a broken export, and stores that until a whole export comes. Null for a whole
+   * read. A read that misses no more than a person has accepted counts as whole.
    */
   check(streamId: number, read: CompleteRead & { runId: number }): string | null;
-  /** Forgets the streams that a source no longer has: no export of theirs will come. Without any the source was not opened. */
+  /**
+   * Forgets streams that the source no longer has, because no export of theirs will come. An empty list changes
+   * nothing: the source could not be opened.
+   */
   keepOnly(source: string, streams: readonly { name: string }[]): void;
-  /** Accepts the figures of what is held of these sources. Gives what that was. */
+  /** Accepts the missing records of the guarded reads of these sources. Returns these reads. */
   accept(sources: readonly string[]): GuardedRead[];
 }
 
 const COLUMNS = 's.source, s.name AS stream, g.run_id AS runId, g.since, g.missing, g.read, g.message';
 
-/** Guarded reads that nobody has accepted, of the sources in the JSON list `@sources`; of all where it is empty. */
+/**
+ * The guarded reads that no person has accepted, of the sources in the JSON list `@sources`. An empty list stands for
+ * all sources.
+ */
 export const OPEN_GUARDED_READS = `SELECT ${COLUMNS} FROM guarded_reads g JOIN streams s ON s.id = g.stream_id
   WHERE g.accepted_at IS NULL AND (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources)))
   ORDER BY s.source, s.id`;
@@ -64,7 +70,7 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
       if (streams.length > 0) sql.keepOnly.run({ source, streams: names });
     },
     accept(sources) {
-      // An empty list stands for all in the query, and here for none.
+      // In the query an empty list stands for all sources. Here it stands for none.
       if (sources.length === 0) return [];
       const listed = JSON.stringify(sources);
       const reads = sql.open.all({ sources: listed });

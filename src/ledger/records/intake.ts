@@ -13,7 +13,7 @@ import { type PendingRow, pendingRecord } from './pending-record.ts';
 import type { RunAccounts } from './run-accounts.ts';
 import type { Streams } from './streams.ts';
 
-/** The way of records into the ledger. Each function is the body of one transaction. */
+/** Takes runs and the state of their streams into the ledger. Each function is the body of one transaction. */
 export interface Intake {
   startRun(start: RunStart): StartedRun;
   endStream(end: StreamEnd): { missing: number; guarded: string | null };
@@ -21,10 +21,10 @@ export interface Intake {
   pendingRecords(request: { source: string; afterId: number; limit: number }): PendingRecord[];
 }
 
-/** What has to know of runs. Each is called inside the transaction. */
+/** What other parts do when a run begins or ends. Each function is called inside the run's transaction. */
 export interface RunListeners {
   began(source: string): void;
-  /** Its source was read as a whole. */
+  /** Called after a complete read of the run's source. */
   completed(runId: number): void;
 }
 
@@ -50,7 +50,7 @@ export function createIntake(
     presentRecords: db
       .prepare<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL')
       .pluck(),
-    // Counted in two indexes, without a look at the records.
+    // Counted in two indexes, without reading the records.
     presentCount: db
       .prepare<[{ streamId: number }], number>(
         `SELECT (SELECT count(*) FROM records WHERE stream_id = @streamId)
@@ -131,14 +131,14 @@ export function createIntake(
           for (const id of gone) {
             sql.missRecord.run(now, id);
             if (flagItems) sql.missItems.run(now, id);
-            // Another record that makes the same item may take it over now.
+            // Another record that makes the same item may own it now.
             sql.requeueContenders.run(id);
           }
           sql.completeRead.run(read, flagItems ? 1 : 0, row.id);
         }
         sql.countMissing.run(missing, guarded, runId, row.id);
       }
-      // What was held is mapped now; and under a new mapping every stored record, also those that this read did not bring.
+      // Releases the records that wait for the end of the read, and after a change of the mapping all stored records.
       sql.releaseStale.run(runId, row.id);
       return { missing, guarded };
     },
@@ -149,7 +149,8 @@ export function createIntake(
     },
 
     pendingRecords({ source, afterId, limit }) {
-      // Each stream's index is in the order of ids; taken together they would have to be sorted at every call.
+      // The pending records are read stream by stream: the index of each stream is sorted by id, so a query over all
+      // streams would sort them at every call.
       const rows = sql.streamIds.all(source).flatMap((streamId) => sql.pending.all(streamId, afterId, limit));
       return rows
         .sort((a, b) => a.id - b.id)
@@ -159,7 +160,7 @@ export function createIntake(
   };
 }
 
-/** The account of rows of which none has changed. */
+/** The counts of a page without changes. */
 function unchangedRows(rows: number) {
   return { read: rows, unchanged: rows, mapped: 0, excluded: 0, quarantined: 0 };
 }

@@ -2,27 +2,30 @@ import type { SeenRecords } from '../../domain/ports/intake.ts';
 import { type IncomingRecord, recordKey } from '../../domain/record.ts';
 import type { Sqlite } from '../store/database.ts';
 
-/** A stored record, as far as a row is compared with it. */
+/** A stored record, with the columns that a row is compared with. */
 export interface KnownRecord {
   id: number;
   hash: string;
   state: string;
   missing: number;
-  /** The run that counts what the record becomes, while it waits to be mapped. */
+  /** The run that counts the record while it waits to be mapped. */
   runId: number | null;
 }
 
-/** A row of a page and the stored record that it is, if there is one. */
+/** A row of a page, and the stored record that it belongs to. */
 export interface IdentifiedRecord {
   key: string;
   known?: KnownRecord;
 }
 
-/** Finds the stored records of rows. For use inside a transaction. */
+/** Finds the stored records of rows. Call it inside a transaction. */
 export interface KnownRecords {
-  /** The records that rows are where none of them is repeated, by the key of the record. */
+  /** The stored records of a page without repeated rows, by record key. */
   findAll(streamId: number, rows: readonly IncomingRecord[]): Map<string, KnownRecord>;
-  /** The stored record that a row is: of rows with one identity, the first that this run has not seen yet. */
+  /**
+   * Finds the stored record of a row. If several records have the row's identity, it is the first that this run has not
+   * seen.
+   */
   identify(row: IncomingRecord, streamId: number, seen: Pick<SeenRecords, 'has'>): IdentifiedRecord;
 }
 
@@ -39,14 +42,14 @@ export function createKnownRecords(db: Sqlite): KnownRecords {
 
   return {
     findAll(streamId, rows) {
-      // The first export of a stream is the largest, and nothing of it is known.
+      // The first export of a stream is the largest one, and no record of it is stored yet.
       if (sql.any.get(streamId) === undefined) return new Map();
       const keys = JSON.stringify(rows.map(({ identity }) => recordKey(identity, 1)));
       return new Map(sql.all.all({ streamId, keys }).map(({ key, ...known }) => [key, known]));
     },
 
-    // The records that this run has seen are the first ones, so the search doubles its stride and then halves it: a file of
-    // equal rows stays cheap.
+    // The run sees records in their order, so the search doubles its step until it meets an unseen record, and then
+    // halves it. A file of many equal rows stays cheap.
     identify(row, streamId, seen) {
       const occurrence = (n: number) => {
         const key = recordKey(row.identity, n);
@@ -76,8 +79,9 @@ export function createKnownRecords(db: Sqlite): KnownRecords {
 }
 
 /**
- * Whether a row leaves its record as it is. A record that was missing or that a changed mapping has made stale has to be mapped
- * again although its content is the same. One that still waits to be mapped belongs to the run that read it first.
+ * True if a row changes nothing about its stored record. False for a record that was missing, or that a changed mapping
+ * has made stale: it is mapped again although its content is the same. False as well for a record that an earlier run
+ * has left waiting for the mapping.
  */
 export function isUnchanged(known: KnownRecord, row: IncomingRecord): boolean {
   return known.state !== 'stale' && known.missing === 0 && known.hash === row.hash;

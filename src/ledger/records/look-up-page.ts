@@ -5,15 +5,19 @@ import { createKnownRecords, isUnchanged } from './known-records.ts';
 import { createSkipUnchanged } from './skip-unchanged.ts';
 import type { Streams } from './streams.ts';
 
-/** Reads that say what a page changes. They write nothing. */
+/** Finds out what a page changes, without writing. */
 export interface PageLooks {
-  /** Leaves `seen` as it is: `ids` are the records of a page that is skipped. */
+  /**
+   * Looks up the rows of a page. `ids` are the records of a page that can be skipped; the caller adds them to `seen`.
+   */
   lookUp(page: PageToLookUp): PageLookUp & { ids: readonly number[] };
-  /** The records of a page that changes nothing and needs no write; null for any other page. */
+  /** Returns the records of a page that changes nothing and needs no write; null for any other page. */
   skip(page: PageToStage): readonly number[] | null;
 }
 
-/** Unchanged records are counted at least once in so many, for whoever looks at the run. */
+/**
+ * Unchanged records are counted in the ledger at least once for so many, so that the progress of a run can be shown.
+ */
 const UNCOUNTED_MAX = 20_000;
 
 export function createPageLooks(db: Sqlite, streams: Streams): PageLooks {
@@ -33,7 +37,7 @@ export function createPageLooks(db: Sqlite, streams: Streams): PageLooks {
       for (const [at, row] of records.entries()) {
         const key = recordKey(row.identity, 1);
         const stored = known.get(key);
-        // Which record a repeated row is shows only when the page is staged, so it is mapped in any case.
+        // Which record a repeated row belongs to is decided when the page is staged, so the row is mapped in any case.
         const isRepeated = keys.has(key) || (stored !== undefined && seen.has(stored.id));
         keys.add(key);
         if (isRepeated || stored === undefined || !isUnchanged(stored, row)) toMap.push(at);
@@ -48,7 +52,10 @@ export function createPageLooks(db: Sqlite, streams: Streams): PageLooks {
   };
 }
 
-/** Whether an unchanged page needs no write. A cursor is stored with its page (I1). */
+/**
+ * True if an unchanged page needs no write. A page with a cursor is written, because the cursor is stored with its page
+ * (I1).
+ */
 function mayBeCountedLater({ cursor, uncounted = 0, records }: PageToStage | PageToLookUp): boolean {
   return cursor === undefined && uncounted + records.length <= UNCOUNTED_MAX;
 }

@@ -2,16 +2,19 @@ import type { MissingGuard } from '../../domain/ports/intake.ts';
 
 /** The figures of a complete read. */
 export interface CompleteRead {
-  /** Records that were there before, and of them those that the export has not. */
+  /** How many records were present before, and how many of these the export does not have. */
   present: number;
   missing: number;
-  /** How many rows the export has, and how many the last whole one had. */
+  /** How many rows the export has, and how many the last whole export had. */
   read: number;
   before: number | null;
   guard: MissingGuard;
 }
 
-/** Why a complete read is taken for a broken export, so that nothing is marked as missing; null where it is not. */
+/**
+ * Returns why a complete read is taken for a broken export; null if it is not. Nothing is marked as missing after a
+ * broken export.
+ */
 export function guardAgainst(read: CompleteRead): string | null {
   const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;
   const missingShare = read.present === 0 ? 0 : read.missing / read.present;

@@ -11,17 +11,17 @@ import type { NamedItem } from './page-names.ts';
 import { issuesText, type RecordsTo } from './record-store.ts';
 import type { RecordState, Tally } from './staging.ts';
 
-/** A row that no stored record is, with what it was mapped to: items whose names nobody else has. */
+/** A row that has no stored record, and its mapping. No other item has the names of its items. */
 export interface NewRecord {
   row: IncomingRecord;
   key: string;
-  /** Null where it is stored to be mapped later. */
+  /** Null for a row that is mapped later. */
   mapped: { result: MapResult; items: readonly NamedItem[] } | null;
 }
 
 /**
- * Stores new records and stages their items, several with one statement. Gives the records' ids, in their order. For use inside a
- * transaction.
+ * Stores new records and stages their items, with few statements. Returns the records' ids in the same order. Call it
+ * inside a transaction.
  */
 export type StageNewRecords = (records: readonly NewRecord[], to: RecordsTo, tally: Tally) => number[];
 
@@ -65,7 +65,7 @@ export function createStageNewRecords({ db }: Pick<LedgerContext, 'db'>, items: 
         const { hash, raw, place, issues } = row;
         const state = mapped === null ? waiting : stateOf(mapped.result);
         const why = mapped?.result.status === 'quarantined' ? JSON.stringify(mapped.result.issues) : null;
-        // Only a record that waits has its run: the others are counted at once.
+        // Only a waiting record keeps its run. All others are counted at once.
         const run = mapped === null ? runId : null;
         const where = JSON.stringify(place);
         return [firstId + at, streamId, key, hash, raw, where, 1, state, issuesText(issues), why, run];

@@ -4,22 +4,22 @@ import type { Profile } from '../../domain/profile.ts';
 import { createNameSet, type ItemName } from '../items/item-name.ts';
 import type { Sqlite } from '../store/database.ts';
 
-/** An item that a row makes, with the natural key by which the API would know it. */
+/** An item that a row makes, with its natural key. */
 export interface NamedItem {
   item: MappedItem;
   naturalKey: NaturalKey | null;
 }
 
-/** The keys and natural keys of a page's items: those that the ledger has, and those that rows of the page have taken. */
+/** The keys and natural keys that the items of the ledger and of earlier rows of the page have. */
 export interface PageNames {
   /**
-   * Takes the names of the items that a row makes. Gives the items where each of their names was free, and null where an item of
-   * the ledger or of an earlier row has one of them.
+   * Takes the names of the items that a row makes. Returns the items, or null if an item of the ledger or of an earlier
+   * row has one of the names already.
    */
   take(result: MapResult): NamedItem[] | null;
 }
 
-/** Gives what looks up the names of a whole page at once. For use inside a transaction. */
+/** Looks up the names of a whole page at once. Call it inside a transaction. */
 export function createPageNames(db: Sqlite, profile: Profile): (results: Iterable<MapResult>) => PageNames {
   const sql = {
     keys: db.prepare<[string], ItemName>(

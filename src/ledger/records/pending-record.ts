@@ -4,7 +4,7 @@ import type { PendingRecord } from '../../domain/ports/intake.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 
-/** A stored record as the SQL of this folder selects it for mapping. */
+/** A stored record that is read for mapping. */
 export interface PendingRow {
   id: number;
   version: number;
@@ -12,7 +12,7 @@ export interface PendingRow {
   stream: string;
   raw: string;
   place: string;
-  /** What the connector found wrong. */
+  /** The issues that the connector has found, as JSON. */
   issues: string | null;
 }
 

@@ -5,7 +5,7 @@ import type { Sqlite } from '../store/database.ts';
 import type { IdentifiedRecord } from './known-records.ts';
 import type { RunAccounts } from './run-accounts.ts';
 
-/** Where records belong that a run has read, and the state of those that wait to be mapped. */
+/** Where the records of a run are stored, and the state of those that wait to be mapped. */
 export interface RecordsTo {
   source: string;
   streamId: number;
@@ -13,11 +13,14 @@ export interface RecordsTo {
   waiting: 'pending' | 'stale';
 }
 
-/** Writes single records. For use inside a transaction. */
+/** Writes single records. Call each function inside a transaction. */
 export interface RecordStore {
-  /** Stores a record that is new, changed, or mapped again, as one that waits to be mapped; gives its id. */
+  /** Stores a new or changed record as one that waits to be mapped. Returns its id. */
   store(row: IncomingRecord, identified: IdentifiedRecord, to: RecordsTo): number;
-  /** Unchanged rows were read at these places. A place is only kept true where people look at it, or soon may. */
+  /**
+   * Stores the new places of unchanged rows. Only records in quarantine or waiting for the mapping keep an exact place,
+   * because only their places are shown.
+   */
   movePlaces(rows: readonly { id: number; place: Place }[]): void;
 }
 
@@ -58,7 +61,7 @@ export function createRecordStore(db: Sqlite, accounts: RunAccounts): RecordStor
   };
 }
 
-/** What the connector found wrong with a row, as it is stored. */
+/** The issues that the connector has found in a row, as they are stored. */
 export function issuesText(issues: readonly Issue[]): string | null {
   return issues.length > 0 ? JSON.stringify(issues) : null;
 }

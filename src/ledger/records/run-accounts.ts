@@ -1,23 +1,23 @@
 import type { Sqlite } from '../store/database.ts';
 
-/** How many rows of a stream a run has read, and what they were or became. */
+/** How many rows of a stream a run has read, and what became of them. */
 export interface RunCount {
   runId: number;
   streamId: number;
   read: number;
   unchanged: number;
-  /** Those that were mapped to items or to nothing new: what the account calls changed. */
+  /** Rows that were mapped. The account calls them changed. */
   mapped: number;
   excluded: number;
   quarantined: number;
 }
 
-/** The accounts of runs: each row that was read is counted once as what it became. For use inside a transaction. */
+/** The counts of runs. Each row is counted once, as what it became. Call each function inside a transaction. */
 export interface RunAccounts {
   count(rows: RunCount): void;
-  /** Counts a row that waited to be mapped, and is replaced by a later one, as what it was: a change. */
+  /** Counts a waiting row as changed, because a later row has replaced it. */
   passedBy(runId: number, streamId: number): void;
-  /** Counts all rows of a stream so that still wait to be mapped, before they are mapped again. */
+  /** Counts all waiting rows of a stream as changed, before they are mapped again. */
   allPassedBy(streamId: number): void;
 }
 

@@ -2,21 +2,21 @@ import type { ReadPage } from '../../domain/ports/intake.ts';
 import { type IncomingRecord, recordKey } from '../../domain/record.ts';
 import type { Sqlite } from '../store/database.ts';
 
-/** A page of one stream that may hold nothing new. */
+/** A page of one stream that may have no changes. */
 export interface PageToSkip extends Pick<ReadPage, 'records' | 'seen'> {
   streamId: number;
 }
 
 /**
- * The ids of a page's records where none of them is new, changed, or on its way through the mapping, and none in quarantine
- * has moved; null otherwise. A read: nothing is written, and nothing counted.
+ * Returns the ids of a page's records if the page changes nothing; else null. A page changes something if a row is new
+ * or changed, if a record waits to be mapped, or if a record in quarantine has moved. Writes and counts nothing.
  */
 export type SkipUnchanged = (page: PageToSkip) => readonly number[] | null;
 
-/** Stands between two records of a text. It cannot be typed into an ERP field; a key that has it is looked up by itself. */
+/** Separates records in a text. An ERP field cannot have this character; a key that has it is looked up by itself. */
 const BETWEEN = '\u001e';
 
-/** The record has been through the mapping: it is neither pending nor stale. Any other has a hash that no row has. */
+/** True of a record whose mapping is done. All others are given a hash that no row can have. */
 const IS_THROUGH = "(state = 'mapped' OR state = 'excluded' OR state = 'quarantined')";
 
 interface Stretch {
@@ -26,23 +26,23 @@ interface Stretch {
   text: string;
 }
 
-/** A place is JSON, as it is stored. */
+/** A record's place, as JSON. */
 interface Placed {
   id: number;
   place: string;
 }
 
 /**
- * A source mostly gives its rows in the order in which the ledger stored them. So the records after those of the last page
- * that was skipped are read at once, as one text, and compared with the page; that takes a fifth of what it takes to look
- * for each row. Where they differ in anything, each row is looked for.
+ * Compares a page with the stored records, five times as fast as a look-up of each row. A source mostly gives its rows
+ * in the order in which they were stored. So the records after the last skipped page are read as one text, and compared
+ * with the page. If the texts differ, each row is looked up.
  *
- * The place of a record in quarantine is kept true, since people look at it there. So the places of those records, and of no
- * others, are compared as well: a page in which one of them has moved is not skipped.
+ * People look at the places of records in quarantine, so these places must be right. They are compared as well: a page
+ * in which such a record has moved is not skipped.
  */
 export function createSkipUnchanged(db: Sqlite): SkipUnchanged {
   const sql = {
-    // The window bounds the walk where many records of other streams, or missing ones, follow.
+    // The limit bounds the work where many records of other streams, or missing ones, follow.
     stretch: db.prepare<[number, number, number, number], Stretch>(
       `SELECT count(*) AS n, min(id) AS firstId, max(id) AS lastId,
          group_concat(iif(${IS_THROUGH}, hash, '.') || key, '${BETWEEN}') AS text
@@ -64,7 +64,10 @@ export function createSkipUnchanged(db: Sqlite): SkipUnchanged {
        WHERE stream_id = +? AND key = +? AND hash = +? AND ${IS_THROUGH} AND missing_since IS NULL`,
     ),
   };
-  /** By stream, the last record of the page that was skipped last. A hint and no more: what follows it is compared. */
+  /**
+   * The last record of the last skipped page, by stream. It is only a hint: the records after it are compared in any
+   * case.
+   */
   const lastIds = new Map<number, number>();
 
   function inOrder({ streamId, records, seen }: PageToSkip, afterId: number): readonly number[] | null {
@@ -84,7 +87,7 @@ export function createSkipUnchanged(db: Sqlite): SkipUnchanged {
     const ids = new Set<number>();
     const isSkipped = ({ identity, hash, place }: IncomingRecord): boolean => {
       const stored = sql.unchanged.get(streamId, recordKey(identity, 1), hash);
-      // Records that were seen before show that a row is repeated.
+      // A record that was seen before belongs to a repeated row.
       if (!stored || ids.has(stored.id) || seen.has(stored.id)) return false;
       ids.add(stored.id);
       return stored.placeToKeep === null || stored.placeToKeep === JSON.stringify(place);
@@ -92,7 +95,7 @@ export function createSkipUnchanged(db: Sqlite): SkipUnchanged {
     return records.every(isSkipped) ? [...ids] : null;
   }
 
-  // One transaction, so that the file is locked for reading once.
+  // One transaction, so that SQLite locks the file only once.
   return db.transaction((page: PageToSkip) => {
     const afterId = lastIds.get(page.streamId);
     const ids = (afterId === undefined ? null : inOrder(page, afterId)) ?? oneByOne(page);
@@ -103,7 +106,7 @@ export function createSkipUnchanged(db: Sqlite): SkipUnchanged {
   });
 }
 
-/** Whether each of the stored records has the place of the row that it is. Both they and the ids of the rows ascend. */
+/** True if each stored record has the place of its row. Both lists ascend by id. */
 function areInPlace(stored: readonly Placed[], rows: readonly IncomingRecord[], ids: readonly number[]): boolean {
   let at = 0;
   return stored.every(({ id, place }) => {
@@ -112,7 +115,10 @@ function areInPlace(stored: readonly Placed[], rows: readonly IncomingRecord[], 
   });
 }
 
-/** The text of records as they are stored while nothing has changed. Hashes are of one length, so it says what is whose. */
+/**
+ * The text that unchanged records have in the ledger. All hashes have the same length, so no two different pages give
+ * the same text.
+ */
 function textOf(records: readonly IncomingRecord[]): string | null {
   const texts: string[] = [];
   for (const { identity, hash } of records) {

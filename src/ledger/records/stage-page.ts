@@ -13,14 +13,14 @@ import type { RunAccounts } from './run-accounts.ts';
 import type { RecordState, Staging, Tally } from './staging.ts';
 import type { Streams } from './streams.ts';
 
-/** What storing a page did. `ids` are the page's records: they belong into `seen` once the page is durable. */
+/** What was stored of a page. `ids` are the page's records, which are added to `seen` after the commit. */
 export interface StoredPage {
   changed: number;
   ids: ReadonlySet<number>;
   summary?: StageSummary;
 }
 
-/** Stores a page, and stages what its rows were mapped to. The body of one transaction; it leaves `seen` as it is. */
+/** Stores a page and stages the results of its mapping. The body of one transaction, which does not change `seen`. */
 export type StagePage = (page: PageToStage) => StoredPage;
 
 interface Parts {
@@ -32,8 +32,8 @@ interface Parts {
 }
 
 /**
- * Rows are staged in their order, so that pages of any size lead to the same ledger. New rows that nobody contests are gathered
- * and staged together; any other row is staged alone, after those that were gathered before it.
+ * Stages rows in their order, so that pages of any size lead to the same ledger. New rows without contenders are
+ * gathered and staged together. Any other row is staged alone, after all rows that were gathered before it.
  */
 export function createStagePage({ db, profile }: LedgerContext, parts: Parts): StagePage {
   const { items, staging, streams, accounts, contact } = parts;
@@ -48,7 +48,7 @@ export function createStagePage({ db, profile }: LedgerContext, parts: Parts): S
     const { runId, source, records, seen, deferMapping, cursor, mapped, uncounted = 0 } = page;
     const stream = streams.get(source, page.stream);
     if (isRunning.get(runId) === undefined) throw lateFault(page);
-    // What was mapped in another way than the stream's records are waits to be mapped again.
+    // If the mapping has changed since the page was mapped, its rows wait to be mapped again.
     const isCurrent = mapped?.mappingRevision === stream.revision && !deferMapping;
     const results = isCurrent ? mapped.results : NO_RESULTS;
     const to: RecordsTo = { source, streamId: stream.id, runId, waiting: deferMapping ? 'stale' : 'pending' };
@@ -91,7 +91,7 @@ interface RowParts {
   staging: Staging;
 }
 
-/** Stores the rows of one page, in their order. For use inside a transaction. */
+/** Stores the rows of one page in their order. Call it inside a transaction. */
 function createPageRows(parts: RowParts, to: RecordsTo, seenBefore: PageToStage['seen']) {
   const { knownRecords, recordStore, stageNewRecords, staging } = parts;
   const tally: Tally = { due: 0, waiting: 0, blocked: 0, creates: new Map() };
@@ -117,17 +117,17 @@ function createPageRows(parts: RowParts, to: RecordsTo, seenBefore: PageToStage[
   }
 
   return {
-    /** Whether an earlier row of the page has this record key. */
+    /** True if an earlier row of the page has this record key. */
     has: (key: string) => keys.has(key),
     passUnchanged,
-    /** Takes a row that is new, and whose names nobody else has. */
+    /** Gathers a new row whose item names are free. */
     gather(record: NewRecord): void {
       keys.add(record.key);
       changed += 1;
       gathered.push(record);
       if (record.mapped !== null) states[record.mapped.result.status] += 1;
     },
-    /** Stages a row that is known, repeated or contested. */
+    /** Stages a row alone that is known, repeated or contested. */
     stageAlone(row: IncomingRecord, result: MapResult | undefined): void {
       stageGathered();
       const identified = knownRecords.identify(row, to.streamId, seen);

@@ -1,12 +1,12 @@
-/** A record that is about to be staged. */
+/** A record that is staged next. */
 export interface RecordRow {
   version: number;
   state: string;
   source: string;
-  /** The run that counts what the record becomes, if one does. */
+  /** The run that counts the record; null if it was counted already. */
   runId: number | null;
   streamId: number;
-  /** Since when its items count as missing: one that had gone before it was mapped makes items that are missing from the start. */
+  /** Since when the record's items are missing. A record that was gone before it was mapped makes missing items. */
   missingSince: number | null;
 }
 

@@ -6,24 +6,27 @@ import type { DesiredItem } from '../items/desire.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
-import { createContest } from './contest.ts';
+import { createContenders } from './contenders.ts';
 import type { RunAccounts, RunCount } from './run-accounts.ts';
 import { type RecordRow, SELECT_RECORD } from './staged-record.ts';
 
-/** What staging led to, with the creates that first contact counts. */
+/** The counts of staged deliveries, and the staged creates for first contact. */
 export type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'> & { creates: CreateCounts };
 
-/** From mapped records to desired payloads. For use inside a transaction. */
+/** Stages the items of mapped records. Call each function inside a transaction. */
 export interface Staging {
   stage(records: readonly MappedRecord[]): StageSummary;
-  /** Stages one record whatever its state; with `again`, stuck deliveries are sent again. Gives its state afterwards. */
+  /**
+   * Stages one record in whatever state it is, and returns its new state. `again` also sends its stuck deliveries
+   * again.
+   */
   apply(record: StagedRecord, result: MappedRecord['result'], options: { again: boolean; tally: Tally }): RecordState;
 }
 
 /** The record whose items are staged. */
 interface StagedRecord extends Pick<RecordRow, 'source' | 'missingSince'> {
   id: number;
-  /** True where it has never been staged: nothing is known of it that would have to be taken back. */
+  /** True if the record was never staged, so that it has no earlier items. */
   isNew: boolean;
 }
 
@@ -33,7 +36,7 @@ export function createStaging(
   { db, profile }: LedgerContext,
   { items, contact, accounts }: { items: Items; contact: Pick<Contact, 'countCreates'>; accounts: RunAccounts },
 ): Staging {
-  const contest = createContest({ db, profile }, items);
+  const contenders = createContenders({ db, profile }, items);
   const sql = {
     record: db.prepare<[number], RecordRow>(SELECT_RECORD),
     setState: db.prepare<[string, string | null, number]>(
@@ -45,7 +48,7 @@ export function createStaging(
     dropContenders: db.prepare<[number]>('DELETE FROM contenders WHERE record_id = ?'),
     addBlockedProduct: db.prepare<[number, string | null]>('INSERT INTO holds (record_id, product_key) VALUES (?, ?)'),
     dropBlockedProducts: db.prepare<[number]>('DELETE FROM holds WHERE record_id = ?'),
-    // Other records that make the item are mapped again: they may make it now, or no longer agree with it.
+    // Other records that make this item are mapped again: they may make it now, or contradict it now.
     requeueContenders: db.prepare<[string, string, number]>(
       `UPDATE records SET state = 'pending', version = version + 1
        WHERE id IN (SELECT record_id FROM contenders WHERE kind = ? AND key = ?) AND id <> ?
@@ -58,7 +61,7 @@ export function createStaging(
     sql.requeueContenders.run(item.kind, item.key, recordId);
   }
 
-  /** Releases the items that the record made before and makes no more. */
+  /** Releases the items that the record made before and does not make any more. */
   function releaseBut(own: readonly DesiredItem[], recordId: number): void {
     const kept = new Set(own.map(({ item }) => `${item.kind}/${item.key}`));
     for (const before of items.ownedBy(recordId)) {
@@ -68,9 +71,9 @@ export function createStaging(
 
   function quarantine(recordId: number, issues: readonly Issue[], blockedProducts: BlockedProducts): RecordState {
     for (const productKey of blockedProducts) sql.addBlockedProduct.run(recordId, productKey);
-    // What the record made before counts as present: a typing error must not take a product away.
+    // The record's earlier items count as present, so that a typing error does not take a product away.
     sql.setState.run('quarantined', JSON.stringify(issues), recordId);
-    // I4: in a restored ledger nobody knows what the API holds of it, so what it made before is written again.
+    // I4: a restored ledger does not know what the API has of these items, so they are written again.
     for (const item of items.ownedBy(recordId)) items.reconcile(item.id);
     return 'quarantined';
   }
@@ -87,7 +90,7 @@ export function createStaging(
     }
     if (result.status === 'quarantined') return quarantine(recordId, result.issues, result.blockedProducts);
     const mapped = result.status === 'mapped' ? result.items : [];
-    const { issues, contested, own } = contest(mapped, recordId);
+    const { issues, contested, own } = contenders(mapped, recordId);
     for (const { kind, key } of contested) sql.addContender.run(kind, key, recordId);
     if (issues.length > 0) return quarantine(recordId, issues, productsOf(mapped));
     if (!isNew) releaseBut(own, recordId);
@@ -113,9 +116,9 @@ export function createStaging(
       const tally = { due: 0, waiting: 0, blocked: 0, creates };
       for (const { id, version, result } of records) {
         const row = sql.record.get(id);
-        // A late job of an old run cannot win: only the version that was mapped is staged.
+        // A late job of an older mapping cannot win: only the version that was mapped is staged.
         if (!row || row.version !== version || row.state !== 'pending') continue;
-        // Whatever makes a record wait to be mapped once more raises its version.
+        // Every change that makes a record wait for the mapping again raises its version.
         const { source, missingSince } = row;
         const record = { id, source, missingSince, isNew: version === 1 };
         const state = apply(record, result, { again: false, tally });
@@ -130,7 +133,7 @@ export function createStaging(
   };
 }
 
-/** What records became, by run and stream. */
+/** The counts of what records became, by run and stream. */
 function createCounts(): { of(runId: number, streamId: number): RunCount; all(): Iterable<RunCount> } {
   const counts = new Map<string, RunCount>();
   return {

@@ -3,16 +3,16 @@ import type { Sqlite } from '../store/database.ts';
 export interface StreamRow {
   id: number;
   cursor: string | null;
-  /** The mapping revision that its records were mapped with, or are being mapped with. */
+  /** The revision of the mapping that the stream's records were, or are being, mapped with. */
   revision: string;
-  /** How many rows its last complete read had. */
+  /** The number of rows in the last complete read. */
   completeRead: number | null;
 }
 
-/** Looks up streams by name. For use inside a transaction. */
+/** Looks up streams by name. Call it inside a transaction. */
 export interface Streams {
   find(source: string, name: string): StreamRow | undefined;
-  /** @throws where no run has ever named the stream */
+  /** @throws if no run has ever named the stream */
   get(source: string, name: string): StreamRow;
 }
 

@@ -7,7 +7,7 @@ import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { makeDurableFolder } from './durable-folder.ts';
 import { accessFault, makePrivateFile, tightenFile } from './file-access.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
-import { ledgerPlace } from './ledger-place.ts';
+import { ledgerPath } from './ledger-path.ts';
 import { PRESENT_VERSION, type UpgradeOptions, upgrade } from './upgrade.ts';
 
 export type Sqlite = Database.Database;
@@ -31,7 +31,7 @@ export function openDatabase(file: string, options: Partial<OpenOptions> = {}): 
   let db: Sqlite | null = null;
   try {
     makeDurableFolder(dirname(file));
-    const place = ledgerPlace(file);
+    const place = ledgerPath(file);
     makePrivateFile(place);
     assertOneName(place);
     // SQLite creates its log with the mode of the ledger's file. A log that exists already may have a wider mode.

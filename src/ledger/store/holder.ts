@@ -19,7 +19,7 @@ export interface LedgerHolder {
   boot?: string | null;
   /** The namespace of the process id. Each container has its own. */
   pidNamespace?: string | null;
-  /** When the process began, in the system's own unit. It tells the process from a later one with the same id. */
+  /** When the process began, in the system's own unit. It distinguishes the process from a later one with the same id. */
   began?: string | null;
 }
 

@@ -2,7 +2,7 @@ import { fault } from '../../domain/faults.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
 import { watchFile } from './file-watch.ts';
 import type { HighWater } from './high-water.ts';
-import { ledgerPlace } from './ledger-place.ts';
+import { ledgerPath } from './ledger-path.ts';
 import type { LedgerLock } from './lock.ts';
 
 /**
@@ -18,7 +18,7 @@ export function watchLedger(
   file: string,
   { lock, highWater }: { lock: Pick<LedgerLock, 'lost'>; highWater: Pick<HighWater, 'putBack'> },
 ): () => Fault | null {
-  const log = `${ledgerPlace(file)}-wal`;
+  const log = `${ledgerPath(file)}-wal`;
   const fileChange = watchFile(file, { alone: true });
   const logChange = watchFile(log, { alone: false });
   let lost: Fault | null = null;

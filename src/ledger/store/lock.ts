@@ -7,7 +7,7 @@ import { accessFault, makePrivateFile } from './file-access.ts';
 import { watchFile } from './file-watch.ts';
 import { describeHolder, type LedgerHolder } from './holder.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
-import { ledgerPlace } from './ledger-place.ts';
+import { ledgerPath } from './ledger-path.ts';
 
 export interface LedgerLock {
   /** Why this process may not write any more; null while it may. Costs one `stat`. */
@@ -48,7 +48,7 @@ export function acquireLock(ledgerFile: string, readHolder: () => LedgerHolder |
 function preparePlace(ledgerFile: string): string {
   try {
     makeDurableFolder(dirname(ledgerFile));
-    const place = `${ledgerPlace(ledgerFile)}.lock`;
+    const place = `${ledgerPath(ledgerFile)}.lock`;
     makePrivateFile(place);
     return place;
   } catch (error) {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { fault } from '../../domain/faults.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
 import type { Sqlite } from './database.ts';
-import { ledgerPlace } from './ledger-place.ts';
+import { ledgerPath } from './ledger-path.ts';
 
 /** Syncs the log of a ledger to the disk. */
 export interface LogSync {
@@ -32,7 +32,7 @@ export function createLogSync(db: Sqlite, file: string): LogSync {
   let handle: number;
   try {
     // The log exists since the ledger was opened, and stays the same file until the ledger is closed.
-    handle = openSync(`${ledgerPlace(file)}-wal`, 'r+');
+    handle = openSync(`${ledgerPath(file)}-wal`, 'r+');
   } catch (error) {
     throw diskFault(error);
   }

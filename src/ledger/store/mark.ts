@@ -6,7 +6,7 @@ import { systemCodeOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import { makeDurableFolder, syncFolder } from './durable-folder.ts';
 import { accessFault, makePrivateFile } from './file-access.ts';
-import { ledgerPlace } from './ledger-place.ts';
+import { ledgerPath } from './ledger-path.ts';
 
 /** The content of a mark. */
 export interface Mark {
@@ -30,7 +30,7 @@ const DIGEST_LENGTH = 16;
 
 /** The path of a ledger's mark. */
 export function markOf(file: string): string {
-  return `${ledgerPlace(file)}.mark`;
+  return `${ledgerPath(file)}.mark`;
 }
 
 /**

@@ -7,8 +7,8 @@ import type Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
-import { MIGRATIONS } from './schema.ts';
-import { type ConvertProgress, convertToSlim } from './slim-migration.ts';
+import { MIGRATIONS } from './first-migrations.ts';
+import { type ConvertProgress, moveDeliveriesIntoItems } from './move-deliveries-into-items.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
@@ -105,7 +105,7 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
   try {
     db.transaction(() => {
       for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
-      convertToSlim(db, onProgress);
+      moveDeliveriesIntoItems(db, onProgress);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();
   } finally {

@@ -10,10 +10,10 @@ import type { Expression } from './expression.ts';
 import { MappingError } from './mapping-error.ts';
 import { kindOf, requireNumberText, toPayload } from './values.ts';
 
-/** Stands for a key that could not be had, so that the rest of the item can be judged all the same. */
+/** Replaces a key that could not be computed, so that the other fields of the item are validated nevertheless. */
 const UNKNOWN_KEY = '?';
 
-/** Makes the items of one mapping from a row: one, none where `when` is false, or all that is wrong with the row. */
+/** Makes the items of one mapping from a row: one item, none if `when` is false, or all issues of the row. */
 export function applyExpressions(mapping: ExpressionMapping, row: JsonObject): Result<Item[], Refusal> {
   const refuse = (issues: Issue[]) => err({ issues, blockedProducts: productsBlockedBy(mapping, row) });
   const wanted = evaluateWhen(mapping.when, row);
@@ -47,7 +47,7 @@ export function applyExpressions(mapping: ExpressionMapping, row: JsonObject): R
   return refuse(issues);
 }
 
-/** Whether a mapping wants a row; anything but true or false is an issue. */
+/** True if a mapping wants a row. A result other than true or false is an issue. */
 export function evaluateWhen(when: Expression | null, row: JsonObject): Result<boolean, Issue> {
   if (when === null) return ok(true);
   try {
@@ -68,7 +68,7 @@ function fieldValue(given: unknown, calculated: boolean, text: boolean): JsonVal
   return text && typeof value === 'number' ? requireNumberText(value) : value;
 }
 
-/** The issues of validation that are not just the echo of an expression that failed before. */
+/** The issues of validation, without those that only repeat the failure of an expression. */
 function unseen(
   found: readonly Issue[],
   failed: readonly Issue[],

@@ -44,8 +44,8 @@ const RefusedRow = z.strictObject({
 });
 
 /**
- * Runs a mapping module on a row. The module gets a copy, so whatever it does to it stays with it; what it returns is
- * believed only after validation; what it throws becomes an issue.
+ * Runs a mapping module on a copy of a row, so that the module cannot change the row for others. Its result is
+ * validated, and its errors become issues.
  */
 export function applyModule(
   module: MappingModule,
@@ -79,7 +79,7 @@ export function applyModule(
   }
 }
 
-/** A module may make anything of a row, so one that it refuses without naming products may be about any of them. */
+/** A module can make any item of a row. If it refuses the row without naming products, any product may be affected. */
 function refuse(issues: Issue[], blockedProducts: BlockedProducts = ANY_PRODUCT) {
   return err({ issues, blockedProducts });
 }
@@ -116,7 +116,7 @@ function toIssue({ code, message, field, value, cure }: z.infer<typeof RefusedRo
 
 function nonsense(given: unknown, error: z.ZodError): Issue {
   const promise = given instanceof Promise;
-  // A promise that nobody waits for would otherwise end the process when it rejects.
+  // A promise that nobody waits for would end the process when it rejects.
   if (promise) given.catch(() => undefined);
   const detail = promise
     ? 'a promise; a mapping is synchronous'
@@ -128,7 +128,7 @@ function nonsense(given: unknown, error: z.ZodError): Issue {
   };
 }
 
-/** The first complaint with its place in what was returned, as `0.kind: Invalid option`. */
+/** The first problem of the result with its path, such as `0.kind: Invalid option`. */
 function complaintOf(error: z.ZodError): string {
   const [first] = error.issues;
   return first === undefined ? 'it is not sound' : `${first.path.map(String).join('.')}: ${first.message}`;

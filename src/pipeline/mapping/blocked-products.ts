@@ -1,5 +1,5 @@
-// Which passports wait for a record that ended in quarantine: those of the products that it is about, as far as that can
-// still be told.
+// Decides which passports wait for a quarantined record: those of the products that the record belongs to, as far as
+// its columns can still be read.
 
 import type { Issue } from '../../domain/issue.ts';
 import type { BlockedProducts } from '../../domain/mapping.ts';
@@ -7,23 +7,23 @@ import type { JsonObject } from '../../lib/json.ts';
 import type { ExpressionMapping } from './compile-expressions.ts';
 import { readKey } from './evaluate-key.ts';
 
-/** Why a mapping made nothing of a row that it wanted, and whose passports wait for it. */
+/** Why a mapping could not make the items of a row, and which products' passports wait for the row. */
 export interface Refusal {
   issues: Issue[];
   blockedProducts: BlockedProducts;
 }
 
-/** A BOM item of which nobody can say to which product it belongs. */
+/** For a BOM item whose product is unknown: it may belong to any product. */
 export const ANY_PRODUCT: BlockedProducts = [null];
 
-/** The products that a row is about which its mapping could not use. */
+/** The products that a row belongs to although it could not be mapped. */
 export function productsBlockedBy(mapping: ExpressionMapping, row: JsonObject): BlockedProducts {
   if (mapping.kind === 'material') return [];
   if (mapping.kind === 'bom_item') {
     const product = mapping.refs.find(({ role }) => role === 'product');
     return [product === undefined ? null : readKey(product.expression, row)];
   }
-  // Without a key there is no product that could have a passport.
+  // A row without a key makes no product, so no passport waits for it.
   const key = readKey(mapping.key, row);
   return key === null ? [] : [key];
 }

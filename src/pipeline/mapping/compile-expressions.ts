@@ -17,11 +17,11 @@ export interface ExpressionMapping {
 interface MappedField {
   name: string;
   expression: Expression;
-  /** The field holds text, so that a number becomes text by the one rule. */
+  /** True for a text field: a number becomes text by the one rule of `numberText`. */
   text: boolean;
 }
 
-/** What compiling a mapping needs and gathers. */
+/** The inputs and the findings of a compilation. */
 export interface Compilation {
   environment: Environment;
   meter: Meter;
@@ -29,7 +29,7 @@ export interface Compilation {
   problems: MappingProblem[];
 }
 
-/** Compiles the expressions of a mapping; null when there were problems, which are all in `compilation`. */
+/** Compiles the expressions of a mapping. Null if there were problems; all of them are in `compilation`. */
 export function compileExpressions(definition: MappingDefinition, compilation: Compilation): ExpressionMapping | null {
   const before = compilation.problems.length;
   const { to, path } = definition;
@@ -59,7 +59,7 @@ export function compileExpressions(definition: MappingDefinition, compilation: C
   return { kind: to, key, when, refs, fields };
 }
 
-/** Compiles `when` and sees that it can be true or false at all. */
+/** Compiles `when`, and checks that it can be true or false. */
 export function compileWhen(definition: MappingDefinition, compilation: Compilation): Expression | null {
   const path = `${definition.path}.when`;
   const when = compile(definition.when, path, compilation);
@@ -81,7 +81,7 @@ function compile(source: string | undefined, path: string, compilation: Compilat
   return null;
 }
 
-/** What every item of the kind must have, so that a mapping which can never give it is refused before any row is read. */
+/** Checks that a mapping can give every field that its kind needs, before any row is read. */
 function checkShape(definition: MappingDefinition, kind: ItemKind, problems: MappingProblem[]): void {
   const { path, fields = {}, refs = {} } = definition;
   for (const [name, schema] of Object.entries(ITEM_FIELDS[kind])) {
@@ -109,7 +109,7 @@ function checkShape(definition: MappingDefinition, kind: ItemKind, problems: Map
   }
 }
 
-/** True for canonical fields that take text and refuse a number. */
+/** True for canonical fields that take a text and refuse a number. */
 function holdsText(kind: ItemKind, name: string): boolean {
   const schemas: Partial<Record<string, { safeParse(value: unknown): { success: boolean } }>> = ITEM_FIELDS[kind];
   if (!Object.hasOwn(schemas, name)) return false;

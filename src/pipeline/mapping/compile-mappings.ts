@@ -28,35 +28,35 @@ import { createMappingTools } from './tools.ts';
 import { isTooDeep } from './values.ts';
 
 /**
- * Counts the changes of what our own code makes of a row: functions, conversions, validation. Raised with each of them,
- * so that stored records are mapped anew after an upgrade.
+ * The version of our own code in mappings: functions, conversions, validation. Raise it with each change of their
+ * results, so that stored records are mapped again after an upgrade.
  */
 const HELPERS_VERSION = 2;
 
 type Apply = (record: MappableRecord) => Result<Item[], Refusal>;
 
-/** A mapping of one stream, ready to run. */
+/** A compiled mapping of one stream. */
 interface StreamMapping {
   stream: string;
-  /** Its place in the config. */
+  /** Its position in the config. */
   index: number;
   apply: Apply;
-  /** What it makes; undefined for a module, which may make anything. */
+  /** The kind of its items; undefined for a module, which can make items of any kind. */
   kind: ItemKind | undefined;
 }
 
 interface Compiled {
   run: Apply;
-  /** Hash of the module's sources, where there is one. */
+  /** The hash of the module's sources; absent without a module. */
   hash?: string;
 }
 
 /**
- * Compiles the mappings of one source. It reads lookup files and modules anew each time and takes milliseconds, so a
- * daemon calls it at every run and replay and has what changed on disk without a restart.
+ * Compiles the mappings of one source within milliseconds. It always reads lookup files and modules again. A daemon
+ * calls it at every run and replay, so that changed files take effect without a restart.
  *
- * @param options.definitions in the order of the config, which is how items count their mapping
- * @param options.baseDir absolute; lookup files are relative to it
+ * @param options.definitions in the order of the config; the items count their mapping by it
+ * @param options.baseDir an absolute path; lookup files are relative to it
  * @returns all problems at once; `mappingFault` makes one error of them
  */
 export async function compileMappings(options: {
@@ -130,7 +130,9 @@ async function compileModule(
   return { run, hash: source.value.hash };
 }
 
-/** Paths are left out: moving a mapping within the config, or the config to another folder, changes no item. */
+/**
+ * Paths do not count: a mapping that is moved within the config, or a config in another folder, makes the same items.
+ */
 function revisionOf(definitions: readonly MappingDefinition[], hashes: JsonObject): string {
   const declared = definitions.map(({ stream, to, key, when, refs, fields, module }) => ({
     stream,
@@ -177,7 +179,7 @@ function createMapper(
   };
 }
 
-/** Of a row that cannot be read nobody can say to which product it belongs. */
+/** The blocked products of a row that cannot be read: nobody knows which product it belongs to. */
 function anyOf(mappings: readonly StreamMapping[]): BlockedProducts {
   return mappings.some(({ kind }) => kind === 'bom_item' || kind === undefined) ? ANY_PRODUCT : [];
 }

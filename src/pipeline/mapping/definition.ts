@@ -1,20 +1,20 @@
 import { fault } from '../../domain/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
 
-/** Something wrong with a mapping that shows before any row is read. */
+/** A problem of a mapping that is found before any row is read. */
 export interface MappingProblem {
   /** Where in the config, as `sources[0].mappings[1].fields.quantity`. */
   path: string;
   /** A full sentence. */
   message: string;
   expression?: string;
-  /** The character of the expression at which the trouble begins, from 1. */
+  /** The character of the expression at which the problem begins, from 1. */
   position?: number;
   /** What to do about it, as a full sentence. */
   cure?: string;
 }
 
-/** All problems of a config in one error that ends a command with exit code 2. */
+/** Puts all problems of a config into one error, which ends a command with exit code 2. */
 export function mappingFault(problems: readonly MappingProblem[]): Fault {
   const lines = problems.map((problem) => {
     const expression = problem.expression === undefined ? '' : ` in \`${problem.expression}\``;

@@ -6,7 +6,7 @@ import type { ExpressionProblem } from './expression-problem.ts';
 
 const ODD_NAME = 'A column whose name has blanks, dashes or letters with accents is written row["…"].';
 
-/** Turns what the CEL library says about an expression into words for the person who wrote the mapping. */
+/** Rewords an error of the CEL library for the person who has written the mapping. */
 export function describeCompileError(environment: Environment, error: unknown): ExpressionProblem {
   if (!isCelError(error)) return { message: `The expression cannot be compiled: ${messageOf(error)}.` };
   const position = error.range === undefined ? {} : { position: error.range.start + 1 };

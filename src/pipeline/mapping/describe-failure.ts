@@ -12,13 +12,13 @@ import { shown } from './values.ts';
 const COLUMNS_SHOWN_MAX = 12;
 const VALUE_LENGTH_MAX = 1000;
 
-/** The issue for an expression that could not give a field (or `key`, `when`, `refs.product`) its value. */
+/** The issue of an expression that could not compute a field (or `key`, `when`, `refs.product`). */
 export function describeFailure(error: unknown, field: string, expression: Expression, row: JsonObject): Issue {
   const { cure, ...rest } = describe(error, row);
   return withSource({ ...rest, field, ...(cure === undefined ? {} : { cure }) }, expression, row);
 }
 
-/** Adds the expression, and the values of its columns where the issue has none yet. */
+/** Adds the expression to an issue, and the values of its columns if the issue has no value yet. */
 export function withSource(issue: Issue, expression: Expression, row: JsonObject): Issue {
   const value = issue.value ?? valueOf(expression, row);
   return { ...issue, ...(value === undefined ? {} : { value: bounded(value) }), expression: expression.text };
@@ -82,7 +82,7 @@ function isRow(node: unknown): boolean {
   );
 }
 
-/** The value of the column that an expression names, or an object of them where it names several. */
+/** The value of the column that an expression names; an object of values if it names several. */
 function valueOf(expression: Expression, row: JsonObject): JsonValue | undefined {
   const present = expression.columns.filter((column) => Object.hasOwn(row, column));
   if (present.length === 0) return undefined;
@@ -91,7 +91,7 @@ function valueOf(expression: Expression, row: JsonObject): JsonValue | undefined
   return Object.fromEntries(present.map((column) => [column, row[column] ?? null]));
 }
 
-/** Issues are kept in the ledger and shown in lists, so a value of megabytes is cut. */
+/** Cuts a long value, because issues are stored in the ledger and shown in lists. */
 function bounded(value: JsonValue): JsonValue {
   if (typeof value === 'string') return shown(value);
   if (typeof value !== 'object' || value === null) return value;

@@ -14,7 +14,7 @@ const WORDS: Record<string, string> = {
   dyn: 'any value',
 };
 
-/** Rewords the CEL library's complaints about types, as `no such overload: dyn<string> > int`. */
+/** Rewords the CEL library's messages about types, such as `no such overload: dyn<string> > int`. */
 export function describeTypes(summary: string): ExpressionProblem {
   const call = /^found no matching overload for '(?:(.+)\.)?(\w+)\((.*)\)'$/.exec(summary);
   if (call) return describeCall(call[1], call[2] ?? '', call[3] ?? '');
@@ -33,7 +33,7 @@ export function describeTypes(summary: string): ExpressionProblem {
 function describeOperator(left: string, operator: string, right: string): ExpressionProblem {
   const message = `${operator} cannot be applied to ${left} and ${right}.`;
   if (left === 'null' || right === 'null') {
-    return { message, cure: 'Say what holds without a value, for example row.X == null ? "" : row.X.' };
+    return { message, cure: 'Give a fallback for empty values, for example row.X == null ? "" : row.X.' };
   }
   if (left === 'text' || right === 'text') {
     return { message, cure: 'Make a number of the text first: double(row.X), or double(decimal(row.X, ",")).' };

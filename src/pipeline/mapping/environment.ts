@@ -11,12 +11,13 @@ import { MappingError } from './mapping-error.ts';
 import type { Meter } from './meter.ts';
 import { requireNumberText, shown } from './values.ts';
 
-/** Bounds on one expression, far above what a mapping needs. */
+/** Limits for one expression, far above what a mapping needs. */
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 8 };
 
 /**
- * The language of mappings: CEL, with one variable `row`, our functions, and arithmetic that lets whole numbers and
- * fractions meet. Tables and patterns are read at evaluation only, so they may be filled after compilation.
+ * The language of mappings: CEL with one variable `row`, our functions, and arithmetic between whole numbers and
+ * fractions. Lookup tables and patterns are only read when an expression is evaluated, so they may be filled after
+ * compilation.
  */
 export function createEnvironment(resources: {
   tables: LookupTables;
@@ -51,7 +52,7 @@ function registerFunctions(environment: Environment, tables: LookupTables): void
   );
 }
 
-/** CEL's own would run a backtracking engine. */
+/** Replaces CEL's `matches`, which would run a backtracking engine. */
 function registerMatches(environment: Environment, patterns: ReadonlyMap<string, LinearPattern>, meter: Meter): void {
   environment.registerFunction(
     `string.${BOUNDED}matches(string): bool`,
@@ -77,7 +78,10 @@ function registerSearch(environment: Environment, meter: Meter): void {
   environment.registerFunction(`${BOUNDED}duration(string): string`, requireDurationText, sync);
 }
 
-/** CEL keeps `int` (every literal without a point) and `double` (every number of a JSON row) apart; people do not. */
+/**
+ * CEL does not mix `int` (a literal without a point) and `double` (a number of a JSON row). People do, so these
+ * operators allow it.
+ */
 function registerArithmetic(environment: Environment): void {
   const operators: Record<string, (left: number, right: number) => number> = {
     '+': (left, right) => left + right,
@@ -93,8 +97,8 @@ function registerArithmetic(environment: Environment): void {
 }
 
 /**
- * `+` joins text and numbers, which is harmless. `==` between text and a number would be false for ever in CEL, and the
- * `when` that says `row.QTY == 5` over a CSV file would silently exclude all rows: so it is an issue.
+ * `+` joins text and numbers. `==` between text and a number is an issue: CEL would always give false, so `row.QTY ==
+ * 5` in `when` would silently exclude all rows of a CSV file.
  */
 function registerText(environment: Environment): void {
   for (const number of ['int', 'double']) {

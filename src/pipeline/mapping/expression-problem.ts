@@ -1,8 +1,8 @@
-/** Why an expression cannot be used, in words for the person who wrote it. */
+/** Why an expression cannot be used, for the person who has written it. */
 export interface ExpressionProblem {
   /** A full sentence. */
   message: string;
-  /** The character at which the trouble begins, from 1. */
+  /** The character at which the problem begins, from 1. */
   position?: number;
   /** What to do about it, as a full sentence. */
   cure?: string;

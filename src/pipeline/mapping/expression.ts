@@ -17,15 +17,15 @@ export interface Expression {
   text: string;
   /** The columns it names, in order of appearance; for messages. */
   columns: readonly string[];
-  /** Whether it calculates, so that its fractions carry the noise of binary arithmetic. */
+  /** True if it calculates, so that its results are rounded. */
   calculates: boolean;
-  /** The static type in CEL's words; `dyn` where only the row decides. */
+  /** The static type in CEL's words; `dyn` if it depends on the row. */
   type: string;
   /** @throws MappingError (`expression.costly` for a row that would take too long) or an error of the CEL library; `describeFailure` turns either into an issue. */
   evaluate(row: JsonObject): unknown;
 }
 
-/** What the compiler finds in expressions and someone has to provide before they are evaluated. */
+/** What expressions refer to, and has to be loaded before they are evaluated. */
 export interface Findings {
   /** Names of lookup files, as written. */
   lookups: Set<string>;
@@ -38,7 +38,7 @@ const LOOPS = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 const LOOP_DEPTH_MAX = 2;
 const BIND_DEPTH_MAX = 4;
 
-/** Parses and checks an expression. All that is wrong with its literals is reported at once. */
+/** Parses and checks an expression. Reports all problems with its literals at once. */
 export function compileExpression(
   environment: Environment,
   source: string,
@@ -69,15 +69,15 @@ export function compileExpression(
   }
 }
 
-/** A column of the name "constructor" would hide from the CEL library that the row is a plain object. */
+/** A row with a column named "constructor" becomes a map, because the CEL library would not take it for a plain object. */
 function rowOf(row: JsonObject): unknown {
   return Object.hasOwn(row, 'constructor') ? new Map(Object.entries(row)) : row;
 }
 
 /**
- * Walks the syntax tree before it is checked: collects columns and lookup files, checks literal arguments, compiles
- * patterns, and rewrites two things in place: what could take too long becomes our own form of it, and a literal `null` in a
- * ternary becomes `dyn(null)`, since CEL's branches must be of one type and `x == "" ? null : "A"` is what people mean.
+ * Walks the syntax tree before it is checked. Collects columns and lookup files, checks literal arguments and compiles
+ * patterns. It also rewrites two things. Functions that could take too long are replaced by our own. A literal `null`
+ * in a ternary becomes `dyn(null)`: CEL wants both branches to have one type, but people write `x == "" ? null : "A"`.
  */
 function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
   const columns = new Set<string>();

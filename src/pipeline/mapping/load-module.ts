@@ -6,13 +6,13 @@ import { messageOf } from '../../lib/errors.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { isOwnSource } from './module-source.ts';
 
-/** The query by which Node tells versions of one module apart. */
+/** The part of a module's URL that differs for each version. */
 const VERSION = 'mapping';
 
 /**
- * Imports a mapping module and, where it changed since it was last imported, the files it imports by relative path: Node
- * keeps modules for ever by their URL, so every version gets one of its own. An old version stays in memory, a few
- * kilobytes for each change while the process lives. The error is a full sentence.
+ * Imports a mapping module again after it has changed, and the changed files that it imports by relative path. Node
+ * keeps a module for ever under its URL, so every version gets a URL of its own. An old version stays in memory, a few
+ * kilobytes each. The error is a full sentence.
  *
  * @param hash the version, from `readModuleSource`
  */

@@ -7,7 +7,7 @@ import { isJsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { numberText, shown } from './values.ts';
 
-/** A lookup file as it was read. */
+/** A lookup file in memory. */
 export interface LookupTable {
   entries: ReadonlyMap<string, string>;
   /** SHA-256 of the file's text, for the revision. */

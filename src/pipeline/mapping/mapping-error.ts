@@ -1,4 +1,4 @@
-/** Why a value could not be mapped. It becomes an issue of the row and never leaves `map`. */
+/** Why a value could not be mapped. The error becomes an issue of the row and is never thrown out of `map`. */
 export class MappingError extends Error {
   /** The issue's code, as `country.unknown`. */
   readonly code: string;

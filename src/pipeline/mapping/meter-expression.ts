@@ -2,8 +2,9 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { ELEMENT_STEPS, type Meter, OPERATION_STEPS } from './meter.ts';
 
 /**
- * The parts of a node that the library keeps out of its types: what evaluates it, and what a macro such as `map` or
- * `cel.bind` was expanded to. Its version is pinned, and `mapping-costs.test.ts` fails when they change.
+ * Parts of a node that the library's types do not show: the function that evaluates it, and the result of expanding a
+ * macro such as `map` or `cel.bind`. The library's version is pinned, and `mapping-costs.test.ts` fails when these
+ * parts change.
  */
 interface Inside {
   op: string;
@@ -13,19 +14,19 @@ interface Inside {
 }
 type Evaluate = (this: unknown, evaluator: unknown, node: unknown, context: unknown) => unknown;
 
-/** How much of a value an operation may walk through. */
+/** How much of a value an operation may read. */
 type Reach = 'text' | 'members' | 'everything';
 
-/** What gives the value of a part of it, which has counted it, or the list that a loop is still making. */
+/** Nodes that only return a value that was counted already, or the unfinished list of a loop. */
 const PASSING_ON = new Set(['?:', 'accuPush', 'accuValue', 'accuInc']);
 const COMPARISONS = new Set(['==', '!=', 'in']);
-/** Reading a clock in a time zone makes a formatter each time, which takes some 50 µs. */
+/** Reading a time in a time zone makes a formatter each time, which takes about 50 µs. */
 const ZONED_CLOCK_STEPS = 50_000;
 
 /**
- * Makes every part of a checked expression count its steps and the length of its value. The work of the library's functions
- * and operators is then proportional to what was counted; those for which it would not be are replaced in the
- * environment by functions that count by themselves.
+ * Makes every part of a checked expression count its steps and the length of its value. The work of a function or
+ * operator is then proportional to the count. Functions for which that is not true are replaced by our own, which count
+ * for themselves.
  */
 export function meterExpression(root: ASTNode, meter: Meter): void {
   const seen = new Set<unknown>();

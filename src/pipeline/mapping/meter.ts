@@ -1,32 +1,35 @@
 import { MappingError } from './mapping-error.ts';
 
 /**
- * Counts what expressions do, in steps, so that no value of a row can stall the daemon: a step takes some nanoseconds, on
- * every machine the same number of them. Time itself would quarantine a row on a busy machine and map it on an idle one.
+ * Counts the work of expressions in steps, so that no value can block the daemon. A step takes some nanoseconds. A
+ * limit in time would quarantine a row on a busy machine and map it on an idle one.
  */
 export interface Meter {
-  /** Gives the expressions of the next row their steps. */
+  /** Resets the count for the next row. */
   startRow(): void;
   /**
    * Runs one evaluation.
    *
-   * @throws MappingError `expression.costly` when it takes more steps than the row has left
+   * @throws MappingError `expression.costly` if it takes more steps than are left for the row
    */
   run(evaluate: () => unknown): unknown;
-  /** Counts steps. Call it before the work where the work may be long. */
+  /** Counts steps. Call it before work that may take long. */
   spend: (steps: number) => void;
-  /** Counts all that a value holds, however often it holds the same thing: what a comparison may have to walk through. */
+  /** Counts the whole content of a value, repeated parts included: a comparison may read all of it. */
   weigh(value: unknown): void;
 }
 
-/** Steps of all expressions of one row together: a tenth of a second or so. */
+/** The steps for all expressions of one row, about a tenth of a second. */
 export const ROW_STEPS_MAX = 20_000_000;
-/** What each expression has when the others have used up all: so the costly ones alone are reported, and not all after them. */
+/**
+ * The steps that each further expression gets when the row's steps are used up. So only the costly expressions are
+ * reported, and not all that follow them.
+ */
 const REMAINDER_STEPS = 100_000;
 
-/** A call of a function, an operator, the access to a column. */
+/** The steps of a call, an operator, or a column access. */
 export const OPERATION_STEPS = 16;
-/** An element of a list or a member of an object. */
+/** The steps of an element of a list or a member of an object. */
 export const ELEMENT_STEPS = 64;
 
 export function createMeter(): Meter {
@@ -78,7 +81,9 @@ export function createMeter(): Meter {
         return value;
       } finally {
         rowLeft -= given - left;
-        // `all`, `exists`, `&&` and `||` go on after an error, and may end with a value or with another error.
+        // `all`, `exists`, `&&` and `
+        //
+        // ` continue after an error, so they may hide it.
         assertWithin();
       }
     },

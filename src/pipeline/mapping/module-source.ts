@@ -5,11 +5,11 @@ import { sha256Hex } from '../../lib/hash.ts';
 import { findPackage } from '../../lib/package.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 
-/** What decides how a mapping module behaves: its text and that of the files it imports by relative path. */
+/** The sources of a mapping module: its text, and that of the files it imports by relative path. */
 export interface ModuleSource {
-  /** SHA-256 over all of them. Packages that are imported by name are not part of it. */
+  /** SHA-256 of all of them. Packages that are imported by name do not count. */
   hash: string;
-  /** Names of lookup files found as literals in calls of `lookup("…", …)`. */
+  /** The names of lookup files that are literals in calls of `lookup("…", …)`. */
   lookups: string[];
 }
 
@@ -21,12 +21,12 @@ const LOOKUP = /\blookup\(\s*(['"])([^'"\n]{1,500})\1/g;
 const { root: PACKAGE } = findPackage();
 const OWN_FOLDERS = ['src', 'dist'].map((name) => join(PACKAGE, name) + sep);
 
-/** True for the application's own code: covered by its version, and never loaded a second time for a mapping. */
+/** True for files of this application. Its version covers them, and no mapping loads them a second time. */
 export function isOwnSource(file: string): boolean {
   return OWN_FOLDERS.some((folder) => file.startsWith(folder));
 }
 
-/** Reads a module and walks its relative imports. The error is a full sentence. */
+/** Reads a module and the files that it imports by relative path. The error is a full sentence. */
 export async function readModuleSource(path: string): Promise<Result<ModuleSource, string>> {
   const hashes = new Map<string, string>();
   const lookups = new Set<string>();
@@ -36,8 +36,8 @@ export async function readModuleSource(path: string): Promise<Result<ModuleSourc
     if (hashes.size >= FILES_MAX) return err(`The module ${path} imports more than ${FILES_MAX} files.`);
     const text = await readBoundedFile(file, FILE_BYTES_MAX);
     if (!text.ok) {
-      // A type-only import may name a file that is not there; if it is needed, loading the module will say so. What is
-      // there and cannot be read within bounds must not be loaded either.
+      // A type-only import may name a missing file; loading the module reports a missing file that is needed. A file
+      // that exists and is too large or unreadable must not be loaded.
       if (file !== path && text.error.kind === 'missing') continue;
       return err(`The module ${file} ${text.error.reason}.`);
     }

@@ -7,8 +7,8 @@ import { type LookupTables, lookup } from './functions/lookup.ts';
 import { unit } from './functions/unit.ts';
 
 /**
- * The expression functions for mapping modules. Where an expression would get null (an empty value), these give "", which
- * leaves the field out just the same. The optional arguments are those of the expressions.
+ * The functions of expressions, for mapping modules. They return "" where an expression would get null, so the field is
+ * left out in both cases. The optional arguments are the same.
  */
 export function createMappingTools(tables: LookupTables) {
   return {

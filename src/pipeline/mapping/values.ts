@@ -4,14 +4,14 @@ import { MappingError } from './mapping-error.ts';
 
 const DEPTH_MAX = 32;
 const SHOWN_LENGTH_MAX = 200;
-/** Far above what a code, a number, a date or a key of a lookup file has. */
+/** Far more characters than a code, a number, a date or a key of a lookup file can have. */
 const ARGUMENT_LENGTH_MAX = 10_000;
 
 /**
- * The one rule by which numbers become text, for keys, refs, text fields and `+`: integers as plain digits, fractions as
+ * The one rule by which numbers become text in keys, refs, text fields and `+`: integers as plain digits, fractions as
  * plain decimals, never an exponent.
  *
- * @returns null for a number whose digits are not certain: not finite, or an integer too large to be exact
+ * @returns null if the digits are not certain: the number is not finite, or is an integer too large to be exact
  */
 export function numberText(value: number | bigint): string | null {
   if (typeof value === 'bigint') return String(value);
@@ -19,7 +19,7 @@ export function numberText(value: number | bigint): string | null {
   return Number.isFinite(value) ? normalizeDecimal(String(value)) : null;
 }
 
-/** As `numberText`, but throws a `MappingError` where the digits are not certain. */
+/** Like `numberText`, but throws a `MappingError` if the digits are not certain. */
 export function requireNumberText(value: number | bigint): string {
   const text = numberText(value);
   if (text !== null) return text;
@@ -31,9 +31,9 @@ export function requireNumberText(value: number | bigint): string {
 }
 
 /**
- * The trimmed text of a function's argument, or null where there is none (null, empty or blank text).
+ * The trimmed text of a function's argument; null for null, an empty text or a blank one.
  *
- * @throws MappingError for what is neither text nor a number, and for text of absurd length
+ * @throws MappingError for a value that is neither text nor a number, and for a very long text
  */
 export function argumentText(name: string, value: unknown): string | null {
   if (value === null || value === undefined) return null;
@@ -52,7 +52,7 @@ export function argumentText(name: string, value: unknown): string | null {
   throw new MappingError(`${name}.type`, `${name}() takes text or a number, not ${kindOf(value)}.`);
 }
 
-/** The text of a key or ref: trimmed, a number by the one rule, empty for null. */
+/** The text of a key or ref: trimmed, numbers as by `numberText`, empty for null. */
 export function keyText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number' || typeof value === 'bigint') return requireNumberText(value);
@@ -71,12 +71,13 @@ export function keyText(value: unknown): string {
 }
 
 /**
- * A value out of an expression or a module as JSON. Whole numbers of CEL (`bigint`) become numbers, or text where they
- * are too large. What is null or blank is left out of objects and lists, and so are those that have nothing left.
+ * Turns a value of an expression or a module into JSON. CEL's whole numbers (`bigint`) become numbers, or text if they
+ * are too large. Null and blank values are left out of objects and lists, and so are objects and lists that are empty
+ * then.
  *
- * @param calculated the numbers come out of arithmetic; see `rounded`
- * @returns null for what counts as empty
- * @throws MappingError for what JSON cannot carry
+ * @param calculated true if its numbers come from arithmetic; see `rounded`
+ * @returns null for an empty value
+ * @throws MappingError for a value that JSON cannot express
  */
 export function toPayload(value: unknown, calculated = false, depth = 0): JsonValue {
   if (depth > DEPTH_MAX) {
@@ -92,10 +93,7 @@ export function toPayload(value: unknown, calculated = false, depth = 0): JsonVa
   throw new MappingError('value.type', `The result is ${kindOf(value)}, which a field cannot hold.`);
 }
 
-/**
- * A calculated fraction without the noise of binary arithmetic: 15 significant digits, as spreadsheets show, so that
- * 0.1 + 0.2 is 0.3.
- */
+/** Rounds a calculated fraction to 15 significant digits, like spreadsheets, so that 0.1 + 0.2 is 0.3. */
 export function rounded(value: number): number {
   return Number.isInteger(value) || !Number.isFinite(value) ? value : Number(value.toPrecision(15));
 }
@@ -125,20 +123,20 @@ function toPayloadObject(value: object, calculated: boolean, depth: number): Jso
   return empty ? null : members;
 }
 
-/** Prototypes are compared by their own parent, since a value may come from another realm. */
+/** Compares the prototype's own prototype with null, because a value may come from another realm. */
 function isPlain(value: object): boolean {
   if (value instanceof Map) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Hashes are over RFC 8785 JSON, which has no form for half a surrogate pair. */
+/** Refuses half surrogate pairs: RFC 8785 JSON, which is hashed, cannot express them. */
 function wellFormed(text: string): string {
   if (text.isWellFormed()) return text;
   throw new MappingError(
     'text.malformed',
     'The text has half a character in it (a lone surrogate).',
-    'Mend the text in the source, or give the right encoding in the options of the source.',
+    'Correct the text in the source, or give the right encoding in the options of the source.',
   );
 }
 
@@ -151,7 +149,7 @@ const KINDS: Record<string, string> = {
   symbol: 'a symbol',
 };
 
-/** What a value is, in the words of messages. */
+/** The type of a value in the words of messages. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
@@ -162,12 +160,12 @@ export function kindOf(value: unknown): string {
   return KINDS[typeof value] ?? 'nothing';
 }
 
-/** A value as it is shown in messages and kept in issues: long ones are cut. */
+/** A value for messages and issues. Long values are cut. */
 export function shown(value: string): string {
   return value.length > SHOWN_LENGTH_MAX ? `${value.slice(0, SHOWN_LENGTH_MAX)}…` : value;
 }
 
-/** True for a value that is nested so deeply that recursion over it is not safe. */
+/** True if recursion over the value would not be safe, because it is nested too deeply. */
 export function isTooDeep(value: JsonValue, depth = 0): boolean {
   if (value === null || typeof value !== 'object') return false;
   if (depth > DEPTH_MAX) return true;

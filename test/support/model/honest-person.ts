@@ -1,5 +1,5 @@
 import { kindToBind, type ManualResolution, manualSettlement } from '../../../src/delivery/outcome/manual-decision.ts';
-import { mayBeSettled } from '../../../src/domain/manual.ts';
+import { mayBeSettled } from '../../../src/domain/manual-resolution.ts';
 import type { NamedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
 import { type ItemState, readItems, remoteOf, showsPayload } from './check.ts';
 import type { Milestones } from './milestones.ts';

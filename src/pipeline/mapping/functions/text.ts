@@ -2,13 +2,16 @@ import { MappingError } from '../mapping-error.ts';
 import type { Meter } from '../meter.ts';
 import { shown } from '../values.ts';
 
-/** The methods of the library whose work can grow faster than what they are given. */
+/** The library's methods whose work can grow faster than their input. */
 export const BOUNDED_METHODS = new Set(['matches', 'contains', 'indexOf', 'lastIndexOf', 'split']);
 
-/** The names of what takes their place and counts its steps before it begins: `contains` is compiled to `bounded_contains`. */
+/**
+ * The prefix of our replacements, which count their steps before they begin: `contains` is compiled to
+ * `bounded_contains`.
+ */
 export const BOUNDED = 'bounded_';
 
-/** Looking for a text within a text may compare each character of one with each of the other; four in a step. */
+/** A search of a text in a text may compare each character with each other one. Four comparisons count as one step. */
 const COMPARED_IN_A_STEP = 4;
 
 export function createSearch(meter: Meter) {
@@ -44,7 +47,7 @@ export function createSearch(meter: Meter) {
       look(text, separator);
       return text.split(separator);
     },
-    /** At most `most` parts, of which the last holds the rest; all of them where `most` is negative. */
+    /** At most `most` parts, and the last part is the rest. All parts if `most` is negative. */
     splitInto: (text: string, separator: string, most: bigint): string[] => {
       const count = Number(most);
       if (count === 0) return [];
@@ -59,8 +62,8 @@ export function createSearch(meter: Meter) {
 const DURATION = /^[+-]?(?:(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(?:ns|us|µs|ms|s|m|h)){1,7}$/;
 
 /**
- * The text itself, where it is a duration. The library reads thousands of digits in time that grows with the cube of their
- * number, so `duration(x)` is compiled to `duration(bounded_duration(x))`.
+ * Returns the text if it is a duration. For thousands of digits the library needs time that grows with the cube of
+ * their number, so `duration(x)` is compiled to `duration(bounded_duration(x))`.
  */
 export function requireDurationText(text: string): string {
   if (DURATION.test(text)) return text;

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 /** The real path of a ledger's file, without symbolic links. The files beside the ledger are found by this path. */
-export function ledgerPlace(file: string): string {
+export function ledgerPath(file: string): string {
   if (existsSync(file)) return realpathSync(file);
   const place = join(realpathSync(dirname(file)), basename(file));
   // The link points to a file that does not exist.

@@ -10,39 +10,39 @@ import { type LedgerContext, parseJson } from '../store/context.ts';
 
 type ItemName = Pick<MappedItem, 'kind' | 'key'>;
 
-/** Which of the items that a record asks for it may make. */
+/** The items that a record asks for, by whether the record may make them. */
 interface Contested {
-  /** Why the record cannot be staged; empty where it can. */
+  /** Why the record goes to quarantine; empty if it can be staged. */
   issues: Issue[];
-  /** Items of other records that keep this one from making its own, or that it would make again. */
+  /** Items that another record makes already, with other content or with the same. */
   contested: ItemName[];
-  /** The items that are the record's own. */
+  /** The items that this record makes. */
   own: DesiredItem[];
 }
 
-/** Compares the items that a record asks for with those of other records. For use inside a transaction. */
-export type Contest = (mapped: readonly MappedItem[], recordId: number) => Contested;
+/** Compares the items that a record asks for with the items of other records. Call it inside a transaction. */
+export type Contenders = (mapped: readonly MappedItem[], recordId: number) => Contested;
 
-export function createContest({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>, items: Items): Contest {
+export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>, items: Items): Contenders {
   const sql = {
     place: db.prepare<[number], { place: string; missing: number }>(
       'SELECT place, missing_since IS NOT NULL AS missing FROM records WHERE id = ?',
     ),
-    // An owner that is missing keeps nobody from its natural key.
+    // A missing item does not keep its natural key from another item.
     namesake: db.prepare<[string, string, string], { key: string; place: string }>(
       `SELECT i.key, r.place FROM items i JOIN records r ON r.id = i.record_id
        WHERE i.kind = +? AND i.natural_key = +? AND i.key <> +? AND r.missing_since IS NULL ORDER BY i.id LIMIT 1`,
     ),
   };
 
-  /** The place of the record that keeps this one from making the item, or null where none does. */
+  /** The place of the other record that makes the item already; null if there is none. */
   function ownerPlace(known: ItemRow | undefined, recordId: number): Place | null {
     if (!known || known.recordId === null || known.recordId === recordId) return null;
     const owner = sql.place.get(known.recordId);
     return !owner || owner.missing === 1 ? null : parseJson<Place>(owner.place);
   }
 
-  /** The key of the other item that has this one's natural key, and the issue for that. */
+  /** The key of another item with the same natural key, and the issue that reports it; null if there is none. */
   function naturalKeyTaken(item: MappedItem, { field, value }: NaturalKey): { by: string; issue: Issue } | null {
     const other = sql.namesake.get(item.kind, value, item.key);
     if (!other) return null;

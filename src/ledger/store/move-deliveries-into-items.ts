@@ -7,7 +7,7 @@
 
 import type Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
-import { SLIM_TABLES } from './slim-schema.ts';
+import { TABLES } from './schema.ts';
 
 /** Called with the number of converted rows, and the number of all rows. */
 export type ConvertProgress = (done: number, all: number) => void;
@@ -127,9 +127,9 @@ const FINISH = `
  *
  * @throws Fault `ledger.unreadable` where an open delivery would be lost, because it is not its item's latest
  */
-export function convertToSlim(db: Database.Database, onProgress: ConvertProgress): void {
+export function moveDeliveriesIntoItems(db: Database.Database, onProgress: ConvertProgress): void {
   db.exec(MAKE_ROOM);
-  db.exec(SLIM_TABLES);
+  db.exec(TABLES);
   db.exec(REQUESTS);
   const last = {
     items: numberOf(db, 'SELECT coalesce(max(id), 0) FROM old_items'),

@@ -4,10 +4,10 @@ import type { LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
 
 /**
- * Has creates of a source looked for again that were refused although nobody found the item: a list that lagged behind shows
- * it by now. Nothing is sent for that. For use inside the transaction that begins a run.
+ * Has refused creates of a source looked up again whose item nobody could find: a list that lagged may show the item
+ * now. Sends nothing. Call it inside the transaction that begins a run.
  */
-export function createLookAgain(
+export function createLookUpRefusedCreates(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
   items: Pick<Items, 'markUnconfirmed'>,
 ): (source: string) => void {

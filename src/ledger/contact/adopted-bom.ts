@@ -12,7 +12,7 @@ import { createMeta } from '../store/meta.ts';
 export type PartStanding = 'create' | 'ask' | 'present';
 
 /** For use inside a transaction. */
-export interface Parts {
+export interface AdoptedBom {
   /** True where no person has said yet whether the BOM items of some adopted product are at the platform. */
   mayAsk(): boolean;
   standingOf(itemId: number): PartStanding;
@@ -38,7 +38,7 @@ export interface Parts {
   sourceWasRead(runId: number): void;
 }
 
-export function createParts({ db, contactRules }: Pick<LedgerContext, 'db' | 'contactRules'>): Parts {
+export function createAdoptedBom({ db, contactRules }: Pick<LedgerContext, 'db' | 'contactRules'>): AdoptedBom {
   const meta = createMeta(db);
   const { bom } = contactRules;
   const sql = {

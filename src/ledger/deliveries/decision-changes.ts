@@ -1,17 +1,19 @@
 import type { DeliveryEvent } from '../../domain/delivery.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 
-interface Move {
+interface DecisionChange {
   event: DeliveryEvent;
   dueAt: number;
   spent: -1 | 0 | 1;
-  /** Left out where the decision leaves open what was open before. */
+  /** Left out if the decision does not change it. */
   uncertain?: 0 | 1;
 }
 
-/** What each decision does to a delivery but those that make an end of it. */
-export const MOVES: {
-  [K in Exclude<Decision['kind'], 'delivered' | 'ignored'>]: (decision: Extract<Decision, { kind: K }>) => Move;
+/** The columns that each decision changes, without the decisions that end a delivery. */
+export const DECISION_CHANGES: {
+  [K in Exclude<Decision['kind'], 'delivered' | 'ignored'>]: (
+    decision: Extract<Decision, { kind: K }>,
+  ) => DecisionChange;
 } = {
   retry: ({ dueAt, spend, uncertain }) => ({
     event: 'retry',
