@@ -119,7 +119,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, command, secrets, clock, log, version, queueTiming } = options;
   const { connections = REQUESTS_MAX, random = Math.random } = options;
   const { profile } = config;
-  const bus = createEventBus();
+  const bus = createEventBus({ log });
   const { emit } = bus;
   const mappers = createMappers({ sources: config.sources, baseDir: config.folder });
   await mappers.refreshAll();

@@ -1,21 +1,42 @@
 import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
+import type { Logger } from '../lib/logging.ts';
 
 /** Passes the engine's events to all listeners. */
 export interface EventBus {
+  /**
+   * Never throws: what a listener makes of an event must not undo what the event reports. The error of a listener is logged, once
+   * for each listener, and the others get the event all the same.
+   */
   emit: Emit;
   /** Returns the function that ends the subscription. */
   subscribe(listener: (event: ProgressEvent) => void): () => void;
 }
 
-export function createEventBus(): EventBus {
+export function createEventBus({ log }: { log: Pick<Logger, 'error'> }): EventBus {
   const listeners = new Set<(event: ProgressEvent) => void>();
+  /** Those that have thrown: thousands of events a second must not become as many lines of the log. */
+  const failing = new Set<(event: ProgressEvent) => void>();
   return {
     emit(event) {
-      for (const listener of listeners) listener(event);
+      for (const listener of listeners) {
+        try {
+          listener(event);
+        } catch (error) {
+          if (failing.has(listener)) continue;
+          failing.add(listener);
+          log.error(
+            { err: error, event: event.type },
+            'A listener failed at an event. Further failures of this listener are not logged.',
+          );
+        }
+      }
     },
     subscribe(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => {
+        listeners.delete(listener);
+        failing.delete(listener);
+      };
     },
   };
 }

@@ -1,9 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Mapper } from '../domain/mapping.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
-import type { ReplayOutcome, ReplaySelection } from '../domain/ports/replay.ts';
+import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../domain/ports/replay.ts';
 import { mapRecord } from './map-stored.ts';
 
-const BATCH = 250;
+/** How many stored records are read at once. */
+const PAGE = 250;
+/** How many of them are mapped between two turns of the event loop, and staged in one write. Answers wait for no more than that. */
+const BATCH = 100;
 
 export interface ReplayRequest {
   selection: ReplaySelection;
@@ -43,22 +47,29 @@ export async function replay(
     quarantined: 0,
     leftUnconfirmed: passports.leftUnconfirmed,
   };
-  let afterId = 0;
-  for (;;) {
-    const candidates = await ledger.replayCandidates({ selection, afterId, limit: BATCH });
-    const last = candidates.at(-1);
-    // A dry run has counted the forced deliveries as left unconfirmed.
-    if (!last) return { ...report, leftUnconfirmed: Math.max(0, report.leftUnconfirmed - (dryRun ? forced : 0)) };
-    afterId = last.id;
-    const mapped = candidates.flatMap((record) => {
+  async function replayBatch(records: readonly ReplayCandidate[]): Promise<void> {
+    const mapped = records.flatMap((record) => {
       const mapper = mapperOf(record.source);
       return mapper ? [mapRecord(mapper, record)] : [];
     });
     const outcome = await ledger.replay({ records: mapped, dryRun });
-    report.records += candidates.length;
+    report.records += records.length;
     report.passing += mapped.length - outcome.quarantined;
     report.staged += outcome.staged;
     report.quarantined += outcome.quarantined;
     report.leftUnconfirmed += outcome.leftUnconfirmed;
+  }
+
+  let afterId = 0;
+  for (;;) {
+    const candidates = await ledger.replayCandidates({ selection, afterId, limit: PAGE });
+    const last = candidates.at(-1);
+    // A dry run has counted the forced deliveries as left unconfirmed.
+    if (!last) return { ...report, leftUnconfirmed: Math.max(0, report.leftUnconfirmed - (dryRun ? forced : 0)) };
+    afterId = last.id;
+    for (let at = 0; at < candidates.length; at += BATCH) {
+      await nextTurn();
+      await replayBatch(candidates.slice(at, at + BATCH));
+    }
   }
 }

@@ -4,7 +4,8 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ClaimedRequest } from '../../src/domain/ports/claim.ts';
-import type { Decision } from '../../src/domain/ports/decision.ts';
+import type { Decision, Settled } from '../../src/domain/ports/decision.ts';
+import type { Reason } from '../../src/domain/reason.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { bomItem, createLedgerFixture, items, material, product, stageRows, useLedger } from '../support/ledger.ts';
@@ -73,6 +74,55 @@ describe('a batch of settlements', () => {
     ]);
     expect(states(ledger)).toEqual({ P0: 'sending', P1: 'rejected', P2: 'due', P3: 'delivered' });
     expect(soundness()).toEqual([]);
+  });
+
+  describe('that names a delivery twice', () => {
+    const reason: Reason = { code: 'reset', message: 'why' };
+    const lost: Decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason };
+    const claimOnly = async (): Promise<ClaimedRequest> => {
+      await stageProducts(fixture.ledger, 1);
+      const [claim] = await claimAll(fixture.ledger);
+      return claim ?? expect.unreachable();
+    };
+    const applied = (settled: readonly Settled[]) => settled.map((one) => one.applied);
+    function attempts(): number[] {
+      const db = new Database(fixture.file, { readonly: true });
+      try {
+        return db.prepare<[], number>('SELECT attempts FROM items').pluck().all();
+      } finally {
+        db.close();
+      }
+    }
+
+    it.each<[string, Decision]>([
+      ['a retry', { kind: 'retry', dueAt: 0, spend: true, reason }],
+      ['an unconfirmed one', lost],
+      ['an acknowledged one', accepted(1)],
+    ])('takes the first decision on %s alone, in one request', async (_what, decision) => {
+      const claim = await claimOnly();
+      const [group] = groupsOf([claim], () => decision);
+      if (group === undefined) expect.unreachable();
+      const twice = { ...group, settlements: [...group.settlements, ...group.settlements] };
+      expect(applied(await fixture.ledger.settle([twice]))).toEqual([true, false]);
+      expect(attempts()).toEqual([1]);
+    });
+
+    it('takes the decision of the first request alone', covers('answer-lost', 'I6'), async () => {
+      const claim = await claimOnly();
+      const decisions = [lost, accepted(1), lost];
+      const settled = await fixture.ledger.settle(groupsOf([claim, claim, claim], (_key, at) => decisions[at] ?? lost));
+      expect(applied(settled)).toEqual([true, false, false]);
+      expect([states(fixture.ledger), attempts()]).toEqual([{ P0: 'in_doubt' }, [1]]);
+    });
+
+    it('takes the decision on its present claim, where an older one is answered before', async () => {
+      const claim = await claimOnly();
+      const stale = { ...claim, sends: claim.sends - 1 };
+      const decisions = [lost, accepted(1)];
+      const settled = await fixture.ledger.settle(groupsOf([stale, claim], (_key, at) => decisions[at] ?? lost));
+      expect(applied(settled)).toEqual([false, true]);
+      expect(states(fixture.ledger)).toEqual({ P0: 'delivered' });
+    });
   });
 
   it('releases what waited for several of its items, once', covers('changed-amid', 'I5'), async () => {

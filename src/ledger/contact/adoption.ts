@@ -72,7 +72,9 @@ export function createAdoption(
        WHERE id = @id`,
     ),
     isBound: db
-      .prepare<[string, string], number>('SELECT 1 FROM items WHERE kind = +? AND remote_id = +? LIMIT 1')
+      .prepare<[string, string], number>(
+        "SELECT 1 FROM items WHERE kind = +? AND remote_id = +? AND remote_id <> 'null' LIMIT 1",
+      )
       .pluck(),
     adopted: db.prepare<[{ source: string; afterId: number; upTo: number }], { id: number; kind: ItemKind }>(
       `SELECT i.id, i.kind FROM items i

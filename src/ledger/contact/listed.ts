@@ -68,7 +68,8 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
     ),
     prune: db.prepare<[{ kind: string }]>(
       `DELETE FROM listed WHERE kind = @kind
-       AND EXISTS (SELECT 1 FROM items i WHERE i.kind = @kind AND i.remote_id = listed.remote_id)`,
+       AND EXISTS (SELECT 1 FROM items i
+         WHERE i.kind = @kind AND i.remote_id = listed.remote_id AND i.remote_id <> 'null')`,
     ),
     pruneKeys: db.prepare<[{ kind: string }]>(
       `DELETE FROM listed_keys WHERE kind = @kind

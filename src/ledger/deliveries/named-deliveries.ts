@@ -45,7 +45,9 @@ export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' 
       ),
     ),
     bound: db
-      .prepare<[string, string], string>('SELECT key FROM items WHERE kind = ? AND remote_id = ? LIMIT 1')
+      .prepare<[string, string], string>(
+        "SELECT key FROM items WHERE kind = +? AND remote_id = +? AND remote_id <> 'null' LIMIT 1",
+      )
       .pluck(),
   };
 

@@ -1,4 +1,5 @@
 import { transition } from '../../domain/delivery.ts';
+import { ITEM_KINDS } from '../../domain/item.ts';
 import type { MappedRecord } from '../../domain/ports/intake.ts';
 import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../../domain/ports/replay.ts';
 import type { Restored } from '../backup/restored.ts';
@@ -22,6 +23,9 @@ export interface Replay {
   forceUnconfirmed(request: { selection: ReplaySelection; dryRun: boolean }): number;
 }
 
+/** The kinds of items that records make. Statements name them, because the indexes of keys begin with the kind. */
+const KINDS = ITEM_KINDS.map((kind) => `'${kind}'`).join(', ');
+
 export function createReplay(
   { db }: LedgerContext,
   {
@@ -34,7 +38,7 @@ export function createReplay(
 ): Replay {
   const accounts = createRunAccounts(db);
   const sql = {
-    // The `+` keeps SQLite from reading all items in the order of their records.
+    // The `+` keeps SQLite from reading all items or records in the order of their records.
     candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
       `WITH found (record_id) AS (
          SELECT +i.record_id FROM items i
@@ -48,13 +52,14 @@ export function createReplay(
            AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))
                 OR i.natural_key IN (SELECT value FROM json_each(@keys)))
          UNION
-         SELECT r.id FROM records r
+         SELECT +r.id FROM records r
          WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND @ids = '[]'
            AND 'quarantined' IN (SELECT value FROM json_each(@states))
            AND (@keys = '[]' OR r.key IN (SELECT value FROM json_each(@keys)) OR r.id IN
-                (SELECT record_id FROM contenders WHERE key IN (SELECT value FROM json_each(@keys)))
-                OR r.id IN (SELECT record_id FROM items WHERE key IN (SELECT value FROM json_each(@keys))
-                            OR natural_key IN (SELECT value FROM json_each(@keys))))
+                (SELECT record_id FROM contenders WHERE kind IN (${KINDS}) AND key IN (SELECT value FROM json_each(@keys)))
+                OR r.id IN (SELECT record_id FROM items WHERE kind IN (${KINDS}) AND key IN (SELECT value FROM json_each(@keys)))
+                OR r.id IN (SELECT record_id FROM items
+                            WHERE kind IN (${KINDS}) AND natural_key IN (SELECT value FROM json_each(@keys))))
        )
        SELECT r.id, r.version, s.source, s.name AS stream, r.raw, r.place, r.source_issues AS issues
        FROM found JOIN records r ON r.id = found.record_id JOIN streams s ON s.id = r.stream_id

@@ -17,8 +17,13 @@ import type { Requests } from './requests.ts';
 /** The timeline's text for a manual resolution. */
 const ARRIVED = { message: 'A person has said that it arrived.' };
 
-/** Settles the members of one request, whatever was decided about them. Call it inside a transaction. */
-export type SettleRequest = (group: RequestSettlement) => Settled[];
+/**
+ * Settles the members of one request, whatever was decided about them. Call it inside a transaction.
+ *
+ * @param settledIds deliveries that this transaction has settled. A second decision on one of them changes nothing. The function
+ *   adds the deliveries that it settles.
+ */
+export type SettleRequest = (group: RequestSettlement, settledIds: Set<number>) => Settled[];
 
 interface SettleRequestParts {
   items: Items;
@@ -100,8 +105,12 @@ export function createSettleRequest(
     return isClaimed && (row.state === 'sending' || row.state === 'in_doubt') ? row : undefined;
   }
 
-  return ({ claim, settlements, keep, groupMax }) => {
-    const found = settlements.map((settlement) => ({ ...settlement, row: rowOf(settlement, claim) }));
+  return ({ claim, settlements, keep, groupMax }, settledIds) => {
+    const found = settlements.map((settlement) => {
+      const row = settledIds.has(settlement.id) ? undefined : rowOf(settlement, claim);
+      if (row !== undefined) settledIds.add(row.id);
+      return { ...settlement, row };
+    });
     const kept = new Set<number>();
     for (const row of importsOf(found)) {
       const requestId = row.requestId ?? 0;

@@ -29,8 +29,10 @@ export function createSettles({ db }: Pick<LedgerContext, 'db'>, { plain, settle
         group,
         members: group.settlements.map((settlement) => ({ settlement, row: rows.get(settlement.id) })),
       }));
-      const settled = plain.settle(found);
-      return found.flatMap((one, at) => settled[at] ?? settleRequest(one.group));
+      // What one of them does to a delivery that is named twice would be unknown to the other: they are settled in their order.
+      const settled = new Set(ids).size === ids.length ? plain.settle(found) : [];
+      const settledIds = new Set<number>();
+      return found.flatMap((one, at) => settled[at] ?? settleRequest(one.group, settledIds));
     },
   };
 }

@@ -92,9 +92,10 @@ export function createPassports(
              AND NOT (@wanted IS NULL AND q.desired = @none)))
        ORDER BY ${first}.key LIMIT @limit`,
     ),
-    product: db.prepare<[{ name: string }], CandidateRow>(
-      `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name)
-       ORDER BY p.key = @name DESC LIMIT 1`,
+    // Two statements, each by its index: one with OR would walk all products.
+    productByKey: db.prepare<[string], CandidateRow>(`SELECT ${CANDIDATE} WHERE p.kind = 'product' AND p.key = +?`),
+    productByNaturalKey: db.prepare<[string], CandidateRow>(
+      `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND p.natural_key = +? LIMIT 1`,
     ),
     unpublished: db.prepare<[{ afterKey: string; limit: number; published: string }], CandidateRow>(
       `SELECT ${CANDIDATE} WHERE p.kind = 'product' AND p.key > @afterKey AND p.missing_since IS NULL
@@ -103,10 +104,10 @@ export function createPassports(
     passport: db.prepare<[number], CandidateRow>(
       `SELECT ${COLUMNS} FROM items q JOIN items p ON p.kind = 'product' AND p.key = q.key WHERE q.id = ?`,
     ),
-    // Stuck deliveries are few, so the query begins with them.
+    // Stuck deliveries are few, so the query begins with them. The `+` keeps SQLite from reading all passports instead.
     stuck: db.prepare<[SelectionParameters], CandidateRow & { state: DeliveryState }>(
       `SELECT ${COLUMNS}, q.state FROM items q CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
-       WHERE ${isStuck('q')} AND q.kind = 'passport'
+       WHERE ${isStuck('q')} AND +q.kind = 'passport'
          AND q.state IN (SELECT value FROM json_each(@states))
          AND (@keys = '[]' OR p.key IN (SELECT value FROM json_each(@keys))
               OR p.natural_key IN (SELECT value FROM json_each(@keys)))
@@ -143,7 +144,7 @@ export function createPassports(
   }
 
   function askOne(asked: string, status: 'published' | 'unpublished'): PassportAnswer {
-    const row = sql.product.get({ name: asked });
+    const row = sql.productByKey.get(asked) ?? sql.productByNaturalKey.get(asked);
     if (!row) return { asked, key: null, naturalKey: null, result: 'unknown', blockers: [] };
     const answer = { asked, key: row.key, naturalKey: row.naturalKey };
     if (status === 'published') {

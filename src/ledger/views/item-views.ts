@@ -46,8 +46,11 @@ const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, json_extract(
   i.missing_since IS NOT NULL AND i.missing_accepted IS i.missing_since AS missingAccepted,
   iif(${isOpen('i')} OR i.ignored_hash IS NOT NULL, i.reason, NULL) AS reason,
   iif(${isOpen('i')}, nullif(i.due_at, 0), NULL) AS dueAt`;
+
 /** The payload that the API has acknowledged. */
 const BASELINE = 'iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline';
+const DETAIL = `${SUMMARY}, i.desired, ${BASELINE}, i.revision, iif(${isOpen('i')}, i.attempts, NULL) AS attempts,
+  i.record_id AS recordId`;
 
 /** Views of single items and of lists of items. */
 export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerViews, 'items' | 'item'> {
@@ -74,10 +77,10 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
               OR instr(lower(coalesce(json_extract(i.desired, '$.name'), '')), @search))
        ORDER BY i.id LIMIT @limit`,
     ),
-    item: db.prepare<[{ kind: string; key: string }], DetailRow>(
-      `SELECT ${SUMMARY}, i.desired, ${BASELINE}, i.revision, iif(${isOpen('i')}, i.attempts, NULL) AS attempts,
-         i.record_id AS recordId FROM items i
-       WHERE i.kind = @kind AND (i.key = @key OR i.natural_key = @key) ORDER BY i.key = @key DESC LIMIT 1`,
+    // Two statements, each by its index: one with OR would walk all items of the kind.
+    byKey: db.prepare<[string, string], DetailRow>(`SELECT ${DETAIL} FROM items i WHERE i.kind = +? AND i.key = +?`),
+    byNaturalKey: db.prepare<[string, string], DetailRow>(
+      `SELECT ${DETAIL} FROM items i WHERE i.kind = +? AND i.natural_key = +? LIMIT 1`,
     ),
     refs: db.prepare<[number], { role: RefRole; kind: ItemKind; key: string; state: ItemState | null }>(
       `SELECT refs.role, refs.kind, refs.key, CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state
@@ -141,7 +144,7 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
     },
 
     item(kind, key): ItemView | null {
-      const row = sql.item.get({ kind, key });
+      const row = sql.byKey.get(kind, key) ?? sql.byNaturalKey.get(kind, key);
       if (!row) return null;
       const record = row.recordId === null ? undefined : sql.record.get(row.recordId);
       return {

@@ -40,10 +40,13 @@ export function createPassportViews(
   const totals = createItemTotals(db);
   const wanted = wantedByPolicy(rules);
   const sql = {
-    passport: db.prepare<[{ name: string; wanted: PassportStatus | null }], PassportRow>(
-      `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${STATE} AS state, q.desired,
-         json_extract(q.baseline, '$.status') AS acknowledged, iif(${isOpen('q')}, q.reason, NULL) AS reason ${FROM}
-       WHERE p.kind = 'product' AND (p.key = @name OR p.natural_key = @name) ORDER BY p.key = @name DESC LIMIT 1`,
+    // Two statements, each by its index: one with OR would walk all products.
+    byColumn: ['key', 'natural_key'].map((column) =>
+      db.prepare<[{ name: string; wanted: PassportStatus | null }], PassportRow>(
+        `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${STATE} AS state, q.desired,
+           json_extract(q.baseline, '$.status') AS acknowledged, iif(${isOpen('q')}, q.reason, NULL) AS reason ${FROM}
+         WHERE p.kind = 'product' AND p.${column} = @name LIMIT 1`,
+      ),
     ),
     counts: db.prepare<[{ sources: string; wanted: PassportStatus | null }], { state: PassportState; n: number }>(
       `SELECT ${STATE} AS state, count(*) AS n ${wanted === null ? FROM_PASSPORTS : FROM} WHERE ${IS_PRODUCT} GROUP BY 1`,
@@ -52,7 +55,8 @@ export function createPassportViews(
 
   return {
     passport(product) {
-      const row = sql.passport.get({ name: product, wanted });
+      const [byKey, byNaturalKey] = sql.byColumn;
+      const row = byKey?.get({ name: product, wanted }) ?? byNaturalKey?.get({ name: product, wanted });
       if (!row) return null;
       const blockers = [...completeness.commonBlockers(BLOCKERS_MAX), ...completeness.blockersOf(row, BLOCKERS_MAX)];
       return {
