@@ -3,6 +3,7 @@ import type { KeyMode, Script, Setup } from '../support/model/script.ts';
 const SETUP: Setup = {
   chance: 0,
   halting: false,
+  even: false,
   full: true,
   trust: 'publish',
   productUpdate: 'import',

@@ -48,9 +48,15 @@ function tighten(path: string, mode: number): void {
 /** The fault of a ledger's file that this process may not use. It names the owner where that is another user. */
 export function accessFault(path: string, error: unknown): Fault {
   if (error instanceof Fault) return error;
-  const isRefused = ['EACCES', 'EPERM'].includes(systemCodeOf(error) ?? '');
-  const foreign = isRefused ? foreignOwnerOf(path) : null;
+  const code = systemCodeOf(error) ?? '';
   const details = { path: 'ledger', cause: error };
+  if (code === 'EIO') {
+    return fault('ledger.unwritable', `The disk fails the ledger: ${path} cannot be used: ${messageOf(error)}.`, {
+      ...details,
+      suggestion: 'Check the disk: is it failing, or a network share that has gone away?',
+    });
+  }
+  const foreign = ['EACCES', 'EPERM'].includes(code) ? foreignOwnerOf(path) : null;
   if (foreign === null) {
     return fault('ledger.unwritable', `${path} cannot be used: ${messageOf(error)}.`, {
       ...details,

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import type { DeliveryState } from '../../../src/domain/delivery.ts';
+import type { DeliveryState, Operation } from '../../../src/domain/delivery.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import { itemHash } from '../../../src/domain/item.ts';
+import { statusAfter } from '../../../src/domain/passport.ts';
 import type { Reason } from '../../../src/domain/reason.ts';
 import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../../src/lib/hash.ts';
@@ -59,7 +60,7 @@ interface Row {
   missingSince: number | null;
   deliveryId: number | null;
   state: DeliveryState;
-  operation: string;
+  operation: Operation;
   uncertain: number;
   dueAt: number;
   attempts: number;
@@ -103,13 +104,19 @@ export function readItems(file: string): ItemState[] {
               uncertain: row.uncertain === 1,
               dueAt: row.dueAt,
               attempts: row.attempts,
-              desired: row.sent === null ? null : (JSON.parse(row.sent) as JsonObject),
+              desired: sentOf(row),
               reason: row.reason === null ? null : (JSON.parse(row.reason) as Reason),
             },
     }));
   } finally {
     db.close();
   }
+}
+
+/** What a write asks for: of a passport, the status that it leads to. */
+function sentOf({ kind, operation, sent }: Row): JsonObject | null {
+  if (kind === 'passport') return { status: statusAfter(operation) };
+  return sent === null ? null : (JSON.parse(sent) as JsonObject);
 }
 
 /** What the platform holds of an item, if anything. */
@@ -247,7 +254,9 @@ function checkOpen({ number, state, dueAt, reason }: NonNullable<ItemState['open
   // The bytes of a claim may never have gone out.
   const isLost = (reason.code === 'crash' && witness.deaths() > 0) || reason.code === 'restored';
   const isWord = reason.code === 'person';
-  if (explained && !isLost && !isWord && !explained.some((one) => heard.has(one))) {
+  // It was dead-lettered, and nothing of it was sent.
+  const isUnsent = reason.code === 'internal' && state === 'rejected';
+  if (explained && !isLost && !isWord && !isUnsent && !explained.some((one) => heard.has(one))) {
     return [`I5: it is ${state} after ${[...heard].join(', ') || 'nothing was heard'}: ${reason.message}`];
   }
   return [];

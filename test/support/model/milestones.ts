@@ -12,6 +12,13 @@ export const MILESTONES = [
   'a person had it sent again',
   'a person ended a write',
   'a process died amid a pull',
+  'a process died between a claim and its request',
+  'a process died between an answer and its settlement',
+  'several requests were claimed in one commit',
+  'several requests were settled in one commit',
+  'a claim left out what had changed',
+  'a settlement changed nothing, since it was stale',
+  'a delivery that cannot be sent was dead-lettered',
 ] as const;
 export type Milestone = (typeof MILESTONES)[number];
 

@@ -2,12 +2,13 @@ import { createApiClient } from '../../../src/api/api-client.ts';
 import type { Transport } from '../../../src/api/transport.ts';
 import { createAuthorizationWatch } from '../../../src/daemon/authorization-watch.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
-import type { PassportRules } from '../../../src/domain/passport.ts';
+import type { PassportAnswer, PassportRules } from '../../../src/domain/passport.ts';
 import type { Ledger } from '../../../src/domain/ports/ledger.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
 import type { Queues } from '../../../src/domain/ports/queues.ts';
 import type { Profile } from '../../../src/domain/profile.ts';
 import { openSqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
 import { createSecretStore } from '../../../src/lib/secrets.ts';
 import { createMapQueue } from '../../../src/pipeline/map-queue.ts';
 import { createStoredRecordMapper } from '../../../src/pipeline/map-stored.ts';
@@ -18,7 +19,7 @@ import { createRecordingLog } from '../recording-log.ts';
 import { syncedBySqlite } from '../synced-by-sqlite.ts';
 import type { Fence } from './fence.ts';
 import type { Milestones } from './milestones.ts';
-import { type ModelSource, SOURCE } from './model-source.ts';
+import { type ModelSource, SOURCE, UNSENDABLE } from './model-source.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export const MODEL_KEY = 'dpp_model0123456789abcdefghij';
@@ -30,7 +31,7 @@ export interface ModelProcess {
   /** Pulls the source, unless that goes on already. */
   pull(): Promise<void>;
   replay(request: ReplayRequest): Promise<void>;
-  askFor(products: readonly string[], status: 'published' | 'unpublished'): Promise<void>;
+  askFor(products: readonly string[], status: 'published' | 'unpublished'): Promise<PassportAnswer[]>;
   wake(): void;
   isPulling(): boolean;
   /** True when nothing can go on by itself. */
@@ -78,8 +79,14 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     profile,
     passportRules: rules,
     contactRules: { firstContact: 'list', bom: 'ask' },
-    encode: target.encode.bind(target),
-    encodeImport: target.encodeImport.bind(target),
+    encode(write) {
+      assertSendable([write.payload]);
+      return target.encode(write);
+    },
+    encodeImport(members) {
+      assertSendable(members);
+      return target.encodeImport(members);
+    },
     clock: time,
     command: 'model',
   });
@@ -87,6 +94,22 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
   const fenced: Ledger = fence.around(opened);
   const ledger: Ledger = {
     ...fenced,
+    async claim(requests) {
+      const claimed = await fenced.claim(requests);
+      if (claimed.length > 1) reach('several requests were claimed in one commit');
+      if (claimed.length < requests.length) reach('a claim left out what had changed');
+      return claimed;
+    },
+    async settle(requests) {
+      const settled = await fenced.settle(requests);
+      if (requests.length > 1) reach('several requests were settled in one commit');
+      if (settled.some(({ applied }) => !applied)) reach('a settlement changed nothing, since it was stale');
+      return settled;
+    },
+    async putAside(request) {
+      await fenced.putAside(request);
+      reach('a delivery that cannot be sent was dead-lettered');
+    },
     async recheckBlocked(request) {
       const found = await fenced.recheckBlocked(request);
       for (let staged = 0; staged < found.staged; staged += 1) reach('a blocked delivery was asked again by itself');
@@ -174,8 +197,9 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       engine.wake();
     },
     async askFor(products, status) {
-      await ledger.askForPassports({ products, status });
+      const answers = await ledger.askForPassports({ products, status });
       engine.wake();
+      return answers;
     },
     // `settle` is a command of its own: the process that comes after it judges all passports.
     wake() {
@@ -194,6 +218,10 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       log.lines.filter(({ level }) => level === 'error').map(({ message, fields }) => message + JSON.stringify(fields)),
     discard: () => opened.close(),
   };
+
+  function assertSendable(payloads: readonly JsonObject[]): void {
+    if (payloads.some(({ name }) => name === UNSENDABLE)) throw new Error('This cannot be encoded.');
+  }
 
   async function start(): Promise<void> {
     await ledger.recover(profile.settlingDelayMs.reset);

@@ -4,7 +4,7 @@ import type { Page, SourceReader, SourceRow } from '../../../src/domain/ports/so
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 
 /** What a row of the source says. */
-export const FLAVOURS = ['a', 'b', 'c', 'moved', 'bad', 'excluded', 'poison', 'absent'] as const;
+export const FLAVOURS = ['a', 'b', 'c', 'moved', 'bad', 'excluded', 'poison', 'unsendable', 'absent'] as const;
 export type Flavour = (typeof FLAVOURS)[number];
 
 /** Everything that the source can ever have: a stream and an id each. */
@@ -180,6 +180,8 @@ function mapRow({ id, flavour }: JsonObject): MapResult {
 
 /** The text that payloads carry and nothing else does. */
 export const PAYLOAD_MARK = 'payload-text';
+/** The name of a product or material that cannot be encoded: the process throws where it claims one. */
+export const UNSENDABLE = `${PAYLOAD_MARK} unsendable`;
 
 function itemOf(key: string, flavour: Flavour): Item {
   if (key.startsWith('P')) return productOf(key, flavour);

@@ -15,10 +15,10 @@ import { createFence, type Death, type Fence } from './fence.ts';
 import { helpAsPerson, type PersonsWay } from './honest-person.ts';
 import { createLossyQueues } from './lossy-queues.ts';
 import type { Milestones } from './milestones.ts';
-import { createModelApi } from './model-api.ts';
+import { createModelApi, type ModelApi } from './model-api.ts';
 import { BASE_URL, type ModelProcess, startModelProcess } from './model-process.ts';
-import { createModelSource, ROWS, SOURCE } from './model-source.ts';
-import { KEY_MODES, type KeyMode, type Script, type Setup, type Step } from './script.ts';
+import { createModelSource, type ModelSource, ROWS, SOURCE } from './model-source.ts';
+import { type ChangeStep, KEY_MODES, type KeyMode, type Script, type Setup, type Step } from './script.ts';
 import { createVirtualTime } from './virtual-time.ts';
 import { createWitness } from './witness.ts';
 
@@ -27,8 +27,8 @@ const START_MS = Date.UTC(2027, 0, 15, 2, 30);
 const TIMEOUT_MS = 1000;
 /** What is blocked is looked at this often. */
 const RECHECK_LOOK_MS = 61_000;
-/** Where there is still something to do after as long as this, it goes round in circles. */
-const RESTLESS_MS = 5 * 60_000;
+/** Where there is still something to do after as long as this, it goes round in circles. A useless list rests for half of it. */
+const RESTLESS_MS = 10 * 60_000;
 /** A run is at rest where it is found so this often, a while apart: passports are judged and lost doorbells noticed within a second. */
 const LOOKS_AT_REST = 4;
 const LOOK_MS = 600;
@@ -37,6 +37,9 @@ const PAUSE_MS = 20;
 const STAGE_PAUSE_MS = 300;
 /** A person takes longer than the platform goes on with what a dead process has sent. */
 const PERSON_MS = 400;
+
+/** A call of a process waits for a change for so long at most: the change may wait for what that call is a part of. */
+const CHANGE_MS_MAX = 200;
 
 /** A folder in memory where the machine has one: the runs wait for no disk. */
 const ROOT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
@@ -67,11 +70,35 @@ function rulesOf({ policy }: Setup): PassportRules {
   };
 }
 
+/** A call of a port that a process made. */
+export interface ObservedCall {
+  name: string;
+  given: readonly unknown[];
+  /** Whether a change of what is desired was planned for this call. */
+  isChosen: boolean;
+}
+
+/** Watches a script as it is played. */
+export interface Observer {
+  called?(call: ObservedCall): void;
+  /** A change was planned: the calls after this are counted. */
+  planned?(): void;
+  /** The steps of the script were played. */
+  played?(): void;
+  /** What is desired is changed now, at the call that was chosen last. */
+  changing?(items: ItemState[]): void;
+  /** A passport was asked for, and not refused. */
+  asked?(product: string, status: 'published' | 'unpublished'): void;
+  /** Everything is over: gives what is not as it should be. */
+  ended?(end: { items: ItemState[]; api: ModelApi; source: ModelSource }): string[];
+}
+
 /** Plays a script to its end and gives every breach of an invariant that it led to. */
 export async function runScript(
   mode: KeyMode,
   { setup, steps }: Script,
   { reach }: Pick<Milestones, 'reach'>,
+  observer: Observer = {},
 ): Promise<string[]> {
   const random = seededRandom(setup.chance);
   const time = createVirtualTime(START_MS);
@@ -83,7 +110,7 @@ export async function runScript(
     time,
     witness,
     timeoutMs: TIMEOUT_MS,
-    random,
+    random: setup.even ? () => 0.5 : random,
   });
   const queues = createLossyQueues({ time, onThrow: (error) => void problems.push(`Threw: ${messageOf(error)}`) });
   const source = createModelSource(setup);
@@ -92,7 +119,7 @@ export async function runScript(
 
   function pauseMs(call: string): number {
     if (!setup.halting) return 0;
-    if (call === 'stage') return random() < 0.5 ? Math.ceil(random() * STAGE_PAUSE_MS) : 0;
+    if (call === 'stage' || call === 'stagePage') return random() < 0.5 ? Math.ceil(random() * STAGE_PAUSE_MS) : 0;
     return random() < 0.1 ? Math.ceil(random() * PAUSE_MS) : 0;
   }
 
@@ -112,6 +139,7 @@ export async function runScript(
     copyLedger(left, file);
     if (current?.isPulling()) reach('a process died amid a pull');
     problems.push(...checkIntake(file, source));
+    noteDeath(readItems(file));
     witness.died();
     witness.detach();
     queues.abandon();
@@ -120,9 +148,24 @@ export async function runScript(
     current = null;
   }
 
+  /** Notes where the first sends were that died with their process. */
+  function noteDeath(items: readonly ItemState[]): void {
+    for (const { kind, key, open } of items) {
+      if (open?.state !== 'sending' || open.attempts > 0 || witness.isUnderWay(`${kind} ${key}`)) continue;
+      const hasAnswer = witness.evidenceFor(open.number).size > 0;
+      reach(`a process died between ${hasAnswer ? 'an answer and its settlement' : 'a claim and its request'}`);
+    }
+  }
+
   function start(): void {
     const onCircle = (): void => void problems.push('I5: it goes round in circles, and no time passes.');
-    fence = createFence({ time, onDeath: bury, onCircle, pauseMs });
+    fence = createFence({
+      time,
+      onDeath: bury,
+      onCircle,
+      pauseMs,
+      onCall: (name, given, isChosen) => observer.called?.({ name, given, isChosen }),
+    });
     const { process, started } = startModelProcess({
       file,
       profile,
@@ -183,6 +226,9 @@ export async function runScript(
         return time.pass(step.ms);
       case 'crash':
         return crash(step.death, step.downMs);
+      case 'change at':
+        observer.planned?.();
+        return fence.planAt(step.point, () => change(step.steps));
       case 'fault':
         return api.add(step.fault);
       case 'gate':
@@ -202,12 +248,34 @@ export async function runScript(
       case 'wipe':
         return queues.wipe();
       case 'ask':
-        return noted(current?.askFor([`P${step.product + 1}`], step.status));
+        return noted(ask(step));
       case 'replay':
         return noted(current?.replay({ selection: selectionOf(step.states), force: false, dryRun: false }));
       case 'person':
         return help(step.way);
     }
+  }
+
+  async function ask({ product, status }: Extract<Step, { do: 'ask' }>): Promise<void> {
+    const key = `P${product + 1}`;
+    for (const { result } of (await current?.askFor([key], status)) ?? []) {
+      if (result !== 'held') observer.asked?.(key, status);
+    }
+  }
+
+  /** Changes what is desired while a call of the process may wait for that, which bounds the time. */
+  async function change(steps: readonly ChangeStep[]): Promise<void> {
+    observer.changing?.(readItems(file));
+    const changing = (async () => {
+      for (const step of steps) {
+        if (step.do === 'edit') source.set(step.row, step.to);
+        else if (step.do === 'pull') await current?.pull();
+        else if (step.do === 'ask') await ask(step);
+        else fence.kill();
+      }
+    })();
+    noted(changing);
+    await Promise.race([changing.catch(() => undefined), time.sleep(CHANGE_MS_MAX)]);
   }
 
   async function help(way: PersonsWay): Promise<void> {
@@ -305,6 +373,7 @@ export async function runScript(
       await play(step);
       if (witness.breaches.length > 0) break;
     }
+    observer.played?.();
     // The weather clears, and the source is read once more: what the run was hard on comes to rest.
     api.heal();
     queues.heal();
@@ -314,6 +383,7 @@ export async function runScript(
     check();
     // Everything that is stuck has a way out: mend the rows, open the gates, ask again, look at the platform.
     if (problems.length === 0 && witness.breaches.length === 0) await mend();
+    if (problems.length === 0) problems.push(...(observer.ended?.({ items: readItems(file), api, source }) ?? []));
     problems.push(...checkBooks(file, queues));
     const last = current as ModelProcess | null;
     if (last) problems.push(...circles(last.errors()));
@@ -338,7 +408,8 @@ export async function runScript(
       await help(round % 2 === 0 ? 'force' : 'settle');
       noted(
         (current as ModelProcess | null)?.replay({
-          selection: selectionOf(['blocked', 'rejected', 'parked']),
+          // What waits for a write that a person has ended goes on once that is replayed.
+          selection: selectionOf(['blocked', 'rejected', 'parked', 'superseded']),
           force: false,
           dryRun: false,
         }),

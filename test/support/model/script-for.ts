@@ -45,6 +45,7 @@ const fault: fc.Arbitrary<ApiFault> = fc
         { at: 'platform' as const, fault: { kind: 'reset-before' as const } },
         { at: 'platform' as const, fault: { kind: 'reset-after' as const } },
         { at: 'platform' as const, fault: { kind: 'truncate' as const } },
+        { at: 'platform' as const, fault: { kind: 'crossed' as const } },
         { at: 'network' as const, fault: { kind: 'refused' as const } },
       ),
       fc.record({
@@ -251,6 +252,7 @@ export function scriptFor(mode: KeyMode): fc.Arbitrary<Script> {
     setup: fc.record({
       chance: fc.nat({ max: 2 ** 31 - 1 }),
       halting: fc.boolean(),
+      even: fc.boolean(),
       full: fc.constantFrom(false, true, true),
       trust: fc.constantFrom(...TRUSTS[mode]),
       productUpdate: fc.constantFrom('import' as const, 'import' as const, 'import' as const, 'none' as const),

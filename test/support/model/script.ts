@@ -1,6 +1,6 @@
 import type { ReplayState } from '../../../src/domain/ports/replay.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings.ts';
-import type { Death } from './fence.ts';
+import type { CallPoint, Death } from './fence.ts';
 import type { PersonsWay } from './honest-person.ts';
 import type { JobFault } from './lossy-queues.ts';
 import type { ApiFault } from './model-api.ts';
@@ -24,6 +24,8 @@ export interface Setup {
   chance: number;
   /** Whether calls of the process are put off now and then. */
   halting: boolean;
+  /** Whether all requests take the same time, so that answers come together and are settled in one commit. */
+  even: boolean;
   /** Whether the source has everything from the start. */
   full: boolean;
   trust: 'publish' | 'honoured' | 'none';
@@ -44,6 +46,8 @@ export type Step =
   | { do: 'remap' }
   | { do: 'wait'; ms: number }
   | { do: 'crash'; death: Death; downMs: number }
+  /** What is desired changes at a later call of the process. No time passes in this step. */
+  | { do: 'change at'; point: CallPoint; steps: ChangeStep[] }
   | { do: 'fault'; fault: ApiFault }
   /** All requests of a kind fail for a while. The step waits for half of it. */
   | { do: 'outage'; outage: Outage }
@@ -60,6 +64,9 @@ export type Step =
   | { do: 'ask'; product: number; status: 'published' | 'unpublished' }
   | { do: 'replay'; states: ReplayState[] }
   | { do: 'person'; way: PersonsWay };
+
+/** A step that changes what is desired, or ends the process at this very call. */
+export type ChangeStep = Extract<Step, { do: 'edit' | 'pull' | 'ask' }> | { do: 'kill' };
 
 export interface Script {
   setup: Setup;

@@ -11,7 +11,7 @@ export interface VirtualTime extends Clock {
   stir(): void;
   /** Lets everything happen that happens at this instant. */
   settle(): Promise<void>;
-  /** Goes on to the next timer, and lets everything happen then. False where there is none. */
+  /** Goes on to the next timers, and lets everything happen then. False where there are none. */
   step(): Promise<boolean>;
   /** Goes on for `ms`. */
   pass(ms: number): Promise<void>;
@@ -63,11 +63,12 @@ export function createVirtualTime(startMs: number): VirtualTime {
   }
 
   async function step(): Promise<boolean> {
-    const timer = next();
-    if (!timer) return false;
-    timers.delete(timer);
-    at = timer.at;
-    timer.callback();
+    const first = next();
+    if (!first) return false;
+    at = first.at;
+    const due = [...timers].filter((timer) => timer.at === at).sort((a, b) => a.order - b.order);
+    // One of them may cancel another.
+    for (const timer of due) if (timers.delete(timer)) timer.callback();
     await settle();
     return true;
   }

@@ -41,6 +41,8 @@ export interface Witness {
   died(): void;
   /** How many processes have died so far. */
   deaths(): number;
+  /** Whether a write of an item, by kind and key, has no answer yet. */
+  isUnderWay(item: string): boolean;
   /** The ledger that is attached was put back from a backup: ids and revisions of the lost time are given out again. */
   restored(): void;
   hasRestored(): boolean;
@@ -151,6 +153,7 @@ export function createWitness(): Witness {
     },
 
     deaths: () => deaths,
+    isUnderWay: (item) => underWay.has(item),
     restored() {
       hasRestored = true;
       keyOf.clear();

@@ -1,0 +1,116 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { announcedRandom } from '../support/announced-random.ts';
+import { scaled } from '../support/chaos.ts';
+import { startCli } from '../support/cli.ts';
+import { type CountingProxy, startCountingProxy } from '../support/counting-proxy.ts';
+import { violations } from '../support/invariants.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
+import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
+import { API_KEY, createWorld, type World } from '../support/world.ts';
+
+// BOM items cannot be read back, so each one that was claimed when the process died is left to a person. A claim may be no larger
+// than what is handed to connections at once.
+
+const CYCLES = scaled(3, 30);
+const COUNT = scaled(200, 1_500);
+const SOURCE = largeExport(COUNT);
+/** So many requests of a process arrive at most before it is killed. */
+const ARRIVED_MAX = 25;
+const BOM_ITEMS = '/api/bom-items/';
+
+vi.setConfig({ testTimeout: scaled(120_000, 1_800_000) });
+
+let world: World;
+let proxy: CountingProxy;
+let redis: RedisServer | null = null;
+
+afterEach(async () => {
+  await proxy.close();
+  await world.remove();
+  await redis?.stop();
+  redis = null;
+});
+
+async function given(queue: 'embedded' | 'redis'): Promise<void> {
+  if (queue === 'redis') redis = await startRedis();
+  proxy = await startCountingProxy();
+  world = await createWorld({
+    config: { sources: SMALL_SOURCES },
+    target: { baseUrl: proxy.baseUrl },
+    // Slow enough that many requests are under way.
+    sandbox: { idempotency: 'ignored', faults: [{ operation: 'bom_item.create', kind: 'latency', ms: 20 }] },
+    files: smallFiles(SOURCE),
+    queue: redis?.url ?? 'embedded',
+    profile: { list: { lagMs: 0 }, settlingDelayMs: { reset: 100, timeout: 100 } },
+  });
+  proxy.passTo(world.baseUrl);
+}
+
+/** Syncs, and kills the process as the n-th request for a BOM item arrives. Gives how many connections it had then. */
+async function killAt(n: number): Promise<number> {
+  const sync = startCli(['sync', '-c', world.configFile, '--json']);
+  let arrived = 0;
+  let closed = 0;
+  proxy.onRequest = (path) => {
+    if (path === BOM_ITEMS) arrived += 1;
+    if (path !== BOM_ITEMS || arrived !== n) return;
+    closed = proxy.closed();
+    sync.signal('SIGKILL');
+  };
+  const { signal, stdout, stderr } = await sync.ended;
+  expect(signal, `${stdout}${stderr}`).toBe('SIGKILL');
+  // Connections that the machine has accepted for the proxy are the process's, too.
+  await proxy.drained();
+  return proxy.opened() - closed;
+}
+
+/** BOM items that are claimed or unconfirmed. */
+function unconfirmed(): { claimed: number; inDoubt: number } {
+  const db = new Database(join(world.folder, 'data/ledger.db'), { readonly: true });
+  try {
+    const count = (state: string): number =>
+      Number(
+        db.prepare<[string]>("SELECT count(*) FROM items WHERE kind = 'bom_item' AND state = ?").pluck().get(state),
+      );
+    return { claimed: count('sending'), inDoubt: count('in_doubt') };
+  } finally {
+    db.close();
+  }
+}
+
+async function surviveKills(): Promise<void> {
+  const random = announcedRandom();
+  let doubtsMax = 0;
+  for (let cycle = 0; cycle < CYCLES; cycle += 1) {
+    const connections = await killAt(1 + Math.floor(ARRIVED_MAX * random()));
+    const { claimed } = unconfirmed();
+    expect(claimed).toBeGreaterThan(0);
+    expect(claimed, `${claimed} were claimed over ${connections} connections`).toBeLessThanOrEqual(connections);
+    doubtsMax += claimed;
+  }
+  proxy.onRequest = () => undefined;
+  const report = await world.sync();
+  expect(report.fault).toBeNull();
+  expect(unconfirmed()).toEqual({ claimed: 0, inDoubt: doubtsMax });
+  const ledgerFile = join(world.folder, 'data/ledger.db');
+  const platform = world.sandbox.inspect();
+  expect(violations({ ledgerFile, platform, source: SOURCE, bomItems: 'or_doubted', secrets: [API_KEY] })).toEqual([]);
+}
+
+describe('after kill -9 amid creates of BOM items, no more of them are unconfirmed than connections were open', () => {
+  const title = 'and nothing is lost and nothing doubled';
+  it(`${title}, over the embedded queue`, covers(['process-killed', 'keys-ignored'], ...ORACLE), async () => {
+    await given('embedded');
+    await surviveKills();
+  });
+
+  describeRedis('over Redis', () => {
+    it(title, covers(['process-killed', 'keys-ignored'], ...ORACLE), async () => {
+      await given('redis');
+      await surviveKills();
+    });
+  });
+});

@@ -1,0 +1,91 @@
+/*
+ * What is desired changes at every point of a request's life, one point after the other: before and after each call of a port, while
+ * a request is on its way, and in the very commit of a claim or a settlement. In the end the platform holds what was desired last,
+ * once, and the ledger says the same; on the way every invariant holds that the model test checks.
+ *
+ * A failure prints the script, which is ready to be kept in `examples.ts`.
+ */
+import { describe, expect, it, vi } from 'vitest';
+import { IS_FULL, scaled } from '../support/chaos.ts';
+import { type Phase, type Played, playAt, pointsOf } from '../support/model/walk.ts';
+import { covers, ORACLE } from '../support/reliability.ts';
+import { allWalksOf, BATCHES, type ChangedWalk, longestWalkOf, REQUESTS, walksOfBatch } from './walks.ts';
+
+vi.setConfig({ testTimeout: scaled(300_000, 3_600_000) });
+
+/** What every longest life has. */
+const ALWAYS: readonly Phase[] = [
+  'due',
+  'in the commit of its claim',
+  'claimed',
+  'sent',
+  'answered',
+  'in the commit of its settlement',
+  'waiting for a retry',
+  'unconfirmed',
+  'being read back',
+  'read back',
+  'in the commit of its read-back',
+];
+const SENT_AGAIN: readonly Phase[] = ['waiting to be sent again', 'sent again'];
+/** What finds out about a lost answer by reading alone, where the write has arrived. */
+const IS_READ_BACK: ReadonlySet<string> = new Set([
+  'product.create',
+  'material.create',
+  'passport.publish',
+  'passport.unpublish',
+]);
+
+/** A few failures tell enough. */
+const TOLD_MAX = 3;
+
+/** Plays every point of the walks. Gives what was played, and the breaches that it led to. */
+async function walkAll(walks: readonly ChangedWalk[]): Promise<{ played: Played[]; failed: string[] }> {
+  const played: Played[] = [];
+  const failed: string[] = [];
+  for (const { walk, change } of walks) {
+    for (const point of await pointsOf(walk, IS_FULL)) {
+      const one = await playAt(walk, point, change);
+      played.push(one);
+      const breaches = one.phase === null ? [...one.breaches, 'The point was not reached.'] : one.breaches;
+      if (breaches.length === 0) continue;
+      const where = `${walk.name}, ${one.phase ?? 'never'}, ${JSON.stringify(point)}`;
+      failed.push(`${where}:\n${breaches.join('\n')}\nunder the script\n${JSON.stringify(one.script)}`);
+      if (failed.length >= TOLD_MAX) return { played, failed };
+    }
+  }
+  return { played, failed };
+}
+
+describe('what is desired changes at every point of a request', () => {
+  it.each(REQUESTS)(
+    'and the platform holds what was desired last, once: $operation',
+    {
+      ...covers(['changed-amid', 'answer-lost', 'server-error'], ...ORACLE),
+    },
+    async (request) => {
+      const { played, failed } = await walkAll(IS_FULL ? allWalksOf(request) : longestWalkOf(request));
+      expect(failed).toEqual([]);
+      const phases = new Set(played.map(({ phase }) => phase));
+      const expected = IS_FULL || !IS_READ_BACK.has(request.operation) ? [...ALWAYS, ...SENT_AGAIN] : ALWAYS;
+      expect(expected.filter((phase) => !phases.has(phase))).toEqual([]);
+    },
+  );
+});
+
+describe('what is desired changes while several requests are claimed and settled together, one of which fails', () => {
+  it.each(BATCHES)(
+    'and each item is as it was desired last: $name',
+    {
+      ...covers(['changed-amid', 'answer-lost', 'bad-row'], ...ORACLE),
+    },
+    async (batch) => {
+      const walks = walksOfBatch(batch);
+      const { played, failed } = await walkAll(IS_FULL ? walks : walks.slice(0, 1));
+      expect(failed).toEqual([]);
+      const isOneRequest = batch.name.startsWith('one bulk import');
+      expect(played.some((one) => isOneRequest || one.claimedAtOnce > 1)).toBe(true);
+      expect(played.some((one) => isOneRequest || one.settledAtOnce > 1)).toBe(true);
+    },
+  );
+});

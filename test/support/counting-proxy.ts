@@ -1,0 +1,63 @@
+import { createServer, type IncomingMessage, request as requestOf, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** An HTTP proxy before an API that counts the connections of a client. */
+export interface CountingProxy {
+  baseUrl: string;
+  /** Names the API. */
+  passTo(baseUrl: string): void;
+  /** Called when a request has arrived, before it is passed on. */
+  onRequest: (path: string) => void;
+  /** Connections that were closed so far. */
+  closed(): number;
+  /** Connections that were opened so far. */
+  opened(): number;
+  /** Resolves once no connection is open, and all that came over them was read. */
+  drained(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startCountingProxy(): Promise<CountingProxy> {
+  let api = new URL('http://127.0.0.1');
+  const sockets = new Set<Socket>();
+  let opened = 0;
+  let drained = Promise.withResolvers<void>();
+
+  function pass(request: IncomingMessage, response: ServerResponse): void {
+    const { method, headers, url: path = '' } = request;
+    proxy.onRequest(path);
+    const passed = requestOf({ hostname: api.hostname, port: api.port, path, method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    passed.on('error', () => response.destroy());
+    request.pipe(passed);
+  }
+
+  const server = createServer(pass);
+  server.on('connection', (socket) => {
+    if (sockets.size === 0) drained = Promise.withResolvers();
+    opened += 1;
+    sockets.add(socket);
+    socket.once('close', () => {
+      sockets.delete(socket);
+      if (sockets.size === 0) drained.resolve();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const proxy: CountingProxy = {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    passTo(baseUrl) {
+      api = new URL(baseUrl);
+    },
+    onRequest: () => undefined,
+    closed: () => opened - sockets.size,
+    opened: () => opened,
+    drained: () => (sockets.size === 0 ? Promise.resolve() : drained.promise),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return proxy;
+}
