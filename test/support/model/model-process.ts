@@ -106,8 +106,8 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       if (settled.some(({ applied }) => !applied)) reach('a settlement changed nothing, since it was stale');
       return settled;
     },
-    async putAside(request) {
-      await fenced.putAside(request);
+    async deadLetter(request) {
+      await fenced.deadLetter(request);
       reach('a delivery that cannot be sent was dead-lettered');
     },
     async recheckBlocked(request) {

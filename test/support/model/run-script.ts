@@ -259,7 +259,7 @@ export async function runScript(
   async function ask({ product, status }: Extract<Step, { do: 'ask' }>): Promise<void> {
     const key = `P${product + 1}`;
     for (const { result } of (await current?.askFor([key], status)) ?? []) {
-      if (result !== 'held') observer.asked?.(key, status);
+      if (result !== 'incomplete') observer.asked?.(key, status);
     }
   }
 
