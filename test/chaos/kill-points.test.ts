@@ -102,7 +102,7 @@ describeStrace('a sync that is killed at a write or an fsync of its ledger, and 
     () => visit(false, 300),
   );
 
-  it('leaves no doubt either where keys are honoured', { ...covers('write-cut', ...ORACLE), ...full }, () =>
+  it('leaves nothing unconfirmed either where keys are honoured', { ...covers('write-cut', ...ORACLE), ...full }, () =>
     visit(true, 300),
   );
 });

@@ -81,7 +81,7 @@ describe('an outage', () => {
   );
 
   it(
-    'of an hour by 503s strands no more BOM items than went out before it was known, and one for each later probe',
+    'of an hour by 503s leaves no more BOM items to a person than were sent before it was known, and one for each later probe',
     covers('api-down', 'I5', 'I6'),
     async () => {
       world = await createVirtualWorld({});
@@ -198,7 +198,7 @@ describe('an outage', () => {
     },
   );
 
-  it('of the question alone keeps no write from going out for long', covers('server-error', 'I5'), async () => {
+  it('of the question alone keeps no write from being sent for long', covers('server-error', 'I5'), async () => {
     world = await createVirtualWorld({});
     let away = true;
     world.failing = ({ what }) =>

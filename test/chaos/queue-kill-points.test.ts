@@ -138,7 +138,7 @@ describeStrace('a Redis that is killed at a write or an fsync of its append-only
       await (IS_FULL ? visitAll(false) : visitOne('write', false));
     });
 
-    it('leaves no doubt either where keys are honoured', {
+    it('leaves nothing unconfirmed either where keys are honoured', {
       ...covers(['write-cut', 'redis-killed'], ...ORACLE),
       ...full,
     }, async ({ skip }) => {

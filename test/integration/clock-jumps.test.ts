@@ -74,7 +74,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
   });
 
   it(
-    'looks at a doubt neither before its delay is over nor a day later',
+    'reads an unconfirmed delivery back neither before its delay is over nor a day later',
     covers('clock-jump', 'I5', 'I6'),
     async () => {
       await waiting('unconfirmed');

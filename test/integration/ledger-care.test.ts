@@ -295,7 +295,7 @@ describe('a ledger that was put back', () => {
   });
 
   it(
-    'gives no write the idempotency key that it may have had in the lost time',
+    'gives no write an idempotency key that it may have had since the backup',
     covers('ledger-restored', 'I2'),
     async () => {
       const keyOfNext = async () => {

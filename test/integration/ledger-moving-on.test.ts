@@ -63,7 +63,7 @@ const WRITES: readonly { operation: string; kind: ListableKind; before: string |
   { operation: 'product.import', kind: 'product', before: 'first' },
 ];
 
-describe.each(WRITES)('an item that moves on around its $operation', ({ operation, kind, before }) => {
+describe.each(WRITES)('an item that changes around its $operation', ({ operation, kind, before }) => {
   async function begin(): Promise<void> {
     if (before !== null) {
       await stage(kind, before);

@@ -501,14 +501,14 @@ describe('a manual resolution of a delivery that has changed since it was looked
     ),
   );
 
-  it('changes nothing while it goes out again', covers('answer-lost', 'I6'), () =>
+  it('changes nothing while it is sent again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
       await settleOne(fixture.ledger, { id: deliveryId, decision: resend });
       expect(await claimOne(fixture.ledger, deliveryId)).toMatchObject({ status: 'claimed' });
     }, REJECTED),
   );
 
-  it('changes nothing where it went out once more, to be unconfirmed again', covers('answer-lost', 'I6'), () =>
+  it('changes nothing where it was sent once more, to be unconfirmed again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
       await settleOne(fixture.ledger, { id: deliveryId, decision: resend });
       fixture.clock.advance(1);

@@ -583,7 +583,7 @@ describe('deliveries', () => {
   });
 
   it(
-    'puts what was being sent in doubt when the process ended, and leaves the rest due',
+    'marks deliveries as unconfirmed that were being sent when the process ended, and leaves the others due',
     covers('process-killed', 'I6'),
     async () => {
       await pullRows(fixture.ledger, { rows: [row('1'), row('2')] });

@@ -86,7 +86,7 @@ describe('settling while workers go on', () => {
     },
   );
 
-  it('settles the others where one of them goes out again meanwhile', covers('answer-lost', 'I6'), async () => {
+  it('settles the others where one of them is sent again meanwhile', covers('answer-lost', 'I6'), async () => {
     const { id, revision } = await deliveryOf('P1');
     const sendAgain = async () => {
       const decision = { kind: 'resend', dueAt: 0, absent: true, reason: LOST } as const;

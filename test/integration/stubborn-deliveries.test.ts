@@ -108,7 +108,7 @@ describe('a delivery that cannot even be attempted', () => {
     });
   });
 
-  it('is in doubt, for a person, where bytes may have gone out', covers('bad-row', 'I5', 'I6'), async () => {
+  it('is unconfirmed, for a person, where bytes may have been sent', covers('bad-row', 'I5', 'I6'), async () => {
     world = await createVirtualWorld({});
     world.failing = ({ sku }) => {
       if (sku === 'bad') throw thrown;

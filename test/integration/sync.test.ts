@@ -359,7 +359,7 @@ describe('when answers are lost', () => {
   });
 
   it(
-    'gives up on a list that cannot be read, with what waits for it in doubt',
+    'gives up on a list that cannot be read, with unconfirmed deliveries that wait for it',
     covers('server-error', 'I5', 'I6'),
     async () => {
       await given({

@@ -8,7 +8,7 @@ const INVARIANTS: Record<Invariant, string> = {
   I3: 'one delivery per item in flight, and none lands after a newer one',
   I4: 'desired and acknowledged never differ without a delivery that says so',
   I5: 'every record and every item is accounted for',
-  I6: 'one effect per revision, or it is shown as in doubt',
+  I6: 'one effect per revision, or the delivery is shown as unconfirmed',
   I7: 'no secret leaves the config',
   I8: 'nothing acknowledged is lost and nothing doubled',
   I9: 'memory and disk are bounded',
@@ -101,10 +101,10 @@ function listOf(tests: readonly CoveringTest[]): string {
 
 const INTRODUCTION = `<!-- Made from the tests by \`npm run generate\`. -->
 
-# What is tested to go wrong
+# Which faults are tested
 
-Each row is a fault, each column an invariant; a cell has the numbers of the tests that bring the fault about and then hold the
-invariant. The tests are listed below by number. An empty cell is one that no test claims.
+Each row is a fault, and each column is an invariant. A cell has the numbers of the tests that cause the fault and then check the
+invariant. The tests are listed below by number. No test claims an empty cell.
 
 \`npm test\` runs a short slice of the long ones, the same one in each run; \`npm run test:chaos\` runs all of them.
 \`DPP_SYNC_TEST_SEED=N\` draws another slice, and a failure prints the seed that repeats it.
@@ -114,5 +114,5 @@ ${Object.entries(INVARIANTS)
   .join('\n')}
 
 Products, materials and passports are neither lost nor doubled under the default profile, with a platform that ignores idempotency
-keys. BOM items cannot be read back: where the platform honours keys they are neither lost nor doubled either; where it does not, one
-whose answer was lost is listed as in doubt, and a person settles it (\`dpp-sync settle\`).`;
+keys. BOM items cannot be read back. If the platform honours keys, they are neither lost nor doubled either. If it does not, a BOM item
+whose answer was lost is listed as unconfirmed, and a person settles it (\`dpp-sync settle\`).`;

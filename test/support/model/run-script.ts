@@ -29,7 +29,7 @@ const TIMEOUT_MS = 1000;
 const RECHECK_LOOK_MS = 61_000;
 /** Where there is still something to do after as long as this, it goes round in circles. A useless list rests for half of it. */
 const RESTLESS_MS = 10 * 60_000;
-/** A run is at rest where it is found so this often, a while apart: passports are judged and lost doorbells noticed within a second. */
+/** A run is at rest where it is found so this often, a while apart: passports are evaluated and lost wake-up jobs noticed within a second. */
 const LOOKS_AT_REST = 4;
 const LOOK_MS = 600;
 const PAUSE_MS = 20;
