@@ -319,6 +319,31 @@ describe('the backup before an upgrade', () => {
     expect(reported.join('\n')).toContain(`The interrupted upgrade has made a backup of it: ${made[0]}`);
   });
 
+  it('is made once where a process that reads the ledger keeps a part of it in the log', () => {
+    makeOldLedger();
+    const reader = new Database(file, { readonly: true });
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM items').get();
+    const write = (sql: string) => {
+      const writer = new Database(file);
+      writer.exec(sql);
+      writer.close();
+    };
+    write("UPDATE meta SET value = '8' WHERE name = 'generation'");
+    for (let attempt = 0; attempt < 2; attempt += 1) interruptAfterBackup();
+    const made = backups();
+    expect(made).toHaveLength(1);
+    expect(contentOf(made[0] ?? '')).toEqual(contentOf(file));
+    // What the older version writes then is in the log alone, and the time of the file stays as it is.
+    write('DELETE FROM events WHERE id = (SELECT max(id) FROM events)');
+    const before = contentOf(file);
+    interruptAfterBackup();
+    reader.close();
+    bringUpToDate();
+    expect(backups()).toHaveLength(2);
+    expect(backups().map(contentOf)).toContainEqual(before);
+  });
+
   it('is made again of a ledger that the older version has written to since', () => {
     makeOldLedger();
     interruptAfterBackup();

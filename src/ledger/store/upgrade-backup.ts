@@ -1,9 +1,10 @@
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import { markAsBackup, syncFile } from '../backup/put-in-place.ts';
 import { createMeta } from './meta.ts';
+import { hasSameRows } from './same-rows.ts';
 
 /** The copy of a ledger that is made before an upgrade. */
 export interface UpgradeBackup {
@@ -16,8 +17,9 @@ export interface UpgradeBackup {
 const SAME_MS = 2;
 
 /**
- * Finds the copy that an interrupted upgrade of this ledger has made, or a free name for a new copy. A copy has the
- * file time of its ledger, which identifies it. A ledger that was written since then is copied again.
+ * Finds the copy that an interrupted upgrade of this ledger has made, or a free name for a new copy. A copy is used again only
+ * if nobody has written to the ledger since. It then has the file time of its ledger, or the same rows. The rows are compared
+ * if a process that reads the ledger keeps a part of it in the log: the file time does not cover that part.
  *
  * @param isWhole true where the ledger's log was copied into its file: only then is the file's time that of the last
  *   write
@@ -27,13 +29,14 @@ export function findUpgradeBackup(
   { place, isWhole }: { place: string; isWhole: boolean },
 ): UpgradeBackup {
   const { mtime } = statSync(place);
-  const stamp = mtime.toISOString().replaceAll(/[-:]|\.\d+/g, '');
-  const name = `${place}.backup-before-upgrade-${stamp}`;
+  const prefix = `${basename(place)}.backup-before-upgrade-`;
+  const folder = dirname(place);
+  const copies = readdirSync(folder).filter((entry) => entry.startsWith(prefix));
+  const found = copies.find((entry) => isCopyOf(db, join(folder, entry), isWhole ? mtime : null));
+  if (found !== undefined) return { file: join(folder, found), isThere: true };
+  const name = join(folder, `${prefix}${mtime.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`);
   let file = name;
-  for (let count = 2; existsSync(file); count += 1) {
-    if (isWhole && isCopyOf(db, file, mtime)) return { file, isThere: true };
-    file = `${name}-${count}`;
-  }
+  for (let count = 2; existsSync(file); count += 1) file = `${name}-${count}`;
   return { file, isThere: false };
 }
 
@@ -67,16 +70,21 @@ export function backUpBeforeUpgrade(
   }
 }
 
-/** True where a file is a complete copy of a ledger that was not written since. */
-function isCopyOf(db: Database.Database, file: string, mtime: Date): boolean {
-  if (Math.abs(statSync(file).mtimeMs - mtime.getTime()) > SAME_MS) return false;
+/**
+ * True where a file is a complete copy of a ledger that was not written since.
+ *
+ * @param writtenAt when the ledger was written last; null where nobody knows
+ */
+function isCopyOf(db: Database.Database, file: string, writtenAt: Date | null): boolean {
   let copy: Database.Database | null = null;
   try {
     copy = new Database(file, { readonly: true });
     const there = createMeta(copy);
     const here = createMeta(db);
     const isSame = ['id', 'epoch', 'generation'].every((name) => there.get(name) === here.get(name));
-    return isSame && versionOf(copy) === versionOf(db);
+    if (!isSame || versionOf(copy) !== versionOf(db)) return false;
+    const isSameTime = writtenAt !== null && Math.abs(statSync(file).mtimeMs - writtenAt.getTime()) <= SAME_MS;
+    return isSameTime || hasSameRows(db, copy);
   } catch {
     // Another file has this name.
     return false;
