@@ -17,13 +17,16 @@ export interface WaitLimit {
   abort: AbortSignal;
   /** Deliveries in flight. */
   outstanding: number;
-  /** By `Clock.ticks`. */
+  /** In `Clock.ticks`. */
   now: number;
 }
 
 type Asked = Pick<Runtime, 'api' | 'unreadable' | 'ledger' | 'config' | 'passports' | 'views'>;
 
-/** The fault that ends a sync: the API has blocked its work for longer than `waitMs`. Null while the sync goes on waiting. */
+/**
+ * The fault that ends a sync because the API has blocked its work for longer than `waitMs`. Null while the sync
+ * continues to wait.
+ */
 export async function awayFault(runtime: Asked, limit: WaitLimit): Promise<Fault | null> {
   const { waitMs, since, now } = limit;
   const { baseUrl } = runtime.config.target;

@@ -3,7 +3,7 @@ import { createZone } from '../lib/zone.ts';
 
 /** The times that a cron expression names in a time zone. */
 export interface Cron {
-  /** The first of them after this instant, both in milliseconds since the epoch; null where there is none for years. */
+  /** The first scheduled time after this instant, both in milliseconds since the epoch; null if there is none for years. */
   nextAfter(at: number): number | null;
 }
 
@@ -60,7 +60,7 @@ export function createCron(expression: string, timezone: string): Cron {
     return null;
   }
 
-  /** Counts the hours that pass when clocks are changed: each instant is compared with what clocks show then. */
+  /** The next time on a day on which clocks are changed: compares each instant with the local time at that instant. */
   function nextInstant(at: number): number | null {
     for (let minute = Math.floor(at / 60_000) * 60_000; minute <= at + CHANGE_MS; minute += 60_000) {
       for (const second of seconds) {
@@ -76,7 +76,7 @@ export function createCron(expression: string, timezone: string): Cron {
       const changes = zone.toLocal(at + CHANGE_MS) - zone.toLocal(at - CHANGE_MS) !== 2 * CHANGE_MS;
       const instant = changes && everyHour ? nextInstant(at) : null;
       if (instant !== null) return instant;
-      // A time that clocks skip when they are set forward comes later than the next times that they show.
+      // When clocks are set forward, a skipped local time counts as an instant after the local times that follow it.
       let local = nextLocal(zone.toLocal(at) - (changes ? CHANGE_MS : 0));
       while (local !== null) {
         const first = zone.firstInstantOf(local);

@@ -9,7 +9,7 @@ import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import { announced } from './announced-pull.ts';
 import { createAuthorizationWatch } from './authorization-watch.ts';
-import { createObservation, type Observation } from './observation.ts';
+import { type CurrentState, createCurrentState } from './current-state.ts';
 import type { RuntimeConfig } from './open-source.ts';
 import { createPullQueue } from './pull-queue.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
@@ -22,8 +22,8 @@ export interface WebServer {
   close(): Promise<void>;
 }
 
-/** What a web server shows of a daemon, and what it can ask of it. */
-export interface WebContext extends Observation {
+/** What the web server shows of a daemon, and the requests that it passes on to the daemon. */
+export interface WebContext extends CurrentState {
   runtime: Runtime;
   health: Health;
   metrics: Metrics;
@@ -53,7 +53,7 @@ export interface AdminContext {
   version: string;
   /** Takes secrets out of text (I7). */
   scrub: (text: string) => string;
-  /** Asks an API that refuses dpp-sync whether it still does: a person may have fixed that before a command. */
+  /** Asks the API again if it refuses the key, the plan or a scope, because a person may have corrected that before a command. */
   askRefused: () => Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export interface DaemonOptions {
 /** The daemon: schedules, workers and web server of one process. */
 export interface Daemon {
   runtime: Runtime;
-  observation: Observation;
+  observation: CurrentState;
   /** Where the web server listens; null where there is none. */
   url: string | null;
   /** Starts a run of a source, as its schedule does. */
@@ -135,7 +135,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     log,
     intervalMs: probeMs,
   });
-  const observation = createObservation({ runtime, nextRun: (source) => scheduler.nextRun(source), clock });
+  const observation = createCurrentState({ runtime, nextRun: (source) => scheduler.nextRun(source), clock });
   const metrics = createMetrics({ version });
   bus.subscribe((event) => metrics.observe(event));
   const health = createHealth({
@@ -192,7 +192,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     scheduler.start();
     for (const { id, schedule } of config.sources) {
       const [last] = views.runs({ source: id, limit: 1 });
-      // A source that has never run waits for its first time.
+      // A source that has never run is first pulled at its next scheduled time.
       if (schedule === null || last === undefined) continue;
       if (wasCutShort(last)) {
         log.info({ source: id, runId: last.id }, `The last run of ${id} was cut short and is repeated.`);

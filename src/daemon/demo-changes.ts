@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 /** A value that was changed in an export. */
 export interface ChangedValue {
-  /** Of the file within `exports`. */
+  /** The path of the file within `exports`. */
   file: string;
   line: number;
   column: string;

@@ -29,11 +29,12 @@ const MARKER_TEXT = 'A folder of `dpp-sync demo`. Every demo replaces its data/;
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);
 
 /**
- * Makes the folder, or uses that of an earlier demo. Existing files stay, so that an edited export is used unchanged; only the ledger
- * and the sandbox's data are removed.
+ * Makes the folder of the demo, or uses the one of an earlier demo. Existing files stay, so that an edited export is
+ * used unchanged. Only the ledger and the sandbox's data are removed.
  *
- * @param shipped the folder of the example that this package ships
- * @throws Fault `usage` when the folder is not the demo's own or cannot be written, `ledger.held` when another demo uses it
+ * @param shipped the folder of the example in this package
+ * @throws Fault `usage` when the folder belongs to something else or cannot be written, `ledger.held` when another demo
+ *   uses it
  */
 export async function openDemoFolder(path: string, shipped: string): Promise<DemoFolder> {
   const folder = resolve(path);

@@ -9,7 +9,7 @@ interface Attempted {
   failure: string;
   /** What to do where the API refuses this request, as a full sentence. */
   cure: string;
-  /** For a request that changes something: what to do where it is unknown whether it took effect. */
+  /** For a request that changes something: the advice if it is unknown whether it took effect. */
   unconfirmedCure?: string;
 }
 

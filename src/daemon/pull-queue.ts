@@ -36,8 +36,8 @@ const CONCURRENCY = 4;
 const WATCH_MS = 1000;
 
 /**
- * A run whose source cannot be read ends as a failed job with the reason, which Retry in a dashboard runs again; there is at most
- * one such job for each source. Runs of other sources are not affected.
+ * A source that cannot be read makes a failed job with the reason. Retry in a dashboard runs it again. Each source has
+ * at most one failed job, and runs of other sources are not affected.
  */
 export function createPullQueue(options: PullQueueOptions): PullQueue {
   const { queues, sources, clock, log, scrub } = options;
@@ -80,7 +80,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     queues.enqueue('pull', [{ name: `pull ${source}`, data: { source, trigger } }]);
 
   async function startRun(source: string, trigger: RunTrigger): Promise<void> {
-    // Its job waits, perhaps in a queue that is paused for hours. If the job was lost, `watch` enqueues it again.
+    // The job still waits, perhaps in a queue that is paused for hours. If it was lost, `watch` enqueues it again.
     if (trigger === 'schedule' && wanted.get(source) === 'schedule') return;
     if (trigger === 'schedule' || !wanted.has(source)) wanted.set(source, trigger);
     try {

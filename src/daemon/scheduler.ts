@@ -16,7 +16,9 @@ export interface Scheduler {
   start(): void;
   /** When a source is due next, as milliseconds since the epoch; null without a schedule or before `start`. */
   nextRun(source: string): number | null;
-  /** Whether a time of the source lies after this instant and not after `start`, in milliseconds since the epoch. */
+  /**
+   * True if the source has a scheduled time after this instant and not after `start`, in milliseconds since the epoch.
+   */
   missed(source: string, since: number): boolean;
   stop(): Promise<void>;
 }
@@ -27,12 +29,12 @@ const LOOK_MS = 30_000;
 const CORRECTION_MS = 600_000;
 
 /**
- * Starts the scheduled runs. A time may pass while this process is busy, while the machine sleeps, or because the clock is set
- * forward. Such a run is started late, once for all the times that were missed. If the clock is set back, the times that
- * come again are started again, because the earlier ones may have had a wrong date. `missed` reports times that passed while no
+ * Starts the scheduled runs. A time may pass while this process is busy, while the machine sleeps, or because the clock
+ * is set forward. Its run is then started late, once for all missed times. If the clock is set back, the repeated times
+ * start runs again, because the earlier ones may have had a wrong date. `missed` reports the times that passed while no
  * daemon ran.
  *
- * @param startRun called at each due time; while a call for a source is still running, further times of it are left out
+ * @param startRun called at each due time; while a call for a source is still running, its further times are left out
  */
 export function createScheduler(options: {
   schedules: readonly Schedule[];
@@ -56,7 +58,7 @@ export function createScheduler(options: {
     try {
       await startRun(source);
     } catch (error) {
-      // The next scheduled time comes by itself, but an operator has to learn of this failure.
+      // The next run is scheduled in any case, but an operator has to learn of this failure.
       log.error({ source, error: messageOf(error) }, `The scheduled run of ${source} could not be started.`);
     } finally {
       starting.delete(source);

@@ -25,7 +25,7 @@ export interface Answers {
 
 /** A group waits at most this long for more answers. */
 const LINGER_MS = 2;
-/** It waits only if at least so many more answers can be expected in that time. */
+/** A group only waits if at least so many more answers can be expected in that time. */
 const EXPECTED_MIN = 8;
 /** A group of this size gains nothing by becoming larger. */
 const GROUP_MAX = 48;

@@ -100,7 +100,9 @@ function suspendedSentence(kind: ListableKind): string {
 
 const ASSUME_EMPTY = 'If the platform has none of yours, set `target.firstContact: assume-empty`.';
 
-/** @param lasts whether the list stays as it is. A failure that passes by itself, such as an outage, needs no other setting. */
+/**
+ * @param lasts false for a failure that passes without a change, such as an outage; the reason then suggests no setting
+ */
 function unreadReason(kind: ListableKind, list: ListName, cause: string, lasts: boolean): Reason {
   const sentences = [
     `The platform's list of ${LISTS[list]} could not be read: ${cause.replace(/\.?$/, '.')}`,

@@ -50,7 +50,7 @@ export interface DeliveryOptions {
   ownPublishKey: boolean;
   /** Null in a process that does not show failed jobs. */
   failedJobs: { views: LedgerViews; replay: FailedJobsOptions['replay'] } | null;
-  /** Called at intervals for work that has to go on beside the deliveries. */
+  /** Called at intervals for work that has to continue beside the deliveries. */
   eachRound: () => Promise<void>;
   /**
    * True while a source is read or mapped, so that more deliveries may be staged soon. Passports are evaluated after

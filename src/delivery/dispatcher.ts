@@ -83,7 +83,7 @@ export interface DispatcherOptions {
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { ledger, queues, queue, suspended, health, onReceived, onRoom, clock, random } = options;
-  /** Room for a whole bulk import, which is gathered from the received deliveries. */
+  /** A whole bulk import must fit into the received deliveries, because its members are gathered from them. */
   const receivedMax = Math.min(DEPTH_MAX, Math.max(RECEIVED_MAX, options.importMax));
   const known = createKnownDeliveries();
   let afterId = 0;

@@ -32,7 +32,7 @@ export interface EngineOptions {
   wakeAdmission: () => void;
   clock: Clock;
   log: Logger;
-  /** Called at intervals for work that has to go on beside the engine. */
+  /** Called at intervals for work that has to continue beside the engine. */
   eachRound: () => Promise<void>;
 }
 
@@ -101,7 +101,8 @@ export function createEngine(options: EngineOptions): Engine {
     await intake.noticeLostQueue();
     if (clock.ticks() < reconcileAt) return;
     reconcileAt = clock.ticks() + RECONCILE_MS;
-    // When every due delivery is enqueued, only this call shows that the queue is out of reach.
+    // The engine enqueues nothing while every due delivery is enqueued, so `touch` checks that the queue can be
+    // reached.
     await queues.touch();
     await options.eachRound();
     await failedJobs?.reconcile();

@@ -10,9 +10,9 @@ export type Observation =
   /** The API is there and asks for fewer requests. With `away` it named a time, but no limit. */
   | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number; away?: true }
   /**
-   * The request was not sent, got no answer, or got a server error. `subject` is what may be at fault itself: the id of
-   * the delivery, or the name of the list that was read; null if the failure shows nothing about what was sent. With
-   * `away` the API says that it is away, perhaps to this delivery only.
+   * The request was not sent, got no answer, or got a server error. `subject` may be at fault itself: the id of the
+   * delivery, or the name of the list that was read. It is null if the failure shows nothing about the content of the
+   * request. With `away` the API says that it is away, perhaps to this delivery only.
    */
   | { kind: 'failed'; subject: number | string | null; away?: true; retryAfterMs: number | null }
   /** This machine has reached a limit of its own and could not send the request. */

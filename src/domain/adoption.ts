@@ -67,7 +67,7 @@ function valueText(value: JsonValue | undefined): string {
   return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX)}…` : text;
 }
 
-/** Why it is unknown which of the platform's items a new item is. */
+/** The reason of a create that several items of the platform could be. */
 export function ambiguousReason(
   kind: ListableKind,
   key: string,

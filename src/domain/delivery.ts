@@ -67,12 +67,12 @@ export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number];
 /** The states in which an item's one open delivery can be. */
 export const OPEN_STATES = ['waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked'] as const;
 
-/** Open states in which bytes may be at the API: never superseded, only followed. */
+/** Open states in which the API may have received the write. Such a delivery is settled before a newer one is staged. */
 export const IN_FLIGHT_STATES: readonly DeliveryState[] = ['sending', 'in_doubt'];
 
 type Row = Record<DeliveryEvent, DeliveryState | null>;
 
-/** A state without transitions. The other rows add theirs to it. */
+/** The row of a state that no event changes. The rows of the other states begin with a copy of it. */
 const END: Row = {
   refs_arrived: null,
   refs_missing: null,

@@ -55,7 +55,7 @@ export function isLedgerFault(error: unknown): error is Fault {
   return error instanceof Fault && error.code.startsWith('ledger.');
 }
 
-/** True if the queue is out of reach or takes no jobs for now. What was to be enqueued is in the ledger. */
+/** True if the queue is out of reach or takes no jobs for now. The work of its jobs is in the ledger. */
 export function isQueueFault(error: unknown): error is Fault {
   return error instanceof Fault && error.code === 'queue.unreachable';
 }

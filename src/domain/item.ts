@@ -65,8 +65,9 @@ const unit = z.string().regex(/^[A-Z0-9]{2,3}$/, 'expected a UNECE Rec 20 code s
 const day = z.iso.date('expected a date as YYYY-MM-DD; date(…) makes one');
 
 /**
- * The canonical fields of each kind. Product fields are those of the API document; the names of the others follow the
- * UNTP Digital Product Passport vocabulary in the API's snake case, since the document is silent about them.
+ * The canonical fields of each kind. The product's fields are those of the API document. The names of the other fields
+ * follow the UNTP Digital Product Passport vocabulary, in the API's snake case, because the document does not define
+ * them.
  */
 export const ITEM_FIELDS = {
   product: {
@@ -190,7 +191,7 @@ function refIssues(draft: Item): Issue[] {
   return issues;
 }
 
-/** What an item is, as it is stored and compared. */
+/** The content of an item, as it is stored and compared. */
 export interface ItemContent {
   /** The payload as canonical JSON. */
   payload: string;

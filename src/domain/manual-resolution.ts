@@ -1,15 +1,15 @@
-// Manual resolutions: how a person may settle a delivery that does not change its state by itself.
+// Manual resolutions: the ways in which a person may settle a delivery that needs one.
 
 import { type DeliveryEvent, type DeliveryState, TRANSITIONS } from './delivery.ts';
 import type { SubjectKind } from './item.ts';
 
-/** States of deliveries that a person can settle. Due deliveries and those being sent change their state by themselves. */
+/** The states of deliveries that a person can settle. Due deliveries and deliveries in flight need no person. */
 export const SETTLE_STATES = ['in_doubt', 'blocked', 'rejected', 'parked', 'waiting'] as const;
 export type SettleState = (typeof SETTLE_STATES)[number];
 
 /**
- * `delivered`: the platform has it. `rejected`: the platform has nothing of it. `ignored`: the platform stays as it is until
- * something else is desired.
+ * `delivered`: the platform has the write. `rejected`: the platform has nothing of it. `ignored`: the platform stays as
+ * it is, and nothing is sent before the desired payload changes.
  */
 export const RESOLUTIONS = ['delivered', 'rejected', 'ignored'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];

@@ -35,8 +35,8 @@ export interface MappableRecord {
 }
 
 /**
- * Keys of the products whose passports wait for a quarantined record, as far as the record can still be read: its product's
- * key, or the key of its BOM item's product. Null stands for a BOM item whose product is unknown.
+ * The keys of the products whose passports wait for a quarantined record: of the product that the record makes, or of
+ * the product of its BOM item. Null stands for a BOM item whose product is unknown.
  */
 export type BlockedProducts = readonly (string | null)[];
 

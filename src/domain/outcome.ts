@@ -9,12 +9,12 @@ export type UnconfirmedCause = 'reset' | 'timeout' | 'server_error' | 'unreadabl
 /** What an answer of the API, or the lack of one, means for a delivery. HTTP statuses get this meaning in `api/` only. */
 export type Outcome =
   /**
-   * The write took effect. `remoteId` is null where the answer carries no id and none is needed. `members` is there for an
-   * import alone, one for each that was sent, in their order: an import that was accepted may have refused some of them.
-   * `shownAs` says where the answer shows the natural key in another form than it was sent.
+   * The write took effect. `remoteId` is null if the answer has no id and none is needed. `members` is only there for
+   * an import: one result for each member, in the order of the request, because an accepted import may have refused
+   * some members. `shownAs` is the natural key as the answer shows it, if that differs.
    */
   | { kind: 'accepted'; remoteId: JsonValue; members?: MemberOutcome[]; shownAs?: string }
-  /** A create met an item with the same natural key: it is there, its id has to be read. */
+  /** The platform refused a create because an item with the same natural key exists. The item's id has to be read. */
   | { kind: 'exists'; detail: OutcomeDetail }
   /** 429: the rate controller waits; no attempt is used. */
   | { kind: 'throttled'; retryAfterMs: number | null; detail: OutcomeDetail }
@@ -24,13 +24,13 @@ export type Outcome =
    */
   | { kind: 'unavailable'; sent: boolean; local?: true; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
-   * Bytes were sent and no usable answer came back. With `atWork` the API itself has answered, though without what was needed:
-   * the API is not away, as a page of a proxy would show. `retryAfterMs` is the wait that the answer asks for.
+   * The request was sent and no usable answer came back. With `atWork` the API itself has answered, but incompletely,
+   * so it is not away. `retryAfterMs` is the wait that the answer asks for.
    */
   | { kind: 'ambiguous'; cause: UnconfirmedCause; atWork?: true; retryAfterMs?: number | null; detail: OutcomeDetail }
   /** 409: a business rule blocks the write for now. `mayExist` has the same meaning as for `refused`. */
   | { kind: 'gated'; detail: OutcomeDetail; mayExist?: true }
-  /** The same idempotency key is still being worked on: ask again later. */
+  /** The API is still working on an earlier request with the same idempotency key. Send it again later. */
   | { kind: 'in_flight'; detail: OutcomeDetail }
   /**
    * The data is wrong. `members` is present if a refused import names the members at fault. With `endpoint` the address or the
@@ -38,16 +38,16 @@ export type Outcome =
    * because its item exists, although the answer does not state that.
    */
   | { kind: 'refused'; detail: OutcomeDetail; members?: MemberOutcome[]; endpoint?: true; mayExist?: true }
-  /** 401, 402 or 403: it is not about this delivery, which stays due. */
+  /** 401, 402 or 403: the API refuses the key, the plan or the scope. The delivery stays due. */
   | { kind: 'denied'; by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail };
 
 /** What the answer to an import says of one of its members. */
 export type MemberOutcome =
-  /** It is stored as it was sent. `effect` and `remoteId` are null where the answer does not name them. */
+  /** The member was stored as it was sent. `effect` and `remoteId` are null if the answer does not name them. */
   | { kind: 'accepted'; effect: 'created' | 'updated' | null; remoteId: JsonValue }
-  /** Its data is wrong; it was not stored. */
+  /** The member was not stored, because its data is wrong. */
   | { kind: 'refused'; detail: OutcomeDetail }
-  /** It was not stored, because others of the import were refused. */
+  /** The member was not stored, because other members of the import were refused. */
   | { kind: 'untouched' }
   /** The answer says nothing about it, so the list has to be read. */
   | { kind: 'unknown' };

@@ -17,7 +17,7 @@ export interface PassportDesire {
   found?: true;
 }
 
-/** What is done with passports without a request of a person. */
+/** What the policy does with passports that no person has decided about. */
 export interface PassportPolicy {
   init: 'when-complete' | 'manual';
   publish: 'manual' | 'auto';
@@ -29,7 +29,7 @@ export interface PassportRules extends PassportPolicy {
   sources: readonly string[];
   /** Sources that map BOM items or materials: nothing is complete before each of them was read and mapped as a whole. */
   partSources: readonly string[];
-  /** Those of them that map BOM items. */
+  /** The ones of `partSources` that map BOM items. */
   bomSources: readonly string[];
   /** Sources whose missing products have their passports withdrawn. */
   withdrawMissingOf: readonly string[];
@@ -42,11 +42,11 @@ export interface PassportAnswer {
   key: string | null;
   naturalKey: string | null;
   /**
-   * `staged`: the write is staged. `settled`: the API has acknowledged this state before. `busy`: an earlier write has to end first,
-   * and this one follows it. `incomplete`: the product is not complete. `unknown`: there is no such product.
+   * `staged`: the write is staged. `settled`: the passport has this state already. `busy`: an earlier write has to end
+   * first, and then this one is staged. `incomplete`: the product is not complete. `unknown`: there is no such product.
    */
   result: 'staged' | 'settled' | 'busy' | 'incomplete' | 'unknown';
-  /** What it waits for. */
+  /** Why the passport has to wait, in sentences. */
   blockers: string[];
 }
 
@@ -54,14 +54,14 @@ export interface PassportAnswer {
 export interface UnpublishedPage {
   /** Keys of products that are complete. */
   complete: string[];
-  /** Products that are not complete, with what is missing. */
+  /** Products that are not complete, each with its blockers. */
   incomplete: { key: string; naturalKey: string | null; blockers: string[] }[];
   /** Products whose passports a person has withdrawn. */
   withdrawn: number;
   lastKey: string | null;
 }
 
-/** The next write between the acknowledged and the desired state. */
+/** The next write on the way from the acknowledged state to the desired one. */
 export interface PassportStep {
   operation: Extract<Operation, `passport.${string}`>;
   /** The state after it. */
@@ -69,9 +69,9 @@ export interface PassportStep {
 }
 
 /**
- * The next step; null where none is needed: a passport that is not public need not be withdrawn.
+ * The next step; null if none is needed. A passport that is not public need not be withdrawn.
  *
- * @param from null until the API has acknowledged an initialisation
+ * @param from null before the API has acknowledged an initialisation
  */
 export function nextStep(from: PassportStatus | null, to: PassportDesire['status']): PassportStep | null {
   if (to === 'none') return null;
@@ -113,8 +113,8 @@ export interface PassportStanding {
 }
 
 /**
- * What is to be desired from now on; null for no change. A policy that wants less than before takes back what the API has not
- * acknowledged, and nothing else: a public passport stays public until a person withdraws it.
+ * The new desire of a passport; null if it does not change. If the policy wants less than before, a step that the API
+ * has not acknowledged is taken back. A public passport stays public until a person withdraws it.
  */
 export function revisedDesire(
   { desire, acknowledged, gone }: PassportStanding,

@@ -1,4 +1,4 @@
-/** Where a row stands in its source. */
+/** The place of a row in its source. */
 export interface Place {
   /** File name, table or URL path. */
   file?: string;

@@ -69,14 +69,14 @@ function unconfirmed(
   return { states: ['in_doubt', ...others], whenAbsent, traits };
 }
 
-/** A delivery keeps its code when it is sent again, and when an import of it is given up. */
+/** These codes stay when the delivery is sent again, and when its import is given up. */
 const RESENT: readonly WrittenState[] = ['due', 'parked'];
 
 /** Every code that a delivery, a refused scope or a failed listing can carry. The codes are stable: people filter by them. */
 const CODES = {
   // The API has not taken it, and it is sent again.
   throttled: settled(['due'], 'keeps_away_since'),
-  /** This machine was not able to send it. */
+  /** This machine could not send the request. */
   local: settled(['due'], 'keeps_away_since'),
   denied_key: settled(['due']),
   denied_plan: settled(['due']),
@@ -177,12 +177,12 @@ export function mayExplain(code: ReasonCode, state: DeliveryState): boolean {
   return states.includes(state === 'waiting' || state === 'sending' ? 'due' : state);
 }
 
-/** The item was at the platform before, so that it is adopted. What an earlier attempt may have created is ours. */
+/** True if the item was at the platform before, so that it is adopted. An item that an earlier attempt may have created is ours. */
 export function wasThereBefore(reason: Reason): boolean {
   return hasTrait(reason, 'found_before') && reason.afterDoubt !== true;
 }
 
-/** A list that does not show the item ends the matter: it is not read once more for this create. */
+/** True if one list is enough: if it does not show the item, the list is not read once more for this create. */
 export function isLookedForOnce(reason: Reason): boolean {
   return hasTrait(reason, 'may_exist') && reason.lookAgain !== true;
 }

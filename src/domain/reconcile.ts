@@ -13,11 +13,11 @@ export interface ItemStanding {
   desiredHash: string;
   /** Null until the API has acknowledged a write. */
   baselineHash: string | null;
-  /** Whether it has another natural key at the API than it is to have. */
+  /** True if the item's natural key at the API is not the desired one. */
   renamed: boolean;
 }
 
-/** The write that makes the API hold what is desired, or why there is none. */
+/** The write that brings the desired payload to the API, or the reason why there is none. */
 export type Difference =
   | { need: 'none' }
   | { need: 'write'; operation: Operation }

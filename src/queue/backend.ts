@@ -13,7 +13,7 @@ export interface StallTiming {
 export interface QueueBackend {
   /** One for each queue name, in the order of `QUEUE_NAMES`: they add jobs and answer questions. */
   queues: ReadonlyMap<QueueName, Queue>;
-  /** Starts a worker. It connects by itself, and again when the connection is lost. */
+  /** Starts a worker. It connects, and connects again when the connection is lost. */
   startWorker(name: QueueName, processor: Processor, concurrency: number): BackendWorker;
   /**
    * Runs an operation on a queue and ends in bounded time.

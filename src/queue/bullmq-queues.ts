@@ -13,7 +13,7 @@ const ENQUEUE_CHUNK = 1_000;
 const FORGET_CHUNK = 100;
 const COUNTED = ['waiting', 'prioritized', 'delayed', 'active', 'failed'] as const;
 
-/** The queues, with what a dashboard needs of them. */
+/** The queues, and the objects that a dashboard needs to show them. */
 export interface BullmqQueues extends Queues {
   /** BullMQ's own objects, in the order of `QUEUE_NAMES`. They are closed by `close`. */
   readonly bullQueues: readonly Queue[];

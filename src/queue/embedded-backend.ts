@@ -6,7 +6,7 @@ import type { ErrorSink } from './error-log.ts';
 import { QUEUE_OPTIONS, workerOptions } from './job-options.ts';
 import { createMemoryBackend, createMemoryQueues } from './memory/memory-backend.ts';
 
-/** A new job wakes the workers. They also look for jobs by themselves, as a second safeguard. */
+/** A new job wakes the workers. They also look for jobs at intervals, as a second safeguard. */
 const DRAIN_DELAY_SECONDS = 60;
 
 /** Opens queues in the memory of this process. Their jobs are lost when it ends, and enqueued again from the ledger. */
@@ -27,7 +27,7 @@ export function openEmbeddedBackend(options: { timing: StallTiming; clock: Clock
     startWorker(name, processor, concurrency) {
       const common = { ...workerOptions(concurrency, timing), drainDelay: DRAIN_DELAY_SECONDS, connection };
       const worker = new Worker(name, processor, common, createMemoryBackend);
-      // BullMQ waits for the handlers by itself.
+      // BullMQ waits for the handlers itself, so nothing is left to do here.
       return { worker: worker as unknown as Worker, close: () => worker.close() };
     },
     // There is no connection that could be lost, so an error of an operation is left to its caller.

@@ -8,10 +8,13 @@ const KINDS_MAX = 50;
 /** When Redis has lost its jobs, BullMQ reports each ending job as missing. Without their ids these reports are one kind. */
 const JOB_ID = /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g;
 
-/** Takes the errors that BullMQ and its connections emit. None of them ends the process: they recover by themselves. */
+/**
+ * Takes the errors that BullMQ and its connections emit. The process continues after all of them, because the
+ * connections recover.
+ */
 export type ErrorSink = (origin: string, error: unknown) => void;
 
-/** An error as it is logged. */
+/** An error in the form in which it is logged. */
 interface LoggedError {
   kind: string;
   message: string;
@@ -48,7 +51,7 @@ export function createErrorLog(log: Logger, clock: Clock, redis: string | null =
       seen.leftOut += 1;
       return;
     }
-    // I9: messages may contain other ids, so the number of kinds is not bounded by itself. The oldest kind is dropped.
+    // I9: messages may contain ids, so the number of different messages has no bound. The oldest one is dropped.
     kinds.delete(kind);
     const oldest = kinds.keys().next().value;
     if (kinds.size >= KINDS_MAX && oldest !== undefined) kinds.delete(oldest);

@@ -5,7 +5,7 @@ import type { StallTiming } from './backend.ts';
 export const FAILED_JOBS_KEPT = 1_000;
 const COMPLETED_JOBS_KEPT = 200;
 
-/** What every queue has in common, whatever its backend. */
+/** The options of every queue, with either backend. */
 export const QUEUE_OPTIONS = {
   // `redis-settings.ts` checks version and eviction policy once. BullMQ would print to the console at every connection.
   skipVersionCheck: true,

@@ -50,7 +50,7 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
   const place = placeOf(url);
   const producer = new Redis(url, CONNECTION);
   let started = false;
-  /** Why there is no connection. */
+  /** Why Redis cannot be reached. */
   let lost: unknown = null;
   producer.on('ready', () => {
     lost = null;
@@ -104,7 +104,7 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
 
 /** A Redis that was looked at and not changed. */
 export interface RedisProbe {
-  /** Its URL without credentials and parameters. */
+  /** The URL of Redis without credentials and parameters. */
   place: string;
   /** Null where Redis does not report it. */
   version: string | null;

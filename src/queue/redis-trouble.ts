@@ -1,9 +1,9 @@
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
 import { localTroubleOf } from '../lib/local-trouble.ts';
 
-/** What is wrong with Redis, described for an operator. */
+/** Describes for an operator what is wrong with Redis. */
 export interface RedisTrouble {
-  /** The same for all errors that have one cause. */
+  /** The same text for all errors with one cause. */
   kind: string;
   /** As the end of a sentence that begins with "Redis cannot be used: ". */
   what: string;

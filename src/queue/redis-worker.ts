@@ -22,10 +22,10 @@ interface RedisWorkerOptions {
 }
 
 /**
- * A worker on a connection of its own. No caller waits for its commands, so they wait until Redis is back.
+ * A worker with its own connection. No caller waits for its commands, so they wait until Redis is back.
  *
- * Closing ends also when Redis is away, although BullMQ's own closing does not. A job whose result could not be written stalls and
- * runs again, and then the ledger shows that its work is done.
+ * Closing also ends while Redis is away, although BullMQ's own closing does not. A job whose result could not be
+ * written stalls and runs again; the ledger then shows that its work is done.
  */
 export function startRedisWorker({
   url,

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { EndedStop } from '../../src/delivery/rate/ended-stop.ts';
 import { createFairShare } from '../../src/delivery/rate/fair-share.ts';
 import { createLongWindow } from '../../src/delivery/rate/long-window.ts';
+import { createRateSchedule, type LimitEstimate } from '../../src/delivery/rate/rate-schedule.ts';
 import { createRefusalStreak } from '../../src/delivery/rate/refusal-streak.ts';
-import { createSchedule, type LimitEstimate } from '../../src/delivery/rate/schedule.ts';
 
 const WINDOW_MS = 60_000;
 
@@ -18,7 +18,7 @@ function steadyAt(low: number, steadyRate: number) {
     refusalCostMs: 5000,
     windowMs: WINDOW_MS,
   };
-  const schedule = createSchedule(limit, createFairShare(), () => 0.5);
+  const schedule = createRateSchedule(limit, createFairShare(), () => 0.5);
   const long = createLongWindow(limit, schedule, createRefusalStreak());
   schedule.startSteady(0);
   long.paused(0);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createFairShare } from '../../src/delivery/rate/fair-share.ts';
-import { createSchedule, type LimitEstimate } from '../../src/delivery/rate/schedule.ts';
+import { createRateSchedule, type LimitEstimate } from '../../src/delivery/rate/rate-schedule.ts';
 
 const LIMIT: LimitEstimate = {
   low: 100,
@@ -14,7 +14,7 @@ const LIMIT: LimitEstimate = {
 
 /** The length of a steady period at 100 requests per second, in milliseconds. */
 function steadyPeriodMs(random: () => number): number {
-  const schedule = createSchedule({ ...LIMIT }, createFairShare(), random);
+  const schedule = createRateSchedule({ ...LIMIT }, createFairShare(), random);
   schedule.startSteady(0);
   for (let now = 10; now < 600_000; now += 10) {
     schedule.countUse(now);
@@ -31,7 +31,7 @@ describe('the schedule of the search for a rate', () => {
   });
 
   it('rises to the steady rate no faster than a sliding window refills', () => {
-    const schedule = createSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
+    const schedule = createRateSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
     schedule.startRefill(10, 0);
     expect(schedule.phase()).toBe('steady');
     expect(schedule.rate(0)).toBeCloseTo(10);
@@ -43,7 +43,7 @@ describe('the schedule of the search for a rate', () => {
 
   it.each(['ramping', 'sharing'] as const)('rises only as long as it is used while %s', (phase) => {
     const after = (perSecond: (rate: number) => number, seconds: number): number => {
-      const schedule = createSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
+      const schedule = createRateSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
       if (phase === 'ramping') schedule.startRamp(0);
       else schedule.startSharing(100, 0);
       let owed = 0;
@@ -59,7 +59,7 @@ describe('the schedule of the search for a rate', () => {
 
   it('rises from the smallest rate while sharing, even after a long time without a refusal', () => {
     const share = createFairShare();
-    const schedule = createSchedule({ ...LIMIT }, share, () => 0.5);
+    const schedule = createRateSchedule({ ...LIMIT }, share, () => 0.5);
     schedule.startSharing(100, 0);
     const stop = { openMs: 1000, accepted: 1, stopMs: 10, isLong: false, peak: 1, goodput: () => 1 };
     const begin = 600_000;
@@ -75,7 +75,7 @@ describe('the schedule of the search for a rate', () => {
   });
 
   it('does not lower the rate after a stop, during which no rate could be used', () => {
-    const schedule = createSchedule({ ...LIMIT }, createFairShare(), () => 0.5);
+    const schedule = createRateSchedule({ ...LIMIT }, createFairShare(), () => 0.5);
     schedule.startSharing(100, 0);
     const use = (from: number, to: number): void => {
       for (let now = from; now < to; now += 10) schedule.countUse(now);
@@ -88,7 +88,7 @@ describe('the schedule of the search for a rate', () => {
   });
 
   it('limits the rate to the refill only until the next phase begins', () => {
-    const schedule = createSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
+    const schedule = createRateSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
     schedule.startRefill(10, 0);
     schedule.startRaise(100, 0.1, 1000);
     expect(schedule.rate(1000)).toBeCloseTo(110);

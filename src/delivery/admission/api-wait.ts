@@ -3,7 +3,7 @@ import type { RateController } from '../rate/rate-controller.ts';
 
 /** The API has asked to wait, and has taken no request since. */
 export interface Throttled {
-  /** By `Clock.ticks`. */
+  /** In `Clock.ticks`. */
   since: number;
   /** Milliseconds until the API is asked again; almost 0 while the question is on its way. */
   askAgainInMs: number;

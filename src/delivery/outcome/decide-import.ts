@@ -116,8 +116,9 @@ function split(detail: OutcomeDetail, { members }: Request, { now }: ImportConte
 }
 
 /**
- * The platform is still working on this import, so the import may have arrived. Each such answer makes the next attempt later. Once
- * it has come more often than a delivery has attempts, each one uses an attempt, so that this ends.
+ * The platform is still working on this import, so the import may have arrived. Each further answer of this kind makes
+ * the next attempt later. After as many of them as a delivery has attempts, each uses an attempt, so that the import
+ * ends.
  */
 function decideBusy(detail: OutcomeDetail, { members, sends }: Request, context: ImportContext): ImportDecision {
   const nextLookAt = context.now + Math.max(backoffMs({ attempts: sends, ...context }), 1);

@@ -32,7 +32,7 @@ export function decide(outcome: Outcome, context: AttemptContext): Decision {
       };
     case 'exists':
       return decideExists(outcome.detail, context);
-    // The next three are not about the delivery itself, so they use no attempt.
+    // These outcomes do not depend on the delivery, so they use no attempt.
     case 'throttled':
       return decideDeferred('throttled', outcome.detail, context);
     case 'denied':
@@ -86,7 +86,7 @@ const AWAY_WAIT_MAX_MS = 300_000;
 /** The longest wait that an answer can ask for. */
 const DEFER_MAX_MS = 3_600_000;
 
-/** The wait that an answer asks for, as far as it is obeyed, in milliseconds. */
+/** How long to wait because of an answer, in milliseconds, up to `DEFER_MAX_MS`. */
 export function boundedWaitMs(outcome: Outcome): number {
   return Math.min(askedWaitMs(outcome) ?? 0, DEFER_MAX_MS);
 }

@@ -9,7 +9,7 @@ const BACKOFF = {
   /** The first wait is as long as so many requests take, within these bounds. */
   requests: 3,
   requestsMs: { min: 20, max: 600 },
-  /** It is also at least this share of a usual stop, up to this length. */
+  /** The first wait is also at least this share of a usual stop, up to this length. */
   ofStop: 0.8,
   stopMsMax: 1000,
   factor: 2,

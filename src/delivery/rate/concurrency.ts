@@ -32,7 +32,7 @@ const FIRST = 3;
 const GROWTH = 2;
 /** The weight of the latest answer in the smoothed latency. */
 const LATEST = 1 / 16;
-/** How long a group takes to be claimed and settled, approximately. It counts if answers come faster. */
+/** About how long a group takes to be claimed and settled. A shorter latency counts as this. */
 const GROUP_MS = 8;
 /** The assumed latency before the first answer. */
 const UNKNOWN_MS = 100;

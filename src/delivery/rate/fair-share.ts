@@ -39,7 +39,7 @@ export interface FairShare {
   rate(now: number): number;
   /** The rate was not used for `ms` milliseconds, so it does not rise for this time. */
   skipUnused(ms: number, now: number): void;
-  /** Goes on from this rate without a reduction. */
+  /** Continues from this rate without a reduction. */
   continueFrom(refusedRate: number, now: number): void;
   /** Reduces the rate. @returns the steady rate if no other client is assumed any more; else null */
   reduce(refusedRate: number, stop: EndedStop, now: number): number | null;
@@ -47,8 +47,9 @@ export interface FairShare {
 
 const EVIDENCE_NEEDED = 3;
 /**
- * A limit that does not change does not allow such a rise above the highest steady rate. After a steady period: a share, times
- * the square root of that rate; less than half of this share is no evidence. In a raise: this many times that rate.
+ * How far a rate has to rise above the highest steady rate until other clients are the only explanation. After a steady
+ * period: `perRoot` times the square root of the highest rate; less than half of that is no evidence. In a raise:
+ * `raised` times the highest rate.
  */
 const BEYOND = { perRoot: 0.1, raised: 1.1 };
 /** The share of the rate that is given up at a refusal. */

@@ -8,8 +8,8 @@
 
 import type { EndedStop } from './ended-stop.ts';
 import { acceptedPerSecond, isLeap, rampRate, rateAfterLongStop, rateAtEndOfWindow } from './rate-estimates.ts';
+import type { LimitEstimate, RateSchedule } from './rate-schedule.ts';
 import type { RefusalStreak } from './refusal-streak.ts';
-import type { LimitEstimate, Schedule } from './schedule.ts';
 import { STEP } from './trial-length.ts';
 import { createWindowCycle } from './window-cycle.ts';
 
@@ -38,7 +38,7 @@ const REFILLED = 0.9;
  */
 const RAMP_AGAIN = { ofWindow: 0.25, leap: 8, climbed: 0.5 };
 
-export function createLongWindow(limit: LimitEstimate, schedule: Schedule, streak: RefusalStreak): LongWindow {
+export function createLongWindow(limit: LimitEstimate, schedule: RateSchedule, streak: RefusalStreak): LongWindow {
   const cycle = createWindowCycle();
   /** Since when every refusal has come while the window refilled; null if the last refusal did not. */
   let refillingSince: number | null = null;

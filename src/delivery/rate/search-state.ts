@@ -1,13 +1,13 @@
 import { createFairShare, type FairShare } from './fair-share.ts';
+import { createRateSchedule, type LimitEstimate, type RateSchedule } from './rate-schedule.ts';
 import { createRefusalStreak, type RefusalStreak } from './refusal-streak.ts';
-import { createSchedule, type LimitEstimate, type Schedule } from './schedule.ts';
 
 /** Everything that the search for a rate remembers. */
 export interface SearchState {
   limit: LimitEstimate;
   streak: RefusalStreak;
   share: FairShare;
-  schedule: Schedule;
+  schedule: RateSchedule;
   /** Refusals in a row at a steady rate. */
   steadyRefusals: number;
   /** Stops in a row that came before enough requests were accepted to learn the limit from. */
@@ -36,7 +36,7 @@ export function createSearchState(random: () => number): SearchState {
     limit,
     streak: createRefusalStreak(),
     share,
-    schedule: createSchedule(limit, share, random),
+    schedule: createRateSchedule(limit, share, random),
     steadyRefusals: 0,
     earlyStops: 0,
     advice: { rate: null, isConfirmed: false },

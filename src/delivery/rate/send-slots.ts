@@ -1,4 +1,7 @@
-/** The times at which requests may be sent. The ceiling has slots of its own. Pure: times are ticks of a clock. */
+/**
+ * The times at which requests may be sent, at the learnt rate and below the configured ceiling. Pure: times are ticks
+ * of a clock.
+ */
 export interface SendSlots {
   /** Milliseconds until the next slot; 0 if it has come. A reopen probe waits only for a slot of the ceiling. */
   waitMs(isProbe: boolean, now: number): number;

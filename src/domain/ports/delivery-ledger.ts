@@ -11,7 +11,7 @@ export interface DeliveryLedger {
    * One of them at any place: `place` in [0, 1) is the share of ids to skip. Null where none is found there.
    */
   someDueDelivery(request: { place: number; suspended?: SuspendedWork }): Promise<DueDelivery | null>;
-  /** Those of them that a person has asked for and may be waiting for. */
+  /** Due deliveries that a person has asked for and may be waiting for. */
   dueByHand(request: { limit: number; suspended?: SuspendedWork }): Promise<DueDelivery[]>;
   /**
    * When the next delivery becomes due, or the next unconfirmed delivery may be looked up, without suspended ones: 0 where one is
@@ -23,7 +23,7 @@ export interface DeliveryLedger {
    * scheduled and not suspended.
    */
   leftAway(request: { before: number; suspended?: SuspendedWork; of?: WorkOf | undefined }): Promise<LeftAway | null>;
-  /** How many of these deliveries are claimed and have not ended. */
+  /** How many of these deliveries are being sent. */
   countSending(of: WorkOf): Promise<number>;
   /** Whether one of these creates is suspended until a list of the platform was read. */
   hasSuspended(of: WorkOf): Promise<boolean>;
@@ -34,18 +34,18 @@ export interface DeliveryLedger {
   /** How many deliveries are suspended. */
   countSuspended(suspended: SuspendedWork): Promise<{ due: number; unconfirmed: number }>;
   /**
-   * Marks deliveries as sending. Each list becomes one request: the deliveries of a bulk import as many as fit, and any other
-   * write alone. What is not due under the named revision, or may not be sent now, is left out, and a list of which nothing is
-   * left gives no request. Call it before any network I/O; grouped with other claims and settles into one fsync.
+   * Marks deliveries as sending. Each list becomes one request: as many deliveries of a bulk import as fit, or one
+   * other write. A delivery that is not due under the named revision, or may not be sent now, is left out. A list
+   * without deliveries gives no request. Call it before any network I/O. Claims and settles share their fsyncs.
    */
   claim(requests: readonly (readonly DeliveryName[])[]): Promise<ClaimedRequest[]>;
   /**
-   * Commits the new states of deliveries, stages what is desired by now, and releases deliveries that waited for their items. Gives one
-   * entry for each settlement, in their order.
+   * Commits the new states of deliveries, stages newer payloads, and releases deliveries that waited for these items.
+   * Returns one entry for each settlement, in the same order.
    */
   settle(requests: readonly RequestSettlement[]): Promise<Settled[]>;
   /**
-   * Dead-letters a delivery that cannot be attempted. It becomes unconfirmed if it may have been sent, else rejected. An item
+   * Dead-letters a delivery that throws. It becomes unconfirmed if it may have been sent, else rejected. An item
    * with another revision stays as it is.
    */
   deadLetter(request: { deliveryId: number; revision: number; reason: Reason }): Promise<void>;

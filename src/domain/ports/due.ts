@@ -22,20 +22,20 @@ export interface SuspendedWork {
   unconfirmed: { operations: readonly Operation[]; reasons: readonly ReasonCode[] };
 }
 
-/** Selects deliveries: those of all items of these sources, or those of the passports of these products. */
+/** Selects the deliveries of all items of these sources, or of the passports of these products. */
 export type WorkOf = { sources: readonly string[] } | { passportsOf: readonly string[] };
 
 /** Earlier refusals of the scope that a delivery needs. */
 export interface Denials {
-  /** When it did so last, where that was its last answer; else null. */
+  /** When the API last refused the scope to the delivery; null if its last answer was another one. */
   at: number | null;
-  /** Whether it is asked again for what was found to be refused to this item alone. */
+  /** True if the delivery is sent again after a refusal of its scope that concerned its item alone. */
   isAskedAgain: boolean;
 }
 
 /** Deliveries that the API does not take, although it answers. */
 export interface LeftAway {
   count: number;
-  /** The one that has waited for longest. */
+  /** The delivery that has waited for the longest time. */
   first: DueDelivery & { reason: Reason; dueAt: number };
 }

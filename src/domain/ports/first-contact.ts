@@ -1,5 +1,5 @@
-// What is at the platform before a source creates its first item there: items of others, and items of its own that were
-// created in another way.
+// What the platform has before a source creates its first item there: items of others, and items of this source that
+// were created in another way.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { ItemKind } from '../item.ts';
@@ -17,10 +17,13 @@ export interface ContactRules {
   bom: 'ask' | 'create' | 'assume-present';
 }
 
-/** An entry of a list, as it is stored. */
+/** A stored entry of a list. */
 export interface ContactEntry {
   remoteId: JsonValue;
-  /** By canonical name; of a publication `product_id`, `sku` and `is_public`, without those that are not known. */
+  /**
+   * The entry's fields by canonical name. A publication has `product_id`, `sku` and `is_public`; unknown ones are left
+   * out.
+   */
   fields: JsonObject;
 }
 
@@ -54,7 +57,7 @@ export interface Compared {
 /** A kind whose creates are suspended. */
 export interface Suspended {
   kind: ListableKind;
-  /** How many creates wait for it. */
+  /** How many creates wait for the list. */
   creates: number;
   /** Entries that are stored of its list so far. */
   listed: number;
@@ -67,17 +70,17 @@ export interface AdoptedChanges {
   source: string;
   kind: ItemKind;
   items: number;
-  /** How many of them would change in each field. */
+  /** For each field, how many of these items would change in it. */
   fields: Record<string, number>;
 }
 
 /** The ledger's side of first contact. Each method is one whole transaction. */
 export interface ContactLedger {
-  /** The next step of each kind; none where no creates are suspended. */
+  /** The next step of each kind; empty if no creates are suspended. */
   contactSteps(): Promise<ContactStep[]>;
   /** Whether a list was read, or found unchanged, a short time ago. */
   isFreshlyListed(list: ContactList): Promise<boolean>;
-  /** Forgets what is stored of a list, which is read from its beginning now. */
+  /** Deletes the stored entries of a list, because its reading begins. */
   beginListing(list: ContactList): Promise<void>;
   /** Stores a page together with the position behind it; null where reading cannot be resumed from there. */
   storeListed(page: { list: ContactList; entries: readonly ContactEntry[]; position: string | null }): Promise<void>;
@@ -95,11 +98,13 @@ export interface ContactLedger {
    */
   acceptAdopted(source: string): Promise<Partial<Record<ItemKind, number>>>;
   /**
-   * A person says whether the BOM items of adopted products are at the platform: those of the named products, by key or
-   * SKU, or with null of all.
+   * A person says whether the BOM items of adopted products are at the platform. `products` names the products by key
+   * or SKU; null stands for all of them.
    */
   answerParts(answer: { products: readonly string[] | null; present: boolean }): Promise<PartsAnswer>;
-  /** A person names the platform's item for a create that is blocked as ambiguous. Null where there is no such create. */
+  /**
+   * A person names the platform's item for an ambiguous create. Null if no create of this name is blocked as ambiguous.
+   */
   adoptAs(choice: { name: string; kind: ListableKind; remoteId: string | number }): Promise<{ key: string } | null>;
 }
 

@@ -4,9 +4,12 @@ export interface GuardedRead {
   stream: string;
   /** The last run in which the guard blocked missing marks. */
   runId: number;
-  /** When the guard first blocked them after the stream's last whole export, in milliseconds since the epoch. */
+  /**
+   * When the guard first took a read of this stream for broken, in milliseconds since the epoch. A whole export ends
+   * it.
+   */
   since: number;
-  /** Records that are not in the export, and rows that are. */
+  /** How many stored records the export does not have, and how many rows it has. */
   missing: number;
   read: number;
   message: string;

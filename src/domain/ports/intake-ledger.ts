@@ -19,18 +19,18 @@ export interface IntakeLedger {
   /** Looks up which rows of a page have to be mapped. Writes nothing. */
   lookUpPage(page: PageToLookUp): Promise<PageLookUp>;
   /**
-   * Stores the records of a page that are new or changed, what they were mapped to, and the cursor, and counts the page. Which
-   * records have changed is decided here again: the results of the mapping count only for these.
+   * Stores the new and changed records of a page, the results of their mapping, and the cursor, and counts the page.
+   * The transaction decides again which records have changed: it uses no other results.
    *
-   * @throws Fault `interrupted` where the run has ended: a late job of an old run stores nothing
+   * @throws Fault `interrupted` if the run has ended: a late job of an old run stores nothing
    */
   stagePage(page: PageToStage): Promise<StagedPage>;
   /** Marks what a complete read did not see as missing, unless the guard takes the read for broken. */
   endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;
   endRun(end: { runId: number; result: RunResult; error?: string }): Promise<void>;
   /**
-   * A person accepts what is blocked or guarded for these sources. Of a guarded read the figures are accepted: the next read
-   * counts as whole if it misses no more records and has no fewer rows.
+   * A person accepts the blocked changes and the guarded reads of these sources. After that, the next read counts as
+   * whole if it misses no more records and has no fewer rows.
    */
   accept(request: { sources: readonly string[] }): Promise<Accepted>;
   /** Records that wait to be mapped, oldest first, after `afterId`. */

@@ -126,16 +126,16 @@ export interface ItemView extends ItemSummary {
   timeline: TimelineEntry[];
 }
 
-/** A delivery that needs a person. */
 /** Deliveries that are due again after the API was away at their last attempt. */
 export interface Deferred {
   count: number;
-  /** When the first of them began to fail. */
+  /** When the first of these deliveries began to fail. */
   since: number;
-  /** Why that one failed. */
+  /** Why the delivery failed that has been failing for the longest time. */
   message: string;
 }
 
+/** A delivery that needs a person. */
 export interface StuckDelivery {
   id: number;
   kind: SubjectKind;
@@ -172,7 +172,7 @@ export interface LedgerViews {
   items(request: ItemFilter & { afterId: number; limit: number }): { items: ItemSummary[]; lastId: number };
   /** By key or natural key. */
   item(kind: SubjectKind, key: string): ItemView | null;
-  /** The passport of a product, by the key or natural key of that. Null where there is no such product. */
+  /** The passport of the product with this key or natural key. Null if there is no such product. */
   passport(product: string): PassportView | null;
   /** Passports of the products of these sources, by where they stand. */
   passportCounts(sources?: readonly string[]): PassportCounts;

@@ -35,7 +35,7 @@ export type ProgressEvent =
   | { type: 'request'; operation: Operation | 'list' | 'publications' | 'ping'; outcome: string; retry: boolean }
   /** A list of the platform is read before the first create; `read` entries are stored so far. */
   | { type: 'listing'; list: ContactList; read: number; done: boolean }
-  /** Items were found in such a list, or a person has to decide whether they are there. */
+  /** Items were found in a list of the platform, or a person has to decide whether they are there. */
   | { type: 'adopted'; kind: ListableKind; adopted: number; ambiguous: number }
   /** The API refuses this scope; with null, everything. */
   | { type: 'paused'; scope: Scope | null; reason: Reason }

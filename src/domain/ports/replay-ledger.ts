@@ -26,7 +26,7 @@ export interface ReplayLedger {
   replayPassports(request: { selection: ReplaySelection; dryRun: boolean }): Promise<PassportReplay>;
   /** What a person may settle of the items with this key, or with this natural key where none has the key. */
   deliveriesNamed(name: string): Promise<NamedDelivery[]>;
-  /** How many deliveries a selection has, and those after an id. */
+  /** How many deliveries a selection has, and the deliveries after an id. */
   countSelected(selection: NamedSelection): Promise<number>;
   selectedDeliveries(request: NamedSelection & { afterId: number; limit: number }): Promise<NamedDelivery[]>;
   /**

@@ -31,7 +31,7 @@ export interface SourceStream {
   name: string;
   /** Columns that identify a record; empty where its content does. */
   key: readonly string[];
-  /** True when a read gives everything there is. */
+  /** True if a read gives all records of the stream. */
   snapshot: boolean;
   /** Reads from a cursor (null: from the beginning), one page at a time. */
   read(cursor: JsonValue, signal: AbortSignal): AsyncIterable<Page>;

@@ -4,7 +4,7 @@ import type { RefRole } from '../item.ts';
 import type { Outcome, OutcomeDetail } from '../outcome.ts';
 import type { Scope } from '../scope.ts';
 
-/** How many requests may be under way at once, and so how many connections are opened at most. */
+/** The most requests in flight at once, and so the most open connections. */
 export const REQUESTS_MAX = 256;
 
 /** A write in canonical terms, with every ref resolved. */
@@ -18,7 +18,7 @@ export interface Write {
   remoteId: JsonValue;
 }
 
-/** A write as it is sent. It is committed before that and never changed (I2). */
+/** A write in the form in which it is sent. It is committed before it is sent, and never changed (I2). */
 export interface EncodedWrite {
   /** Path below the base URL, beginning with a slash. */
   path: string;
@@ -47,7 +47,7 @@ export interface SentWrite extends EncodedWrite {
 export interface RemoteItem {
   remoteId: JsonValue;
   naturalKey: string | null;
-  /** By canonical name, what the listing shows of the fields that a mapping may fill. */
+  /** The item's fields as the listing shows them, by canonical name. Fields that no mapping can write are left out. */
   fields: JsonObject;
 }
 
@@ -60,7 +60,7 @@ export type ScopeAnswer = 'yes' | 'no' | 'unknown';
 export interface Probe {
   /** The first 8 characters of the key, which the platform shows as well; null where there is no usable key. */
   keyPrefix: string | null;
-  /** Of the key for publishing; null where there is none of its own. */
+  /** The same of the key for publishing; null if publishing uses the same key. */
   publishKeyPrefix: string | null;
   /** Null when the key works. */
   denied: { by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail } | null;
@@ -94,7 +94,7 @@ export interface Target {
   ping(signal?: AbortSignal): Promise<Outcome>;
   /** Asks whether the key works and which scopes it has, without writing anything. */
   probe(signal?: AbortSignal): Promise<Probe>;
-  /** Reads the API key from its source again, after a 401. True when it is another one than before. */
+  /** Reads the API key from its source again, after a 401. True if the key has changed. */
   rereadKey(): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -18,7 +18,7 @@ export interface UnconfirmedLedger {
   }): Promise<{ remoteId: JsonValue; sentAt: number }[]>;
   /** Kinds of which the API may have items that a ledger restored from a backup does not know. */
   unprovenKinds(): Promise<ListableKind[]>;
-  /** Whether one of these natural keys belongs to no item that has a remote id. */
+  /** True if the ledger has no remote id for one of these natural keys. */
   hasUnbound(kind: ListableKind, naturalKeys: readonly string[]): Promise<boolean>;
   /** A complete listing showed nothing unknown: new items of the kind are sent without a lookup from now on. */
   endProof(kind: ListableKind): Promise<void>;

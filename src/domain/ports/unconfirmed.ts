@@ -12,12 +12,12 @@ import type { EncodedWrite } from './target.ts';
 export interface UnconfirmedDelivery extends DueDelivery, EncodedWrite {
   /** The item's current one; for a passport its product's. */
   naturalKey: string | null;
-  /** By what the API can identify the item, as it was sent. */
+  /** The natural key of the item, as it was sent. */
   sentKey: NaturalKey | null;
   /** For a passport: the remote id of its product. */
   productId: JsonValue;
   reason: Reason;
-  /** When it was last sent, or last looked up without a result. */
+  /** When the delivery was last sent, or last looked up without a result. */
   since: number;
   attempts: number;
   /** The import that it may have arrived in, where that import is sent again unchanged. */
@@ -30,7 +30,7 @@ export interface UnconfirmedDelivery extends DueDelivery, EncodedWrite {
 export interface SentProduct {
   /** The whole payload, null for fields to clear. */
   payload: JsonObject;
-  /** The fields that were to change; null where it is not known what the API had before. */
+  /** The fields that should change; null if it is unknown what the API had before. */
   changed: string[] | null;
   remoteId: JsonValue;
 }
@@ -38,11 +38,11 @@ export interface SentProduct {
 /** A delivery that a person may settle. */
 export interface NamedDelivery extends DueDelivery {
   state: SettleState;
-  /** True while it is not known whether an attempt took effect. */
+  /** True while it is unknown whether an attempt took effect. */
   uncertain: boolean;
-  /** When it was last sent; null where it never was. */
+  /** When the delivery was last sent; null if never. */
   sentAt: number | null;
-  /** The one that was sent; for a passport its product's. */
+  /** The natural key that was sent; for a passport that of its product. */
   naturalKey: string | null;
   reason: Reason;
 }

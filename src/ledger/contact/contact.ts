@@ -111,7 +111,7 @@ export function createContact(
       'UPDATE listings SET position = NULL, read_at = NULL, surplus = NULL WHERE kind = ?',
     ),
     matched: db.prepare<[number, string]>('UPDATE listings SET matched_to = ? WHERE kind = ?'),
-    // A comparison goes through the items by id. Items before the given one are not compared again.
+    // Sets a running comparison back to this item. It goes through the items by id, and may have passed this one.
     compareFrom: db.prepare<[{ kind: string; itemId: number }]>(
       'UPDATE listings SET matched_to = @itemId - 1 WHERE kind = @kind AND matched_to >= @itemId',
     ),
@@ -150,7 +150,7 @@ export function createContact(
     kind: ListableKind,
     { contacted, creates }: { contacted: 0 | 1; creates: number },
   ) {
-    // A platform that refuses duplicates needs its list only once, at the very first contact.
+    // A platform that refuses duplicates needs its list only once, at the first contact.
     if (refusesDuplicates(kind)) return sql.anyContacted.get(kind) === undefined;
     if (contacted === 0) return true;
     const { readAt } = rowOf(kind);
@@ -194,8 +194,7 @@ export function createContact(
     countCreates(counts) {
       const unproven = restored.unprovenKinds();
       for (const { source, kind, count } of counts.values()) {
-        // In a restored ledger each create of an unproven kind is looked up by itself, so the list is not needed for
-        // it.
+        // A restored ledger looks up each create of an unproven kind before it is sent, so the list is not needed here.
         if (unproven.includes(kind)) continue;
         const standing = sql.count.get(source, kind, count) ?? { contacted: 0, creates: count };
         if (lists && asksForList(source, kind, standing)) sql.need.run(kind);

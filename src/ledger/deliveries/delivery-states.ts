@@ -13,8 +13,8 @@ export function isStuck(of: string): string {
 }
 
 /**
- * The state of an item: that of its open delivery, else the state of its last one. `of` is the name of the items table
- * in the statement.
+ * The state of an item: its open delivery's state, else its last delivery's. `of` is the name of the items table in the
+ * statement.
  */
 export function itemState(of: string): string {
   return `CASE WHEN ${isOpen(of)} THEN ${of}.state WHEN ${of}.ignored_hash IS NULL THEN 'delivered' ELSE 'superseded' END`;

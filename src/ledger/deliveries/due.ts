@@ -44,7 +44,7 @@ const IS_SCHEDULED = `i.state IN ('due', 'in_doubt') AND i.due_at > 0
   AND CASE i.state WHEN 'due' THEN i.operation NOT IN (SELECT value FROM json_each(@operations))
       ELSE ${IS_SUSPENDED_UNCONFIRMED} IS NOT TRUE END`;
 
-/** True of such an item if the API could not take it since before `@before`. */
+/** True of an item `i` whose delivery the API could not take since before `@before`. */
 const IS_LEFT_AWAY = `i.state = 'due' AND ${reasonHas('i', 'api_away')} AND i.reason ->> '$.since' <= @before`;
 
 type Scheduled = SuspendedUnconfirmed & Of & { operations: string };

@@ -124,7 +124,8 @@ function plainSettlement(
   const { decision, revision, seen } = settlement;
   if (row?.state !== 'sending' || row.revision !== revision || seen !== undefined) return null;
   if (row.requestId !== claim.request || row.sends !== claim.sends) return null;
-  // The desired payload is not the baseline of a passport, nor of an item that has changed since it was sent.
+  // A passport never has its desired payload as its baseline. An item that has changed since it was sent has an older
+  // one.
   if (row.kind === 'passport' || row.sentHash !== null) return null;
   if (decision.kind !== 'delivered' || decision.by !== 'answer' || !decision.contentKnown) return null;
   return decision.shown === undefined && decision.shownAs === undefined ? { row, decision } : null;

@@ -6,7 +6,7 @@ export function reasonHas(of: string, trait: ReasonTrait): string {
   return `${of}.reason ->> '$.code' IN (${codes.join(', ')})`;
 }
 
-/** The same for a delivery that was read already. */
+/** True if a delivery that was read has a reason with this trait. */
 export function hasReason({ reason }: { reason: string | null }, trait: ReasonTrait): boolean {
   const stored = storedReason(reason);
   return stored !== null && hasTrait(stored, trait);

@@ -20,12 +20,13 @@ export interface Presence {
 }
 
 /**
- * The baseline of an item whose content at the API is not known. A product was found by its natural key, so the
- * baseline has that key: a later change of the key is noticed.
+ * The baseline of an item whose content at the API is not known. The baseline of a product has the natural key, because
+ * the product was found by it.
  *
  * @param desired the payload that was sent
- * @param before the baseline before that write, if the write may have failed: every field of the two payloads may be at
- *   the API. A field that is not desired later has to be cleared, so the baseline has all of them as null.
+ * @param before the former baseline, if it is unknown whether the payload replaced it. Then any field of the two
+ *   payloads may be at the API. The new baseline has these fields as null, so that a field that is not desired later
+ *   gets cleared.
  */
 export function presenceOf(
   profile: Profile,

@@ -35,7 +35,7 @@ export function createRelease(
     if (arrived.length === 0 || sql.anyWaiting.get() === undefined) return released;
     const places = arrived.map(({ kind, key }, place) => ({ kind, key, place }));
     for (const [kind, ofKind] of Map.groupBy(places, (one) => one.kind)) {
-      // No item refers to an item of such a kind.
+      // No item refers to an item of this kind.
       if (hasRefs(kind)) continue;
       const ready = sql.ready.all({ kind, keys: JSON.stringify(ofKind.map(({ key }) => key)) });
       if (ready.length === 0) continue;

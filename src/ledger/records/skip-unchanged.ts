@@ -13,7 +13,9 @@ export interface PageToSkip extends Pick<ReadPage, 'records' | 'seen'> {
  */
 export type SkipUnchanged = (page: PageToSkip) => readonly number[] | null;
 
-/** Separates records in a text. An ERP field cannot have this character; a key that has it is looked up by itself. */
+/**
+ * Separates records in a text. An ERP field cannot have this character; a page with such a key is looked up row by row.
+ */
 const BETWEEN = '\u001e';
 
 /** True of a record whose mapping is done. All others are given a hash that no row can have. */

@@ -16,8 +16,8 @@ export type ConvertProgress = (done: number, all: number) => void;
 const ROWS_AT_ONCE = 20_000;
 
 /**
- * True of a delivery whose request of its own may be sent again. A refused create counts where its reason has the item
- * looked up again.
+ * True of a delivery that has a request for itself alone, which may be sent again. A refused create counts where its
+ * reason has the item looked up again.
  */
 const IS_KEPT_ALONE = `(d.path IS NOT NULL AND d.import_id IS NULL AND (d.state IN ('due', 'sending', 'in_doubt')
   OR (d.state = 'rejected' AND d.reason ->> '$.lookAgain' = 1)))`;

@@ -25,7 +25,7 @@ export function createPrune({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>):
   const events = db.prepare<[number, number, number]>(
     'DELETE FROM events WHERE item_id = ? AND id NOT IN (SELECT id FROM events WHERE item_id = ? ORDER BY id DESC LIMIT ?)',
   );
-  // A missing record that makes no item any more. In a stream without keys every change leaves one such record.
+  // Missing records without items. In a stream without keys every change leaves one.
   const records = db.prepare<[number]>(
     `DELETE FROM records WHERE missing_since < ? AND NOT EXISTS (SELECT 1 FROM items WHERE items.record_id = records.id)`,
   );

@@ -82,7 +82,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     ),
     stuck: db.prepare<[Listed & { limit: number }], StuckRow>(`${stuckColumns} WHERE ${isStuck('i')} AND ${NEEDS_PERSON}
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) ORDER BY i.staged_at DESC, i.id DESC LIMIT @limit`),
-    // The condition is that of the index `items_scheduled`, word for word.
+    // This condition repeats the words of the index `items_scheduled`.
     awaitingReadBack: db
       .prepare<[Listed], number>(
         `SELECT count(*) FROM items i

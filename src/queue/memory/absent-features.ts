@@ -44,7 +44,7 @@ type AbsentFeatures = Pick<
   | 'updateJobSchedulerNextMillis'
 >;
 
-/** Using such a feature is refused. Asking for its data gives nothing. */
+/** A call of an absent feature is refused. A query for its data returns nothing. */
 export const ABSENT_FEATURES: AbsentFeatures = {
   addFlow: () => refuse('flows'),
   moveToWaitingChildren: () => refuse('flows'),

@@ -16,7 +16,7 @@ export interface StoredJob {
   /** The worker that has reserved it, and the tick until which it has. */
   lock: { token: string; until: number } | null;
   logs: string[];
-  /** Its neighbours in the list of its state. */
+  /** The neighbours of a job in the list of its state. */
   older: StoredJob | null;
   newer: StoredJob | null;
 }

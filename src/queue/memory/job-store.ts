@@ -98,7 +98,10 @@ export function createJobStore(clock: Clock): JobStore {
     return job;
   }
 
-  /** Drops jobs that are not to be kept, after one has ended. If that one is not kept itself, the others stay. */
+  /**
+   * Drops the oldest ended jobs beyond the number to keep, after a job has ended. If that job is not kept itself, the
+   * others stay.
+   */
   function trim(ended: StoredJob, keep: JobEnd['keep'], at: number): void {
     const { count = Number.POSITIVE_INFINITY, ageMs } = retention(keep);
     if (count === 0) {
@@ -233,7 +236,7 @@ export function wrongState(id: string, state: string, command: string): Error {
   return bullError(ErrorCode.JobNotInState, `Job ${id} is not in the ${state} state. ${command}`);
 }
 
-/** An error as BullMQ's other backends throw it: callers read its code. */
+/** Makes an error with a code, as BullMQ's other backends do, because callers read the code. */
 function bullError(code: ErrorCode, message: string): Error {
   return Object.assign(new Error(message), { code });
 }

@@ -8,22 +8,22 @@ import type { Runtime } from './runtime.ts';
 import { standingOf } from './standing.ts';
 
 const COUNTS_KEPT_MS = 2000;
-/** Among how many runs the last complete run of a source is looked for. */
+/** How many of a source's last runs are searched for a complete one. */
 const RUNS_LOOKED_AT = 50;
 
 /** Reads the current state of ledger, queue and API. */
-export interface Observation {
+export interface CurrentState {
   api(): ApiStanding;
   /** The wait beyond a minute that the API has asked for, or null. */
   apiWait(): ApiWait | null;
   standing(): Promise<Standing>;
 }
 
-export function createObservation(options: {
+export function createCurrentState(options: {
   runtime: Runtime;
   nextRun: (source: string) => number | null;
   clock: Clock;
-}): Observation {
+}): CurrentState {
   const { runtime, nextRun, clock } = options;
   const { views, api, queues, config } = runtime;
   const ids = config.sources.map(({ id }) => id);

@@ -24,7 +24,7 @@ export interface LimitEstimate {
   windowMs: number;
 }
 
-export interface Schedule {
+export interface RateSchedule {
   phase(): Phase;
   /** The share by which the last raise went up. */
   step(): number;
@@ -81,7 +81,7 @@ const RISE = { spanMs: 5000, used: 0.5 };
 const REFILL_MS = 6000;
 
 /** @param random numbers in [0, 1) */
-export function createSchedule(limit: LimitEstimate, share: FairShare, random: () => number): Schedule {
+export function createRateSchedule(limit: LimitEstimate, share: FairShare, random: () => number): RateSchedule {
   let phase: Phase = 'unpaced';
   let rate = Number.POSITIVE_INFINITY;
   let step: number = STEP.first;
