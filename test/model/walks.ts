@@ -184,11 +184,12 @@ export const BATCHES: readonly Batch[] = [
     before: [],
     begin: [PULL],
     ends: {
-      'not sendable': flavour(P1, 'unsendable'),
+      // The first request of a scope is sent alone, so it is another one.
+      'not sendable': flavour(P2, 'unsendable'),
       ...endsOf('product.create', 'lost', 'refused', 'crossed'),
-      'at fault': flavour(P1, 'poison'),
+      'at fault': flavour(P2, 'poison'),
     },
-    rows: { 'product P1': P1, 'product P2': P2, 'material M1': M1 },
+    rows: { 'product P3': P3, 'product P2': P2, 'material M1': M1 },
   },
   {
     name: 'changes of materials',

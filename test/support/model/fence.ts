@@ -4,6 +4,8 @@ import type { VirtualTime } from './virtual-time.ts';
 export interface Death {
   calls: number;
   side: 'before' | 'after';
+  /** The names of the calls that count; all of them where it is left out. */
+  names?: readonly string[];
 }
 
 /** A call of a port that is chosen in advance, and when something else happens there. */
@@ -67,8 +69,8 @@ export function createFence({
   }
 
   /** Counts one call, and kills the process where it is the one. */
-  function count(side: Death['side']): void {
-    if (death === null || death.side !== side) return;
+  function count(side: Death['side'], name: string): void {
+    if (death === null || death.side !== side || death.names?.includes(name) === false) return;
     death = { ...death, calls: death.calls - 1 };
     if (death.calls < 0) kill();
   }
@@ -114,7 +116,7 @@ export function createFence({
 
   async function guarded<T>(name: string, given: readonly unknown[], call: () => T): Promise<Awaited<T>> {
     time.stir();
-    count('before');
+    count('before', name);
     countAtOnce();
     if (!alive) return never();
     const pause = pauseMs(name);
@@ -131,7 +133,7 @@ export function createFence({
       return await together(name, call);
     } finally {
       time.stir();
-      count('after');
+      count('after', name);
       if (chosen?.side === 'after') await chosen.happen();
       if (!alive) await never();
     }

@@ -110,7 +110,15 @@ const person = fc.record({
   do: fc.constant('person' as const),
   way: fc.constantFrom('settle' as const, 'settle' as const, 'force' as const, 'ignore' as const),
 });
-const death = fc.record({ calls: fc.nat({ max: 60 }), side: fc.constantFrom('before' as const, 'after' as const) });
+const side = fc.constantFrom('before' as const, 'after' as const);
+const death: fc.Arbitrary<Death> = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ calls: fc.nat({ max: 60 }), side }) },
+  // Between a claim and its requests, or between answers and their settlement.
+  {
+    weight: 1,
+    arbitrary: fc.record({ calls: fc.nat({ max: 4 }), side, names: fc.constantFrom(['claim'], ['settle']) }),
+  },
+);
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('edit' as const), row, to: flavour }) },
