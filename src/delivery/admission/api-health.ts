@@ -113,6 +113,22 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     return slotMs;
   }
 
+  function unused(latencyMs: number): void {
+    const now = clock.ticks();
+    outage.observe({ kind: 'unused' }, now);
+    rate.observe({ kind: 'unused' }, latencyMs, now);
+  }
+
+  /** Gives back what was admitted for a question that throws: it would keep every other half-open probe from being sent. */
+  async function givenBack<T>(question: Promise<T>): Promise<T> {
+    try {
+      return await question;
+    } catch (error) {
+      unused(0);
+      throw error;
+    }
+  }
+
   /** A question that writes nothing. A refusal of the scope `read` is an answer, and no reason to stop reading. */
   async function ask(abort: AbortSignal): Promise<Answer> {
     const outcome = await target.ping(abort);
@@ -142,20 +158,16 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
       rate.observe(observation, latencyMs, clock.ticks());
       if (typeof answer.subject === 'number') questions.deliveryEnded(observation);
     },
-    unused(latencyMs) {
-      const now = clock.ticks();
-      outage.observe({ kind: 'unused' }, now);
-      rate.observe({ kind: 'unused' }, latencyMs, now);
-    },
+    unused,
     asksFirst: () => outage.openSince() !== null || rate.wait(clock.ticks()) !== null,
-    mayProbe: (abort) => questions.mayProbe(abort),
+    mayProbe: (abort) => givenBack(questions.mayProbe(abort)),
     async answers(since, abort) {
       // Whoever reads after this takes no slots, so reading has to wait as well where the API has asked for that.
       if (rate.closedForMs(clock.ticks()) > 0) return false;
       const isWaiting = rate.wait(clock.ticks()) !== null;
       const isKnown = since === null || outage.hasAnsweredSince(since);
       if (!isWaiting && outage.isWell() && isKnown) return true;
-      if (admitOne() > 0 || !(await questions.isAnswered(abort))) return false;
+      if (admitOne() > 0 || !(await givenBack(questions.isAnswered(abort)))) return false;
       // It was admitted to find out, and no delivery follows from here.
       outage.observe({ kind: 'unused' }, clock.ticks());
       if (isWaiting) rate.observe({ kind: 'answered', by: 'read' }, 0, clock.ticks());
