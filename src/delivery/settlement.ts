@@ -70,7 +70,7 @@ function putOff(decision: Decision, notBefore: number): Decision {
   return decision.kind === 'retry' ? { ...decision, dueAt: Math.max(decision.dueAt, notBefore) } : decision;
 }
 
-/** Reports what became of the members of a request. */
+/** Reports what became of the members of a request, but for those that had changed since, so that nothing was stored of them. */
 export function settledEvents(
   { request, outcome, latencyMs }: Answered,
   { settlements }: RequestSettlement,
@@ -79,7 +79,7 @@ export function settledEvents(
   const status = 'detail' in outcome ? outcome.detail.status : null;
   return request.members.flatMap(({ kind, key, operation }, index): ProgressEvent[] => {
     const decision = settled[index]?.instead ?? settlements[index]?.decision;
-    if (decision === undefined) return [];
+    if (decision === undefined || settled[index]?.applied === false) return [];
     const state = DECISION_STATES[decision.kind];
     const reason = 'reason' in decision ? decision.reason : null;
     // The duration of a request is counted once.
