@@ -226,7 +226,7 @@ function compose(
     leftAway: (request) => timely(() => due.leftAway(request)),
     countSending: async (of) => reading(() => due.countSending(of)),
     hasSuspended: async (of) => reading(() => due.hasSuspended(of)),
-    isDue: async (deliveryId) => reading(() => due.isDue(deliveryId)),
+    isDue: (deliveryId) => timely(() => due.isDue(deliveryId)),
     denialsOf: async (deliveryId) => reading(() => due.denialsOf(deliveryId)),
     countSuspended: async (held) => reading(() => due.countSuspended(held)),
     claim: (requests) => commit.run(() => claims.claim(requests)),
