@@ -73,7 +73,7 @@ function putOff(decision: Decision, notBefore: number): Decision {
   return decision.kind === 'retry' ? { ...decision, dueAt: Math.max(decision.dueAt, notBefore) } : decision;
 }
 
-/** The events that report what became of the members of a request. */
+/** The events that report what became of the members of a request, without members that had changed since then. */
 export function settledEvents(
   { request, outcome, latencyMs }: Answered,
   { settlements }: RequestSettlement,
@@ -82,7 +82,7 @@ export function settledEvents(
   const status = 'detail' in outcome ? outcome.detail.status : null;
   return request.members.flatMap(({ kind, key, operation }, index): ProgressEvent[] => {
     const decision = settled[index]?.instead ?? settlements[index]?.decision;
-    if (decision === undefined) return [];
+    if (decision === undefined || settled[index]?.applied === false) return [];
     const state = DECISION_STATES[decision.kind];
     const reason = 'reason' in decision ? decision.reason : null;
     // All members share one request, so its duration is counted once.

@@ -230,7 +230,7 @@ function compose(
     leftAway: (request) => timely(() => due.leftAway(request)),
     countSending: async (of) => reading(() => due.countSending(of)),
     hasSuspended: async (of) => reading(() => due.hasSuspended(of)),
-    isDue: async (deliveryId) => reading(() => due.isDue(deliveryId)),
+    isDue: (deliveryId) => timely(() => due.isDue(deliveryId)),
     denialsOf: async (deliveryId) => reading(() => due.denialsOf(deliveryId)),
     countSuspended: async (suspended) => reading(() => due.countSuspended(suspended)),
     claim: (requests) => commit.run(() => claims.claim(requests)),

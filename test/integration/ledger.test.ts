@@ -522,6 +522,9 @@ describe('deliveries', () => {
     await settleOne(fixture.ledger, { id, decision: { kind: 'retry', dueAt, spend: false, reason } });
     fixture.clock.advance(999);
     expect(await fixture.ledger.isDue(id)).toBe(false);
+    // The wait is as long as before on a clock that was set forward.
+    fixture.clock.jump(3_600_000);
+    expect(await fixture.ledger.isDue(id)).toBe(false);
     expect(await claimOne(fixture.ledger, id)).toEqual({ status: 'gone' });
     fixture.clock.advance(1);
     expect(await fixture.ledger.isDue(id)).toBe(true);

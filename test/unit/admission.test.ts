@@ -312,6 +312,30 @@ describe('the admission', () => {
 });
 
 describe('the health of the API', () => {
+  it.each(['mayProbe', 'answers'] as const)('asks again after a question of %s that threw', async (ask) => {
+    const clock = createManualClock();
+    let asked = 0;
+    const ping = async () => {
+      asked += 1;
+      if (asked === 1) throw new Error('A defect.');
+      return ACCEPTED;
+    };
+    const { health, abort } = given({ clock, ping });
+    for (let subject = 0; subject < 30; subject += 1) {
+      health.observe({ outcome: NO_ANSWER, scope: 'write', subject }, null);
+    }
+    clock.advance(5000);
+    expect(health.admit()).toBeGreaterThan(0);
+    clock.advance(1000);
+    const probe = async () => {
+      if (ask === 'answers') return health.answers(null, abort.signal);
+      return health.admit() === 0 && health.mayProbe(abort.signal);
+    };
+    await expect(probe()).rejects.toThrow('A defect.');
+    clock.advance(1000);
+    expect(await probe()).toBe(true);
+  });
+
   it('may not be asked by readers while the API has asked to wait', async () => {
     const clock = createManualClock();
     const { health, abort } = given({ clock });

@@ -6,6 +6,7 @@ import type { ClaimedRequest, DeliveryName } from '../../src/domain/ports/claim.
 import type { RequestSettlement } from '../../src/domain/ports/decision.ts';
 import type { DueDelivery } from '../../src/domain/ports/due.ts';
 import type { Ledger } from '../../src/domain/ports/ledger.ts';
+import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import type { SentWrite, Target } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { createManualClock } from '../support/manual-clock.ts';
@@ -41,6 +42,7 @@ describe('the way of deliveries', () => {
     claim = async (lists) => lists.flatMap((names) => claimedRequest(names, 'product.create')),
     settle = async () => undefined,
     send = async () => ACCEPTED,
+    isApplied = () => true,
     deadLetter = async () => undefined,
     random = () => 0,
     connections = 8,
@@ -49,6 +51,8 @@ describe('the way of deliveries', () => {
     claim?: (lists: readonly (readonly DeliveryName[])[]) => Promise<ClaimedRequest[]>;
     settle?: (groups: readonly RequestSettlement[]) => Promise<void>;
     send?: (write: SentWrite) => Promise<Outcome>;
+    /** Whether a delivery is still as it was claimed. */
+    isApplied?: (id: number) => boolean;
     deadLetter?: () => Promise<void>;
     random?: () => number;
     connections?: number;
@@ -59,6 +63,7 @@ describe('the way of deliveries', () => {
     const settled: { id: number; kind: string }[][] = [];
     const sent: string[] = [];
     const deadLettered: number[] = [];
+    const events: ProgressEvent[] = [];
     const ledger: Partial<Ledger> = {
       isDue: async () => true,
       denialsOf: async () => ({ at: null, isAskedAgain: false }),
@@ -70,7 +75,7 @@ describe('the way of deliveries', () => {
         await settle(groups);
         const all = groups.flatMap(({ settlements }) => settlements);
         settled.push(all.map(({ id, decision }) => ({ id, kind: decision.kind })));
-        return all.map(({ id, revision }) => ({ id, revision, released: 0, applied: true }));
+        return all.map(({ id, revision }) => ({ id, revision, released: 0, applied: isApplied(id) }));
       },
       async deadLetter({ deliveryId }) {
         await deadLetter();
@@ -92,7 +97,7 @@ describe('the way of deliveries', () => {
       profile,
       clock,
       random,
-      emit: () => undefined,
+      emit: (event) => void events.push(event),
       log: createRecordingLog(),
       scrub: (text) => text,
       connections,
@@ -104,7 +109,7 @@ describe('the way of deliveries', () => {
     });
     delivery.health.observe({ outcome: ACCEPTED, scope: 'write', subject: null }, null);
     delivery.path.start();
-    return { clock, claims, settled, sent, deadLettered };
+    return { clock, claims, settled, sent, deadLettered, events };
   }
   async function turns(): Promise<void> {
     for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -120,6 +125,14 @@ describe('the way of deliveries', () => {
     expect(claims).toEqual([[[1], [2], [3]]]);
     expect(sent).toEqual(['1', '2', '3']);
     expect(settled).toEqual([[1, 2, 3].map((id) => ({ id, kind: 'delivered' }))]);
+    expect(delivery.dispatcher.outstanding()).toBe(0);
+  });
+
+  it('reports nothing of a delivery that has changed since it was claimed', async () => {
+    const { events } = given({ isApplied: (id) => id !== 1 });
+    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    await turns();
+    expect(events.flatMap((event) => (event.type === 'settled' ? event.key : []))).toEqual(['P2']);
     expect(delivery.dispatcher.outstanding()).toBe(0);
   });
 

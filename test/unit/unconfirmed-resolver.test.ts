@@ -3,6 +3,7 @@ import { createCreatePause } from '../../src/delivery/admission/create-pause.ts'
 import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts';
 import { createUnconfirmedResolver } from '../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
+import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import type { Listing, RemoteItem } from '../../src/domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
 import { Profile } from '../../src/domain/profile.ts';
@@ -22,6 +23,7 @@ function given(
     acknowledged = [],
     listing = { complete: true, count: null },
     count = COUNT,
+    isApplied = () => true,
   }: {
     takesOnlyReads?: boolean;
     lagMs?: number;
@@ -29,10 +31,13 @@ function given(
     acknowledged?: { remoteId: number; sentAt: number }[];
     listing?: Listing;
     count?: number;
+    /** Whether a delivery is still as it was when the list was read. */
+    isApplied?: (id: number) => boolean;
   } = {},
 ) {
   const clock = createManualClock();
   const decisions: Decision[] = [];
+  const events: ProgressEvent[] = [];
   const retries = createRetryBudget();
   const pause = createCreatePause(clock);
   const unconfirmed = Array.from({ length: count }, (_, id): UnconfirmedDelivery => {
@@ -59,7 +64,7 @@ function given(
         requests.flatMap(({ settlements }) =>
           settlements.map(({ id, revision, decision }) => {
             decisions.push(decision);
-            return { id, revision, released: 0, applied: true };
+            return { id, revision, released: 0, applied: isApplied(id) };
           }),
         ),
     },
@@ -83,10 +88,10 @@ function given(
     profile: Profile.parse({ list: { lagMs } }),
     clock,
     random: () => 0,
-    emit: () => undefined,
+    emit: (event) => void events.push(event),
   });
   const resolve = () => resolver.resolve(new AbortController().signal);
-  return { clock, decisions, retries, resolve, pause };
+  return { clock, decisions, events, retries, resolve, pause };
 }
 
 /** The decisions, and how long the next retry has to wait after them. */
@@ -102,6 +107,13 @@ it('takes a slot in the retry budget for each delivery that is sent again', cove
   const { decisions, nextMs } = await settled('reset', []);
   expect(kinds(decisions)).toEqual(['resend']);
   expect(nextMs).toBeGreaterThan(90_000);
+});
+
+it('reports nothing of a delivery that was settled by somebody else while the list was read', async () => {
+  const { decisions, events, resolve } = given('reset', [], { count: 3, isApplied: (id) => id !== 1 });
+  await resolve();
+  expect(decisions).toHaveLength(3);
+  expect(events.flatMap((event) => (event.type === 'settled' ? event.key : []))).toEqual(['P0', 'P2']);
 });
 
 it.each(['reset', 'unclear'] as const)('takes no slot for an item that is found at the API, %s', async (code) => {

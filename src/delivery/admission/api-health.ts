@@ -124,6 +124,22 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     return slotMs;
   }
 
+  function unused(latencyMs: number): void {
+    const now = clock.ticks();
+    outage.observe({ kind: 'unused' }, now);
+    rate.observe({ kind: 'unused' }, latencyMs, now);
+  }
+
+  /** Gives back what was admitted for a question that throws: it would keep every other half-open probe from being sent. */
+  async function givenBack<T>(question: Promise<T>): Promise<T> {
+    try {
+      return await question;
+    } catch (error) {
+      unused(0);
+      throw error;
+    }
+  }
+
   /**
    * Asks the API a question that writes nothing. A refusal of the scope `read` is an answer too, and must not stop
    * reading.
@@ -156,20 +172,16 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
       rate.observe(observation, latencyMs, clock.ticks());
       if (typeof answer.subject === 'number') questions.deliveryEnded(observation);
     },
-    unused(latencyMs) {
-      const now = clock.ticks();
-      outage.observe({ kind: 'unused' }, now);
-      rate.observe({ kind: 'unused' }, latencyMs, now);
-    },
+    unused,
     asksFirst: () => outage.openSince() !== null || rate.wait(clock.ticks()) !== null,
-    mayProbe: (abort) => questions.mayProbe(abort),
+    mayProbe: (abort) => givenBack(questions.mayProbe(abort)),
     async answers(since, abort) {
       // The read that follows takes no slot, so it must wait here if the API has asked for that.
       if (rate.closedForMs(clock.ticks()) > 0) return false;
       const isWaiting = rate.wait(clock.ticks()) !== null;
       const isKnown = since === null || outage.hasAnsweredSince(since);
       if (!isWaiting && outage.isWell() && isKnown) return true;
-      if (admitOne() > 0 || !(await questions.isAnswered(abort))) return false;
+      if (admitOne() > 0 || !(await givenBack(questions.isAnswered(abort)))) return false;
       // Only the question was sent, so the half-open probe is given back.
       outage.observe({ kind: 'unused' }, clock.ticks());
       if (isWaiting) rate.observe({ kind: 'answered', by: 'read' }, 0, clock.ticks());

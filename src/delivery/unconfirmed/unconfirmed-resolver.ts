@@ -75,6 +75,11 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     const { id, revision, kind, key, operation } = delivery;
     const settlements = [{ id, revision, decision, decidedAt: clock.now() }];
     const [stored] = await ledger.settle([{ claim: null, settlements, keep: false, groupMax: null }]);
+    // Somebody else has settled it meanwhile, and that was reported.
+    if (stored?.applied === false) {
+      absence.forget(id);
+      return;
+    }
     const settled = stored?.instead ?? decision;
     if (settled.kind !== 'unconfirmed') absence.forget(id);
     const state = DECISION_STATES[settled.kind];
