@@ -101,14 +101,17 @@ async function surviveKills(): Promise<void> {
 }
 
 describe('after kill -9 amid creates of BOM items, no more of them are unconfirmed than connections were open', () => {
-  const title = 'and nothing is lost and nothing doubled';
-  it(`${title}, over the embedded queue`, covers(['process-killed', 'keys-ignored'], ...ORACLE), async () => {
-    await given('embedded');
-    await surviveKills();
-  });
+  it(
+    'loses nothing and doubles nothing over the embedded queue',
+    covers(['process-killed', 'keys-ignored'], ...ORACLE),
+    async () => {
+      await given('embedded');
+      await surviveKills();
+    },
+  );
 
   describeRedis('over Redis', () => {
-    it(title, covers(['process-killed', 'keys-ignored'], ...ORACLE), async () => {
+    it('loses nothing and doubles nothing', covers(['process-killed', 'keys-ignored'], ...ORACLE), async () => {
       await given('redis');
       await surviveKills();
     });

@@ -120,15 +120,18 @@ function faultsOf(operation: Operation, faults: readonly Fault[]): Step[] {
 export interface ChangedWalk {
   walk: Walk;
   change: ChangeStep[];
+  /** Whether calls are worth a visit as well that only lead to the others. */
+  everyCall: boolean;
 }
 
 function walksOf({ operation, item, before, begin, changes }: Request, end: string, keys: Keys): ChangedWalk[] {
   const { mode, trust } = keys;
   const steps = [...faultsOf(operation, ENDS[end] ?? []), ...begin, WHOLE_LIFE];
   const setup = { ...SETUP, trust };
-  return Object.entries(changes).map(([to, change]) => {
+  return Object.entries(changes).map(([to, change], at) => {
+    const everyCall = end === LONGEST && at === 0;
     const name = `${operation} is ${end}, keys are ${mode}, and then ${to} is desired`;
-    return { change, walk: { name, mode, setup, before, steps, item } };
+    return { change, everyCall, walk: { name, mode, setup, before, steps, item } };
   });
 }
 
@@ -231,6 +234,7 @@ export function walksOfBatch({ name, keys, before, begin, ends, rows }: Batch): 
   return Object.entries(ends).flatMap(([end, steps]) =>
     Object.entries(rows).map(([item, row]) => ({
       change: [edit(row, 'c'), PULL],
+      everyCall: true,
       walk: {
         name: `${name}: one of them is ${end}, and ${item} changes`,
         mode: keys.mode,
