@@ -43,7 +43,7 @@ export function createSettling(options: SettlingOptions): Settling {
   let trouble: Fault | null = null;
   /** Why the last delivery could not be dead-lettered. */
   let unstored: Fault | null = null;
-  /** Dead-lettering that goes on beside the settling of other answers. */
+  /** Dead letters that are being stored beside the settling of other answers. */
   const abandoning = new Set<Promise<void>>();
 
   function decideAll(answered: readonly Answered[]): Decided[] {

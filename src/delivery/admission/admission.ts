@@ -150,7 +150,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     const admitted: Admitted[] = [];
     for (;;) {
       const now = clock.ticks();
-      // Picked anew after each look at the ledger: what is allowed, paused or received may have changed meanwhile.
+      // The next delivery is picked again after each look at the ledger, because pauses and the queue may have changed.
       const one = pick(now);
       if (typeof one === 'number') return { admitted, waitMs: one };
       if (slots.isFull(health.concurrency(), now)) return { admitted, waitMs: POLL_MS };

@@ -33,7 +33,7 @@ export function createScopeProbe(options: {
   const probing = new Map<Scope, { begunAt: number }>();
   /** The next probe of each scope, and from when on it may be sent. */
   let chosen = new Map<Scope, { id: number; from: number }>();
-  /** For each scope, since when only deliveries wait that were refused the scope before. */
+  /** By scope, since when every waiting delivery is one that was refused the scope before. */
   const steppingBack = new Map<Scope, number>();
 
   const isUntried = (scope: Scope): boolean => !authorization.isTried(scope) && authorization.allows(scope);

@@ -75,7 +75,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     const { id, revision, kind, key, operation } = delivery;
     const settlements = [{ id, revision, decision, decidedAt: clock.now() }];
     const [stored] = await ledger.settle([{ claim: null, settlements, keep: false, groupMax: null }]);
-    // Somebody else has settled it meanwhile, and that was reported.
+    // The delivery was settled by another part meanwhile, which has reported it.
     if (stored?.applied === false) {
       absence.forget(id);
       return;

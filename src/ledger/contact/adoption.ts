@@ -8,7 +8,7 @@ import type { ListableKind } from '../../domain/ports/target.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
-import { hasReason, reasonHas } from '../deliveries/reasons.ts';
+import { hasReason, reasonHas } from '../deliveries/reason-conditions.ts';
 import type { Items } from '../items/items.ts';
 import type { Release } from '../items/release.ts';
 import type { PassportItems } from '../passports/passport-items.ts';

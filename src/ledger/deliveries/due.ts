@@ -4,7 +4,7 @@ import type { Ledger } from '../../domain/ports/ledger.ts';
 import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { Contact } from '../contact/contact.ts';
 import type { LedgerContext } from '../store/context.ts';
-import { reasonHas } from './reasons.ts';
+import { reasonHas } from './reason-conditions.ts';
 
 /** Finds deliveries that are due now or later. Each function is one read. */
 export interface Due {

@@ -2,7 +2,7 @@ import type { SubjectKind } from '../../domain/item.ts';
 import type { Items } from '../items/items.ts';
 import type { Passports } from '../passports/passports.ts';
 import type { LedgerContext } from '../store/context.ts';
-import { reasonHas } from './reasons.ts';
+import { reasonHas } from './reason-conditions.ts';
 
 interface BlockedRow {
   id: number;

@@ -12,7 +12,7 @@ import { type RecordRow, SELECT_RECORD } from '../records/staged-record.ts';
 import type { Staging, Tally } from '../records/staging.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
-import { hasReason } from './reasons.ts';
+import { hasReason } from './reason-conditions.ts';
 import type { Requests } from './requests.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 

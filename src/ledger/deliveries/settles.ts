@@ -29,7 +29,7 @@ export function createSettles({ db }: Pick<LedgerContext, 'db'>, { plain, settle
         group,
         members: group.settlements.map((settlement) => ({ settlement, row: rows.get(settlement.id) })),
       }));
-      // What one of them does to a delivery that is named twice would be unknown to the other: they are settled in their order.
+      // Two groups may name the same delivery, and the second must see what the first has stored. So they are settled in order.
       const settled = new Set(ids).size === ids.length ? plain.settle(found) : [];
       const settledIds = new Set<number>();
       return found.flatMap((one, at) => settled[at] ?? settleRequest(one.group, settledIds));

@@ -4,7 +4,7 @@ import type { Reason } from '../../domain/reason.ts';
 import type { Restored, WhyUnconfirmed } from '../backup/restored.ts';
 import { ADOPTED_BOM, type AdoptedBom } from '../contact/adopted-bom.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
-import { hasReason } from '../deliveries/reasons.ts';
+import { hasReason } from '../deliveries/reason-conditions.ts';
 import type { Requests } from '../deliveries/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createDesire, type Desire, type Staged } from './desire.ts';

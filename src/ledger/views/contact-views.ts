@@ -3,7 +3,7 @@ import type { AdoptedChanges } from '../../domain/ports/first-contact.ts';
 import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
 import { storedReason } from '../../domain/reason.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
-import { reasonHas } from '../deliveries/reasons.ts';
+import { reasonHas } from '../deliveries/reason-conditions.ts';
 import type { Sqlite } from '../store/database.ts';
 
 /** The open questions of first contact: suspended creates, and adopted items that a person has to decide on. */

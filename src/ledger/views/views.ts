@@ -16,7 +16,7 @@ import { storedReason } from '../../domain/reason.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { readApiWait } from '../deliveries/api-wait.ts';
 import { isStuck, itemState } from '../deliveries/delivery-states.ts';
-import { reasonHas } from '../deliveries/reasons.ts';
+import { reasonHas } from '../deliveries/reason-conditions.ts';
 import { createMissingCounts } from '../items/missing-items.ts';
 import { OPEN_GUARDED_READS } from '../records/guarded-reads.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
