@@ -4,12 +4,13 @@ import { outcomeFault } from '../daemon/outcome-fault.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
+import type { ReplayLedger } from '../domain/ports/replay-ledger.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
 import type { NamedDelivery } from '../domain/ports/unconfirmed.ts';
 import { kindWord } from '../domain/words.ts';
 import type { JsonValue } from '../lib/json.ts';
 
-type Opened = Pick<Runtime, 'ledger' | 'views' | 'platform'>;
+type Opened = Pick<Runtime, 'views' | 'platform'> & { ledger: Pick<ReplayLedger, 'boundTo'> };
 
 /**
  * The id of something that a person says is at the platform: as given, or as the listing shows it under the natural key that

@@ -1,6 +1,7 @@
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
+import type { ContactLedger } from '../domain/ports/contact-ledger.ts';
 import type { GuardedRead } from '../domain/ports/guarded-read.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
 
 /** What a person accepted: guarded reads, and blocked changes of adopted items. */
 export interface Acceptance {
@@ -13,7 +14,7 @@ export interface Acceptance {
 
 /** Accepts all guarded reads and blocked changes of these sources at the moment. */
 export async function accept(
-  ledger: Pick<Ledger, 'accept' | 'acceptAdopted'>,
+  ledger: Pick<IntakeLedger, 'accept'> & Pick<ContactLedger, 'acceptAdopted'>,
   named: readonly string[],
 ): Promise<Acceptance> {
   const sources = [...new Set(named)];

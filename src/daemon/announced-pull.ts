@@ -1,4 +1,4 @@
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { CareLedger } from '../domain/ports/care-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Queues } from '../domain/ports/queues.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
@@ -13,7 +13,7 @@ export function announced(
   runtime: Pick<Runtime, 'pull' | 'pulling'>,
   options: {
     queues: Pick<Queues, 'failed' | 'forget'>;
-    ledger: Pick<Ledger, 'prune'>;
+    ledger: Pick<CareLedger, 'prune'>;
     emit: Emit;
     log: Logger;
     scrub: (text: string) => string;

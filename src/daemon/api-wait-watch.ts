@@ -1,6 +1,6 @@
 import type { ApiHealth } from '../delivery/admission/api-health.ts';
 import type { ApiWait } from '../domain/api-wait.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { CareLedger } from '../domain/ports/care-ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -11,7 +11,7 @@ import type { Logger } from '../lib/logging.ts';
  */
 export function createApiWaitWatch(options: {
   api: Pick<ApiHealth, 'throttled'>;
-  ledger: Pick<Ledger, 'noteApiWait'>;
+  ledger: Pick<CareLedger, 'noteApiWait'>;
   views: Pick<LedgerViews, 'apiWait'>;
   /** True if the API has answered this process at all. */
   hasAnswered: () => boolean;

@@ -2,6 +2,7 @@ import type { Throttled } from '../delivery/admission/api-wait.ts';
 import { suspendedBy } from '../delivery/admission/suspended-work.ts';
 import type { ListName } from '../delivery/unconfirmed/read-budget.ts';
 import { fault } from '../domain/faults.ts';
+import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
 import type { Fault } from '../lib/errors.ts';
 import { describeFailingWrites } from './outage-watch.ts';
@@ -21,7 +22,9 @@ export interface WaitLimit {
   now: number;
 }
 
-type Asked = Pick<Runtime, 'api' | 'unreadable' | 'ledger' | 'config' | 'passports' | 'views'>;
+type Asked = Pick<Runtime, 'api' | 'unreadable' | 'config' | 'passports' | 'views'> & {
+  ledger: Pick<DeliveryLedger, 'nextDueAt' | 'countSuspended'>;
+};
 
 /**
  * The fault that ends a sync because the API has blocked its work for longer than `waitMs`. Null while the sync
@@ -78,7 +81,12 @@ function throttledFault(
  * @param options.of the sources or products whose deliveries count; all where it is left out
  */
 export async function leftAwayFault(
-  { api, ledger, config, unreadable }: Pick<Runtime, 'api' | 'ledger' | 'config' | 'unreadable'>,
+  {
+    api,
+    ledger,
+    config,
+    unreadable,
+  }: Pick<Runtime, 'api' | 'config' | 'unreadable'> & { ledger: Pick<DeliveryLedger, 'leftAway'> },
   { before, of }: { before: number; of: WorkOf | undefined },
 ): Promise<Fault | null> {
   // Deliveries that wait for an unreadable list are left out.

@@ -1,5 +1,6 @@
 import { suspendedBy } from '../delivery/admission/suspended-work.ts';
 import { fault } from '../domain/faults.ts';
+import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Runtime } from './runtime.ts';
@@ -9,7 +10,7 @@ export async function refusedScopeFault({
   api,
   ledger,
   config,
-}: Pick<Runtime, 'api' | 'ledger' | 'config'>): Promise<Fault | null> {
+}: Pick<Runtime, 'api' | 'config'> & { ledger: Pick<DeliveryLedger, 'countSuspended'> }): Promise<Fault | null> {
   const { profile, target } = config;
   const lacking: Scope[] = [];
   const messages: string[] = [];
@@ -28,7 +29,7 @@ export async function refusedScopeFault({
   });
 }
 
-function leftWords({ due, unconfirmed }: Awaited<ReturnType<Runtime['ledger']['countSuspended']>>): string {
+function leftWords({ due, unconfirmed }: Awaited<ReturnType<DeliveryLedger['countSuspended']>>): string {
   const sent = due === 0 ? [] : [`${due} ${due === 1 ? 'delivery is' : 'deliveries are'} left to be sent`];
   const lookedUp =
     unconfirmed === 0

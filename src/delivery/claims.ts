@@ -1,6 +1,6 @@
 import { isLedgerFault } from '../domain/faults.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
@@ -25,7 +25,7 @@ export interface Claims {
 }
 
 export interface ClaimsOptions {
-  ledger: Pick<Ledger, 'claim'>;
+  ledger: Pick<DeliveryLedger, 'claim'>;
   queue: ReceivedQueue;
   health: Pick<ApiHealth, 'unused'>;
   dispatcher: Pick<Dispatcher, 'claimed' | 'done'>;

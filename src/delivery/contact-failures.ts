@@ -1,5 +1,5 @@
 import type { Outcome } from '../domain/outcome.ts';
-import type { ContactLedger } from '../domain/ports/first-contact.ts';
+import type { ContactLedger } from '../domain/ports/contact-ledger.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { Reason } from '../domain/reason.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -1,9 +1,12 @@
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { ContactLedger } from '../domain/ports/contact-ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { PassportLedger } from '../domain/ports/passport-ledger.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
 import type { Queues } from '../domain/ports/queues.ts';
 import type { Target } from '../domain/ports/target.ts';
+import type { UnconfirmedLedger } from '../domain/ports/unconfirmed-ledger.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -30,7 +33,7 @@ import { createUnconfirmedResolver, type UnconfirmedResolver } from './unconfirm
 
 /** What the delivery of items needs from its process. */
 export interface DeliveryOptions {
-  ledger: Ledger;
+  ledger: DeliveryLedger & UnconfirmedLedger & ContactLedger & Pick<PassportLedger, 'evaluatePassports'>;
   queues: Queues;
   target: Target;
   reader: PlatformReader;

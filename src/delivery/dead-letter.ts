@@ -1,5 +1,5 @@
 import type { DeliveryName } from '../domain/ports/claim.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { Reason } from '../domain/reason.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
@@ -20,7 +20,7 @@ const MESSAGE_LENGTH_MAX = 300;
 
 /** @param options.scrub removes secrets from a text before it is stored (I7) */
 export function createDeadLetter(options: {
-  ledger: Pick<Ledger, 'deadLetter'>;
+  ledger: Pick<DeliveryLedger, 'deadLetter'>;
   log: Pick<Logger, 'error'>;
   scrub: (text: string) => string;
 }): DeadLetter {

@@ -10,7 +10,7 @@
 import { fault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { SentWrite, Target } from '../domain/ports/target.ts';
 import { scopeOfWrite } from '../domain/scope.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
@@ -23,7 +23,7 @@ import { denialSubjectOf, isScopeDenied } from './denials.ts';
 import { createSettling, type SettlingOptions } from './settling.ts';
 
 export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
-  ledger: Pick<Ledger, 'settle' | 'denialsOf'>;
+  ledger: Pick<DeliveryLedger, 'settle' | 'denialsOf'>;
   target: Pick<Target, 'send'>;
   health: ApiHealth;
   admission: Admission;

@@ -1,6 +1,6 @@
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Authorization, DenialSubject } from './admission/authorization.ts';
 
@@ -23,7 +23,7 @@ export async function denialSubjectOf(
   {
     ledger,
     authorization,
-  }: { ledger: Pick<Ledger, 'denialsOf'>; authorization: Pick<Authorization, 'questionsInARow'> },
+  }: { ledger: Pick<DeliveryLedger, 'denialsOf'>; authorization: Pick<Authorization, 'questionsInARow'> },
 ): Promise<DenialSubject> {
   const [first] = request.members;
   if (first === undefined) return 'scope';

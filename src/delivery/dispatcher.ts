@@ -1,6 +1,6 @@
 import type { DeliveryName } from '../domain/ports/claim.ts';
+import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { DueDelivery, SuspendedWork } from '../domain/ports/due.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Queues, WakeUpJob } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ApiHealth } from './admission/api-health.ts';
@@ -64,7 +64,7 @@ export interface Dispatcher {
 }
 
 export interface DispatcherOptions {
-  ledger: Pick<Ledger, 'dueDeliveries' | 'dueByHand' | 'someDueDelivery'>;
+  ledger: Pick<DeliveryLedger, 'dueDeliveries' | 'dueByHand' | 'someDueDelivery'>;
   queues: Pick<Queues, 'enqueue'>;
   queue: ReceivedQueue;
   /** The work that must not be enqueued, because it could not be sent now. */

@@ -1,5 +1,5 @@
+import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { SuspendedWork, WorkOf } from '../domain/ports/due.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
 import type { Consumer, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -16,7 +16,7 @@ import { createTroubleLog } from './trouble-log.ts';
 import type { UnconfirmedResolver } from './unconfirmed/unconfirmed-resolver.ts';
 
 export interface EngineOptions {
-  ledger: Pick<Ledger, 'nextDueAt' | 'hasSuspended' | 'countSending'>;
+  ledger: Pick<DeliveryLedger, 'nextDueAt' | 'hasSuspended' | 'countSending'>;
   queues: Queues;
   dispatcher: Dispatcher;
   path: DeliveryPath;

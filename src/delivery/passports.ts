@@ -1,4 +1,4 @@
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { PassportLedger } from '../domain/ports/passport-ledger.ts';
 
 /** Makes passports follow their products. The ledger decides which step a passport needs. */
 export interface Passports {
@@ -17,7 +17,10 @@ const PAGE = 250;
 /** If there is always other work, passports are evaluated this often nevertheless. */
 const BUSY_INTERVAL_MS = 60_000;
 
-export function createPassports(options: { ledger: Pick<Ledger, 'evaluatePassports'>; now: () => number }): Passports {
+export function createPassports(options: {
+  ledger: Pick<PassportLedger, 'evaluatePassports'>;
+  now: () => number;
+}): Passports {
   const { ledger, now } = options;
   // An earlier process may have ended before it evaluated the passports.
   let isDirty = true;

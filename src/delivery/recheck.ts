@@ -1,4 +1,4 @@
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 
 /** Sends deliveries again that a business rule of the platform has blocked. The ledger decides when. */
 export interface Recheck {
@@ -16,7 +16,7 @@ const LOOK_MS = 60_000;
 /** Blocked deliveries that are staged in one transaction. Other work of the process runs between two transactions. */
 const PAGE = 250;
 
-export function createRecheck(options: { ledger: Pick<Ledger, 'recheckBlocked'>; now: () => number }): Recheck {
+export function createRecheck(options: { ledger: Pick<DeliveryLedger, 'recheckBlocked'>; now: () => number }): Recheck {
   const { ledger, now } = options;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let more = false;

@@ -1,7 +1,7 @@
 import { fault, isLedgerFault } from '../domain/faults.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
 import type { RequestSettlement, Settled } from '../domain/ports/decision.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Answered } from './answers.ts';
@@ -10,7 +10,7 @@ import type { Dispatcher } from './dispatcher.ts';
 import { type SettlementOptions, settledEvents, settlementOf } from './settlement.ts';
 
 export interface SettlingOptions extends SettlementOptions {
-  ledger: Pick<Ledger, 'settle'>;
+  ledger: Pick<DeliveryLedger, 'settle'>;
   dispatcher: Pick<Dispatcher, 'done'>;
   deadLetter: DeadLetter;
   emit: Emit;

@@ -1,6 +1,6 @@
 import type { Mapper } from '../domain/mapping.ts';
 import type { MappedRecord, PendingRecord } from '../domain/ports/intake.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import { emitMapped } from './page-jobs.ts';
 
@@ -20,7 +20,7 @@ export interface StoredRecordMapper {
 }
 
 export function createStoredRecordMapper(options: {
-  ledger: Pick<Ledger, 'pendingRecords' | 'stage'>;
+  ledger: Pick<IntakeLedger, 'pendingRecords' | 'stage'>;
   mapperOf: (source: string) => Mapper | null;
   emit: Emit;
 }): StoredRecordMapper {

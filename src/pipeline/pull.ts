@@ -1,6 +1,6 @@
 import type { Mapper } from '../domain/mapping.ts';
 import type { MissingGuard, ReadPage, RunTrigger, StagedPage } from '../domain/ports/intake.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
+import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Page, SourceReader, SourceStream } from '../domain/ports/source.ts';
 import { createBitmap } from '../lib/bitmap.ts';
@@ -24,7 +24,7 @@ export interface PullRequest {
 }
 
 export interface PullOptions {
-  ledger: Ledger;
+  ledger: Pick<IntakeLedger, 'startRun' | 'lookUpPage' | 'stagePage' | 'endStream' | 'endRun'>;
   emit: Emit;
   mapQueue: Pick<MapQueue, 'mapPage' | 'room' | 'mapStored'>;
   /** How the run waits while the ledger cannot be written or the `map` queue takes no jobs. */

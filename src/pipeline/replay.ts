@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Mapper } from '../domain/mapping.ts';
-import type { Ledger } from '../domain/ports/ledger.ts';
 import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../domain/ports/replay.ts';
+import type { ReplayLedger } from '../domain/ports/replay-ledger.ts';
 import { mapRecord } from './map-stored.ts';
 
 /** How many stored records are read at once. */
@@ -32,7 +32,10 @@ export interface ReplayReport extends ReplayOutcome {
  */
 export async function replay(
   request: ReplayRequest,
-  options: { ledger: Ledger; mapperOf: (source: string) => Mapper | null },
+  options: {
+    ledger: Pick<ReplayLedger, 'forceUnconfirmed' | 'replayPassports' | 'replay' | 'replayCandidates'>;
+    mapperOf: (source: string) => Mapper | null;
+  },
 ): Promise<ReplayReport> {
   const { selection, force, dryRun } = request;
   const { ledger, mapperOf } = options;

@@ -1,11 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createDelivery, type Delivery } from '../../src/delivery/create-delivery.ts';
+import { createDelivery, type Delivery, type DeliveryOptions } from '../../src/delivery/create-delivery.ts';
 import { fault } from '../../src/domain/faults.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { ClaimedRequest, DeliveryName } from '../../src/domain/ports/claim.ts';
 import type { RequestSettlement } from '../../src/domain/ports/decision.ts';
 import type { DueDelivery } from '../../src/domain/ports/due.ts';
-import type { Ledger } from '../../src/domain/ports/ledger.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import type { SentWrite, Target } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
@@ -64,7 +63,7 @@ describe('the way of deliveries', () => {
     const sent: string[] = [];
     const deadLettered: number[] = [];
     const events: ProgressEvent[] = [];
-    const ledger: Partial<Ledger> = {
+    const ledger: Partial<DeliveryOptions['ledger']> = {
       isDue: async () => true,
       denialsOf: async () => ({ at: null, isAskedAgain: false }),
       claim(lists) {
@@ -90,7 +89,7 @@ describe('the way of deliveries', () => {
     };
     const unread = () => Promise.reject(new Error('Nobody reads this here.'));
     delivery = createDelivery({
-      ledger: ledger as Ledger,
+      ledger: ledger as DeliveryOptions['ledger'],
       queues: createPlainQueues(),
       target: target as Target,
       reader: { publications: unread, reports: unread, passportPdf: unread, createReport: unread },

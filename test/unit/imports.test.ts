@@ -140,6 +140,15 @@ describe('imports', () => {
     expect(problems).toHaveLength(6);
   });
 
+  it('name a part of the ledger, unless they put the process together or are the ledger', () => {
+    const whole = join(ROOT, 'src/domain/ports/ledger.ts');
+    const users = sources().filter((file) => filesImportedBy(file).includes(whole));
+    expect(users.map((file) => relative(ROOT, file)).sort()).toEqual([
+      'src/daemon/runtime.ts',
+      'src/ledger/sqlite-ledger.ts',
+    ]);
+  });
+
   it('leave the environment to the config', () => {
     const readers = sources().filter((file) => /process\.env\b/.test(readFileSync(file, 'utf8')));
     expect(readers.map((file) => relative(ROOT, file))).toEqual(['src/config/environment.ts']);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Mapper } from '../../src/domain/mapping.ts';
-import type { Ledger } from '../../src/domain/ports/ledger.ts';
 import type { ReplayCandidate } from '../../src/domain/ports/replay.ts';
+import type { ReplayLedger } from '../../src/domain/ports/replay-ledger.ts';
 import { replay } from '../../src/pipeline/replay.ts';
 
 const candidate = (id: number): ReplayCandidate => ({
@@ -17,7 +17,7 @@ const candidate = (id: number): ReplayCandidate => ({
 it('gives other work its turn after each hundred records, and leaves none out', async () => {
   const stored = Array.from({ length: 620 }, (_, at) => candidate(at + 1));
   const staged: number[] = [];
-  const ledger: Partial<Ledger> = {
+  const ledger: Partial<ReplayLedger> = {
     replayPassports: async () => ({ asked: 0, incomplete: 0, leftUnconfirmed: 0 }),
     replayCandidates: async ({ afterId, limit }) => stored.filter(({ id }) => id > afterId).slice(0, limit),
     async replay({ records }) {
@@ -43,7 +43,7 @@ it('gives other work its turn after each hundred records, and leaves none out', 
   const selection = { states: [], sources: [], keys: [], deliveryIds: [] };
   const report = await replay(
     { selection, force: false, dryRun: false },
-    { ledger: ledger as Ledger, mapperOf: () => mapper as Mapper },
+    { ledger: ledger as ReplayLedger, mapperOf: () => mapper as Mapper },
   );
   isOver = true;
   expect(most).toBe(100);

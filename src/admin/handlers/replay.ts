@@ -3,6 +3,7 @@ import type { Runtime } from '../../daemon/runtime.ts';
 import { fault } from '../../domain/faults.ts';
 import { ITEM_KINDS } from '../../domain/item.ts';
 import { REPLAY_STATES, type ReplayState } from '../../domain/ports/replay.ts';
+import type { ReplayLedger } from '../../domain/ports/replay-ledger.ts';
 import type { ReplayReport } from '../../pipeline/replay.ts';
 import type { Handler } from '../handler.ts';
 import { assertSources } from '../named-sources.ts';
@@ -55,7 +56,10 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
  *
  * @throws Fault `item.unknown`
  */
-async function assertKeys({ views, ledger }: Pick<Runtime, 'views' | 'ledger'>, keys: readonly string[]) {
+async function assertKeys(
+  { views, ledger }: Pick<Runtime, 'views'> & { ledger: Pick<ReplayLedger, 'replayCandidates'> },
+  keys: readonly string[],
+) {
   for (const key of keys) {
     if (ITEM_KINDS.some((kind) => views.item(kind, key) !== null)) continue;
     const selection = { states: ['quarantined'] as const, sources: [], keys: [key], deliveryIds: [] };

@@ -6,7 +6,9 @@ import type { Operation } from '../../domain/delivery.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { mayBeSettled, RESOLUTIONS, type Resolution } from '../../domain/manual-resolution.ts';
+import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
 import type { ItemState, ItemView } from '../../domain/ports/ledger-views.ts';
+import type { ReplayLedger } from '../../domain/ports/replay-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { NamedDelivery } from '../../domain/ports/unconfirmed.ts';
 import { hasTrait, NO_REASON } from '../../domain/reason.ts';
@@ -168,7 +170,7 @@ async function carryOutAll(meant: readonly Meant[], runtime: Runtime): Promise<S
 
 async function carryOut(
   meant: Meant,
-  { ledger }: Pick<Runtime, 'ledger'>,
+  { ledger }: { ledger: Pick<ReplayLedger, 'acceptMissing'> & Pick<DeliveryLedger, 'settle'> },
 ): Promise<{ applied: boolean; released: number }> {
   if ('missing' in meant) {
     const { kind, key } = meant.missing;

@@ -6,7 +6,7 @@
 // because they may be at fault themselves.
 
 import type { Operation } from '../../domain/delivery.ts';
-import type { Ledger } from '../../domain/ports/ledger.ts';
+import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
 import { scopeOfWrite } from '../../domain/scope.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Received, ReceivedQueue } from '../received-queue.ts';
@@ -39,7 +39,7 @@ export interface AdmissionOptions {
   slots: Slots;
   health: ApiHealth;
   probe: ScopeProbe;
-  ledger: Pick<Ledger, 'isDue'>;
+  ledger: Pick<DeliveryLedger, 'isDue'>;
   /** Operations that must not be sent now. */
   paused: () => readonly Operation[];
   /** The most deliveries that one bulk import takes. */

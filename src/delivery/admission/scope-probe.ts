@@ -1,4 +1,4 @@
-import type { Ledger } from '../../domain/ports/ledger.ts';
+import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
 import { SCOPES, type Scope, scopeOfWrite } from '../../domain/scope.ts';
 import type { Received, ReceivedQueue } from '../received-queue.ts';
 import type { Authorization } from './authorization.ts';
@@ -26,7 +26,7 @@ const STEP_BACK_MS = 1000;
 
 export function createScopeProbe(options: {
   authorization: Pick<Authorization, 'isTried' | 'allows'>;
-  ledger: Pick<Ledger, 'denialsOf'>;
+  ledger: Pick<DeliveryLedger, 'denialsOf'>;
 }): ScopeProbe {
   const { authorization, ledger } = options;
   /** The present probe of each scope, and when it began. */

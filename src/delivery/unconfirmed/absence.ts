@@ -1,6 +1,6 @@
-import type { Ledger } from '../../domain/ports/ledger.ts';
 import type { ListableKind, RemoteItem } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import type { UnconfirmedLedger } from '../../domain/ports/unconfirmed-ledger.ts';
 import { hasTrait } from '../../domain/reason.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
@@ -40,7 +40,7 @@ interface Remembered {
 const REMEMBERED_MAX = 50_000;
 
 export function createAbsence(options: {
-  ledger: Pick<Ledger, 'acknowledgedCreates'>;
+  ledger: Pick<UnconfirmedLedger, 'acknowledgedCreates'>;
   lagMs: number;
   clock: Clock;
 }): Absence {

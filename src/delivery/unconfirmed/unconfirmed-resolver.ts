@@ -1,9 +1,10 @@
 import type { Decision } from '../../domain/ports/decision.ts';
-import type { Ledger } from '../../domain/ports/ledger.ts';
+import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { ListableKind, Target } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import type { UnconfirmedLedger } from '../../domain/ports/unconfirmed-ledger.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { hasTrait } from '../../domain/reason.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
@@ -23,9 +24,10 @@ import { unreadableReason } from './unconfirmed-reasons.ts';
 
 export interface UnconfirmedResolverOptions {
   ledger: Pick<
-    Ledger,
-    'unconfirmedDeliveries' | 'unprovenKinds' | 'hasUnbound' | 'endProof' | 'settle' | 'acknowledgedCreates'
-  >;
+    UnconfirmedLedger,
+    'unconfirmedDeliveries' | 'unprovenKinds' | 'hasUnbound' | 'endProof' | 'acknowledgedCreates'
+  > &
+    Pick<DeliveryLedger, 'settle'>;
   target: Pick<Target, 'list'>;
   reader: Pick<PlatformReader, 'publications'>;
   health: Pick<ApiHealth, 'answers' | 'observe' | 'allows' | 'refused' | 'wasOut' | 'takesOnlyReads'>;

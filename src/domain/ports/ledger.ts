@@ -3,8 +3,8 @@
 // only the part that it needs.
 
 import type { CareLedger } from './care-ledger.ts';
+import type { ContactLedger } from './contact-ledger.ts';
 import type { DeliveryLedger } from './delivery-ledger.ts';
-import type { ContactLedger } from './first-contact.ts';
 import type { IntakeLedger } from './intake-ledger.ts';
 import type { PassportLedger } from './passport-ledger.ts';
 import type { ReplayLedger } from './replay-ledger.ts';

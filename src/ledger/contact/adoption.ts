@@ -3,7 +3,8 @@
 
 import { adoptedBaseline, ambiguousReason } from '../../domain/adoption.ts';
 import { type ItemKind, itemHash } from '../../domain/item.ts';
-import type { Compared, ContactLedger, PartsAnswer } from '../../domain/ports/first-contact.ts';
+import type { ContactLedger } from '../../domain/ports/contact-ledger.ts';
+import type { Compared, PartsAnswer } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonObject } from '../../lib/json.ts';

@@ -1,5 +1,5 @@
 import type { ItemKind } from '../../domain/item.ts';
-import type { ContactLedger } from '../../domain/ports/first-contact.ts';
+import type { ContactLedger } from '../../domain/ports/contact-ledger.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { Adoption } from './adoption.ts';
 import type { Contact } from './contact.ts';

@@ -5,7 +5,8 @@
 // batch counts its creates at its end, and a claim reads one row.
 
 import type { Operation } from '../../domain/delivery.ts';
-import type { ContactEntry, ContactLedger, ContactList, ContactStep } from '../../domain/ports/first-contact.ts';
+import type { ContactLedger } from '../../domain/ports/contact-ledger.ts';
+import type { ContactEntry, ContactList, ContactStep } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Restored } from '../backup/restored.ts';

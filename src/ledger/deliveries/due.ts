@@ -1,6 +1,6 @@
 import { OPERATIONS, type Operation } from '../../domain/delivery.ts';
+import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
 import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../../domain/ports/due.ts';
-import type { Ledger } from '../../domain/ports/ledger.ts';
 import { NO_REASON, storedReason } from '../../domain/reason.ts';
 import type { Contact } from '../contact/contact.ts';
 import type { LedgerContext } from '../store/context.ts';
@@ -8,11 +8,11 @@ import { reasonHas } from './reason-conditions.ts';
 
 /** Finds deliveries that are due now or later. Each function is one read. */
 export interface Due {
-  list(request: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[];
-  some(request: Parameters<Ledger['someDueDelivery']>[0]): DueDelivery | null;
-  byHand(request: Parameters<Ledger['dueByHand']>[0]): DueDelivery[];
-  nextAt(request?: Parameters<Ledger['nextDueAt']>[0]): number | null;
-  leftAway(request: Parameters<Ledger['leftAway']>[0]): LeftAway | null;
+  list(request: Parameters<DeliveryLedger['dueDeliveries']>[0]): DueDelivery[];
+  some(request: Parameters<DeliveryLedger['someDueDelivery']>[0]): DueDelivery | null;
+  byHand(request: Parameters<DeliveryLedger['dueByHand']>[0]): DueDelivery[];
+  nextAt(request?: Parameters<DeliveryLedger['nextDueAt']>[0]): number | null;
+  leftAway(request: Parameters<DeliveryLedger['leftAway']>[0]): LeftAway | null;
   countSending(of: WorkOf): number;
   hasSuspended(of: WorkOf): boolean;
   isDue(itemId: number): boolean;
@@ -142,7 +142,7 @@ export function createDue({ db, clock }: LedgerContext, contact: Pick<Contact, '
     afterId,
     limit,
     suspended = NOTHING_SUSPENDED,
-  }: Parameters<Ledger['dueDeliveries']>[0]): DueDelivery[] {
+  }: Parameters<DeliveryLedger['dueDeliveries']>[0]): DueDelivery[] {
     const now = clock.now();
     const found = free(suspended).flatMap((operation) => sql.due.all(operation, afterId, now, limit));
     return found.toSorted((a, b) => a.id - b.id).slice(0, limit);

@@ -1,8 +1,8 @@
 import { transition } from '../../domain/delivery.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import type { SuspendedWork } from '../../domain/ports/due.ts';
-import type { Ledger } from '../../domain/ports/ledger.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import type { UnconfirmedLedger } from '../../domain/ports/unconfirmed-ledger.ts';
 import { NO_REASON, type Reason, storedReason } from '../../domain/reason.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { revisionContent } from '../items/item-row.ts';
@@ -24,7 +24,9 @@ export interface Unconfirmed {
   /** The unconfirmed deliveries whose read-back may begin now. One read. */
   list(request: { limit: number; suspended?: SuspendedWork }): UnconfirmedDelivery[];
   /** Acknowledged creates that were sent after a time, among the items near one item. One read. */
-  acknowledgedCreates(request: Parameters<Ledger['acknowledgedCreates']>[0]): { remoteId: JsonValue; sentAt: number }[];
+  acknowledgedCreates(
+    request: Parameters<UnconfirmedLedger['acknowledgedCreates']>[0],
+  ): { remoteId: JsonValue; sentAt: number }[];
 }
 
 /**
