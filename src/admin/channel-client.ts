@@ -1,7 +1,7 @@
 import { lstatSync, statSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
 import type { Admin, Watch } from './admin.ts';

@@ -1,4 +1,4 @@
-import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { suggest } from '../lib/suggest.ts';
 

@@ -1,6 +1,6 @@
 import type { CleanText } from '../api/clean-text.ts';
 import { isIdText } from '../api/decode.ts';
-import { outcomeFault } from '../daemon/outcome-fault.ts';
+import { outcomeFault } from '../daemon/faults/outcome-fault.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';

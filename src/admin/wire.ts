@@ -3,7 +3,7 @@
 // that an answer without one comes from a daemon that has died.
 
 import { z } from 'zod';
-import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { ledgerPath } from '../ledger/store/ledger-path.ts';
 import type { WorkProgress } from './work-progress.ts';
 

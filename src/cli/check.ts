@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ApiFinding, CheckOptions, QueueFinding, StreamFinding } from '../daemon/check.ts';
-import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import type { ScopeAnswer } from '../domain/ports/target.ts';
 import { checkOpenApi } from './check-openapi.ts';
 import type { CommandContext, RunAction } from './context.ts';

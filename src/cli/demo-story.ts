@@ -1,4 +1,4 @@
-import type { ChangedValue } from '../daemon/demo-changes.ts';
+import type { ChangedValue } from '../daemon/demo/demo-changes.ts';
 import type { SyncReport } from '../daemon/sync.ts';
 import { formatPlace } from '../domain/place.ts';
 import type { ItemSummary, QuarantinedRecord } from '../domain/ports/ledger-views.ts';

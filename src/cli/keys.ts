@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { processEnvironment } from '../config/environment.ts';
-import { outcomeFault } from '../daemon/outcome-fault.ts';
+import { outcomeFault } from '../daemon/faults/outcome-fault.ts';
 import { fault } from '../domain/faults.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { SecretStore } from '../lib/secrets.ts';

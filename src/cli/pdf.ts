@@ -5,7 +5,7 @@ import type { Admin } from '../admin/admin.ts';
 import type { PlatformContext } from '../admin/handler.ts';
 import { passportPdf } from '../admin/handlers/passport-pdf.ts';
 import { unknownItem } from '../admin/unknown-item.ts';
-import { outcomeFault } from '../daemon/outcome-fault.ts';
+import { outcomeFault } from '../daemon/faults/outcome-fault.ts';
 import { fault } from '../domain/faults.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { ByteSink, RemoteId } from '../domain/ports/platform.ts';

@@ -1,5 +1,5 @@
 import type { PlatformHandler } from '../admin/handler.ts';
-import { outcomeFault } from '../daemon/outcome-fault.ts';
+import { outcomeFault } from '../daemon/faults/outcome-fault.ts';
 import type { Listing } from '../domain/ports/target.ts';
 import { createLineSplitter } from '../lib/line-splitter.ts';
 import type { CommandContext } from './context.ts';

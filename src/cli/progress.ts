@@ -1,6 +1,6 @@
 import cliProgress from 'cli-progress';
 import type { WorkProgress } from '../admin/work-progress.ts';
-import { describeWait } from '../daemon/api-wait-watch.ts';
+import { describeWait } from '../daemon/watches/api-wait-watch.ts';
 import type { ApiWait } from '../domain/api-wait.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Output } from './output.ts';

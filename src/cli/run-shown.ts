@@ -1,6 +1,6 @@
 import type { Admin } from '../admin/admin.ts';
 import type { Handler } from '../admin/handler.ts';
-import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import type { CommandContext } from './context.ts';
 import { createProgress } from './progress.ts';
 

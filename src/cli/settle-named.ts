@@ -1,5 +1,5 @@
 import { type SettleRequest, type SettleResult, settle } from '../admin/handlers/settle.ts';
-import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import type { CommandContext } from './context.ts';
 import { releasedLines } from './released.ts';

@@ -3,7 +3,7 @@ import {
   type SettleSelectedResult,
   settleSelected,
 } from '../admin/handlers/settle-selected.ts';
-import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { stateWord } from '../domain/words.ts';
 import { confirmed } from './confirm.ts';
 import type { CommandContext } from './context.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import type { CommandContext, RunAction } from './context.ts';
 
 const EXAMPLES = `

@@ -1,12 +1,12 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
-import { describeWait } from '../daemon/api-wait-watch.ts';
 import { type Attention, attentionOf } from '../daemon/attention.ts';
 import { nextRunsOf } from '../daemon/next-runs.ts';
-import type { RuntimeConfig } from '../daemon/open-source.ts';
 import type { OpenedViews } from '../daemon/open-views.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { standingOf } from '../daemon/standing.ts';
+import { describeWait } from '../daemon/watches/api-wait-watch.ts';
 import type { ApiWait } from '../domain/api-wait.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { Deferred, ItemCounts, RunView } from '../domain/ports/ledger-views.ts';

@@ -6,10 +6,10 @@ import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import { maskSecret, type SecretStore } from '../lib/secrets.ts';
 import { probeRedis } from '../queue/redis-backend.ts';
-import { deniedFault } from './denied-fault.ts';
-import { createMappers } from './mappers.ts';
+import { deniedFault } from './faults/denied-fault.ts';
 import { openClient } from './open-client.ts';
-import { probeSource, type RuntimeConfig } from './open-source.ts';
+import { createMappers } from './sources/mappers.ts';
+import { probeSource, type RuntimeConfig } from './sources/open-source.ts';
 
 /** The result of `check` for one stream. */
 export interface StreamFinding {

@@ -7,13 +7,13 @@ import type { SecretStore } from '../lib/secrets.ts';
 import { createHealth, type Health } from '../observe/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { StallTiming } from '../queue/backend.ts';
-import { announced } from './announced-pull.ts';
-import { createAuthorizationWatch } from './authorization-watch.ts';
 import { type CurrentState, createCurrentState } from './current-state.ts';
-import type { RuntimeConfig } from './open-source.ts';
-import { createPullQueue } from './pull-queue.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
 import { createScheduler } from './scheduler.ts';
+import { announced } from './sources/announced-pull.ts';
+import type { RuntimeConfig } from './sources/open-source.ts';
+import { createPullQueue } from './sources/pull-queue.ts';
+import { createAuthorizationWatch } from './watches/authorization-watch.ts';
 
 /** A server through which people and programs look at the daemon. */
 export interface WebServer {

@@ -6,7 +6,7 @@ import type { MappingFlaw } from '../config/mapping-flaws.ts';
 import type { MappingDefinition } from '../domain/mapping.ts';
 import { findPackage } from '../lib/package.ts';
 import type { SecretStore } from '../lib/secrets.ts';
-import type { RuntimeConfig } from './open-source.ts';
+import type { RuntimeConfig } from './sources/open-source.ts';
 
 /**
  * Loads a config file with the connectors and profiles of this package.

@@ -1,5 +1,5 @@
 import { createCron } from './cron.ts';
-import type { RuntimeConfig } from './open-source.ts';
+import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** When each source would be pulled next by its schedule, as milliseconds since the epoch; null without a schedule. */
 export function nextRunsOf({ sources }: Pick<RuntimeConfig, 'sources'>, now: number): Map<string, number | null> {

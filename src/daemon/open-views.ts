@@ -2,8 +2,8 @@ import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import { openLedgerViews } from '../ledger/read-ledger.ts';
 import type { Logger } from '../lib/logging.ts';
-import type { RuntimeConfig } from './open-source.ts';
 import { passportRulesOf } from './passport-rules.ts';
+import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** A read-only view of the ledger and the queue, beside the process that works on them. */
 export interface OpenedViews {

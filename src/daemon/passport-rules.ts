@@ -1,5 +1,5 @@
 import type { PassportRules } from '../domain/passport.ts';
-import type { RuntimeConfig } from './open-source.ts';
+import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** The rules of a config for passports. A module may make any items, so its source counts as a source of BOM items. */
 export function passportRulesOf({ passports, sources }: Pick<RuntimeConfig, 'passports' | 'sources'>): PassportRules {

@@ -5,8 +5,8 @@ import { identityOf } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
 import { incomingRecord } from '../pipeline/incoming-record.ts';
-import { createMappers } from './mappers.ts';
-import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
+import { createMappers } from './sources/mappers.ts';
+import { type ConfiguredSource, openSource, type RuntimeConfig } from './sources/open-source.ts';
 
 /** A record and the result of mapping it. */
 export interface PreviewedRecord {

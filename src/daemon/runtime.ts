@@ -27,14 +27,14 @@ import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/repla
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
-import { createApiWaitWatch } from './api-wait-watch.ts';
-import { createMappers, type Mappers } from './mappers.ts';
-import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
-import { openToPull } from './open-to-pull.ts';
 import { queuePrefix } from './open-views.ts';
-import { createOutageWatch } from './outage-watch.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import { replayDelivery } from './replay-delivery.ts';
+import { createMappers, type Mappers } from './sources/mappers.ts';
+import type { ConfiguredSource, RuntimeConfig } from './sources/open-source.ts';
+import { openToPull } from './sources/open-to-pull.ts';
+import { createApiWaitWatch } from './watches/api-wait-watch.ts';
+import { createOutageWatch } from './watches/outage-watch.ts';
 
 export interface RuntimeOptions {
   config: RuntimeConfig;

@@ -1,6 +1,6 @@
 import type { LedgerViews, MissingCounts } from '../domain/ports/ledger-views.ts';
 import type { FailedRun, LedgerStanding } from '../observe/causes.ts';
-import type { RuntimeConfig } from './open-source.ts';
+import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** The state of the ledger for some sources, without its items. */
 export interface SourcesStanding extends Omit<LedgerStanding, 'items'> {

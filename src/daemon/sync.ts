@@ -7,11 +7,11 @@ import { Fault, messageOf } from '../lib/errors.ts';
 import { causesOf, type LedgerStanding } from '../observe/causes.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
 import { type Acceptance, accept } from './accept.ts';
-import { awayFault, leftAwayFault } from './away-fault.ts';
-import type { RuntimeConfig } from './open-source.ts';
+import { awayFault, leftAwayFault } from './faults/away-fault.ts';
+import { refusedScopeFault } from './faults/refused-scope-fault.ts';
 import { passportRulesOf } from './passport-rules.ts';
-import { refusedScopeFault } from './refused-scope-fault.ts';
 import type { Runtime } from './runtime.ts';
+import type { RuntimeConfig } from './sources/open-source.ts';
 import { type SourcesStanding, standingOf } from './standing.ts';
 
 export interface SyncRequest {

@@ -1,9 +1,9 @@
 import type { PassportRules } from '../domain/passport.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import { openToRead } from './identity/recognise.ts';
 import { assertPresentSchema } from './store/database.ts';
 import type { LedgerHolder } from './store/holder.ts';
 import { createMeta } from './store/meta.ts';
-import { openToRead } from './store/recognise.ts';
 import { createViews } from './views/views.ts';
 
 /**

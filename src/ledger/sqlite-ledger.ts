@@ -28,6 +28,9 @@ import { createRequests } from './deliveries/requests.ts';
 import { createSettleRequest } from './deliveries/settle-request.ts';
 import { createSettles } from './deliveries/settles.ts';
 import { createUnconfirmed } from './deliveries/unconfirmed.ts';
+import { createHighWater, type HighWater } from './identity/high-water.ts';
+import { takeIdentity } from './identity/identity.ts';
+import { assertNotGone, assertNotRestored } from './identity/recognise.ts';
 import { createItems } from './items/items.ts';
 import { createAcceptMissing } from './items/missing-items.ts';
 import { createRelease } from './items/release.ts';
@@ -45,17 +48,14 @@ import { createStreams } from './records/streams.ts';
 import { openDatabase, type Sqlite } from './store/database.ts';
 import { createFollowClock } from './store/follow-clock.ts';
 import { createGroupCommit } from './store/group-commit.ts';
-import { createHighWater, type HighWater } from './store/high-water.ts';
 import { thisHolder } from './store/holder.ts';
-import { takeIdentity } from './store/identity.ts';
 import { ledgerFaultOf } from './store/ledger-fault.ts';
 import { watchLedger } from './store/ledger-watch.ts';
 import { acquireLock, type LedgerLock } from './store/lock.ts';
 import { createLogSync, type LogSync } from './store/log-sync.ts';
 import { createMeta } from './store/meta.ts';
 import { createPrune } from './store/prune.ts';
-import { assertNotGone, assertNotRestored } from './store/recognise.ts';
-import type { UpgradeOptions } from './store/upgrade.ts';
+import type { UpgradeOptions } from './upgrade/upgrade.ts';
 import { createViews } from './views/views.ts';
 
 export interface SqliteLedgerOptions {

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { OpenWeb, WebContext, WebServer } from '../daemon/daemon.ts';
-import type { RuntimeConfig } from '../daemon/open-source.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';

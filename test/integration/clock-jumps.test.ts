@@ -6,8 +6,8 @@ import { createRateController } from '../../src/delivery/rate/rate-controller.ts
 import { fault } from '../../src/domain/faults.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { Reason } from '../../src/domain/reason.ts';
+import { readMark } from '../../src/ledger/identity/mark.ts';
 import { createFollowClock } from '../../src/ledger/store/follow-clock.ts';
-import { readMark } from '../../src/ledger/store/mark.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createHealth } from '../../src/observe/health.ts';
 import { allSkus, evidenceOf, violations } from '../support/invariants.ts';

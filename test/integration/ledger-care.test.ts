@@ -21,7 +21,7 @@ import { putInPlace } from '../../src/ledger/backup/put-in-place.ts';
 import { restoreLedger } from '../../src/ledger/backup/restore.ts';
 import { SOUND_CHECKS } from '../../src/ledger/backup/sound-checks.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
-import { assertNotGone } from '../../src/ledger/store/recognise.ts';
+import { assertNotGone } from '../../src/ledger/identity/recognise.ts';
 import {
   bomItem,
   claimOne,

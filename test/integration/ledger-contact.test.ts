@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { MIGRATIONS } from '../../src/ledger/store/first-migrations.ts';
+import { MIGRATIONS } from '../../src/ledger/upgrade/first-migrations.ts';
 import {
   claimOne,
   deliverAll,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { announced } from '../../src/daemon/announced-pull.ts';
-import { createPullQueue, type PullQueue } from '../../src/daemon/pull-queue.ts';
+import { announced } from '../../src/daemon/sources/announced-pull.ts';
+import { createPullQueue, type PullQueue } from '../../src/daemon/sources/pull-queue.ts';
 import { fault } from '../../src/domain/faults.ts';
 import type { RunTrigger } from '../../src/domain/ports/intake.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';

@@ -3,7 +3,7 @@
 import Database from 'better-sqlite3';
 import { idempotencyKey, type Operation } from '../../src/domain/delivery.ts';
 import { type ItemRef, itemHash, type SubjectKind } from '../../src/domain/item.ts';
-import { MIGRATIONS } from '../../src/ledger/store/first-migrations.ts';
+import { MIGRATIONS } from '../../src/ledger/upgrade/first-migrations.ts';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../src/lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/json.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { settingsOf } from '../../src/cli/check-openapi.ts';
 import { confirm } from '../../src/cli/confirm.ts';
 import { fileNameOf } from '../../src/cli/pdf.ts';
-import { outcomeFault } from '../../src/daemon/outcome-fault.ts';
+import { outcomeFault } from '../../src/daemon/faults/outcome-fault.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 
 describe('the file of a passport', () => {

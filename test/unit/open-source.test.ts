@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LoadedConfig } from '../../src/config/loaded-config.ts';
-import { openSource, probeSource } from '../../src/daemon/open-source.ts';
+import { openSource, probeSource } from '../../src/daemon/sources/open-source.ts';
 import { type Connector, defineConnector, sourceFault, z } from '../../src/sdk/index.ts';
 import { loadText, SOUND_CONFIG } from '../support/config-folder.ts';
 import { createRecordingLog } from '../support/recording-log.ts';

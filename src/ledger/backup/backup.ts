@@ -5,10 +5,10 @@ import { fault } from '../../domain/faults.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { ItemCounts, ItemState } from '../../domain/ports/ledger-views.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
+import { assertNotGone } from '../identity/recognise.ts';
 import { isOfPresentVersion, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { ledgerPath, sidecarsOf } from '../store/ledger-path.ts';
-import { assertNotGone } from '../store/recognise.ts';
 import { createItemCounts } from '../views/item-counts.ts';
 import { markAsBackup, syncFile } from './put-in-place.ts';
 

@@ -2,10 +2,10 @@ import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../lib/errors.ts';
+import { assertNotGone } from '../identity/recognise.ts';
 import { isOfPresentVersion, openDatabase, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { createMeta } from '../store/meta.ts';
-import { assertNotGone } from '../store/recognise.ts';
 import { SOUND_CHECKS } from './sound-checks.ts';
 
 /** What a check of the ledger found. */

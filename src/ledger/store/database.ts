@@ -4,11 +4,11 @@ import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { PRESENT_VERSION, type UpgradeOptions, upgrade } from '../upgrade/upgrade.ts';
 import { makeDurableFolder } from './durable-folder.ts';
 import { accessFault, makePrivateFile, tightenFile } from './file-access.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import { ledgerPath } from './ledger-path.ts';
-import { PRESENT_VERSION, type UpgradeOptions, upgrade } from './upgrade.ts';
 
 export type Sqlite = Database.Database;
 

@@ -1,7 +1,7 @@
 import { fault } from '../../domain/faults.ts';
 import { Fault } from '../../lib/errors.ts';
+import type { HighWater } from '../identity/high-water.ts';
 import type { Sqlite } from './database.ts';
-import type { HighWater } from './high-water.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import type { LogSync } from './log-sync.ts';
 

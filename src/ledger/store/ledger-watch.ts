@@ -1,7 +1,7 @@
 import { fault } from '../../domain/faults.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
+import type { HighWater } from '../identity/high-water.ts';
 import { watchFile } from './file-watch.ts';
-import type { HighWater } from './high-water.ts';
 import { ledgerPath } from './ledger-path.ts';
 import type { LedgerLock } from './lock.ts';
 

@@ -1,6 +1,6 @@
 import { createApiClient } from '../../../src/api/api-client.ts';
 import type { Transport } from '../../../src/api/transport.ts';
-import { createAuthorizationWatch } from '../../../src/daemon/authorization-watch.ts';
+import { createAuthorizationWatch } from '../../../src/daemon/watches/authorization-watch.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
 import type { PassportAnswer, PassportRules } from '../../../src/domain/passport.ts';
 import type { Ledger } from '../../../src/domain/ports/ledger.ts';

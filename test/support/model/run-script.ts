@@ -6,7 +6,7 @@ import type { ReplaySelection, ReplayState } from '../../../src/domain/ports/rep
 import { Profile } from '../../../src/domain/profile.ts';
 import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
-import { readMark } from '../../../src/ledger/store/mark.ts';
+import { readMark } from '../../../src/ledger/identity/mark.ts';
 import { Fault, messageOf } from '../../../src/lib/errors.ts';
 import { seededRandom } from '../chaos.ts';
 import { checkAtRest, checkBooks, checkMended, type ItemState, readItems } from './check.ts';

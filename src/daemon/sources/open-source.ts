@@ -1,8 +1,8 @@
-import type { LoadedConfig, LoadedSource } from '../config/loaded-config.ts';
-import type { Page, SourceReader } from '../domain/ports/source.ts';
-import { Fault } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
-import type { Connector, ConnectorHost } from '../sdk/connector.ts';
+import type { LoadedConfig, LoadedSource } from '../../config/loaded-config.ts';
+import type { Page, SourceReader } from '../../domain/ports/source.ts';
+import { Fault } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging.ts';
+import type { Connector, ConnectorHost } from '../../sdk/connector.ts';
 
 export type RuntimeConfig = LoadedConfig<Connector>;
 export type ConfiguredSource = LoadedSource<Connector>;

@@ -4,9 +4,9 @@ import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs
 import { dirname } from 'node:path';
 import { systemCodeOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
-import { makeDurableFolder, syncFolder } from './durable-folder.ts';
-import { accessFault, makePrivateFile } from './file-access.ts';
-import { ledgerPath } from './ledger-path.ts';
+import { makeDurableFolder, syncFolder } from '../store/durable-folder.ts';
+import { accessFault, makePrivateFile } from '../store/file-access.ts';
+import { ledgerPath } from '../store/ledger-path.ts';
 
 /** The content of a mark. */
 export interface Mark {

@@ -4,7 +4,7 @@
 
 import { fault } from '../../domain/faults.ts';
 import { systemCodeOf } from '../../lib/errors.ts';
-import { moveLog, type Sqlite } from './database.ts';
+import { moveLog, type Sqlite } from '../store/database.ts';
 import { readMark, writeMark } from './mark.ts';
 
 /** The count of commits, in the ledger and in its mark. */

@@ -1,6 +1,6 @@
-import { fault } from '../domain/faults.ts';
-import type { Outcome } from '../domain/outcome.ts';
-import type { Fault } from '../lib/errors.ts';
+import { fault } from '../../domain/faults.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import type { Fault } from '../../lib/errors.ts';
 
 /** The fault for a 401, 402 or 403 of the API to a key, with what a person can do. */
 export function deniedFault({ by, detail }: Pick<Extract<Outcome, { kind: 'denied' }>, 'by' | 'detail'>): Fault {

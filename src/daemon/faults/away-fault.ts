@@ -1,12 +1,12 @@
-import type { Throttled } from '../delivery/admission/api-wait.ts';
-import { suspendedBy } from '../delivery/admission/suspended-work.ts';
-import type { ListName } from '../delivery/unconfirmed/read-budget.ts';
-import { fault } from '../domain/faults.ts';
-import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
-import type { WorkOf } from '../domain/ports/due.ts';
-import type { Fault } from '../lib/errors.ts';
-import { describeFailingWrites } from './outage-watch.ts';
-import type { Runtime } from './runtime.ts';
+import type { Throttled } from '../../delivery/admission/api-wait.ts';
+import { suspendedBy } from '../../delivery/admission/suspended-work.ts';
+import type { ListName } from '../../delivery/unconfirmed/read-budget.ts';
+import { fault } from '../../domain/faults.ts';
+import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
+import type { WorkOf } from '../../domain/ports/due.ts';
+import type { Fault } from '../../lib/errors.ts';
+import type { Runtime } from '../runtime.ts';
+import { describeFailingWrites } from '../watches/outage-watch.ts';
 
 export interface WaitLimit {
   /** How long the API may be out of reach. */

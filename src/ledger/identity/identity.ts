@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { fault } from '../../domain/faults.ts';
-import type { Sqlite } from './database.ts';
-import type { LedgerHolder } from './holder.ts';
-import { createMeta } from './meta.ts';
+import type { Sqlite } from '../store/database.ts';
+import type { LedgerHolder } from '../store/holder.ts';
+import { createMeta } from '../store/meta.ts';
 
 /** What identifies a ledger. */
 export interface Identity {

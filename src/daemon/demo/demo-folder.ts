@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { fault } from '../domain/faults.ts';
-import { acquireLock } from '../ledger/store/lock.ts';
-import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
+import { fault } from '../../domain/faults.ts';
+import { acquireLock } from '../../ledger/store/lock.ts';
+import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 
 /** The folder of a demo: a copy of the shipped example, and what the demo itself writes. */
 export interface DemoFolder {

@@ -1,6 +1,6 @@
-import type { Mapper, MappingDefinition } from '../domain/mapping.ts';
-import { compileMappings } from '../pipeline/mapping/compile-mappings.ts';
-import { mappingFault } from '../pipeline/mapping/definition.ts';
+import type { Mapper, MappingDefinition } from '../../domain/mapping.ts';
+import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
+import { mappingFault } from '../../pipeline/mapping/definition.ts';
 
 /** The compiled mappings of every source, as of their last refresh. */
 export interface Mappers {

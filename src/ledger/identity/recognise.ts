@@ -5,9 +5,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { fault } from '../../domain/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
-import { assertOneName, openDatabaseReadOnly, type Sqlite } from './database.ts';
+import { assertOneName, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';
+import { createMeta } from '../store/meta.ts';
 import { type Mark, markOf, readMark } from './mark.ts';
-import { createMeta } from './meta.ts';
 
 /**
  * Refuses a ledger that is an older copy, has lost its log, or is not the one that was here.

@@ -7,7 +7,7 @@
 
 import type Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
-import { TABLES } from './schema.ts';
+import { TABLES } from '../store/schema.ts';
 
 /** Called with the number of converted rows, and the number of all rows. */
 export type ConvertProgress = (done: number, all: number) => void;

@@ -1,6 +1,6 @@
-import { fault } from '../domain/faults.ts';
-import { askedWaitMs, type Outcome, type OutcomeDetail } from '../domain/outcome.ts';
-import type { Fault } from '../lib/errors.ts';
+import { fault } from '../../domain/faults.ts';
+import { askedWaitMs, type Outcome, type OutcomeDetail } from '../../domain/outcome.ts';
+import type { Fault } from '../../lib/errors.ts';
 import { deniedFault } from './denied-fault.ts';
 
 /** What a person has asked the API for. */

@@ -1,7 +1,7 @@
-import type { RunTrigger } from '../domain/ports/intake.ts';
-import type { SourceReader } from '../domain/ports/source.ts';
-import type { Logger } from '../lib/logging.ts';
-import { noteFailedRun, type PullOptions } from '../pipeline/pull.ts';
+import type { RunTrigger } from '../../domain/ports/intake.ts';
+import type { SourceReader } from '../../domain/ports/source.ts';
+import type { Logger } from '../../lib/logging.ts';
+import { noteFailedRun, type PullOptions } from '../../pipeline/pull.ts';
 import type { Mappers } from './mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
 

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import { markAsBackup, syncFile } from '../backup/put-in-place.ts';
-import { createMeta } from './meta.ts';
+import { createMeta } from '../store/meta.ts';
 import { hasSameRows } from './same-rows.ts';
 
 /** The copy of a ledger that is made before an upgrade. */

@@ -1,9 +1,9 @@
-import { suspendedBy } from '../delivery/admission/suspended-work.ts';
-import { fault } from '../domain/faults.ts';
-import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
-import type { Scope } from '../domain/scope.ts';
-import type { Fault } from '../lib/errors.ts';
-import type { Runtime } from './runtime.ts';
+import { suspendedBy } from '../../delivery/admission/suspended-work.ts';
+import { fault } from '../../domain/faults.ts';
+import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
+import type { Scope } from '../../domain/scope.ts';
+import type { Fault } from '../../lib/errors.ts';
+import type { Runtime } from '../runtime.ts';
 
 /** The fault for deliveries that are left because the API refuses their scope; null where there are none. */
 export async function refusedScopeFault({

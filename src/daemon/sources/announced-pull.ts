@@ -1,9 +1,9 @@
-import type { CareLedger } from '../domain/ports/care-ledger.ts';
-import type { Emit } from '../domain/ports/progress.ts';
-import type { Queues } from '../domain/ports/queues.ts';
-import { Fault, messageOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
-import type { Runtime } from './runtime.ts';
+import type { CareLedger } from '../../domain/ports/care-ledger.ts';
+import type { Emit } from '../../domain/ports/progress.ts';
+import type { Queues } from '../../domain/ports/queues.ts';
+import { Fault, messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging.ts';
+import type { Runtime } from '../runtime.ts';
 
 /**
  * A pull that a daemon logs and counts, for a schedule or for a person. After it, the failed jobs of earlier runs of the source are
