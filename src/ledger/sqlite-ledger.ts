@@ -9,9 +9,11 @@ import type { Fault } from '../lib/errors.ts';
 import { createRestored } from './backup/restored.ts';
 import { createAdoptedBom } from './contact/adopted-bom.ts';
 import { createAdoption } from './contact/adoption.ts';
+import { createAdoptionByHand } from './contact/adoption-by-hand.ts';
 import { createContact } from './contact/contact.ts';
 import { contactMethods } from './contact/contact-methods.ts';
 import { createListedEntries } from './contact/listed.ts';
+import { createListings } from './contact/listings.ts';
 import { noteApiWait } from './deliveries/api-wait.ts';
 import { createClaims } from './deliveries/claims.ts';
 import { createDeadLetter } from './deliveries/dead-letter.ts';
@@ -137,7 +139,8 @@ function compose(
   const meta = createMeta(db);
   const restored = createRestored(context);
   const listed = createListedEntries(context);
-  const contact = createContact(context, { listed, restored });
+  const listings = createListings(context, listed);
+  const contact = createContact(context, { listings, listed, restored });
   const adoptedBom = createAdoptedBom(context);
   const requests = createRequests(db);
   const items = createItems(context, { restored, contact, adoptedBom, requests });
@@ -161,7 +164,16 @@ function compose(
   const passports = createPassports(context, { items, passportItems });
   const claims = createClaims(context, { requests, imports, passports, contact }, options.encode);
   const release = createRelease(context, items);
-  const adoption = createAdoption(context, { contact, listed, items, adoptedBom, passports: passportItems, release });
+  const adoption = createAdoption(context, {
+    contact,
+    listings,
+    listed,
+    items,
+    adoptedBom,
+    passports: passportItems,
+    release,
+  });
+  const adoptionByHand = createAdoptionByHand(db, { adoption, listed, items, adoptedBom, passports: passportItems });
   const remoteIds = createRemoteIds(context, items);
   const deliver = createDeliver(context, { items, requests, passports, restored, adoption, contact, release });
   const settling = { items, requests, imports, passports, restored, remoteIds };
@@ -257,7 +269,7 @@ function compose(
     unprovenKinds: async () => reading(() => restored.unprovenKinds()),
     hasUnbound: async (kind, naturalKeys) => reading(() => restored.hasUnbound(kind, naturalKeys)),
     endProof: (kind) => commit.run(() => restored.endProof(kind)),
-    ...contactMethods({ commit, contact, adoption, reading }),
+    ...contactMethods({ commit, contact, listings, adoption, byHand: adoptionByHand, reading }),
     noteApiWait: (wait) => commit.run(() => noteApiWait(meta, wait)),
     prune: () => commit.run(prune),
     touch: () => commit.run(() => meta.set('touched', new Date(clock.now()).toISOString())),

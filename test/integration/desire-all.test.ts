@@ -12,6 +12,7 @@ import { createRestored } from '../../src/ledger/backup/restored.ts';
 import { createAdoptedBom } from '../../src/ledger/contact/adopted-bom.ts';
 import { createContact } from '../../src/ledger/contact/contact.ts';
 import { createListedEntries } from '../../src/ledger/contact/listed.ts';
+import { createListings } from '../../src/ledger/contact/listings.ts';
 import { createRequests } from '../../src/ledger/deliveries/requests.ts';
 import type { OwnedDesire } from '../../src/ledger/items/desire.ts';
 import { nameOf } from '../../src/ledger/items/item-name.ts';
@@ -33,7 +34,7 @@ function openItems(db: Sqlite): Items {
   };
   const restored = createRestored(context);
   const listed = createListedEntries(context);
-  const contact = createContact(context, { listed, restored });
+  const contact = createContact(context, { listings: createListings(context, listed), listed, restored });
   const adoptedBom = createAdoptedBom(context);
   return createItems(context, { restored, contact, adoptedBom, requests: createRequests(db) });
 }

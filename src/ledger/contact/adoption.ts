@@ -2,41 +2,40 @@
 // says what an adopted item is.
 
 import { adoptedBaseline, ambiguousReason } from '../../domain/adoption.ts';
-import { type ItemKind, itemHash } from '../../domain/item.ts';
+import { itemHash } from '../../domain/item.ts';
 import type { ContactLedger } from '../../domain/ports/contact-ledger.ts';
-import type { Compared, PartsAnswer } from '../../domain/ports/first-contact.ts';
+import type { Compared } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
-import { hasReason, reasonHas } from '../deliveries/reason-conditions.ts';
+import { reasonHas } from '../deliveries/reason-conditions.ts';
 import type { Items } from '../items/items.ts';
 import type { Release } from '../items/release.ts';
 import type { PassportItems } from '../passports/passport-items.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
 import type { AdoptedBom } from './adopted-bom.ts';
 import type { Contact } from './contact.ts';
-import { keyFieldOf, type ListedEntries, type ListedEntry, type Match } from './listed.ts';
+import type { ListedEntries } from './listed.ts';
+import type { Listings } from './listings.ts';
+import { keyFieldOf, type ListedEntry, type Match } from './search-listed.ts';
 
-type Choice = Parameters<ContactLedger['adoptAs']>[0];
-
-/** Each function is the body of one transaction. Only `resolve` is a part of one. */
+/** `endListing` and `compare` are the bodies of transactions. The others are parts of one. */
 export interface Adoption {
   endListing(end: Parameters<ContactLedger['endListing']>[0]): void;
   compare(kind: ListableKind): Compared;
+  /** Adopts an item as this entry. Returns how many deliveries the adoption has released. */
+  adopt(itemId: number, kind: ListableKind, entry: ListedEntry): number;
   /**
    * Adopts an item as the stored list's entry, or blocks the item for a person where several entries fit. Returns how
    * many deliveries the adoption has released.
    */
   resolve(itemId: number, kind: ListableKind): number;
-  accept(source: string, page: { afterId: number; upTo: number }): { kinds: ItemKind[]; lastId: number | null };
-  lastStuck(): number;
-  answerParts(answer: { products: readonly string[] | null; present: boolean }): PartsAnswer;
-  adoptAs(choice: Choice): { key: string } | null;
 }
 
 interface AdoptionParts {
-  contact: Contact;
+  contact: Pick<Contact, 'release'>;
+  listings: Listings;
   listed: ListedEntries;
   items: Items;
   adoptedBom: AdoptedBom;
@@ -49,7 +48,7 @@ const PAGE = 500;
 
 export function createAdoption(
   { db, profile }: Pick<LedgerContext, 'db' | 'profile'>,
-  { contact, listed, items, adoptedBom, passports, release }: AdoptionParts,
+  { contact, listings, listed, items, adoptedBom, passports, release }: AdoptionParts,
 ): Adoption {
   const sql = {
     creates: db.prepare<[string, number, number], { id: number; key: string; payload: string }>(
@@ -62,12 +61,6 @@ export function createAdoption(
            AND ${reasonHas('i', 'ambiguous_key')}`,
       )
       .pluck(),
-    named: db.prepare<[{ operation: string; name: string }], { id: number; key: string }>(
-      `SELECT i.id, i.key FROM items i
-       WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.operation = @operation
-         AND ${reasonHas('i', 'ambiguous_key')} AND (i.key = @name OR i.natural_key = @name)
-       ORDER BY i.key = @name DESC LIMIT 1`,
-    ),
     bind: db.prepare<[{ id: number; baseline: string; hash: string; remoteId: string }]>(
       `UPDATE items SET acknowledged = 2, baseline = @baseline, baseline_hash = @hash, remote_id = @remoteId, adopted = 1
        WHERE id = @id`,
@@ -77,13 +70,6 @@ export function createAdoption(
         "SELECT 1 FROM items WHERE kind = +? AND remote_id = +? AND remote_id <> 'null' LIMIT 1",
       )
       .pluck(),
-    adopted: db.prepare<[{ source: string; afterId: number; upTo: number }], { id: number; kind: ItemKind }>(
-      `SELECT i.id, i.kind FROM items i
-       WHERE ${isStuck('i')} AND i.state = 'blocked' AND i.id > @afterId AND i.id <= @upTo AND i.source = @source
-         AND i.adopted = 1 AND ${reasonHas('i', 'adopted_change')} ORDER BY i.id LIMIT ${PAGE}`,
-    ),
-    lastStuck: db.prepare<[], number>(`SELECT coalesce(max(i.id), 0) FROM items i WHERE ${isStuck('i')}`).pluck(),
-    unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
   };
 
   function adopt(itemId: number, kind: ListableKind, { remoteId, fields }: ListedEntry): number {
@@ -120,18 +106,9 @@ export function createAdoption(
     return isTaken ? { kind: 'none' } : match;
   }
 
-  /** The reason why a product cannot be adopted together with its publication yet, or null. */
-  function publicationsNeeded(): 'publications' | 'unclear_publications' | null {
-    if (!contact.isFreshlyListed('publication')) return 'publications';
-    return contact.standing('publication').hides ? 'unclear_publications' : null;
-  }
-
-  function awaitsAnswer(part: number): boolean {
-    const open = items.openDelivery(part);
-    return open !== undefined && hasReason(open, 'parts_unknown');
-  }
-
   return {
+    adopt,
+
     resolve(itemId, kind) {
       const item = items.byId(itemId);
       if (item === undefined) return 0;
@@ -142,14 +119,14 @@ export function createAdoption(
     },
 
     endListing({ list, count }) {
-      contact.ended(list, count);
+      listings.ended(list, count);
       if (list === 'publication') return;
       // An item with several matches in the former list may have one match in the new list.
       for (const itemId of sql.ambiguous.all(`${list}.create`)) items.reconcile(itemId, true);
     },
 
     compare(kind) {
-      const { matchedTo, shown, hides } = contact.standing(kind);
+      const { matchedTo, shown, hides } = listings.standing(kind);
       const counts = { adopted: 0, ambiguous: 0 };
       if (listed.isEmpty(kind)) {
         contact.release(kind);
@@ -163,9 +140,9 @@ export function createAdoption(
         const field = keyFieldOf(profile, kind, payload);
         if (field !== null && !shown.includes(field)) return { ...counts, next: 'unusable' };
         const match = matchOf(kind, payload);
-        const publications = match.kind === 'one' && kind === 'product' ? publicationsNeeded() : null;
+        const publications = match.kind === 'one' && kind === 'product' ? publicationsNeeded(listings) : null;
         if (publications !== null) {
-          contact.matchedTo(kind, lastId);
+          listings.matchedTo(kind, lastId);
           return { ...counts, next: publications };
         }
         if (match.kind === 'one') {
@@ -177,58 +154,16 @@ export function createAdoption(
         }
         lastId = id;
       }
-      contact.matchedTo(kind, lastId);
+      listings.matchedTo(kind, lastId);
       if (rows.length === PAGE) return { ...counts, next: 'more' };
       contact.release(kind);
       return { ...counts, next: 'released' };
     },
-
-    lastStuck: () => sql.lastStuck.get() ?? 0,
-
-    accept(source, { afterId, upTo }) {
-      const rows = sql.adopted.all({ source, afterId, upTo });
-      for (const { id } of rows) {
-        sql.unadopt.run(id);
-        items.note(id, null, 'accepted', { message: 'A person has accepted its changes.' });
-        items.reconcile(id, true);
-      }
-      return { kinds: rows.map(({ kind }) => kind), lastId: rows.length < PAGE ? null : (rows.at(-1)?.id ?? null) };
-    },
-
-    answerParts({ products, present }) {
-      const { found, unknown } = adoptedBom.unanswered(products);
-      let bomItems = 0;
-      for (const { id, key } of found) {
-        const open = adoptedBom.of(key).filter(awaitsAnswer);
-        adoptedBom.answered(id);
-        for (const part of open) {
-          if (present) adoptedBom.acknowledge(part);
-          items.note(part, null, 'person', { message: present ? PART_PRESENT : PART_ABSENT });
-          items.reconcile(part, true);
-          passports.markDirtyBy([{ id: part, kind: 'bom_item', key: '', isNew: false }]);
-        }
-        bomItems += open.length;
-        passports.markDirtyBy([{ id, kind: 'product', key, isNew: false }]);
-      }
-      return { products: found.length, bomItems, unknown };
-    },
-
-    adoptAs({ name, kind, remoteId }) {
-      const row = sql.named.get({ operation: `${kind}.create`, name });
-      if (row === undefined) return null;
-      // A person types an id as text. The list shows whether the platform's ids are numbers or texts.
-      const id = JSON.stringify(remoteId);
-      const entry = listed.entry(kind, id) ?? listed.entry(kind, otherForm(remoteId));
-      adopt(row.id, kind, entry ?? { remoteId: id, fields: {} });
-      return { key: row.key };
-    },
   };
 }
 
-/** The same id as JSON of the other type: 7 for "7". */
-function otherForm(id: string | number): string {
-  return typeof id === 'number' ? JSON.stringify(String(id)) : id;
+/** The reason why a product cannot be adopted together with its publication yet, or null. */
+function publicationsNeeded(listings: Listings): 'publications' | 'unclear_publications' | null {
+  if (!listings.isFreshlyListed('publication')) return 'publications';
+  return listings.standing('publication').hides ? 'unclear_publications' : null;
 }
-
-const PART_PRESENT = 'A person has said that it is at the platform.';
-const PART_ABSENT = 'A person has said that it is not at the platform.';

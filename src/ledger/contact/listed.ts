@@ -1,31 +1,14 @@
-// Stores the entries of the platform's lists, and finds an item among them.
-//
-// A platform may show an item differently than we sent it: in capitals, with a code of its own, or without its natural
-// key. Only an entry with exactly the same natural key is the item. A similar entry is left to a person.
+// Stores the entries of the platform's lists. search-listed.ts finds an item among them.
 
 import { foldedKey, keyText } from '../../domain/natural-key.ts';
 import type { ContactEntry, ContactList } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import type { Profile } from '../../domain/profile.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
-
-/** One stored entry of a list. */
-export interface ListedEntry {
-  /** The platform's id as JSON. */
-  remoteId: string;
-  fields: JsonObject;
-}
-
-/** What the stored list shows of an item. */
-export type Match =
-  | { kind: 'none' }
-  | { kind: 'one'; entry: ListedEntry }
-  /** Several entries have the natural key, or some are similar to it. `entries` has at most `SHOWN_MAX` of them. */
-  | { kind: 'unclear'; several: boolean; entries: { remoteId: string; field: string; value: string }[] };
+import { createListedSearch, type KeyStanding, type ListedEntry, type ListedSearch } from './search-listed.ts';
 
 /** For use inside a transaction. */
-export interface ListedEntries {
+export interface ListedEntries extends ListedSearch {
   clear(list: ContactList): void;
   /**
    * Stores entries. Returns which fields of the natural key they show, and whether some entry shows none of these
@@ -38,22 +21,9 @@ export interface ListedEntries {
   ids(list: ContactList): (string | number)[];
   count(list: ContactList): number;
   isEmpty(list: ContactList): boolean;
-  /** True where some entry is this item or is similar to it. */
-  meets(kind: ListableKind, payload: JsonObject): boolean;
-  find(kind: ListableKind, payload: JsonObject): Match;
   entry(kind: ListableKind, remoteId: string): ListedEntry | null;
-  /** Whether a product's passport is public; null where no publication of it is listed. */
-  isPublic(product: { remoteId: string; sku: string | null }): boolean | null;
 }
 
-interface KeyRow {
-  remoteId: string;
-  field: string;
-  value: string;
-  standing: 'key' | 'other' | 'hidden';
-}
-
-const SHOWN_MAX = 10;
 const PUBLICATION_KEYS = ['product_id', 'sku'];
 
 export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>): ListedEntries {
@@ -82,10 +52,6 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
     ids: db.prepare<[string], string>('SELECT remote_id FROM listed WHERE kind = ?').pluck(),
     count: db.prepare<[string], number>('SELECT count(*) FROM listed WHERE kind = ?').pluck(),
     any: db.prepare<[string], number>('SELECT 1 FROM listed WHERE kind = ? LIMIT 1').pluck(),
-    byKey: db.prepare<[string, string, string], KeyRow>(
-      `SELECT remote_id AS remoteId, field, value, standing FROM listed_keys
-       WHERE kind = +? AND field = +? AND folded = +? LIMIT ${2 * SHOWN_MAX}`,
-    ),
     entry: db.prepare<[string, string], { remoteId: string; fields: string }>(
       'SELECT remote_id AS remoteId, fields FROM listed WHERE kind = +? AND remote_id = +?',
     ),
@@ -97,25 +63,6 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
   function entry(list: ContactList, remoteId: string): ListedEntry | null {
     const row = sql.entry.get(list, remoteId);
     return row ? { remoteId: row.remoteId, fields: parseJson<JsonObject>(row.fields) } : null;
-  }
-
-  /** The entries with one of the item's keys: `exact` have the same natural key, `similar` may be the item. */
-  function rowsOf(kind: ListableKind, payload: JsonObject): { exact: KeyRow[]; similar: KeyRow[] } {
-    const exact: KeyRow[] = [];
-    const similar: KeyRow[] = [];
-    let hasKey = false;
-    for (const field of profile.naturalKeys[kind]) {
-      const value = keyText(payload[field]);
-      if (value === null) continue;
-      for (const row of sql.byKey.all(kind, field, foldedKey(value))) {
-        const isSame = row.value.normalize('NFC') === value.normalize('NFC');
-        if (!hasKey) (isSame && row.standing !== 'other' ? exact : similar).push(row);
-        // An entry that does not show the preferred field can only be found by the next field.
-        else if (row.standing === 'hidden') similar.push(row);
-      }
-      hasKey = true;
-    }
-    return { exact, similar };
   }
 
   return {
@@ -131,7 +78,7 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
       for (const { remoteId, fields: content } of entries) {
         const id = JSON.stringify(remoteId);
         sql.store.run(list, id, JSON.stringify(content));
-        let standing: KeyRow['standing'] = 'key';
+        let standing: KeyStanding = 'key';
         for (const field of fields) {
           const isShown = Object.hasOwn(content, field);
           const value = keyText(content[field]);
@@ -163,37 +110,6 @@ export function createListedEntries({ db, profile }: Pick<LedgerContext, 'db' | 
     count: (list) => sql.count.get(list) ?? 0,
     isEmpty: (list) => sql.any.get(list) === undefined,
     entry,
-
-    meets(kind, payload) {
-      const { exact, similar } = rowsOf(kind, payload);
-      return exact.length + similar.length > 0;
-    },
-
-    find(kind, payload) {
-      const { exact, similar } = rowsOf(kind, payload);
-      const [only] = exact;
-      if (exact.length + similar.length === 0) return { kind: 'none' };
-      const found = exact.length === 1 && only ? entry(kind, only.remoteId) : null;
-      if (found !== null) return { kind: 'one', entry: found };
-      const several = exact.length > 1;
-      return { kind: 'unclear', several, entries: (several ? exact : similar).slice(0, SHOWN_MAX) };
-    },
-
-    isPublic({ remoteId, sku }) {
-      const id = String(parseJson<string | number>(remoteId));
-      const rows = sql.byKey.all('publication', 'product_id', foldedKey(id));
-      // A publication is found by the product's id. Only where no publication has that id does the SKU count.
-      const named = rows.length > 0 || sku === null ? rows : sql.byKey.all('publication', 'sku', foldedKey(sku));
-      const publications = named.flatMap((row) =>
-        row.standing === 'other' ? [] : (entry('publication', row.remoteId) ?? []),
-      );
-      if (publications.length === 0) return null;
-      return publications.some(({ fields }) => fields['is_public'] === true);
-    },
+    ...createListedSearch({ db, profile }, entry),
   };
-}
-
-/** The field that is an item's natural key: the first one of the profile's list that has a value. */
-export function keyFieldOf(profile: Profile, kind: ListableKind, payload: JsonObject): string | null {
-  return profile.naturalKeys[kind].find((field) => keyText(payload[field]) !== null) ?? null;
 }
