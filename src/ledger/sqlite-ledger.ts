@@ -25,6 +25,7 @@ import { createLookUpRefusedCreates } from './deliveries/look-up-refused-creates
 import { createNamedDeliveries } from './deliveries/named-deliveries.ts';
 import { createPlainSettles } from './deliveries/plain-settles.ts';
 import { createRecheck } from './deliveries/recheck.ts';
+import { createRemaining } from './deliveries/remaining.ts';
 import { createReplay } from './deliveries/replay.ts';
 import { createRequests } from './deliveries/requests.ts';
 import { createSettleRequest } from './deliveries/settle-request.ts';
@@ -39,6 +40,7 @@ import { createRelease } from './items/release.ts';
 import { createRemoteIds } from './items/remote-ids.ts';
 import { createPassportItems } from './passports/passport-items.ts';
 import { createPassports } from './passports/passports.ts';
+import { createPassportsByHand } from './passports/passports-by-hand.ts';
 import { readHolder } from './read-ledger.ts';
 import { createGuardedReads } from './records/guarded-reads.ts';
 import { createIntake } from './records/intake.ts';
@@ -160,8 +162,10 @@ function compose(
   const storePage = createStagePage(context, { items, staging, streams, accounts, contact });
   const imports = createImports(context, requests, options.encodeImport);
   const due = createDue(context, contact);
+  const remaining = createRemaining(context, contact);
   const passportItems = createPassportItems(context);
   const passports = createPassports(context, { items, passportItems });
+  const passportsByHand = createPassportsByHand(context, { items, passportItems });
   const claims = createClaims(context, { requests, imports, passports, contact }, options.encode);
   const release = createRelease(context, items);
   const adoption = createAdoption(context, {
@@ -238,13 +242,13 @@ function compose(
     dueDeliveries: (request) => timely(() => due.list(request)),
     someDueDelivery: (request) => timely(() => due.some(request)),
     dueByHand: (request) => timely(() => due.byHand(request)),
-    nextDueAt: (request) => timely(() => due.nextAt(request)),
-    leftAway: (request) => timely(() => due.leftAway(request)),
-    countSending: async (of) => reading(() => due.countSending(of)),
-    hasSuspended: async (of) => reading(() => due.hasSuspended(of)),
+    nextDueAt: (request) => timely(() => remaining.nextAt(request)),
+    leftAway: (request) => timely(() => remaining.leftAway(request)),
+    countSending: async (of) => reading(() => remaining.countSending(of)),
+    hasSuspended: async (of) => reading(() => remaining.hasSuspended(of)),
     isDue: (deliveryId) => timely(() => due.isDue(deliveryId)),
     denialsOf: async (deliveryId) => reading(() => due.denialsOf(deliveryId)),
-    countSuspended: async (suspended) => reading(() => due.countSuspended(suspended)),
+    countSuspended: async (suspended) => reading(() => remaining.countSuspended(suspended)),
     claim: (requests) => commit.run(() => claims.claim(requests)),
     settle: (requests) => commit.run(() => settles.settle(requests)),
     deadLetter: (request) => commit.run(() => deadLetter(request)),
@@ -258,9 +262,9 @@ function compose(
     replay: (request) => commit.run(() => replay.replay(request)),
     forceUnconfirmed: (request) => commit.run(() => replay.forceUnconfirmed(request)),
     evaluatePassports: (request) => commit.run(() => passports.evaluate(request)),
-    unpublishedPassports: async (request) => reading(() => passports.unpublished(request)),
-    askForPassports: (request) => commit.run(() => passports.ask(request)),
-    replayPassports: (request) => commit.run(() => passports.replay(request)),
+    unpublishedPassports: async (request) => reading(() => passportsByHand.unpublished(request)),
+    askForPassports: (request) => commit.run(() => passportsByHand.ask(request)),
+    replayPassports: (request) => commit.run(() => passportsByHand.replay(request)),
     async recheckBlocked(request) {
       await followClock.notice();
       return await commit.run(() => recheck(request));

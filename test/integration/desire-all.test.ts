@@ -14,7 +14,7 @@ import { createContact } from '../../src/ledger/contact/contact.ts';
 import { createListedEntries } from '../../src/ledger/contact/listed.ts';
 import { createListings } from '../../src/ledger/contact/listings.ts';
 import { createRequests } from '../../src/ledger/deliveries/requests.ts';
-import type { OwnedDesire } from '../../src/ledger/items/desire.ts';
+import type { OwnedDesire } from '../../src/ledger/items/desired-item.ts';
 import { nameOf } from '../../src/ledger/items/item-name.ts';
 import { createItems, type Items } from '../../src/ledger/items/items.ts';
 import { openDatabase, type Sqlite } from '../../src/ledger/store/database.ts';

@@ -1,34 +1,11 @@
-import { hasRefs, type Item, type ItemContent, type SubjectKind } from '../../domain/item.ts';
-import type { NaturalKey } from '../../domain/natural-key.ts';
-import type { Restored } from '../backup/restored.ts';
-import type { AdoptedBom } from '../contact/adopted-bom.ts';
-import { type Contact, kindCreatedBy } from '../contact/contact.ts';
+import type { SubjectKind } from '../../domain/item.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createInsertMany } from '../store/insert-many.ts';
-import { createNextId } from '../store/next-id.ts';
-import { createNameSet, nameOf } from './item-name.ts';
+import type { DesiredItem, ItemOwner, OwnedDesire } from './desired-item.ts';
+import { createInsertNewItems, type NewItemsParts } from './insert-new-items.ts';
+import { createNameSet } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
-
-/** The state of the delivery that was staged for an item; null if none was. */
-export type Staged = 'due' | 'waiting' | 'blocked' | null;
-
-/** The item that a record asks for, and the stored item. */
-export interface DesiredItem {
-  item: Item;
-  content: ItemContent;
-  naturalKey: NaturalKey | null;
-  known: ItemRow | undefined;
-}
-
-/** The record that makes an item. */
-export interface ItemOwner {
-  id: number;
-  source: string;
-  missingSince: number | null;
-}
-
-/** One of many items that the records of a page ask for. */
-export type OwnedDesire = DesiredItem & { owner: ItemOwner };
+import type { Staged } from './reconcile.ts';
 
 /** Stores the desired payloads of items, and stages the differences. */
 export interface Desire {
@@ -40,24 +17,19 @@ export interface Desire {
   desireAll(desires: readonly OwnedDesire[], again: boolean): Staged[];
 }
 
-interface DesireParts {
-  contact: Pick<Contact, 'noticeCreates'>;
-  adoptedBom: Pick<AdoptedBom, 'mayAsk'>;
-  restored: Pick<Restored, 'isRestored'>;
+interface DesireParts extends Omit<NewItemsParts, 'insertRefs'> {
   find: (kind: SubjectKind, key: string) => ItemRow | undefined;
-  reconcileItem: (item: ItemRow, again: boolean) => Staged;
 }
 
 /** Call each function inside a transaction. */
 export function createDesire(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  { contact, adoptedBom, restored, find, reconcileItem }: DesireParts,
+  { find, ...parts }: DesireParts,
 ): Desire {
-  const nextId = createNextId(db, 'items');
-  const insertItems = createInsertMany(db, { into: 'items', columns: NEW_COLUMNS });
+  const { reconcileItem } = parts;
   const insertRefs = createInsertMany(db, { into: 'refs', columns: ['item_id', 'role', 'kind', 'key'] });
+  const insertNew = createInsertNewItems({ db, clock }, { ...parts, insertRefs });
   const sql = {
-    byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
     // Before the desired payload is replaced, the former one is stored if it is also the baseline or the payload of the
     // open revision. Up to now these were not stored twice.
     update: db.prepare<[Asked & { id: number; source: string }], ItemRow>(
@@ -77,15 +49,6 @@ export function createDesire(
        WHERE id = @id RETURNING ${ITEM_COLUMNS}`,
     ),
     deleteRefs: db.prepare<[number]>('DELETE FROM refs WHERE item_id = ?'),
-    // Mapping may end long after the run, so an item appears at the time of its run.
-    runBeganAt: db
-      .prepare<[string], number>('SELECT started_at FROM runs WHERE source = +? ORDER BY id DESC LIMIT 1')
-      .pluck(),
-    arrived: db
-      .prepare<[string, string], string>(
-        `SELECT key FROM items WHERE kind = +? AND key IN (SELECT value FROM json_each(+?)) AND remote_id <> 'null'`,
-      )
-      .pluck(),
   };
 
   function desireKnown({ item, content, naturalKey }: DesiredItem, known: ItemRow, owner: ItemOwner, again: boolean) {
@@ -99,80 +62,12 @@ export function createDesire(
     return changed === undefined ? null : reconcileItem(changed, again);
   }
 
-  /** Inserts new items with their first revision. Each of them will be written to the API. */
-  function insert(desires: readonly OwnedDesire[]): Staged[] {
-    if (desires.length === 0) return [];
-    const now = clock.now();
-    const began = new Map<string, number>();
-    const arrived = arrivedRefs(desires);
-    const rows: (string | number | null)[][] = [];
-    const refs: (string | number | null)[][] = [];
-    const first = nextId();
-    const staged = desires.map(({ item, content, naturalKey, owner }, at): Staged => {
-      const { kind, key } = item;
-      const appearedAt = began.get(owner.source) ?? sql.runBeganAt.get(owner.source) ?? now;
-      began.set(owner.source, appearedAt);
-      const state = isSlow(kind) ? null : item.refs.every((ref) => arrived.has(nameOf(ref))) ? 'due' : 'waiting';
-      const begun = state === null ? null : now;
-      rows.push([
-        first + at,
-        kind,
-        key,
-        naturalKey?.value ?? null,
-        owner.id,
-        owner.source,
-        appearedAt,
-        owner.missingSince,
-        content.hash,
-        begun === null ? 0 : 1,
-        state,
-        begun === null ? null : `${kind}.create`,
-        begun,
-        content.payload,
-      ]);
-      for (const ref of item.refs) refs.push([first + at, ref.role, ref.kind, ref.key]);
-      return state;
-    });
-    insertItems(rows);
-    insertRefs(refs);
-    noticeCreates(desires, first);
-    return staged.map((state, at) => {
-      const row = state === null ? sql.byId.get(first + at) : undefined;
-      return row === undefined ? state : reconcileItem(row, false);
-    });
-  }
-
-  /** True if the first write of a new item depends on more than its refs. */
-  const isSlow = (kind: SubjectKind): boolean => restored.isRestored || (kind === 'bom_item' && adoptedBom.mayAsk());
-
-  /** The items that these items refer to and that have remote ids, by name. */
-  function arrivedRefs(desires: readonly OwnedDesire[]): Set<string> {
-    const refs = desires.flatMap(({ item }) => (hasRefs(item.kind) ? item.refs : []));
-    const arrived = new Set<string>();
-    for (const [kind, ofKind] of Map.groupBy(refs, (ref) => ref.kind)) {
-      const keys = JSON.stringify([...new Set(ofKind.map(({ key }) => key))]);
-      for (const key of sql.arrived.all(kind, keys)) arrived.add(nameOf({ kind, key }));
-    }
-    return arrived;
-  }
-
-  function noticeCreates(desires: readonly OwnedDesire[], first: number): void {
-    const creates = desires.map(({ item, content }, at) => ({
-      kind: isSlow(item.kind) ? undefined : kindCreatedBy(`${item.kind}.create`),
-      itemId: first + at,
-      desired: content.payload,
-    }));
-    for (const [kind, ofKind] of Map.groupBy(creates, (create) => create.kind)) {
-      if (kind !== undefined) contact.noticeCreates(kind, ofKind);
-    }
-  }
-
   function desireAll(desires: readonly OwnedDesire[], again: boolean): Staged[] {
     const names = createNameSet();
     // A stored row that was read before is out of date when an earlier row of this page has changed the item.
     const isFirst = desires.map(({ item }) => names.add(item));
     const isNew = desires.map(({ known }, at) => known === undefined && isFirst[at] === true);
-    const inserted = insert(desires.filter((_, at) => isNew[at])).values();
+    const inserted = insertNew(desires.filter((_, at) => isNew[at])).values();
     return desires.map((desire, at) => {
       if (isNew[at]) return inserted.next().value ?? null;
       const { kind, key } = desire.item;
@@ -188,23 +83,6 @@ export function createDesire(
     },
   };
 }
-
-const NEW_COLUMNS = [
-  'id',
-  'kind',
-  'key',
-  'natural_key',
-  'record_id',
-  'source',
-  'appeared_at',
-  'missing_since',
-  'desired_hash',
-  'revision',
-  'state',
-  'operation',
-  'staged_at',
-  'desired',
-] as const;
 
 type Asked = Pick<ItemRow, 'desired' | 'desiredHash' | 'naturalKey' | 'recordId' | 'missingSince'>;
 

@@ -23,6 +23,8 @@ export interface Completeness {
   commonBlockers(limit: number): string[];
   /** What else blocks the passport of this product, as about `limit` sentences. */
   blockersOf(product: EvaluatedProduct, limit: number): string[];
+  /** True if nothing blocks the passport of this product. */
+  isComplete(product: EvaluatedProduct): boolean;
 }
 
 interface PartRow {
@@ -100,31 +102,35 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
     return sql.unmapped.get(source) ? `Not all rows of the source ${source}, which gives parts, are mapped yet.` : null;
   }
 
-  return {
-    commonBlockers(limit) {
-      const unread = partSources.map(sourceBlocker).filter((blocker) => blocker !== null);
-      const rows = sql.rowsOfAny
-        .all({ sources: listed, limit })
-        .map((row) => `A quarantined row may be a part of it: ${rowText(row)}`);
-      return [...unread, ...rows].slice(0, limit);
-    },
+  function commonBlockers(limit: number): string[] {
+    const unread = partSources.map(sourceBlocker).filter((blocker) => blocker !== null);
+    const rows = sql.rowsOfAny
+      .all({ sources: listed, limit })
+      .map((row) => `A quarantined row may be a part of it: ${rowText(row)}`);
+    return [...unread, ...rows].slice(0, limit);
+  }
 
-    blockersOf({ id, key, appearedAt }, limit) {
-      const found: string[] = [];
-      const product = sql.product.get(id);
-      if (product?.missing === 1) found.push('Its source no longer has the product.');
-      if (product) found.push(...partBlockers('The product', product));
-      for (const row of sql.rowsOf.all({ sources: listed, key, limit }))
-        found.push(`A row of it is quarantined: ${rowText(row)}`);
-      for (const part of sql.parts.all(key, limit)) found.push(...partBlockers(`Its BOM item ${part.key}`, part));
-      if (!sql.anyPart.get(key)) {
-        for (const source of bomSources) {
-          if ((sql.lastRun.get(source)?.endedAt ?? 0) >= appearedAt) continue;
-          found.push(`No BOM item of it is known, and the source ${source} has not been read since it came.`);
-        }
+  function blockersOf({ id, key, appearedAt }: EvaluatedProduct, limit: number): string[] {
+    const found: string[] = [];
+    const product = sql.product.get(id);
+    if (product?.missing === 1) found.push('Its source no longer has the product.');
+    if (product) found.push(...partBlockers('The product', product));
+    for (const row of sql.rowsOf.all({ sources: listed, key, limit }))
+      found.push(`A row of it is quarantined: ${rowText(row)}`);
+    for (const part of sql.parts.all(key, limit)) found.push(...partBlockers(`Its BOM item ${part.key}`, part));
+    if (!sql.anyPart.get(key)) {
+      for (const source of bomSources) {
+        if ((sql.lastRun.get(source)?.endedAt ?? 0) >= appearedAt) continue;
+        found.push(`No BOM item of it is known, and the source ${source} has not been read since it came.`);
       }
-      return found.slice(0, limit);
-    },
+    }
+    return found.slice(0, limit);
+  }
+
+  return {
+    commonBlockers,
+    blockersOf,
+    isComplete: (product) => commonBlockers(1).length === 0 && blockersOf(product, 1).length === 0,
   };
 }
 

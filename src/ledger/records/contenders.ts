@@ -3,7 +3,7 @@ import { contentOf } from '../../domain/item.ts';
 import type { MappedItem } from '../../domain/mapping.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
-import type { DesiredItem } from '../items/desire.ts';
+import type { DesiredItem } from '../items/desired-item.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';

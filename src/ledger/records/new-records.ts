@@ -2,7 +2,7 @@ import { contentOf } from '../../domain/item.ts';
 import type { MapResult } from '../../domain/mapping.ts';
 import type { IncomingRecord } from '../../domain/record.ts';
 import { addCreates } from '../contact/contact.ts';
-import type { OwnedDesire } from '../items/desire.ts';
+import type { OwnedDesire } from '../items/desired-item.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createInsertMany } from '../store/insert-many.ts';

@@ -2,7 +2,7 @@ import type { Issue } from '../../domain/issue.ts';
 import { type BlockedProducts, productsOf } from '../../domain/mapping.ts';
 import type { MappedRecord, StageSummary } from '../../domain/ports/intake.ts';
 import { addCreates, type Contact, type CreateCounts } from '../contact/contact.ts';
-import type { DesiredItem } from '../items/desire.ts';
+import type { DesiredItem } from '../items/desired-item.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';

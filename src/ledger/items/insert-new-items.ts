@@ -1,0 +1,130 @@
+import { hasRefs, type SubjectKind } from '../../domain/item.ts';
+import type { Restored } from '../backup/restored.ts';
+import type { AdoptedBom } from '../contact/adopted-bom.ts';
+import { type Contact, kindCreatedBy } from '../contact/contact.ts';
+import type { LedgerContext } from '../store/context.ts';
+import { createInsertMany } from '../store/insert-many.ts';
+import { createNextId } from '../store/next-id.ts';
+import type { OwnedDesire } from './desired-item.ts';
+import { nameOf } from './item-name.ts';
+import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
+import type { Staged } from './reconcile.ts';
+
+export interface NewItemsParts {
+  contact: Pick<Contact, 'noticeCreates'>;
+  adoptedBom: Pick<AdoptedBom, 'mayAsk'>;
+  restored: Pick<Restored, 'isRestored'>;
+  reconcileItem: (item: ItemRow, again: boolean) => Staged;
+  insertRefs: (rows: (string | number | null)[][]) => void;
+}
+
+/**
+ * Returns a function that inserts new items with their first revision, and returns what was staged for each, in the same
+ * order. Call the function inside a transaction.
+ */
+export function createInsertNewItems(
+  { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
+  { contact, adoptedBom, restored, reconcileItem, insertRefs }: NewItemsParts,
+): (desires: readonly OwnedDesire[]) => Staged[] {
+  const nextId = createNextId(db, 'items');
+  const insertItems = createInsertMany(db, { into: 'items', columns: NEW_COLUMNS });
+  const sql = {
+    byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
+    // Mapping may end long after the run, so an item appears at the time of its run.
+    runBeganAt: db
+      .prepare<[string], number>('SELECT started_at FROM runs WHERE source = +? ORDER BY id DESC LIMIT 1')
+      .pluck(),
+    arrived: db
+      .prepare<[string, string], string>(
+        `SELECT key FROM items WHERE kind = +? AND key IN (SELECT value FROM json_each(+?)) AND remote_id <> 'null'`,
+      )
+      .pluck(),
+  };
+
+  /** Inserts new items with their first revision. Each of them will be written to the API. */
+  function insertNew(desires: readonly OwnedDesire[]): Staged[] {
+    if (desires.length === 0) return [];
+    const now = clock.now();
+    const began = new Map<string, number>();
+    const arrived = arrivedRefs(desires);
+    const rows: (string | number | null)[][] = [];
+    const refs: (string | number | null)[][] = [];
+    const first = nextId();
+    const staged = desires.map(({ item, content, naturalKey, owner }, at): Staged => {
+      const { kind, key } = item;
+      const appearedAt = began.get(owner.source) ?? sql.runBeganAt.get(owner.source) ?? now;
+      began.set(owner.source, appearedAt);
+      const state = isSlow(kind) ? null : item.refs.every((ref) => arrived.has(nameOf(ref))) ? 'due' : 'waiting';
+      const begun = state === null ? null : now;
+      rows.push([
+        first + at,
+        kind,
+        key,
+        naturalKey?.value ?? null,
+        owner.id,
+        owner.source,
+        appearedAt,
+        owner.missingSince,
+        content.hash,
+        begun === null ? 0 : 1,
+        state,
+        begun === null ? null : `${kind}.create`,
+        begun,
+        content.payload,
+      ]);
+      for (const ref of item.refs) refs.push([first + at, ref.role, ref.kind, ref.key]);
+      return state;
+    });
+    insertItems(rows);
+    insertRefs(refs);
+    noticeCreates(desires, first);
+    return staged.map((state, at) => {
+      const row = state === null ? sql.byId.get(first + at) : undefined;
+      return row === undefined ? state : reconcileItem(row, false);
+    });
+  }
+
+  /** True if the first write of a new item depends on more than its refs. */
+  const isSlow = (kind: SubjectKind): boolean => restored.isRestored || (kind === 'bom_item' && adoptedBom.mayAsk());
+
+  /** The items that these items refer to and that have remote ids, by name. */
+  function arrivedRefs(desires: readonly OwnedDesire[]): Set<string> {
+    const refs = desires.flatMap(({ item }) => (hasRefs(item.kind) ? item.refs : []));
+    const arrived = new Set<string>();
+    for (const [kind, ofKind] of Map.groupBy(refs, (ref) => ref.kind)) {
+      const keys = JSON.stringify([...new Set(ofKind.map(({ key }) => key))]);
+      for (const key of sql.arrived.all(kind, keys)) arrived.add(nameOf({ kind, key }));
+    }
+    return arrived;
+  }
+
+  function noticeCreates(desires: readonly OwnedDesire[], first: number): void {
+    const creates = desires.map(({ item, content }, at) => ({
+      kind: isSlow(item.kind) ? undefined : kindCreatedBy(`${item.kind}.create`),
+      itemId: first + at,
+      desired: content.payload,
+    }));
+    for (const [kind, ofKind] of Map.groupBy(creates, (create) => create.kind)) {
+      if (kind !== undefined) contact.noticeCreates(kind, ofKind);
+    }
+  }
+
+  return insertNew;
+}
+
+const NEW_COLUMNS = [
+  'id',
+  'kind',
+  'key',
+  'natural_key',
+  'record_id',
+  'source',
+  'appeared_at',
+  'missing_since',
+  'desired_hash',
+  'revision',
+  'state',
+  'operation',
+  'staged_at',
+  'desired',
+] as const;
