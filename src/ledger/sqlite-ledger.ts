@@ -42,10 +42,12 @@ import { createPassportItems } from './passports/passport-items.ts';
 import { createPassports } from './passports/passports.ts';
 import { createPassportsByHand } from './passports/passports-by-hand.ts';
 import { readHolder } from './read-ledger.ts';
+import { createEndStream } from './records/end-stream.ts';
 import { createGuardedReads } from './records/guarded-reads.ts';
-import { createIntake } from './records/intake.ts';
 import { createPageLooks } from './records/look-up-page.ts';
+import { createPendingRecords } from './records/pending-records.ts';
 import { createRunAccounts } from './records/run-accounts.ts';
+import { createRuns } from './records/runs.ts';
 import { createStagePage } from './records/stage-page.ts';
 import { createStaging } from './records/staging.ts';
 import { createStreams } from './records/streams.ts';
@@ -156,7 +158,9 @@ function compose(
   };
   const streams = createStreams(db);
   const accounts = createRunAccounts(db);
-  const intake = createIntake(context, { run, guardedReads, streams, accounts });
+  const runs = createRuns(context, { run, guardedReads, streams, accounts });
+  const endStream = createEndStream(context, { guardedReads, streams, accounts });
+  const pendingRecords = createPendingRecords(db);
   const staging = createStaging(context, { items, contact, accounts });
   const pageLooks = createPageLooks(db, streams);
   const storePage = createStagePage(context, { items, staging, streams, accounts, contact });
@@ -218,7 +222,7 @@ function compose(
     startRun: (start) =>
       commit.run(() => {
         lookUpRefusedCreates(start.source);
-        return intake.startRun(start);
+        return runs.startRun(start);
       }),
     async lookUpPage(page) {
       const { ids, ...lookUp } = reading(() => pageLooks.lookUp(page));
@@ -234,10 +238,10 @@ function compose(
       for (const id of ids) page.seen.add(id);
       return { ...stored, counted: skipped === null };
     },
-    endStream: (end) => commit.run(() => intake.endStream(end)),
-    endRun: (end) => commit.run(() => intake.endRun(end)),
+    endStream: (end) => commit.run(() => endStream(end)),
+    endRun: (end) => commit.run(() => runs.endRun(end)),
     accept: ({ sources }) => commit.run(() => ({ sources, reads: guardedReads.accept(sources) })),
-    pendingRecords: async (request) => reading(() => intake.pendingRecords(request)),
+    pendingRecords: async (request) => reading(() => pendingRecords(request)),
     stage: (records) => commit.run(() => staging.stage(records)),
     dueDeliveries: (request) => timely(() => due.list(request)),
     someDueDelivery: (request) => timely(() => due.some(request)),

@@ -6,7 +6,7 @@ import type { Restored } from '../backup/restored.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
-import { type PendingRow, pendingRecord } from '../records/pending-record.ts';
+import { type PendingRow, pendingRecord } from '../records/pending-records.ts';
 import { createRunAccounts } from '../records/run-accounts.ts';
 import { type RecordRow, SELECT_RECORD } from '../records/staged-record.ts';
 import type { Staging, Tally } from '../records/staging.ts';

@@ -1,0 +1,92 @@
+import type { SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
+import type { LedgerContext } from '../store/context.ts';
+import type { GuardedReads } from './guarded-reads.ts';
+import type { RunAccounts } from './run-accounts.ts';
+import type { Streams } from './streams.ts';
+
+interface EndStreamParts {
+  guardedReads: GuardedReads;
+  streams: Streams;
+  accounts: RunAccounts;
+}
+
+/**
+ * Returns a function that ends the read of a stream: it marks what a complete read did not see as missing, unless the guard
+ * takes the read for broken. The function is the body of one transaction.
+ */
+export function createEndStream(
+  { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
+  { guardedReads, streams, accounts }: EndStreamParts,
+): (end: StreamEnd) => { missing: number; guarded: string | null } {
+  const sql = {
+    presentRecords: db
+      .prepare<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL')
+      .pluck(),
+    // Counted in two indexes, without reading the records.
+    presentCount: db
+      .prepare<[{ streamId: number }], number>(
+        `SELECT (SELECT count(*) FROM records WHERE stream_id = @streamId)
+         - (SELECT count(*) FROM records WHERE stream_id = @streamId AND missing_since IS NOT NULL)`,
+      )
+      .pluck(),
+    readCount: db.prepare<[number, number], { read: number }>(
+      'SELECT read FROM run_streams WHERE run_id = ? AND stream_id = ?',
+    ),
+    missRecord: db.prepare<[number, number]>('UPDATE records SET missing_since = ? WHERE id = ?'),
+    missItems: db.prepare<[number, number]>('UPDATE items SET missing_since = ? WHERE record_id = ?'),
+    countMissing: db.prepare<[number, string | null, number, number]>(
+      'UPDATE run_streams SET missing = ?, guarded = ? WHERE run_id = ? AND stream_id = ?',
+    ),
+    completeRead: db.prepare<[number, number, number]>(
+      'UPDATE streams SET complete_read = ?, flags_missing = ? WHERE id = ?',
+    ),
+    requeueContenders: db.prepare<[number]>(
+      `UPDATE records SET state = 'pending', version = version + 1
+       WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
+         (SELECT c.record_id FROM items i JOIN contenders c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
+    ),
+    releaseStale: db.prepare<[number, number]>(
+      `UPDATE records SET state = 'pending', run_id = CASE WHEN run_id = ? THEN run_id END
+       WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL`,
+    ),
+  };
+
+  function unseen(streamId: number, seen: SeenRecords): number[] {
+    const gone: number[] = [];
+    for (const id of sql.presentRecords.iterate(streamId)) if (!seen.has(id)) gone.push(id);
+    return gone;
+  }
+
+  return ({ runId, source, stream, seen, flagItems, guard, uncounted = 0 }) => {
+    const row = streams.get(source, stream);
+    if (uncounted > 0) accounts.count({ runId, streamId: row.id, ...unchangedRows(uncounted) });
+    let missing = 0;
+    let guarded: string | null = null;
+    if (seen) {
+      const read = sql.readCount.get(runId, row.id)?.read ?? 0;
+      const present = sql.presentCount.get({ streamId: row.id }) ?? 0;
+      const gone = seen.size() === present ? [] : unseen(row.id, seen);
+      missing = gone.length;
+      guarded = guardedReads.check(row.id, { runId, missing, present, read, before: row.completeRead, guard });
+      if (guarded === null) {
+        const now = clock.now();
+        for (const id of gone) {
+          sql.missRecord.run(now, id);
+          if (flagItems) sql.missItems.run(now, id);
+          // Another record that makes the same item may own it now.
+          sql.requeueContenders.run(id);
+        }
+        sql.completeRead.run(read, flagItems ? 1 : 0, row.id);
+      }
+      sql.countMissing.run(missing, guarded, runId, row.id);
+    }
+    // Releases the records that wait for the end of the read, and after a change of the mapping all stored records.
+    sql.releaseStale.run(runId, row.id);
+    return { missing, guarded };
+  };
+}
+
+/** The counts of a page without changes. */
+function unchangedRows(rows: number) {
+  return { read: rows, unchanged: rows, mapped: 0, excluded: 0, quarantined: 0 };
+}

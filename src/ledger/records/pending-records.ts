@@ -1,0 +1,54 @@
+import type { Issue } from '../../domain/issue.ts';
+import type { Place } from '../../domain/place.ts';
+import type { PendingRecord } from '../../domain/ports/intake.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { parseJson, parseJsonOrNull } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
+
+/** A stored record that is read for mapping. */
+export interface PendingRow {
+  id: number;
+  version: number;
+  source: string;
+  stream: string;
+  raw: string;
+  place: string;
+  /** The issues that the connector has found, as JSON. */
+  issues: string | null;
+}
+
+export function pendingRecord(row: PendingRow): PendingRecord {
+  return {
+    id: row.id,
+    version: row.version,
+    source: row.source,
+    stream: row.stream,
+    fields: parseJson<JsonObject>(row.raw),
+    place: parseJson<Place>(row.place),
+    issues: parseJsonOrNull<Issue[]>(row.issues) ?? [],
+  };
+}
+
+/** Returns a function that lists a source's records that wait to be mapped, oldest first, after an id. */
+export function createPendingRecords(
+  db: Sqlite,
+): (request: { source: string; afterId: number; limit: number }) => PendingRecord[] {
+  const sql = {
+    streamIds: db.prepare<[string], number>('SELECT id FROM streams WHERE source = ?').pluck(),
+    pending: db.prepare<[number, number, number], PendingRow>(
+      `SELECT r.id, r.version, s.source, s.name AS stream, r.raw, r.place, r.source_issues AS issues FROM records r
+       JOIN streams s ON s.id = r.stream_id
+       WHERE r.state = 'pending' AND r.stream_id = +? AND r.id > +? ORDER BY r.id LIMIT +?`,
+    ),
+  };
+
+  return ({ source, afterId, limit }) => {
+    // The pending records are read stream by stream: the index of each stream is sorted by id, so a query over all
+    // streams would sort them at every call.
+    const rows = sql.streamIds.all(source).flatMap((streamId) => sql.pending.all(streamId, afterId, limit));
+    return rows
+      .sort((a, b) => a.id - b.id)
+      .slice(0, limit)
+      .map(pendingRecord);
+  };
+}

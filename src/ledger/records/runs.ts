@@ -1,0 +1,71 @@
+import type { RunResult, RunStart, StartedRun } from '../../domain/ports/intake.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { type LedgerContext, parseJsonOrNull } from '../store/context.ts';
+import type { GuardedReads } from './guarded-reads.ts';
+import type { RunAccounts } from './run-accounts.ts';
+import type { Streams } from './streams.ts';
+
+/** Begins and ends the runs of sources. Each function is the body of one transaction. */
+export interface Runs {
+  startRun(start: RunStart): StartedRun;
+  endRun(end: { runId: number; result: RunResult; error?: string }): void;
+}
+
+/** What other parts do when a run begins or ends. Each function is called inside the run's transaction. */
+export interface RunListeners {
+  began(source: string): void;
+  /** Called after a complete read of the run's source. */
+  completed(runId: number): void;
+}
+
+export function createRuns(
+  { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
+  parts: { run: RunListeners; guardedReads: GuardedReads; streams: Streams; accounts: RunAccounts },
+): Runs {
+  const { run, guardedReads, streams, accounts } = parts;
+  const sql = {
+    interruptRuns: db.prepare<[number, string]>(
+      "UPDATE runs SET ended_at = ?, result = 'interrupted' WHERE source = ? AND result IS NULL",
+    ),
+    insertRun: db.prepare<[string, string, number]>('INSERT INTO runs (source, cause, started_at) VALUES (?, ?, ?)'),
+    endRun: db.prepare<[number, string, string | null, number]>(
+      'UPDATE runs SET ended_at = ?, result = ?, error = ? WHERE id = ?',
+    ),
+    insertStream: db.prepare<[string, string, string]>(
+      'INSERT INTO streams (source, name, mapping_revision) VALUES (?, ?, ?)',
+    ),
+    staleRecords: db.prepare<[number]>("UPDATE records SET state = 'stale', version = version + 1 WHERE stream_id = ?"),
+    setRevision: db.prepare<[string, number]>('UPDATE streams SET mapping_revision = ? WHERE id = ?'),
+    insertRunStream: db.prepare<[number | bigint, number]>('INSERT INTO run_streams (run_id, stream_id) VALUES (?, ?)'),
+  };
+
+  return {
+    startRun({ source, trigger, streams: read, mappingRevision }) {
+      const now = clock.now();
+      run.began(source);
+      sql.interruptRuns.run(now, source);
+      const runId = Number(sql.insertRun.run(source, trigger, now).lastInsertRowid);
+      const cursors: Record<string, JsonValue> = {};
+      for (const { name } of read) {
+        let row = streams.find(source, name);
+        if (!row) {
+          sql.insertStream.run(source, name, mappingRevision);
+          row = streams.get(source, name);
+        } else if (row.revision !== mappingRevision) {
+          accounts.allPassedBy(row.id);
+          sql.staleRecords.run(row.id);
+          sql.setRevision.run(mappingRevision, row.id);
+        }
+        sql.insertRunStream.run(runId, row.id);
+        cursors[name] = parseJsonOrNull<JsonValue>(row.cursor);
+      }
+      guardedReads.keepOnly(source, read);
+      return { runId, cursors };
+    },
+
+    endRun({ runId, result, error }) {
+      sql.endRun.run(clock.now(), result, error ?? null, runId);
+      if (result === 'complete') run.completed(runId);
+    },
+  };
+}
