@@ -12,14 +12,14 @@ export function contactMethods({
   contact,
   listings,
   adoption,
-  byHand,
+  adoptionByHand,
   reading,
 }: {
   commit: Pick<GroupCommit, 'run'>;
   contact: Pick<Contact, 'contactSteps'>;
   listings: Listings;
   adoption: Adoption;
-  byHand: AdoptionByHand;
+  adoptionByHand: AdoptionByHand;
   reading: <T>(read: () => T) => T;
 }): ContactLedger {
   return {
@@ -34,17 +34,17 @@ export function contactMethods({
     async acceptAdopted(source) {
       const counts: Partial<Record<ItemKind, number>> = {};
       // Accepts only the items that are blocked now: a person has not seen the later ones.
-      const upTo = reading(() => byHand.lastStuck());
+      const upTo = reading(() => adoptionByHand.lastStuck());
       let afterId: number | null = 0;
       while (afterId !== null) {
         const from: number = afterId;
-        const page = await commit.run(() => byHand.accept(source, { afterId: from, upTo }));
+        const page = await commit.run(() => adoptionByHand.accept(source, { afterId: from, upTo }));
         for (const kind of page.kinds) counts[kind] = (counts[kind] ?? 0) + 1;
         afterId = page.lastId;
       }
       return counts;
     },
-    answerParts: (answer) => commit.run(() => byHand.answerParts(answer)),
-    adoptAs: (choice) => commit.run(() => byHand.adoptAs(choice)),
+    answerParts: (answer) => commit.run(() => adoptionByHand.answerParts(answer)),
+    adoptAs: (choice) => commit.run(() => adoptionByHand.adoptAs(choice)),
   };
 }

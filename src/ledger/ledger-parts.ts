@@ -1,0 +1,140 @@
+import type { Encode, EncodeImport } from '../domain/ports/claim.ts';
+import { createRestored } from './backup/restored.ts';
+import { createAdoptedBom } from './contact/adopted-bom.ts';
+import { createAdoption } from './contact/adoption.ts';
+import { createAdoptionByHand } from './contact/adoption-by-hand.ts';
+import { createContact } from './contact/contact.ts';
+import { createListedEntries } from './contact/listed.ts';
+import { createListings } from './contact/listings.ts';
+import { createClaims } from './deliveries/claims.ts';
+import { createDeadLetter } from './deliveries/dead-letter.ts';
+import { createDeliver } from './deliveries/deliver.ts';
+import { createDue } from './deliveries/due.ts';
+import { createFollowProfile } from './deliveries/follow-profile.ts';
+import { createImports } from './deliveries/imports.ts';
+import { createLookUpRefusedCreates } from './deliveries/look-up-refused-creates.ts';
+import { createNamedDeliveries } from './deliveries/named-deliveries.ts';
+import { createPlainSettles } from './deliveries/plain-settles.ts';
+import { createRecheck } from './deliveries/recheck.ts';
+import { createRemaining } from './deliveries/remaining.ts';
+import { createReplay } from './deliveries/replay.ts';
+import { createRequests } from './deliveries/requests.ts';
+import { createSettleRequest } from './deliveries/settle-request.ts';
+import { createSettles } from './deliveries/settles.ts';
+import { createUnconfirmed } from './deliveries/unconfirmed.ts';
+import { createItems } from './items/items.ts';
+import { createAcceptMissing } from './items/missing-items.ts';
+import { createRelease } from './items/release.ts';
+import { createRemoteIds } from './items/remote-ids.ts';
+import { createPassportItems } from './passports/passport-items.ts';
+import { createPassports } from './passports/passports.ts';
+import { createPassportsByHand } from './passports/passports-by-hand.ts';
+import { createEndStream } from './records/end-stream.ts';
+import { createGuardedReads } from './records/guarded-reads.ts';
+import { createPageLooks } from './records/look-up-page.ts';
+import { createPendingRecords } from './records/pending-records.ts';
+import { createRunAccounts } from './records/run-accounts.ts';
+import { createRuns } from './records/runs.ts';
+import { createStagePage } from './records/stage-page.ts';
+import { createStaging } from './records/staging.ts';
+import { createStreams } from './records/streams.ts';
+import type { LedgerContext } from './store/context.ts';
+import { createMeta } from './store/meta.ts';
+import { createPrune } from './store/prune.ts';
+
+/** Builds the parts of the ledger that work inside transactions, and connects them. */
+export function createLedgerParts(
+  context: LedgerContext,
+  { encode, encodeImport }: { encode: Encode; encodeImport: EncodeImport },
+) {
+  const { db } = context;
+  const meta = createMeta(db);
+  const restored = createRestored(context);
+  const listed = createListedEntries(context);
+  const listings = createListings(context, listed);
+  const contact = createContact(context, { listings, listed, restored });
+  const adoptedBom = createAdoptedBom(context);
+  const requests = createRequests(db);
+  const items = createItems(context, { restored, contact, adoptedBom, requests });
+  const guardedReads = createGuardedReads(context);
+  const run = {
+    began: (source: string) => contact.runBegan(source),
+    completed(runId: number) {
+      restored.sourceWasRead(runId);
+      adoptedBom.sourceWasRead(runId);
+    },
+  };
+  const streams = createStreams(db);
+  const accounts = createRunAccounts(db);
+  const runs = createRuns(context, { run, guardedReads, streams, accounts });
+  const endStream = createEndStream(context, { guardedReads, streams, accounts });
+  const pendingRecords = createPendingRecords(db);
+  const staging = createStaging(context, { items, contact, accounts });
+  const pageLooks = createPageLooks(db, streams);
+  const storePage = createStagePage(context, { items, staging, streams, accounts, contact });
+  const imports = createImports(context, requests, encodeImport);
+  const due = createDue(context, contact);
+  const remaining = createRemaining(context, contact);
+  const passportItems = createPassportItems(context);
+  const passports = createPassports(context, { items, passportItems });
+  const passportsByHand = createPassportsByHand(context, { items, passportItems });
+  const claims = createClaims(context, { requests, imports, passports, contact }, encode);
+  const release = createRelease(context, items);
+  const adoption = createAdoption(context, {
+    contact,
+    listings,
+    listed,
+    items,
+    adoptedBom,
+    passports: passportItems,
+    release,
+  });
+  const adoptionByHand = createAdoptionByHand(db, { adoption, listed, items, adoptedBom, passports: passportItems });
+  const remoteIds = createRemoteIds(context, items);
+  const deliver = createDeliver(context, { items, requests, passports, restored, adoption, contact, release });
+  const settling = { items, requests, imports, passports, restored, remoteIds };
+  const settles = createSettles(context, {
+    plain: createPlainSettles(context, { ...settling, release }),
+    settleRequest: createSettleRequest(context, { ...settling, deliver }),
+  });
+  const lookUpRefusedCreates = createLookUpRefusedCreates(context, items);
+  const deadLetter = createDeadLetter(context, { items, requests, imports, settles });
+  const unconfirmed = createUnconfirmed(context, items);
+  const followProfile = createFollowProfile(context, items);
+  const replay = createReplay(context, { items, requests, restored, contact }, staging);
+  const recheck = createRecheck(context, { items, passports });
+  const named = createNamedDeliveries(context);
+  const acceptMissing = createAcceptMissing(context);
+  const prune = createPrune(context);
+
+  return {
+    meta,
+    restored,
+    listings,
+    contact,
+    guardedReads,
+    runs,
+    endStream,
+    pendingRecords,
+    staging,
+    pageLooks,
+    storePage,
+    due,
+    remaining,
+    passports,
+    passportsByHand,
+    claims,
+    adoption,
+    adoptionByHand,
+    settles,
+    lookUpRefusedCreates,
+    deadLetter,
+    unconfirmed,
+    followProfile,
+    replay,
+    recheck,
+    named,
+    acceptMissing,
+    prune,
+  };
+}
