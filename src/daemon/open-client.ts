@@ -7,7 +7,7 @@ import type { RuntimeConfig } from './sources/open-source.ts';
 /** The client of the API that a config names. Nothing is sent and no key is read before the first request. */
 export function openClient(
   { target, profile }: RuntimeConfig,
-  tools: { secrets: SecretStore; clock: Clock; log: Logger; version: string },
+  tools: { secrets: SecretStore; clock: Clock; log: Logger; version: string; connections?: number },
 ): ApiClient {
   const { baseUrl, apiKey, publishKey } = target;
   return createApiClient({ baseUrl, profile, apiKey, ...(publishKey === null ? {} : { publishKey }), ...tools });

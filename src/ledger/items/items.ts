@@ -9,7 +9,7 @@ import type { LedgerContext } from '../store/context.ts';
 import { createDesire, type Desire } from './desire.ts';
 import { type ItemName, nameOf } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
-import { createReconcile, type Reconcile } from './reconcile.ts';
+import { createReconcile, type Reconcile, type Staged } from './reconcile.ts';
 import { createRevisions } from './revisions.ts';
 import { wantedOf } from './wanted.ts';
 
@@ -21,7 +21,7 @@ export interface OpenDelivery {
 }
 
 /** The items, each with at most one open delivery. Call each function inside a transaction. */
-export interface Items extends Desire, Omit<Reconcile, 'reconcileItem'> {
+export interface Items extends Desire, Reconcile {
   find(kind: SubjectKind, key: string): ItemRow | undefined;
   /** The stored items with these names, by `nameOf`. Unknown names are left out. One statement for each kind. */
   findAll(names: readonly ItemName[]): Map<string, ItemRow>;
@@ -86,10 +86,11 @@ export function createItems(
   }
 
   const find = (kind: SubjectKind, key: string): ItemRow | undefined => sql.byKey.get(kind, key);
-  const { reconcileItem, ...reconcile } = createReconcile(context, { restored, contact, adoptedBom, revisions, note });
+  const reconciling = createReconcile(context, { restored, contact, adoptedBom, revisions, note });
+  const reconcileItem = (item: ItemRow, again: boolean): Staged => reconciling.reconcileItem(item, again);
 
   return {
-    ...reconcile,
+    ...reconciling,
     ...createDesire(context, { contact, adoptedBom, restored, find, reconcileItem }),
     find,
     findAll,

@@ -1,0 +1,109 @@
+import { fault } from '../../domain/faults.ts';
+import type { RunTrigger } from '../../domain/ports/intake.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Fault } from '../../lib/errors.ts';
+import { createKeyedLock } from '../../lib/keyed-lock.ts';
+import type { Logger } from '../../lib/logging.ts';
+import { type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
+import type { Mappers } from './mappers.ts';
+import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
+import { openToPull } from './open-to-pull.ts';
+
+export interface PullsOptions extends Pick<PullOptions, 'ledger' | 'emit' | 'mapQueue'> {
+  config: RuntimeConfig;
+  mappers: Mappers;
+  clock: Clock;
+  log: Logger;
+  /** Called when a run has ended. */
+  onEnd: () => void;
+}
+
+/** The runs of this process. */
+export interface Pulls {
+  /**
+   * Pulls one source after its earlier runs have ended, because two readers of one source would change the same cursor.
+   *
+   * @throws Fault `interrupted` if it is aborted before it has begun, or the reason why the run before it waits
+   * @param waitMs how long this run and the one before it may wait for a ledger that cannot be written, or for a `map`
+   *   queue that takes no jobs; for ever without it
+   */
+  pull(source: string, trigger: RunTrigger, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
+  /** The sources that are being pulled. */
+  pulling(): string[];
+}
+
+/** How often a run checks whether the earlier run of its source waits for the ledger. */
+const REST_LOOK_MS = 200;
+
+export function createPulls({ config, mappers, clock, log, onEnd, ...options }: PullsOptions): Pulls {
+  const pulling = new Set<string>();
+  /** The runs that wait for the ledger or for the `map` queue, each with the reason. */
+  const resting = new Map<string, { reason: Fault; since: number }>();
+  const sourceLock = createKeyedLock();
+
+  function reportPause(source: string, reason: Fault | null): void {
+    if (reason === null) resting.delete(source);
+    else resting.set(source, { reason, since: clock.ticks() });
+    if (reason === null) log.info({ source }, `The run of ${source} goes on.`);
+    else log.error({ source, error: reason.message }, `The run of ${source} rests: ${reason.message}`);
+  }
+
+  /**
+   * Waits for the earlier runs of a source, at most `waitMs` for one that waits itself. Returns a function that
+   * releases the lock.
+   */
+  async function lockSource(id: string, abort: AbortSignal, waitMs: number): Promise<() => void> {
+    const begin = clock.ticks();
+    const atRest = new AbortController();
+    const timer = setInterval(() => {
+      const rest = resting.get(id);
+      if (rest !== undefined && clock.ticks() - Math.max(begin, rest.since) >= waitMs) atRest.abort(rest.reason);
+    }, REST_LOOK_MS);
+    try {
+      const release = await sourceLock.acquire(id, AbortSignal.any([abort, atRest.signal]));
+      if (release !== null) return release;
+    } finally {
+      clearInterval(timer);
+    }
+    if (!abort.aborted) atRest.signal.throwIfAborted();
+    throw fault('interrupted', `The run of ${id} was stopped before it began.`);
+  }
+
+  /** Pulls a source whose lock is taken. */
+  async function pullLocked(
+    source: ConfiguredSource,
+    trigger: RunTrigger,
+    abort: AbortSignal,
+    waitMs: number,
+  ): Promise<PullResult> {
+    const { id, omit, guard, onMissing } = source;
+    const wait = { clock, waitMs, onPause: (reason: Fault | null) => reportPause(id, reason) };
+    const opening = { config, mappers, log, ledger: options.ledger, wait };
+    const { mapper, records } = await openToPull({ source, trigger }, opening, abort);
+    try {
+      const request = { source: id, trigger, reader: records, mapper, omit, guard };
+      return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ...options, wait }, abort);
+    } finally {
+      await records.close();
+    }
+  }
+
+  return {
+    async pull(id, trigger, abort, waitMs = Number.POSITIVE_INFINITY) {
+      const source = config.sources.find((one) => one.id === id);
+      if (!source) throw fault('usage', `There is no source "${id}" in ${config.file}.`);
+      const release = await lockSource(id, abort, waitMs);
+      pulling.add(id);
+      try {
+        return await pullLocked(source, trigger, abort, waitMs);
+      } finally {
+        pulling.delete(id);
+        resting.delete(id);
+        onEnd();
+        release();
+      }
+    },
+
+    pulling: () => [...pulling],
+  };
+}

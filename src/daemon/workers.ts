@@ -1,0 +1,58 @@
+import type { Engine } from '../delivery/engine.ts';
+import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import { closeInOrder } from '../lib/close-in-order.ts';
+import type { MapQueue } from '../pipeline/map-queue.ts';
+
+/** The workers of the queues: those that map, and those that deliver. */
+export interface Workers {
+  /** Opens the queue, and begins to map and deliver. Further calls do nothing. */
+  start(): Promise<void>;
+  /** Begins nothing new, and waits for the work in progress. Further calls do nothing. */
+  stop(): Promise<void>;
+  /** The `map` queue for a pull. Its workers are started when there is something to map. */
+  mapQueue: Pick<MapQueue, 'mapPage' | 'mapStored' | 'room'>;
+}
+
+export function createWorkers({
+  mapQueue,
+  engine,
+  views,
+}: {
+  mapQueue: MapQueue;
+  engine: Engine;
+  views: Pick<LedgerViews, 'pendingSources'>;
+}): Workers {
+  let started: Promise<void> | null = null;
+  let stopped: Promise<void> | null = null;
+
+  async function startAll(): Promise<void> {
+    await mapQueue.start();
+    await engine.start();
+  }
+
+  const start = (): Promise<void> => {
+    started ??= startAll();
+    return started;
+  };
+
+  return {
+    start,
+    stop() {
+      // A failed start of the workers was reported by its own caller.
+      stopped ??= Promise.allSettled([started]).then(() => closeInOrder([() => mapQueue.stop(), () => engine.stop()]));
+      return stopped;
+    },
+    mapQueue: {
+      room: (abort) => mapQueue.room(abort),
+      async mapPage(page, wait, abort) {
+        await start();
+        return await mapQueue.mapPage(page, wait, abort);
+      },
+      async mapStored(source) {
+        if (!views.pendingSources().includes(source)) return;
+        await start();
+        await mapQueue.mapStored(source);
+      },
+    },
+  };
+}
