@@ -4,7 +4,7 @@ import type { ListableKind } from '../domain/ports/target.ts';
 import type { Reason } from '../domain/reason.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging.ts';
-import type { ListName } from './unconfirmed/read-budget.ts';
+import type { ListName } from './unconfirmed/list-reads.ts';
 
 export interface ContactFailuresOptions {
   ledger: Pick<ContactLedger, 'failListing'>;

@@ -16,10 +16,10 @@ import { scopeOfWrite } from '../domain/scope.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Admission, Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
+import { denialSubjectOf, isScopeDenied } from './admission/authorization.ts';
 import type { Slots } from './admission/slots.ts';
 import { createAnswers } from './answers.ts';
 import type { Claims } from './claims.ts';
-import { denialSubjectOf, isScopeDenied } from './denials.ts';
 import { createSettling, type SettlingOptions } from './settling.ts';
 
 export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {

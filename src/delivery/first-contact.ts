@@ -10,8 +10,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import { createContactFailures } from './contact-failures.ts';
-import { createListReads, type ListReads } from './unconfirmed/list-reads.ts';
-import type { ListName } from './unconfirmed/read-budget.ts';
+import { createListReads, type ListName, type ListReads } from './unconfirmed/list-reads.ts';
 
 export interface FirstContactOptions {
   ledger: ContactLedger;

@@ -1,3 +1,4 @@
+import type { ItemKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport } from '../domain/ports/claim.ts';
 import type { ContactRules } from '../domain/ports/first-contact.ts';
@@ -6,7 +7,7 @@ import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fault } from '../lib/errors.ts';
-import { contactMethods } from './contact/contact-methods.ts';
+import type { AdoptionByHand } from './contact/adoption-by-hand.ts';
 import { noteApiWait } from './deliveries/api-wait.ts';
 import { createHighWater, type HighWater } from './identity/high-water.ts';
 import { takeIdentity } from './identity/identity.ts';
@@ -15,7 +16,7 @@ import { createLedgerParts } from './ledger-parts.ts';
 import { readHolder } from './read-ledger.ts';
 import { openDatabase, type Sqlite } from './store/database.ts';
 import { createFollowClock } from './store/follow-clock.ts';
-import { createGroupCommit } from './store/group-commit.ts';
+import { createGroupCommit, type GroupCommit } from './store/group-commit.ts';
 import { thisHolder } from './store/holder.ts';
 import { ledgerFaultOf } from './store/ledger-fault.ts';
 import { watchLedger } from './store/ledger-watch.ts';
@@ -180,7 +181,17 @@ function compose(
     unprovenKinds: async () => reading(() => parts.restored.unprovenKinds()),
     hasUnbound: async (kind, naturalKeys) => reading(() => parts.restored.hasUnbound(kind, naturalKeys)),
     endProof: (kind) => commit.run(() => parts.restored.endProof(kind)),
-    ...contactMethods({ ...parts, commit, reading }),
+    contactSteps: async () => reading(() => parts.contact.contactSteps()),
+    isFreshlyListed: async (list) => reading(() => parts.listings.isFreshlyListed(list)),
+    beginListing: (list) => commit.run(() => parts.listings.beginListing(list)),
+    storeListed: (page) => commit.run(() => parts.listings.storeListed(page)),
+    endListing: (end) => commit.run(() => parts.adoption.endListing(end)),
+    confirmListing: (kind) => commit.run(() => parts.listings.confirmListing(kind)),
+    failListing: (failure) => commit.run(() => parts.listings.failListing(failure)),
+    compareListed: (kind) => commit.run(() => parts.adoption.compare(kind)),
+    acceptAdopted: (source) => acceptAdopted(source, parts.adoptionByHand, commit),
+    answerParts: (answer) => commit.run(() => parts.adoptionByHand.answerParts(answer)),
+    adoptAs: (choice) => commit.run(() => parts.adoptionByHand.adoptAs(choice)),
     noteApiWait: (wait) => commit.run(() => noteApiWait(parts.meta, wait)),
     prune: () => commit.run(parts.prune),
     touch: () => commit.run(() => parts.meta.set('touched', new Date(clock.now()).toISOString())),
@@ -204,4 +215,23 @@ function reading<T>(read: () => T): T {
   } catch (error) {
     throw ledgerFaultOf(error) ?? error;
   }
+}
+
+/** Accepts page by page, so that other writes come between two pages. */
+async function acceptAdopted(
+  source: string,
+  adoption: AdoptionByHand,
+  commit: GroupCommit,
+): Promise<Partial<Record<ItemKind, number>>> {
+  const counts: Partial<Record<ItemKind, number>> = {};
+  // Accepts only the items that are blocked now: a person has not seen the later ones.
+  const upTo = reading(() => adoption.lastStuck());
+  let afterId: number | null = 0;
+  while (afterId !== null) {
+    const from: number = afterId;
+    const page = await commit.run(() => adoption.accept(source, { afterId: from, upTo }));
+    for (const kind of page.kinds) counts[kind] = (counts[kind] ?? 0) + 1;
+    afterId = page.lastId;
+  }
+  return counts;
 }

@@ -1,11 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fault, isLedgerFault, isQueueFault } from '../domain/faults.ts';
-import type { StagedPage } from '../domain/ports/intake.ts';
+import type { Mapper, MapResult } from '../domain/mapping.ts';
+import type { MappedRows, ReadPage, StagedPage } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import { pausedFault } from '../domain/queue-paused.ts';
 import { type Fault, messageOf } from '../lib/errors.ts';
-import { mapRows } from './map-rows.ts';
+import type { JsonObject } from '../lib/json.ts';
 import { createPageHandover, type HandedPage, jobDataOf, type PageHandover, type PageToMap } from './page-handover.ts';
 import { createRest, type WritableWait } from './until-writable.ts';
 
@@ -147,4 +149,29 @@ async function within<T>(
     abort.removeEventListener('abort', wake);
     sleep.abort();
   }
+}
+
+/** How many rows are mapped at once. Answers of the API wait no longer than that. */
+const ROWS_AT_ONCE = 100;
+
+/**
+ * Maps rows of a page, outside any transaction. It maps the rows as they are stored, so that mapping them again from
+ * the ledger gives the same items.
+ *
+ * @param rows the rows' positions in the page
+ */
+async function mapRows(
+  { source, stream, records }: Pick<ReadPage, 'source' | 'stream' | 'records'>,
+  rows: readonly number[],
+  mapper: Mapper,
+): Promise<MappedRows> {
+  const results = new Map<number, MapResult>();
+  for (const [count, at] of rows.entries()) {
+    if (count > 0 && count % ROWS_AT_ONCE === 0) await nextTurn();
+    const record = records[at];
+    if (record === undefined) continue;
+    const { raw, place, issues } = record;
+    results.set(at, mapper.map({ source, stream, fields: JSON.parse(raw) as JsonObject, place, issues }));
+  }
+  return { mappingRevision: mapper.revision, results };
 }

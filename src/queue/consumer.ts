@@ -1,8 +1,11 @@
+import { type Job, type Processor, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Consumer, JobResult, QueueName, ReceivedJob } from '../domain/ports/queues.ts';
+import { messageOf } from '../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { QueueBackend } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
-import { createJobProcessor } from './job-processor.ts';
+import { ownData, toStorableText } from './job-format.ts';
 
 interface ConsumerOptions {
   backend: QueueBackend;
@@ -43,4 +46,51 @@ export function startConsumer({ backend, name, concurrency, handle, log, onError
       return closing;
     },
   };
+}
+
+const FOREIGN = 'Dropped: another version of dpp-sync wrote this job. What is due is enqueued again from the ledger.';
+
+interface JobProcessorOptions {
+  handle: (job: ReceivedJob) => Promise<JobResult>;
+  /** True once the consumer takes no further jobs. */
+  closing: () => boolean;
+  log: Logger;
+}
+
+/** Makes the function that a BullMQ worker calls for each job. */
+function createJobProcessor({ handle, closing, log }: JobProcessorOptions): Processor {
+  return async (job, token) => {
+    if (closing()) {
+      // The job was fetched while the worker was being closed. It is returned to the queue for another worker.
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
+    const data = ownData(job.data);
+    if (data === null) return FOREIGN;
+    const result = await handleSafely(handle, { job, data, log });
+    if (result.status === 'done') return result.note === undefined ? null : toStorableText(result.note);
+    await job.updateProgress({ failedAttempt: job.attemptsMade + 1 });
+    throw new UnrecoverableError(toStorableText(result.reason));
+  };
+}
+
+async function handleSafely(
+  handle: JobProcessorOptions['handle'],
+  { job, data, log }: { job: Job; data: JsonObject; log: Logger },
+): Promise<JobResult> {
+  try {
+    return await handle({ id: job.id ?? '', name: job.name, data, retried: wasRetried(job) });
+  } catch (error) {
+    log.error({ queue: job.queueName, jobId: job.id, err: error }, 'Processing a queue job failed.');
+    return { status: 'failed', reason: messageOf(error) };
+  }
+}
+
+/**
+ * True when the previous attempt failed. BullMQ does not keep that through a retry: it erases the reason, and `attemptsMade` also
+ * counts attempts that succeeded and were run again from a dashboard, but no stalled ones. So the number of a failing
+ * attempt is kept in the job's progress, which survives a retry.
+ */
+function wasRetried(job: Job): boolean {
+  return job.attemptsMade > 0 && isJsonObject(job.progress) && job.progress['failedAttempt'] === job.attemptsMade;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { EndedStop } from '../../src/delivery/rate/ended-stop.ts';
 import { createFairShare } from '../../src/delivery/rate/fair-share.ts';
 import { createLongWindow } from '../../src/delivery/rate/long-window.ts';
 import { createRateSchedule, type LimitEstimate } from '../../src/delivery/rate/rate-schedule.ts';
 import { createRefusalStreak } from '../../src/delivery/rate/refusal-streak.ts';
+import type { EndedStop } from '../../src/delivery/rate/stop-history.ts';
 
 const WINDOW_MS = 60_000;
 

@@ -1,6 +1,6 @@
-import type { Throttled } from '../../delivery/admission/api-wait.ts';
+import type { Throttled } from '../../delivery/admission/reachability.ts';
 import { suspendedBy } from '../../delivery/admission/suspended-work.ts';
-import type { ListName } from '../../delivery/unconfirmed/read-budget.ts';
+import type { ListName } from '../../delivery/unconfirmed/list-reads.ts';
 import { fault } from '../../domain/faults.ts';
 import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
 import type { WorkOf } from '../../domain/ports/due.ts';

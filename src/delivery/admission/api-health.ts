@@ -16,11 +16,10 @@ import { type Observation, observationOf } from '../observation.ts';
 import type { RateController } from '../rate/rate-controller.ts';
 import { refusalOf } from '../rate/refusal.ts';
 import type { Answer } from './answer.ts';
-import { type Throttled, throttledBy } from './api-wait.ts';
 import { type Authorization, createAuthorization } from './authorization.ts';
 import { createHalfOpenQuestions } from './half-open-questions.ts';
 import { createOutage, type Outage } from './outage.ts';
-import { createReachability } from './reachability.ts';
+import { createReachability, type Throttled, throttledBy } from './reachability.ts';
 
 /** Writes that have failed since the API last took one. */
 export interface FailingWrites {

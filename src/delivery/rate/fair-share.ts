@@ -17,8 +17,8 @@
 // each round brings the same number of accepted requests. Then the rate is kept steady again. If that was wrong, more rounds
 // have to agree the next time.
 
-import type { EndedStop } from './ended-stop.ts';
 import { acceptedPerSecond, RATE_MIN } from './rate-estimates.ts';
+import type { EndedStop } from './stop-history.ts';
 
 /** Pure: times are ticks of a clock, rates are requests per second. */
 export interface FairShare {

@@ -6,12 +6,11 @@
 // changed, and all of them have seen the same stop. A sliding window gives requests back in the order in which they were sent.
 // A client that is refused again at once therefore rises no faster than the window refills.
 
-import type { EndedStop } from './ended-stop.ts';
 import { acceptedPerSecond, isLeap, rampRate, rateAfterLongStop, rateAtEndOfWindow } from './rate-estimates.ts';
 import type { LimitEstimate, RateSchedule } from './rate-schedule.ts';
 import type { RefusalStreak } from './refusal-streak.ts';
+import type { EndedStop } from './stop-history.ts';
 import { STEP } from './trial-length.ts';
-import { createWindowCycle } from './window-cycle.ts';
 
 /** Pure: times are ticks of a clock, rates are requests per second. */
 export interface LongWindow {
@@ -101,6 +100,45 @@ export function createLongWindow(limit: LimitEstimate, schedule: RateSchedule, s
       if (isAgain || isRefilling) schedule.startRefill(Math.max(1, acceptedPerSecond(stop)), now);
       else schedule.startSteady(now);
       return true;
+    },
+  };
+}
+
+/** Measures a limit with a long window, from the end of one long stop to the end of the next. Pure: times are ticks of a clock. */
+interface WindowCycle {
+  accepted(sentAt: number): void;
+  restart(now: number): void;
+  /**
+   * Ends the cycle when a long stop has ended.
+   *
+   * @returns accepted requests per second in the cycle, and the length of the window as far as it is known
+   */
+  end(stop: EndedStop, now: number): { rate: number; windowMs: number };
+}
+
+/** The lengths that a measured window can have. */
+const MEASURED = { msMin: 8000, msMax: 90_000 };
+/** The assumed length of a window whose beginning was not seen. */
+const DEFAULT_MS = 60_000;
+
+function createWindowCycle(): WindowCycle {
+  let from = Number.NaN;
+  let count = 0;
+  return {
+    accepted(sentAt) {
+      if (Number.isNaN(from)) from = sentAt;
+      count += 1;
+    },
+    restart(now) {
+      from = now;
+      count = 0;
+    },
+    end({ stopMs, goodput }, now) {
+      const cycleMs = now - from;
+      const isMeasured = cycleMs >= Math.max(MEASURED.msMin, stopMs) && cycleMs <= MEASURED.msMax;
+      const rate = isMeasured ? (1000 * count) / cycleMs : goodput(1.25 * DEFAULT_MS);
+      this.restart(now);
+      return { rate, windowMs: isMeasured ? cycleMs : DEFAULT_MS };
     },
   };
 }

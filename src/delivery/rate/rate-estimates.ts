@@ -1,6 +1,6 @@
 // Estimates of the rate that a limit allows, made after a refusal. Rates are requests per second.
 
-import type { EndedStop } from './ended-stop.ts';
+import type { EndedStop } from './stop-history.ts';
 
 export const RATE_MIN = 0.2;
 

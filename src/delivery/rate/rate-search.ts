@@ -30,11 +30,11 @@
 // Balakrishnan, "Binomial Congestion Control Algorithms", 2001); a plateau below the last refusal and growth that accelerates
 // beyond it (CUBIC, RFC 9438).
 
-import type { EndedStop } from './ended-stop.ts';
 import { createLongWindow } from './long-window.ts';
 import { RATE_MIN } from './rate-estimates.ts';
 import { createSearchState, type SearchState } from './search-state.ts';
 import { afterShortStop, startSharing } from './short-stop.ts';
+import type { EndedStop } from './stop-history.ts';
 import { isWholeStep, nextStep, STEP } from './trial-length.ts';
 
 /** Pure: times are ticks of a clock, rates are requests per second. */

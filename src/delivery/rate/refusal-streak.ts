@@ -1,4 +1,4 @@
-import type { EndedStop } from './ended-stop.ts';
+import type { EndedStop } from './stop-history.ts';
 
 /**
  * Counts stops that begin soon after the previous stop has ended. Requests that others sent before may explain the first one.

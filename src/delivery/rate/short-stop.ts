@@ -1,7 +1,6 @@
 // What a short stop proves, by the phase in which it came, and the phase that follows. A long window has rules of its own
 // (long-window.ts).
 
-import type { EndedStop } from './ended-stop.ts';
 import {
   acceptedPerSecond,
   firstRange,
@@ -13,6 +12,7 @@ import {
   rangeAfterDrop,
 } from './rate-estimates.ts';
 import type { SearchState } from './search-state.ts';
+import type { EndedStop } from './stop-history.ts';
 import { STEP } from './trial-length.ts';
 
 /** The next trial after a refusal: this part of the way from the lower bound to the upper one, on a logarithmic scale. */

@@ -9,9 +9,8 @@ import type { DecideContext } from '../outcome/decide-context.ts';
 import { decideReadBack } from '../outcome/decide-read-back.ts';
 import { blockedByRule } from '../outcome/decide-refusal.ts';
 import { decideResend, type ResendContext } from '../outcome/decide-resend.ts';
-import type { ListReads } from './list-reads.ts';
+import type { ListName, ListReads } from './list-reads.ts';
 import type { ListingMatch } from './listing-match.ts';
-import type { ListName } from './read-budget.ts';
 import {
   absentReason,
   notFoundReason,

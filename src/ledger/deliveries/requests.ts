@@ -1,8 +1,7 @@
 import type { Operation } from '../../domain/delivery.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Sqlite } from '../store/database.ts';
-import { createInsertMany } from '../store/insert-many.ts';
-import { createNextId } from '../store/next-id.ts';
+import { createInsertMany, createNextId } from '../store/insert-many.ts';
 
 /** A request that was claimed and may be sent again. */
 export interface RequestRow {

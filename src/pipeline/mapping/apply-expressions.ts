@@ -5,8 +5,7 @@ import { err, ok, type Result } from '../../lib/result.ts';
 import { productsBlockedBy, type Refusal } from './blocked-products.ts';
 import type { ExpressionMapping } from './compile-expressions.ts';
 import { describeFailure, withSource } from './describe-failure.ts';
-import { keyTextOf } from './evaluate-key.ts';
-import type { Expression } from './expression.ts';
+import { type Expression, keyTextOf } from './expression.ts';
 import { MappingError } from './mapping-error.ts';
 import { kindOf, requireNumberText, toPayload } from './values.ts';
 

@@ -5,7 +5,7 @@ import type { Issue } from '../../domain/issue.ts';
 import type { BlockedProducts } from '../../domain/mapping.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { ExpressionMapping } from './compile-expressions.ts';
-import { readKey } from './evaluate-key.ts';
+import { readKey } from './expression.ts';
 
 /** Why a mapping could not make the items of a row, and which products' passports wait for the row. */
 export interface Refusal {

@@ -9,7 +9,7 @@ import { BOUNDED, BOUNDED_METHODS } from './functions/text.ts';
 import { compileLinearPattern, type LinearPattern } from './linear-pattern.ts';
 import type { Meter } from './meter.ts';
 import { meterExpression } from './meter-expression.ts';
-import { shown } from './values.ts';
+import { keyText, rounded, shown } from './values.ts';
 
 /** A compiled expression. */
 export interface Expression {
@@ -169,4 +169,20 @@ function childrenOf(node: ASTNode): ASTNode[] {
 
 function isNode(part: unknown): part is ASTNode {
   return typeof part === 'object' && part !== null && 'op' in part && 'args' in part && 'pos' in part;
+}
+
+/** Turns the value of an expression into the text of a key or ref. Calculated fractions are rounded. */
+export function keyTextOf(expression: Expression): (value: unknown) => string {
+  return (value) => keyText(expression.calculates && typeof value === 'number' ? rounded(value) : value);
+}
+
+/** The key that an expression computes from a row; null if it computes none, for whatever reason. */
+export function readKey(expression: Expression, row: JsonObject): string | null {
+  try {
+    const text = keyTextOf(expression)(expression.evaluate(row));
+    return text === '' ? null : text;
+  } catch {
+    // The caller has reported the failure already.
+    return null;
+  }
 }
