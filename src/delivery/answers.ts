@@ -1,6 +1,7 @@
 import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Slot } from './admission/slots.ts';
 
 /** A request that has ended. */
 export interface Answered {
@@ -9,6 +10,7 @@ export interface Answered {
   latencyMs: number;
   /** True if the API refuses this request a scope that it grants to others. */
   forbidden: boolean;
+  slot: Slot;
 }
 
 /** Gathers answers into groups, so that one commit settles many deliveries. */

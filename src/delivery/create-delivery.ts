@@ -124,7 +124,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   });
   const deadLetter = createDeadLetter({ ledger, log, scrub });
   const claims = createClaims({ ledger, queue, health, dispatcher, deadLetter, clock });
-  const path = createDeliveryPath({ ...parts, admission, claims, slots, dispatcher, deadLetter });
+  const path = createDeliveryPath({ ...parts, admission, claims, dispatcher, deadLetter });
 
   async function eachRound(): Promise<void> {
     await options.eachRound();

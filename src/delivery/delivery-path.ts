@@ -17,7 +17,6 @@ import { Fault, messageOf } from '../lib/errors.ts';
 import type { Admission, Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import { denialSubjectOf, isScopeDenied } from './admission/authorization.ts';
-import type { Slots } from './admission/slots.ts';
 import { createAnswers } from './answers.ts';
 import type { Claims } from './claims.ts';
 import { createSettling, type SettlingOptions } from './settling.ts';
@@ -28,7 +27,6 @@ export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
   health: ApiHealth;
   admission: Admission;
   claims: Claims;
-  slots: Slots;
 }
 
 /** After a round that failed, sending is tried again after this time. */
@@ -43,9 +41,9 @@ export interface DeliveryPath {
 }
 
 export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
-  const { ledger, target, health, admission, claims, slots, retries, clock, emit } = options;
+  const { ledger, target, health, admission, claims, retries, clock, emit } = options;
   const abort = new AbortController();
-  const answers = createAnswers({ underWay: () => slots.count(), clock });
+  const answers = createAnswers({ underWay: () => onTheWire, clock });
   const settling = createSettling({ ...options, abort: abort.signal });
   /** How many claimed requests have no answer yet. */
   let onTheWire = 0;
@@ -78,8 +76,9 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
       const answered = await answers.next();
       if (answered.length === 0) return;
       const settled = settling.settle(answered);
-      // The slots of these answers are free now. Waking the admission here lets the next claims share the commit that
-      // settles the answers.
+      // A slot is freed only when its answer is on the way to the ledger. The next claims are then committed together with that
+      // answer, or after it. So the ledger never shows more deliveries as being sent than there are slots, whenever the process dies.
+      for (const { slot } of answered) slot.free();
       admission.wake();
       await settled;
     }
@@ -99,12 +98,11 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
       noteLocal(outcome);
       const answer = { outcome, scope: about.scope, subject: request.members[0]?.id ?? null, advisedRate };
       const latencyMs = clock.ticks() - from.slot.begunAt;
-      from.slot.free();
       health.observe(denial === undefined ? answer : { ...answer, denial }, latencyMs);
       from.endProbe();
       emit({ type: 'request', operation: request.operation, outcome: outcome.kind, retry: request.sends > 1 });
       const forbidden = denial === 'request';
-      answers.add({ request, outcome, latencyMs: sent.latencyMs, forbidden });
+      answers.add({ request, outcome, latencyMs: sent.latencyMs, forbidden, slot: from.slot });
     } catch (error) {
       claims.giveBack(from);
       admission.wake();

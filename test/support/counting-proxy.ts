@@ -1,17 +1,15 @@
 import { createServer, type IncomingMessage, request as requestOf, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** An HTTP proxy before an API that counts the connections of a client. */
+/** An HTTP proxy before an API that counts what the API answers. */
 export interface CountingProxy {
   baseUrl: string;
   /** Names the API. */
   passTo(baseUrl: string): void;
   /** Called when a request has arrived, before it is passed on. */
   onRequest: (path: string) => void;
-  /** Connections that were closed so far. */
-  closed(): number;
-  /** Connections that were opened so far. */
-  opened(): number;
+  /** Requests that the API has answered so far. */
+  answered(): number;
   /** Resolves once no connection is open, and all that came over them was read. */
   drained(): Promise<void>;
   close(): Promise<void>;
@@ -20,13 +18,14 @@ export interface CountingProxy {
 export async function startCountingProxy(): Promise<CountingProxy> {
   let api = new URL('http://127.0.0.1');
   const sockets = new Set<Socket>();
-  let opened = 0;
+  let answered = 0;
   let drained = Promise.withResolvers<void>();
 
   function pass(request: IncomingMessage, response: ServerResponse): void {
     const { method, headers, url: path = '' } = request;
     proxy.onRequest(path);
     const passed = requestOf({ hostname: api.hostname, port: api.port, path, method, headers }, (answer) => {
+      answered += 1;
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
     });
@@ -37,7 +36,6 @@ export async function startCountingProxy(): Promise<CountingProxy> {
   const server = createServer(pass);
   server.on('connection', (socket) => {
     if (sockets.size === 0) drained = Promise.withResolvers();
-    opened += 1;
     sockets.add(socket);
     socket.once('close', () => {
       sockets.delete(socket);
@@ -51,8 +49,7 @@ export async function startCountingProxy(): Promise<CountingProxy> {
       api = new URL(baseUrl);
     },
     onRequest: () => undefined,
-    closed: () => opened - sockets.size,
-    opened: () => opened,
+    answered: () => answered,
     drained: () => (sockets.size === 0 ? Promise.resolve() : drained.promise),
     async close() {
       server.closeAllConnections();

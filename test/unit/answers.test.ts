@@ -7,6 +7,7 @@ const answer = (id: number, latencyMs = 0): Answered => ({
   outcome: { kind: 'accepted', remoteId: id },
   latencyMs,
   forbidden: false,
+  slot: { begunAt: 0, free: () => undefined },
 });
 const idsOf = (group: readonly Answered[]) => group.map(({ request }) => request.request);
 const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -154,6 +154,27 @@ describe('the way of deliveries', () => {
     expect(sent).toHaveLength(30);
   });
 
+  it('claims nothing more in place of a request whose answer is not on its way to the ledger', async () => {
+    const answers: (() => void)[] = [];
+    const { claims, settled } = given({
+      send: () => new Promise<Outcome>((resolve) => answers.push(() => resolve(ACCEPTED))),
+      connections: 2,
+    });
+    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    await turns();
+    answers.shift()?.();
+    // The answer waits for others, and a delivery that is received meanwhile makes the admission look again.
+    for (let step = 0; step < 20; step += 1) {
+      await Promise.resolve();
+      if (step === 10) delivery.dispatcher.receiveNow([due(3)], false);
+    }
+    expect([claims.flat(2), settled]).toEqual([[1, 2], []]);
+    await turns();
+    expect([claims.flat(2), settled.length]).toEqual([[1, 2, 3], 1]);
+    for (const answer of answers) answer();
+    await turns();
+  });
+
   it('sends each claimed import once, where one that is kept brings members that another list names', async () => {
     // The kept import holds 1 and 3, whoever names them; 2 and 4 are gathered anew.
     let isFirst = true;
