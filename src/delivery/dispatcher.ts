@@ -5,7 +5,7 @@ import type { Queues, WakeUpJob } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import { dueJob } from './delivery-jobs.ts';
-import { createKnownDeliveries, type Named } from './known-deliveries.ts';
+import { createKnownDeliveries, type KnownDeliveries, type Named } from './known-deliveries.ts';
 import type { ReceivedQueue } from './received-queue.ts';
 
 /**
@@ -82,12 +82,12 @@ export interface DispatcherOptions {
 }
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { ledger, queues, queue, suspended, health, onReceived, onRoom, clock, random } = options;
+  const { ledger, queues, queue, suspended, onReceived, onRoom, clock } = options;
   /** A whole bulk import must fit into the received deliveries, because its members are gathered from them. */
   const receivedMax = Math.min(DEPTH_MAX, Math.max(RECEIVED_MAX, options.importMax));
   const known = createKnownDeliveries();
+  const sample = createSampler(options, known);
   let afterId = 0;
-  let sampled: number | null = null;
   let ended = 0;
   let room = Promise.withResolvers<void>();
 
@@ -110,17 +110,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       for (const { id } of due) if (!known.isUnderWay(id)) known.forget(id);
       throw error;
     }
-  }
-
-  async function sample(): Promise<DueDelivery[]> {
-    if (!health.needsSample() || (sampled !== null && known.isUnderWay(sampled))) return [];
-    for (let draw = 0; draw < DRAWS; draw += 1) {
-      const one = await ledger.someDueDelivery({ place: random(), suspended: suspended() });
-      if (one === null || known.isUnderWay(one.id) || health.failedLately(one.id)) continue;
-      sampled = one.id;
-      return [one];
-    }
-    return [];
   }
 
   /** The delivery with this name, where it is known and its job was not received yet. */
@@ -202,5 +191,26 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       known.forgetAll('enqueued');
       room.resolve();
     },
+  };
+}
+
+/**
+ * Returns a function that draws a due delivery from anywhere, if one is needed and the last one has ended. It has not
+ * failed lately, and is not received.
+ */
+function createSampler(
+  { ledger, suspended, health, random }: DispatcherOptions,
+  known: KnownDeliveries,
+): () => Promise<DueDelivery[]> {
+  let sampled: number | null = null;
+  return async () => {
+    if (!health.needsSample() || (sampled !== null && known.isUnderWay(sampled))) return [];
+    for (let draw = 0; draw < DRAWS; draw += 1) {
+      const one = await ledger.someDueDelivery({ place: random(), suspended: suspended() });
+      if (one === null || known.isUnderWay(one.id) || health.failedLately(one.id)) continue;
+      sampled = one.id;
+      return [one];
+    }
+    return [];
   };
 }

@@ -58,14 +58,33 @@ const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
  */
 export function createMetrics(options: { version: string }): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const gauge = (name: string, help: string, labelNames: string[] = []) =>
-    new Gauge({ name: `dpp_sync_${name}`, help, labelNames, registers });
-  const counter = (name: string, help: string, labelNames: string[]) =>
-    new Counter({ name: `dpp_sync_${name}_total`, help, labelNames, registers });
-
+  const { gauge } = instrumentsOf(registry);
   gauge('build_info', 'Always 1; the label says which version runs.', ['version']).set({ version: options.version }, 1);
+  const showStanding = createStandingGauges(registry);
+  return {
+    contentType: registry.contentType,
+    observe: createEventMetrics(registry),
+    async text(standing) {
+      showStanding(standing);
+      return registry.metrics();
+    },
+  };
+}
+
+function instrumentsOf(registry: Registry) {
+  const registers = [registry];
+  return {
+    gauge: (name: string, help: string, labelNames: string[] = []) =>
+      new Gauge({ name: `dpp_sync_${name}`, help, labelNames, registers }),
+    counter: (name: string, help: string, labelNames: string[]) =>
+      new Counter({ name: `dpp_sync_${name}_total`, help, labelNames, registers }),
+  };
+}
+
+/** What is counted as it happens. */
+function createEventMetrics(registry: Registry): Metrics['observe'] {
+  const { counter } = instrumentsOf(registry);
   const requests = counter('requests', 'Requests to the API, by what their answer means.', ['operation', 'outcome']);
   const settled = counter('deliveries_settled', 'Attempts that were settled, by the state that the delivery took.', [
     'operation',
@@ -76,7 +95,7 @@ export function createMetrics(options: { version: string }): Metrics {
     help: 'Time until the API answered a write.',
     labelNames: ['operation'],
     buckets: SECONDS,
-    registers,
+    registers: [registry],
   });
   const records = counter(
     'records',
@@ -84,6 +103,32 @@ export function createMetrics(options: { version: string }): Metrics {
     ['source', 'stream', 'result'],
   );
   const runs = counter('runs', 'Runs that ended.', ['source', 'result']);
+  /** The rows that each stream had read at its last event, since an event reports the sum. */
+  const readBefore = new Map<string, Map<string, number>>();
+
+  function observePage({ source, stream, read, changed }: ProgressEvent & { type: 'page' }): void {
+    const streams = readBefore.get(source) ?? new Map<string, number>();
+    records.inc({ source, stream, result: 'read' }, Math.max(0, read - (streams.get(stream) ?? 0)));
+    records.inc({ source, stream, result: 'changed' }, changed);
+    readBefore.set(source, streams.set(stream, read));
+  }
+
+  return (event) => {
+    if (event.type === 'request') requests.inc({ operation: event.operation, outcome: event.outcome });
+    else if (event.type === 'page') observePage(event);
+    else if (event.type === 'run_ended') {
+      readBefore.delete(event.source);
+      runs.inc({ source: event.source, result: event.result });
+    } else if (event.type === 'settled') {
+      settled.inc({ operation: event.operation, state: event.state });
+      if (event.latencyMs !== null) duration.observe({ operation: event.operation }, event.latencyMs / 1000);
+    }
+  };
+}
+
+/** What is shown as it is at the moment of the scrape. */
+function createStandingGauges(registry: Registry): (standing: Standing) => void {
+  const { gauge } = instrumentsOf(registry);
   const items = gauge('items', 'Items in the ledger by the state that they are in.', ['kind', 'state']);
   const passports = gauge('passports', 'Passports of the products in the ledger by state.', ['state']);
   const quarantined = gauge('quarantined_records', 'Records that could not be mapped or validated.');
@@ -117,15 +162,6 @@ export function createMetrics(options: { version: string }): Metrics {
   const lastEnded = gauge('last_run_ended_timestamp_seconds', 'When the last run ended.', ['source']);
   const lastComplete = gauge('last_complete_run_timestamp_seconds', 'When the last complete run ended.', ['source']);
   const nextRun = gauge('next_run_timestamp_seconds', 'When the source is due next.', ['source']);
-  /** The rows that each stream had read at its last event, since an event reports the sum. */
-  const readBefore = new Map<string, Map<string, number>>();
-
-  function observePage({ source, stream, read, changed }: ProgressEvent & { type: 'page' }): void {
-    const streams = readBefore.get(source) ?? new Map<string, number>();
-    records.inc({ source, stream, result: 'read' }, Math.max(0, read - (streams.get(stream) ?? 0)));
-    records.inc({ source, stream, result: 'changed' }, changed);
-    readBefore.set(source, streams.set(stream, read));
-  }
 
   function showSource({ source, lastRun, completeAt, nextRunAt }: Standing['sources'][number]): void {
     if (nextRunAt !== null) nextRun.set({ source }, nextRunAt / 1000);
@@ -141,42 +177,27 @@ export function createMetrics(options: { version: string }): Metrics {
     }
   }
 
-  return {
-    contentType: registry.contentType,
-    observe(event) {
-      if (event.type === 'request') requests.inc({ operation: event.operation, outcome: event.outcome });
-      else if (event.type === 'page') observePage(event);
-      else if (event.type === 'run_ended') {
-        readBefore.delete(event.source);
-        runs.inc({ source: event.source, result: event.result });
-      } else if (event.type === 'settled') {
-        settled.inc({ operation: event.operation, state: event.state });
-        if (event.latencyMs !== null) duration.observe({ operation: event.operation }, event.latencyMs / 1000);
-      }
-    },
-    async text(standing) {
-      for (const kind of ITEM_KINDS) {
-        for (const state of ITEM_STATES) items.set({ kind, state }, standing.items[kind][state] ?? 0);
-      }
-      for (const state of PASSPORT_STATES) passports.set({ state }, standing.passports[state] ?? 0);
-      quarantined.set(standing.quarantined);
-      for (const kind of ITEM_KINDS) missing.set({ kind }, standing.missing[kind] ?? 0);
-      queueJobs.reset();
-      for (const queue of standing.queues === null ? [] : QUEUE_NAMES) {
-        for (const state of QUEUE_STATES) queueJobs.set({ queue, state }, standing.queues?.[queue][state] ?? 0);
-      }
-      for (const state of API_STANDINGS) api.set({ state }, standing.api === state ? 1 : 0);
-      apiWait.reset();
-      if (standing.apiWait !== null) {
-        const { until, askAgainAt } = standing.apiWait;
-        apiWait.set((until ?? askAgainAt) / 1000);
-      }
-      for (const scope of SCOPES) refused.set({ scope }, standing.refusedScopes.includes(scope) ? 1 : 0);
-      standing.sources.forEach(showSource);
-      for (const { source, lastRun } of standing.sources)
-        for (const { stream } of lastRun?.streams ?? []) guardHeld.set({ source, stream }, 0);
-      for (const { source, stream } of standing.guarded) guardHeld.set({ source, stream }, 1);
-      return registry.metrics();
-    },
+  return (standing) => {
+    for (const kind of ITEM_KINDS) {
+      for (const state of ITEM_STATES) items.set({ kind, state }, standing.items[kind][state] ?? 0);
+    }
+    for (const state of PASSPORT_STATES) passports.set({ state }, standing.passports[state] ?? 0);
+    quarantined.set(standing.quarantined);
+    for (const kind of ITEM_KINDS) missing.set({ kind }, standing.missing[kind] ?? 0);
+    queueJobs.reset();
+    for (const queue of standing.queues === null ? [] : QUEUE_NAMES) {
+      for (const state of QUEUE_STATES) queueJobs.set({ queue, state }, standing.queues?.[queue][state] ?? 0);
+    }
+    for (const state of API_STANDINGS) api.set({ state }, standing.api === state ? 1 : 0);
+    apiWait.reset();
+    if (standing.apiWait !== null) {
+      const { until, askAgainAt } = standing.apiWait;
+      apiWait.set((until ?? askAgainAt) / 1000);
+    }
+    for (const scope of SCOPES) refused.set({ scope }, standing.refusedScopes.includes(scope) ? 1 : 0);
+    standing.sources.forEach(showSource);
+    for (const { source, lastRun } of standing.sources)
+      for (const { stream } of lastRun?.streams ?? []) guardHeld.set({ source, stream }, 0);
+    for (const { source, stream } of standing.guarded) guardHeld.set({ source, stream }, 1);
   };
 }

@@ -83,7 +83,7 @@ export interface ApiHealthOptions {
 }
 
 export function createApiHealth(options: ApiHealthOptions): ApiHealth {
-  const { target, rate, clock, random, emit } = options;
+  const { rate, clock, random } = options;
   const authorization = createAuthorization(options);
   const outage = createOutage(random);
   const reachability = createReachability();
@@ -139,16 +139,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     }
   }
 
-  /**
-   * Asks the API a question that writes nothing. A refusal of the scope `read` is an answer too, and must not stop
-   * reading.
-   */
-  async function ask(abort: AbortSignal): Promise<Answer> {
-    const outcome = await target.ping(abort);
-    emit({ type: 'request', operation: 'ping', outcome: outcome.kind, retry: false });
-    return { outcome, scope: 'read', subject: null, denial: 'request' };
-  }
-
+  const ask = (abort: AbortSignal): Promise<Answer> => askApi(options, abort);
   const questions = createHalfOpenQuestions({ ask, learn, rate, clock });
 
   function throttled(): Throttled | null {
@@ -203,4 +194,17 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     throttled,
     longWait: () => throttled()?.wait ?? null,
   };
+}
+
+/**
+ * Asks the API a question that writes nothing. A refusal of the scope `read` is an answer too, and must not stop
+ * reading.
+ */
+async function askApi(
+  { target, emit }: Pick<ApiHealthOptions, 'target' | 'emit'>,
+  abort: AbortSignal,
+): Promise<Answer> {
+  const outcome = await target.ping(abort);
+  emit({ type: 'request', operation: 'ping', outcome: outcome.kind, retry: false });
+  return { outcome, scope: 'read', subject: null, denial: 'request' };
 }
