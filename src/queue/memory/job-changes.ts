@@ -1,8 +1,9 @@
 import type { IQueueBackend } from 'bullmq';
 import type { Clock } from '../../lib/clock.ts';
 import { JOB_STATES, type StoredJob, type StoredState } from './job-list.ts';
+import { missingJob, wrongState } from './job-lock.ts';
 import { stateNamed } from './job-queries.ts';
-import { type JobStore, missingJob, wrongState } from './job-store.ts';
+import type { JobStore } from './job-store.ts';
 import { rangeOf } from './range.ts';
 
 /** How many rows of a job's log are kept where its options name no number. */

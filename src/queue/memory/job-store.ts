@@ -1,9 +1,9 @@
-import { ErrorCode, type JobJson, type KeepJobs } from 'bullmq';
+import type { JobJson } from 'bullmq';
 import type { Clock } from '../../lib/clock.ts';
 import { createJobList, JOB_STATES, type JobList, type StoredJob, type StoredState } from './job-list.ts';
+import { isReserved, NO_LOCK, reservedJob } from './job-lock.ts';
+import { jobsToDrop, type Keep } from './job-retention.ts';
 
-/** BullMQ takes and finishes a job with this token without reserving it. */
-const NO_LOCK = '0';
 /** The field of the queue's own data under which BullMQ looks whether the queue is paused. */
 const PAUSED = 'paused';
 
@@ -45,8 +45,7 @@ export interface JobEnd {
   token: string;
   at: number;
   fields: Partial<Pick<JobJson, 'returnvalue' | 'failedReason' | 'stacktrace'>>;
-  /** How many jobs with this end are kept: true for none, false or undefined for all. */
-  keep: boolean | number | KeepJobs | undefined;
+  keep: Keep;
 }
 
 export function createJobStore(clock: Clock): JobStore {
@@ -80,40 +79,10 @@ export function createJobStore(clock: Clock): JobStore {
     announce();
   }
 
-  const isLocked = ({ lock }: StoredJob): boolean => lock !== null && clock.ticks() < lock.until;
+  const isLocked = (job: StoredJob): boolean => isReserved(job, clock.ticks());
 
-  /** The active job, if this worker still has it reserved. */
   function lockedJob(id: string, token: string, command: string): StoredJob {
-    const job = jobs.get(id);
-    if (job === undefined) throw missingJob(id, command);
-    if (token !== NO_LOCK) {
-      if (!isLocked(job)) {
-        throw bullError(ErrorCode.JobLockNotExist, `Missing lock for job ${id}. ${command}`);
-      }
-      if (job.lock?.token !== token) {
-        throw bullError(ErrorCode.JobLockMismatch, `Lock mismatch for job ${id}. Cmd ${command} from active`);
-      }
-    }
-    if (job.state !== 'active') throw wrongState(id, 'active', command);
-    return job;
-  }
-
-  /**
-   * Drops the oldest ended jobs beyond the number to keep, after a job has ended. If that job is not kept itself, the
-   * others stay.
-   */
-  function trim(ended: StoredJob, keep: JobEnd['keep'], at: number): void {
-    const { count = Number.POSITIVE_INFINITY, ageMs } = retention(keep);
-    if (count === 0) {
-      drop(ended);
-      return;
-    }
-    const list = lists[ended.state];
-    for (const job of list.fromOldest()) {
-      const isAged = ageMs !== undefined && (job.fields.finishedOn ?? 0) <= at - ageMs;
-      if (list.size() <= count && !isAged) return;
-      drop(job);
-    }
+    return reservedJob(jobs.get(id), { id, token, command, now: clock.ticks() });
   }
 
   return {
@@ -121,20 +90,7 @@ export function createJobStore(clock: Clock): JobStore {
       ids += 1;
       const id = givenId || `${ids}`;
       if (jobs.has(id)) return id;
-      const fields = {
-        id,
-        name,
-        data,
-        timestamp,
-        opts: { ...opts },
-        delay: 0,
-        priority: 0,
-        progress: 0,
-        attemptsMade: 0,
-        attemptsStarted: 0,
-        stalledCounter: 0,
-      };
-      const job: StoredJob = { id, fields, state: 'waiting', lock: null, logs: [], older: null, newer: null };
+      const job = newJob(id, { name, data, opts, timestamp });
       jobs.set(id, job);
       lists.waiting.addNewest(job);
       announce();
@@ -168,7 +124,7 @@ export function createJobStore(clock: Clock): JobStore {
       job.state = state;
       job.fields = { ...before, ...fields, finishedOn: at, attemptsMade: before.attemptsMade + 1 };
       lists[state].addNewest(job);
-      trim(job, keep, at);
+      for (const old of jobsToDrop(job, lists[state], { keep, at })) drop(old);
     },
 
     giveBack(id, token) {
@@ -219,24 +175,22 @@ export function createJobStore(clock: Clock): JobStore {
   };
 }
 
-/** A negative number keeps all, as in Redis. */
-function retention(keep: JobEnd['keep']): { count?: number | undefined; ageMs?: number } {
-  if (keep === true) return { count: 0 };
-  if (typeof keep === 'number') return retention({ count: keep });
-  if (typeof keep !== 'object') return {};
-  const count = keep.count !== undefined && keep.count < 0 ? undefined : keep.count;
-  return 'age' in keep ? { count, ageMs: keep.age * 1000 } : { count };
-}
-
-export function missingJob(id: string, command: string): Error {
-  return bullError(ErrorCode.JobNotExist, `Missing key for job ${id}. ${command}`);
-}
-
-export function wrongState(id: string, state: string, command: string): Error {
-  return bullError(ErrorCode.JobNotInState, `Job ${id} is not in the ${state} state. ${command}`);
-}
-
-/** Makes an error with a code, as BullMQ's other backends do, because callers read the code. */
-function bullError(code: ErrorCode, message: string): Error {
-  return Object.assign(new Error(message), { code });
+function newJob(
+  id: string,
+  { name, data, opts, timestamp }: Pick<JobJson, 'name' | 'data' | 'opts' | 'timestamp'>,
+): StoredJob {
+  const fields = {
+    id,
+    name,
+    data,
+    timestamp,
+    opts: { ...opts },
+    delay: 0,
+    priority: 0,
+    progress: 0,
+    attemptsMade: 0,
+    attemptsStarted: 0,
+    stalledCounter: 0,
+  };
+  return { id, fields, state: 'waiting', lock: null, logs: [], older: null, newer: null };
 }

@@ -5,6 +5,7 @@ import { ABSENT_FEATURES, refuseUnsupportedJob } from './absent-features.ts';
 import { createJobChanges } from './job-changes.ts';
 import { createJobQueries, jsonOf } from './job-queries.ts';
 import { createJobStore, type JobEnd, type JobStore } from './job-store.ts';
+import { createJobWait } from './job-wait.ts';
 import { createQueueMeta } from './queue-meta.ts';
 
 /** The queues of this process. BullMQ's classes are given them as their connection. */
@@ -46,8 +47,8 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
   const clientName = (suffix = ''): string => `${name}${suffix}`;
   const self = { name: clientName(options.name === undefined ? '' : `:w:${options.name}`) };
   let closing: Promise<void> | undefined;
-  let mayWait = true;
-  let stopWaiting: () => void = () => undefined;
+
+  const wait = createJobWait(jobs, () => closing !== undefined);
 
   if (role.withBlockingConnection === true) workers.add(self);
 
@@ -68,35 +69,24 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
     return { result: goesOn ? await take(end.token, options.name) : undefined, finishedOn };
   }
 
-  /** Resolves when there may be a job, when the time is over, and when waiting is stopped. */
-  async function nextJob(timeoutMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const unsubscribe = jobs.onNext(resolve);
-    // The timer alone must not keep the process alive.
-    const timer = setTimeout(resolve, timeoutMs).unref();
-    stopWaiting = resolve;
-    await promise;
-    clearTimeout(timer);
-    unsubscribe();
-  }
-
   return {
     ...ABSENT_FEATURES,
     ...createJobQueries(jobs),
     ...createJobChanges(jobs, clock),
     ...createQueueMeta(jobs.meta),
+    ...wait.methods,
 
     waitUntilReady: async () => undefined,
     async close() {
       closing ??= Promise.resolve();
       workers.delete(self);
-      stopWaiting();
+      wait.stop();
     },
     get closing() {
       return closing;
     },
     async disconnect() {
-      stopWaiting();
+      wait.stop();
     },
     setName: async () => undefined,
     // Events of a connection. There is none here.
@@ -151,22 +141,6 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
 
     async pause(pause) {
       jobs.setPaused(pause);
-    },
-
-    minimumBlockTimeout: 0.001,
-    // No connection can be lost here, so workers look for jobs by themselves only once an hour.
-    maximumBlockTimeout: 3_600,
-    async waitForJob(timeoutSeconds) {
-      if (!mayWait || closing !== undefined) return null;
-      if (!jobs.hasNext()) await nextJob(timeoutSeconds * 1_000);
-      return jobs.hasNext() ? { member: '0', score: 0 } : null;
-    },
-    async disconnectBlocking() {
-      mayWait = false;
-      stopWaiting();
-    },
-    async reconnectBlocking() {
-      mayWait = true;
     },
   };
 };
