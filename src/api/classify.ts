@@ -5,7 +5,6 @@
 
 import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../domain/outcome.ts';
 import type { JsonValue } from '../lib/json.ts';
-import { localTroubleOf } from '../lib/local-trouble.ts';
 import { sentence } from '../lib/sentence.ts';
 import type { CleanText } from './clean-text.ts';
 import { decodeError, type ErrorBody, remoteIdIn } from './decode.ts';
@@ -13,7 +12,7 @@ import { describeLoss } from './describe-loss.ts';
 import { type Difference, differenceIn, holdersOf, type SentIdentity } from './echo.ts';
 import { decodeImport, type ImportExpectation } from './import-answer.ts';
 import { parseJson } from './json-text.ts';
-import { isDefect, unconfirmedCauseOf } from './lost-request.ts';
+import { outcomeOfSilence, unconfirmedCauseOf } from './lost-request.ts';
 import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
 import { retryAfterMs, throttledForMs } from './retry-after.ts';
 import type { AnswerHeaders, Exchange, Loss } from './transport.ts';
@@ -185,20 +184,13 @@ export function createClassifier(options: {
     if (remoteId === null && expectation.needsId) return unreadableAnswer(status, notDone(status, 'without an id'));
     const difference =
       expectation.sent === undefined ? null : differenceIn(holdersOf(value, expectation.idPaths), expectation.sent());
-    if (difference !== null && !difference.formOnly) return crossedAnswer(status, difference);
+    if (difference !== null && !difference.formOnly) return crossedAnswer(status, difference, clean);
     return {
       kind: 'accepted',
       remoteId,
       ...withMembers(value, expectation, 'accepted'),
       ...(difference !== null && { shownAs: clean(shownAs(difference)) }),
     };
-  }
-
-  function crossedAnswer(status: number, { name, sent, shown }: Difference): Outcome {
-    const message = clean(
-      `The answer is about another request: it has the ${name} ${JSON.stringify(shown)}, and ${JSON.stringify(sent)} was sent.`,
-    );
-    return { kind: 'ambiguous', cause: 'crossed', atWork: true, detail: { status, message } };
   }
 
   function withMembers(
@@ -226,26 +218,9 @@ export function createClassifier(options: {
     return clean(`The API answered with a redirect (${status})${where}, which is never followed; see target.baseUrl.`);
   }
 
-  function silent(exchange: Extract<Exchange, { kind: 'silence' }>): Outcome {
-    const { sent, loss } = exchange;
-    // Without a key nothing can be sent. This request is not at fault.
-    if (loss.by === 'key') return { kind: 'denied', by: 'key', detail: { status: null, message: loss.message } };
-    const text = describeLoss(loss, clean);
-    const detail = { status: null, message: `${text.charAt(0).toUpperCase()}${text.slice(1)}` };
-    if (sent) return { kind: 'ambiguous', cause: unconfirmedCauseOf(loss), detail };
-    // The HTTP library never sends such a request, so a person has to check it.
-    if (isDefect(loss)) return { kind: 'refused', detail, endpoint: true };
-    const local = loss.by === 'error' ? localTroubleOf(loss.error) : null;
-    if (local !== null) {
-      const message = `${local.what} ${local.cure}`;
-      return { kind: 'unavailable', sent: false, local: true, retryAfterMs: null, detail: { status: null, message } };
-    }
-    return { kind: 'unavailable', sent: false, retryAfterMs: null, detail };
-  }
-
   return {
     outcomeOf: (exchange, expectation) =>
-      exchange.kind === 'answer' ? answered(exchange, expectation) : silent(exchange),
+      exchange.kind === 'answer' ? answered(exchange, expectation) : outcomeOfSilence(exchange, clean),
   };
 }
 
@@ -261,6 +236,14 @@ function successIn(body: string, { needsId, members }: Expectation): JsonValue |
   const value = body.trim() === '' ? null : parseJson(body);
   if (value !== undefined || needsId) return value;
   return members !== undefined || !/^\s*[[{"]/.test(body) ? null : undefined;
+}
+
+/** The outcome of an answer that repeats values of another request. */
+function crossedAnswer(status: number, { name, sent, shown }: Difference, clean: CleanText): Outcome {
+  const message = clean(
+    `The answer is about another request: it has the ${name} ${JSON.stringify(shown)}, and ${JSON.stringify(sent)} was sent.`,
+  );
+  return { kind: 'ambiguous', cause: 'crossed', atWork: true, detail: { status, message } };
 }
 
 /** True for a page of HTML in place of an answer. It comes from a proxy or a login. */

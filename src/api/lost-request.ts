@@ -1,8 +1,11 @@
 // Decides what it means that a request or its answer was lost.
 
-import type { UnconfirmedCause } from '../domain/outcome.ts';
+import type { Outcome, UnconfirmedCause } from '../domain/outcome.ts';
 import { systemCodeOf } from '../lib/errors.ts';
-import type { Loss } from './transport.ts';
+import { localTroubleOf } from '../lib/local-trouble.ts';
+import type { CleanText } from './clean-text.ts';
+import { describeLoss } from './describe-loss.ts';
+import type { Exchange, Loss } from './transport.ts';
 
 // The error codes are those of undici ("Errors"), Node ("Common system errors") and llhttp (`HPE_…`). Any other code means that
 // the connection was lost.
@@ -44,6 +47,23 @@ export function unconfirmedCauseOf(loss: Loss): UnconfirmedCause {
 }
 
 /** True when the request itself is at fault. */
-export function isDefect(loss: Loss): boolean {
+function isDefect(loss: Loss): boolean {
   return loss.by === 'error' && DEFECT_CODES.has(systemCodeOf(loss.error) ?? '');
+}
+
+/** The outcome of a request without an answer. */
+export function outcomeOfSilence({ sent, loss }: Extract<Exchange, { kind: 'silence' }>, clean: CleanText): Outcome {
+  // Without a key nothing can be sent. This request is not at fault.
+  if (loss.by === 'key') return { kind: 'denied', by: 'key', detail: { status: null, message: loss.message } };
+  const text = describeLoss(loss, clean);
+  const detail = { status: null, message: `${text.charAt(0).toUpperCase()}${text.slice(1)}` };
+  if (sent) return { kind: 'ambiguous', cause: unconfirmedCauseOf(loss), detail };
+  // The HTTP library never sends such a request, so a person has to check it.
+  if (isDefect(loss)) return { kind: 'refused', detail, endpoint: true };
+  const local = loss.by === 'error' ? localTroubleOf(loss.error) : null;
+  if (local !== null) {
+    const message = `${local.what} ${local.cure}`;
+    return { kind: 'unavailable', sent: false, local: true, retryAfterMs: null, detail: { status: null, message } };
+  }
+  return { kind: 'unavailable', sent: false, retryAfterMs: null, detail };
 }

@@ -179,22 +179,7 @@ export function createContext(options: {
       }
     },
     interruption() {
-      const end = (): never => {
-        if (output.watched) process.stderr.write(SHOW_CURSOR);
-        process.exit(1);
-      };
-      interruption ??= interruptible({
-        onFirst() {
-          if (isWatching) return;
-          output.note('Stopping: what is under way is finished first. Press Ctrl-C again to stop at once.');
-        },
-        onSecond: end,
-        drainMs: DRAIN_MS,
-        onLate() {
-          output.error('Not everything ended in time. What has no answer yet is looked up the next time.');
-          end();
-        },
-      });
+      interruption ??= beginInterruptible(output, () => isWatching);
       return interruption.signal;
     },
   };
@@ -204,4 +189,24 @@ export function createContext(options: {
       interruption?.signal.aborted === true && error instanceof Error && error.name === 'AbortError',
     dispose: () => interruption?.dispose(),
   };
+}
+
+/** @param isWatching true while a daemon works: an interruption then ends the watching alone */
+function beginInterruptible(output: Output, isWatching: () => boolean): Interruption {
+  const end = (): never => {
+    if (output.watched) process.stderr.write(SHOW_CURSOR);
+    process.exit(1);
+  };
+  return interruptible({
+    onFirst() {
+      if (isWatching()) return;
+      output.note('Stopping: what is under way is finished first. Press Ctrl-C again to stop at once.');
+    },
+    onSecond: end,
+    drainMs: DRAIN_MS,
+    onLate() {
+      output.error('Not everything ended in time. What has no answer yet is looked up the next time.');
+      end();
+    },
+  });
 }

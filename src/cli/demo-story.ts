@@ -9,10 +9,18 @@ import { formatCount, formatDuration, plural, printable } from './style.ts';
 import { runLines } from './sync-report.ts';
 import { countKind, formatIssue } from './words.ts';
 
-/** Tells the reader what the demo does, step by step. */
 /** The report of a sync that nothing has kept from its end. */
 export type FinishedReport = SyncReport & { fault: null };
 
+/** How the reader reaches the dashboard, if there is one, and the sandbox. */
+interface Access {
+  url: string | null;
+  token: string;
+  baseUrl: string;
+  apiKey: string;
+}
+
+/** Shows the reader what the demo does, step by step. */
 export interface DemoStory {
   folder(path: string): void;
   sandbox(baseUrl: string): void;
@@ -23,25 +31,14 @@ export interface DemoStory {
   passports(corrected: ChangedValue | null, report: FinishedReport, gated: readonly ItemSummary[]): void;
   /** @param port the sandbox's, to have it serve there again */
   goOn(port: string): void;
-  serving(access: { url: string | null; token: string; baseUrl: string; apiKey: string }): void;
+  serving(access: Access): void;
 }
 
 /** @param command the command that starts this program where the reader is */
 export function createDemoStory(output: Output, command: string): DemoStory {
   const { paint } = output;
-  const print = (...lines: string[]): void => output.print(...lines);
+  const { print, heading, say, commands } = createTeller(output);
   let folder = '';
-  let step = 0;
-  const heading = (title: string): void => {
-    step += 1;
-    print('', `${paint('cyan', `${step}`)}  ${paint('bold', title)}`);
-  };
-  const say = (...lines: string[]): void => print(...lines.map((line) => (line === '' ? '' : `   ${line}`)));
-  const commands = (entries: readonly [command: string, what: string][]): void => {
-    const width = Math.max(...entries.map(([text]) => text.length));
-    for (const [text, what] of entries)
-      say(`${paint('cyan', text)}${' '.repeat(width - text.length)}  ${paint('dim', what)}`);
-  };
 
   return {
     folder(path) {
@@ -147,17 +144,38 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       ]);
       print('');
     },
-    serving({ url, token, baseUrl, apiKey }) {
+    serving(access) {
       heading('It stays');
-      const lines = [
-        ...(url === null ? [] : [`dashboard  ${paint('bold', url)}`, `log in     ${token}`]),
-        `sandbox    ${baseUrl}`,
-        `its key    ${apiKey}`,
-        '',
-        `Edit a file in ${folder}/exports: it is taken up within a minute. Ctrl-C ends it all.`,
-      ];
+      const lines = accessLines(access, paint);
+      lines.push('', `Edit a file in ${folder}/exports: it is taken up within a minute. Ctrl-C ends it all.`);
       // Both were made for this demo and this reader.
       output.reveal(...lines.map((line) => (line === '' ? '' : `   ${line}`)), '');
     },
   };
+}
+
+function accessLines({ url, token, baseUrl, apiKey }: Access, paint: Output['paint']): string[] {
+  return [
+    ...(url === null ? [] : [`dashboard  ${paint('bold', url)}`, `log in     ${token}`]),
+    `sandbox    ${baseUrl}`,
+    `its key    ${apiKey}`,
+  ];
+}
+
+/** Prints numbered headings, and indented lines below them. */
+function createTeller(output: Output) {
+  const { paint } = output;
+  const print = (...lines: string[]): void => output.print(...lines);
+  let step = 0;
+  const heading = (title: string): void => {
+    step += 1;
+    print('', `${paint('cyan', `${step}`)}  ${paint('bold', title)}`);
+  };
+  const say = (...lines: string[]): void => print(...lines.map((line) => (line === '' ? '' : `   ${line}`)));
+  const commands = (entries: readonly [command: string, what: string][]): void => {
+    const width = Math.max(...entries.map(([text]) => text.length));
+    for (const [text, what] of entries)
+      say(`${paint('cyan', text)}${' '.repeat(width - text.length)}  ${paint('dim', what)}`);
+  };
+  return { print, heading, say, commands };
 }

@@ -1,38 +1,28 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import type { Clock } from '../lib/clock.ts';
-import { messageOf } from '../lib/errors.ts';
-import type { Admission, Caller } from './admission.ts';
+import type { Admission } from './admission.ts';
 import { createAllowedMethods } from './allowed-methods.ts';
 import { type Answer, type Document, NOT_FOUND, refusal } from './answer.ts';
-import { sendBadly } from './bad-body.ts';
 import { watchConnections } from './connections.ts';
 import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from './endpoints.ts';
-import type { Ending, Journal, SandboxEvent } from './journal.ts';
-import type { AdmittedRequest, Conclusion } from './processor.ts';
+import type { Ending } from './journal.ts';
+import { createOperationHandler, headerOf, type OperationHandlerParts } from './operation-handler.ts';
+import { callerOf, createResponder, type RequestError } from './responder.ts';
 import type { StyledAnswer } from './style.ts';
 import { createBrokenRequestHandler, createExpectationHandler } from './unread-requests.ts';
 
 /** What the HTTP side hands requests to. */
-export interface HttpServerParts {
+export interface HttpServerParts extends OperationHandlerParts {
   admission: Admission;
-  process: (request: AdmittedRequest) => Conclusion | Promise<Conclusion>;
   /** The scope that an operation takes. */
   scopeOf: (operation: OperationName) => Endpoint['scope'];
-  style: (answer: Answer, operation: OperationName | null) => StyledAnswer;
   /** Pages that anybody may read, by path. */
   pages: Record<string, Document>;
-  journal: Journal;
   /** Asked for every new connection: true resets it before anything is read of it. */
   refusesConnection: (now: number) => boolean;
-  clock: Clock;
   bodyBytesMax: number;
-  closing: AbortSignal;
 }
-
-/** Nobody adds to it. */
-const NO_QUERY = new URLSearchParams();
 
 /** A client that is slower than this in sending its request is answered 408. */
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -53,6 +43,7 @@ const CONNECTIONS_MAX = 512;
 export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   const { admission, journal, clock } = parts;
   const styled = (answer: Answer): StyledAnswer => parts.style(answer, null);
+  const { finish, fail } = createResponder(parts, (socket) => connections.wasReset(socket));
   const app: FastifyInstance = fastify({
     bodyLimit: parts.bodyBytesMax,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -76,32 +67,8 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     if (refused) enterUnread('reset');
     return refused;
   });
+  const handle = createOperationHandler(parts, { finish, connections });
   app.server.on('checkExpectation', createExpectationHandler(styled, enterUnread));
-
-  /** @param caller who was admitted, where anybody was */
-  const finish = (
-    reply: FastifyReply,
-    answer: Answer,
-    entry: Partial<SandboxEvent>,
-    caller: Caller | null = null,
-  ): FastifyReply => {
-    const { status, headers, document, body, contentType } = parts.style(answer, entry.operation ?? null);
-    const replayed = headers !== undefined && 'idempotent-replayed' in headers;
-    const { operation = null, naturalKey = null, error } = entry;
-    journal.request({ at: clock.now(), operation, naturalKey, ending: status, replayed, error });
-    const bytes = document?.bytes ?? JSON.stringify(body);
-    const set: OutgoingHttpHeaders = {
-      'content-type': document?.type ?? contentType,
-      'content-length': Buffer.byteLength(bytes),
-    };
-    Object.assign(set, caller?.headers, headers);
-    // A connection that is kept alive now would keep the closing server waiting.
-    if (parts.closing.aborted) set.connection = 'close';
-    // Nothing is left to be done that Fastify's way of sending is for, and it takes longer than the operation itself.
-    reply.hijack();
-    reply.raw.writeHead(status, set).end(bytes);
-    return reply;
-  };
 
   /** Answers a caller who is refused, and puts one who is admitted at the request. */
   const isAdmitted = (request: FastifyRequest, reply: FastifyReply, operation: OperationName | null): boolean => {
@@ -115,76 +82,6 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     }
     request.setDecorator('caller', admitted.value);
     return true;
-  };
-
-  const handle = (operation: OperationName) => {
-    const conclude = (
-      request: FastifyRequest,
-      reply: FastifyReply,
-      conclusion: Conclusion,
-    ): Promise<void> | undefined => {
-      const naturalKey = conclusion.naturalKey ?? null;
-      const { answer, body } = conclusion;
-      if (answer && !body) {
-        finish(reply, answer, { operation, naturalKey }, callerOf(request));
-        return undefined;
-      }
-      const sent = answer && parts.style(answer, operation);
-      const ending = !sent ? 'reset' : body?.kind === 'truncate' ? 'truncated' : sent.status;
-      journal.request({ at: clock.now(), operation, naturalKey, ending });
-      reply.hijack();
-      if (sent && body) {
-        return sendBadly(reply, sent, body, { ...parts, callerHeaders: callerOf(request)?.headers ?? {} });
-      }
-      request.raw.socket.resetAndDestroy();
-      if (conclusion.outage) connections.resetAll();
-      return undefined;
-    };
-
-    // Most conclusions are there at once; waiting for them all the same would cost every request a turn of the loop.
-    return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined => {
-      const mark = request.url.indexOf('?');
-      const path = mark < 0 ? request.url : request.url.slice(0, mark);
-      const conclusion = parts.process({
-        operation,
-        organizationId: request.getDecorator<Caller>('caller').organizationId,
-        params: request.params as Record<string, string>,
-        path,
-        url: () => `${request.protocol}://${request.host}${path}`,
-        query: mark < 0 ? NO_QUERY : new URLSearchParams(request.url.slice(mark + 1)),
-        body: typeof request.body === 'string' ? request.body : '',
-        idempotencyKey: headerOf(request, 'idempotency-key'),
-      });
-      if (conclusion instanceof Promise) {
-        return conclusion
-          .then((settled) => {
-            // What was in progress when an outage began has its effect, and nobody to answer.
-            const unheard = connections.wasReset(request.raw.socket) ? { ...settled, answer: null } : settled;
-            return conclude(request, reply, unheard);
-          })
-          .then(() => reply);
-      }
-      return conclude(request, reply, conclusion)?.then(() => reply);
-    };
-  };
-
-  const fail = (operation: OperationName | null) => {
-    return (error: RequestError, request: FastifyRequest, reply: FastifyReply): void => {
-      const { statusCode: status = 500 } = error;
-      if (connections.wasReset(request.raw.socket)) {
-        journal.request({ at: clock.now(), operation, naturalKey: null, ending: 'reset' });
-        reply.hijack();
-      } else if (status < 500) {
-        finish(reply, refusal(status, error.message, error.answerHeaders), { operation }, callerOf(request));
-      } else {
-        finish(
-          reply,
-          refusal(500, 'Internal server error.'),
-          { operation, error: messageOf(error) },
-          callerOf(request),
-        );
-      }
-    };
   };
 
   app.decorateRequest('caller', null);
@@ -239,13 +136,6 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   return app;
 }
 
-/** An error of Fastify's or of a parser of ours. */
-interface RequestError extends Error {
-  statusCode?: number;
-  /** To be sent with the answer. */
-  answerHeaders?: Record<string, string>;
-}
-
 /**
  * Closes the connection of a client without a key, which has its answer and whose body nobody reads. A client that is still
  * sending gets a moment: if the connection ended at once, the client would lose the answer.
@@ -261,16 +151,6 @@ const NO_HOST = refusal(400, 'The request has no Host header.');
 /** `{id}` in the document is `:id` in a route. */
 function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
-
-/** Null before the caller was admitted. */
-function callerOf(request: FastifyRequest): Caller | null {
-  return request.getDecorator<Caller | null>('caller');
-}
-
-function headerOf(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
 }
 
 /** JSON is UTF-8 (RFC 8259); replacing bad bytes would store a text that the client never sent. */

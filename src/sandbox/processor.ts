@@ -54,8 +54,6 @@ export interface ProcessorParts {
  */
 export function createProcessor(parts: ProcessorParts): (request: AdmittedRequest) => Conclusion | Promise<Conclusion> {
   const { storage, operations, idempotency, faults, clock } = parts;
-  // Only requests on open connections are in here. Losing it in a crash is right: what was in flight then is no more.
-  const inFlight = new Set<string>();
   /** The last success of each operation, for answers that get crossed. */
   const lastAnswers = new Map<string, Answer>();
 
@@ -151,7 +149,31 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     return { answer: instead, naturalKey };
   };
 
-  const proceedOnce = async (request: AdmittedRequest, key: string): Promise<Conclusion> => {
+  const proceedOnce = createOncePerKey({ proceed, describe });
+
+  return (request) => {
+    const { idempotencyKey: key, operation } = request;
+    if (key === undefined || !honoursKeys(parts.idempotencyMode, ENDPOINTS[operation])) {
+      return proceed(request, undefined);
+    }
+    if (key === '' || key.length > 255) {
+      return { answer: refusal(400, 'Idempotency-Key must have 1 to 255 characters.'), naturalKey: describe(request) };
+    }
+    return proceedOnce(request, key);
+  };
+}
+
+/** Works on requests with idempotency keys: a second request with the key of one that is in progress is refused. */
+function createOncePerKey({
+  proceed,
+  describe,
+}: {
+  proceed: (request: AdmittedRequest, use: KeyUse) => Conclusion | Promise<Conclusion>;
+  describe: (request: AdmittedRequest) => string | undefined;
+}): (request: AdmittedRequest, key: string) => Promise<Conclusion> {
+  // Only requests on open connections are in here. Losing it in a crash is right: what was in flight then is no more.
+  const inFlight = new Set<string>();
+  return async (request, key) => {
     const { organizationId, path, body } = request;
     const flight = `${organizationId} ${key}`;
     if (inFlight.has(flight)) {
@@ -165,17 +187,6 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     } finally {
       inFlight.delete(flight);
     }
-  };
-
-  return (request) => {
-    const { idempotencyKey: key, operation } = request;
-    if (key === undefined || !honoursKeys(parts.idempotencyMode, ENDPOINTS[operation])) {
-      return proceed(request, undefined);
-    }
-    if (key === '' || key.length > 255) {
-      return { answer: refusal(400, 'Idempotency-Key must have 1 to 255 characters.'), naturalKey: describe(request) };
-    }
-    return proceedOnce(request, key);
   };
 }
 

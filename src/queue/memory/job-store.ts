@@ -1,6 +1,13 @@
 import type { JobJson } from 'bullmq';
 import type { Clock } from '../../lib/clock.ts';
-import { createJobList, JOB_STATES, type JobList, type StoredJob, type StoredState } from './job-list.ts';
+import {
+  createJobList,
+  JOB_STATES,
+  type JobFields,
+  type JobList,
+  type StoredJob,
+  type StoredState,
+} from './job-list.ts';
 import { isReserved, NO_LOCK, reservedJob } from './job-lock.ts';
 import { jobsToDrop, type Keep } from './job-retention.ts';
 
@@ -108,12 +115,9 @@ export function createJobStore(clock: Clock): JobStore {
       job.state = 'active';
       lists.active.addNewest(job);
       if (token !== NO_LOCK) job.lock = { token, until: clock.ticks() + lockMs };
-      job.fields = {
-        ...job.fields,
-        processedOn: clock.now(),
-        attemptsStarted: job.fields.attemptsStarted + 1,
-        ...(workerName !== undefined && { processedBy: workerName }),
-      };
+      const attemptsStarted = job.fields.attemptsStarted + 1;
+      const by = workerName === undefined ? {} : { processedBy: workerName };
+      job.fields = { ...job.fields, processedOn: clock.now(), attemptsStarted, ...by };
       return job;
     },
 
@@ -142,12 +146,7 @@ export function createJobStore(clock: Clock): JobStore {
       // From the newest, so that the oldest is the next to be taken.
       const stalled = [...lists.active.fromNewest()].filter((job) => !isLocked(job));
       for (const job of stalled) {
-        const stalledCounter = job.fields.stalledCounter + 1;
-        job.fields = {
-          ...job.fields,
-          stalledCounter,
-          ...(stalledCounter > stalledCountMax && { deferredFailure: 'job stalled more than allowable limit' }),
-        };
+        job.fields = stalledOnce(job.fields, stalledCountMax);
         wait(job, 'addOldest');
       }
       return stalled.map(({ id }) => id);
@@ -193,4 +192,11 @@ function newJob(
     stalledCounter: 0,
   };
   return { id, fields, state: 'waiting', lock: null, logs: [], older: null, newer: null };
+}
+
+/** The fields of a job that has stalled once more. BullMQ fails it where that is more often than it may. */
+function stalledOnce(fields: JobFields, countMax: number): JobFields {
+  const stalledCounter = fields.stalledCounter + 1;
+  const isTooOften = stalledCounter > countMax;
+  return { ...fields, stalledCounter, ...(isTooOften && { deferredFailure: 'job stalled more than allowable limit' }) };
 }

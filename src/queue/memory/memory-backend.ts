@@ -47,7 +47,6 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
   const clientName = (suffix = ''): string => `${name}${suffix}`;
   const self = { name: clientName(options.name === undefined ? '' : `:w:${options.name}`) };
   let closing: Promise<void> | undefined;
-
   const wait = createJobWait(jobs, () => closing !== undefined);
 
   if (role.withBlockingConnection === true) workers.add(self);

@@ -1,0 +1,77 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from './admission.ts';
+import { sendBadly } from './bad-body.ts';
+import type { Connections } from './connections.ts';
+import type { OperationName } from './endpoints.ts';
+import type { AdmittedRequest, Conclusion } from './processor.ts';
+import { callerOf, type Responder, type ResponderParts } from './responder.ts';
+
+/** Nobody adds to it. */
+const NO_QUERY = new URLSearchParams();
+
+export interface OperationHandlerParts extends ResponderParts {
+  process: (request: AdmittedRequest) => Conclusion | Promise<Conclusion>;
+}
+
+/** Returns a function that gives the handler of an operation: it hands requests over, and turns conclusions into HTTP. */
+export function createOperationHandler(
+  parts: OperationHandlerParts,
+  { finish, connections }: Pick<Responder, 'finish'> & { connections: Connections },
+) {
+  const { journal, clock } = parts;
+  return (operation: OperationName) => {
+    const conclude = (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      conclusion: Conclusion,
+    ): Promise<void> | undefined => {
+      const naturalKey = conclusion.naturalKey ?? null;
+      const { answer, body } = conclusion;
+      if (answer && !body) {
+        finish(reply, answer, { operation, naturalKey }, callerOf(request));
+        return undefined;
+      }
+      const sent = answer && parts.style(answer, operation);
+      const ending = !sent ? 'reset' : body?.kind === 'truncate' ? 'truncated' : sent.status;
+      journal.request({ at: clock.now(), operation, naturalKey, ending });
+      reply.hijack();
+      if (sent && body) {
+        return sendBadly(reply, sent, body, { ...parts, callerHeaders: callerOf(request)?.headers ?? {} });
+      }
+      request.raw.socket.resetAndDestroy();
+      if (conclusion.outage) connections.resetAll();
+      return undefined;
+    };
+
+    // Most conclusions are there at once; waiting for them all the same would cost every request a turn of the loop.
+    return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined => {
+      const mark = request.url.indexOf('?');
+      const path = mark < 0 ? request.url : request.url.slice(0, mark);
+      const conclusion = parts.process({
+        operation,
+        organizationId: request.getDecorator<Caller>('caller').organizationId,
+        params: request.params as Record<string, string>,
+        path,
+        url: () => `${request.protocol}://${request.host}${path}`,
+        query: mark < 0 ? NO_QUERY : new URLSearchParams(request.url.slice(mark + 1)),
+        body: typeof request.body === 'string' ? request.body : '',
+        idempotencyKey: headerOf(request, 'idempotency-key'),
+      });
+      if (conclusion instanceof Promise) {
+        return conclusion
+          .then((settled) => {
+            // What was in progress when an outage began has its effect, and nobody to answer.
+            const unheard = connections.wasReset(request.raw.socket) ? { ...settled, answer: null } : settled;
+            return conclude(request, reply, unheard);
+          })
+          .then(() => reply);
+      }
+      return conclude(request, reply, conclusion)?.then(() => reply);
+    };
+  };
+}
+
+export function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
