@@ -1,9 +1,12 @@
-// Accepts a restored ledger. What it knows of the API is as old as the backup, so three things change:
+// Accepts a restored ledger. What it knows of the API is as old as the backup, so four things change:
 // - New idempotency keys differ from all keys that were used since the backup. A server would answer a known key with
 //   its earlier answer.
+// - Updates that were sent before the backup get new keys too. A newer update may have been acknowledged since, and the
+//   earlier answer says nothing about that. Repeating an update does no harm.
 // - Creates that may have been sent since the backup are looked up first. `restored.ts` decides which.
 // - Of products and materials the ledger only knows that they exist. Every record is mapped again when its source is
-//   read, so each product and material is written in full once, with the source's present content.
+//   read, so each product and material is written in full once, with the source's present content. One that is missing
+//   from its source is written when it comes back.
 
 import { randomUUID } from 'node:crypto';
 import type { DeliveryState, Operation } from '../../domain/delivery.ts';
@@ -14,6 +17,7 @@ import { createAdoptedBom } from '../contact/adopted-bom.ts';
 import { createContact, forgetListings } from '../contact/contact.ts';
 import { createListedEntries } from '../contact/listed.ts';
 import { createRequests } from '../deliveries/requests.ts';
+import { createUnconfirmed } from '../deliveries/unconfirmed.ts';
 import { createItems } from '../items/items.ts';
 import { presenceOf } from '../items/known-content.ts';
 import { createRunAccounts } from '../records/run-accounts.ts';
@@ -58,15 +62,14 @@ export function acceptRestored(
       )
       .pluck(),
     bound: db.prepare<[], BoundRow>(
-      `SELECT i.id, i.kind, iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline
-       FROM items i JOIN records r ON r.id = i.record_id
-       WHERE i.kind IN ('product', 'material') AND i.acknowledged > 0 AND r.missing_since IS NULL`,
+      `SELECT id, kind, iif(acknowledged = 1, desired, baseline) AS baseline FROM items
+       WHERE kind IN ('product', 'material') AND acknowledged > 0`,
     ),
     forget: db.prepare<[string, string, number]>(
       'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
     ),
     streams: db.prepare<[], number>('SELECT id FROM streams').pluck(),
-    readAgain: db.prepare("UPDATE records SET state = 'stale', version = version + 1 WHERE missing_since IS NULL"),
+    readAgain: db.prepare("UPDATE records SET state = 'stale', version = version + 1"),
     raise: db.prepare<[{ least: string }]>(
       `INSERT INTO meta (name, value) VALUES ('generation', @least)
        ON CONFLICT DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@least AS INTEGER)) + 1 AS TEXT)`,
@@ -92,7 +95,7 @@ export function acceptRestored(
 
       for (const row of sql.open.all()) {
         const { id, operation } = row;
-        // I2: a request that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A
+        // I2: a create that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A
         // waiting delivery is checked when its refs arrive, because those may prove that it is new.
         const why = row.state === 'waiting' ? null : restored.whyUnconfirmed(id, operation);
         if (why) {
@@ -110,12 +113,20 @@ export function acceptRestored(
         const known = presenceOf(profile, kind, { desired: baseline, before: baseline });
         sql.forget.run(known.baseline, known.hash, id);
       }
+      // No process is sending any more. A delivery that is being sent has a request, so this comes before the release.
+      createUnconfirmed({ db, clock, profile }, items).voidLeases(profile.settlingDelayMs.reset);
+      requests.releaseAll(repeatableUpdates(profile));
       const accounts = createRunAccounts(db);
       for (const streamId of sql.streams.all()) accounts.allPassedBy(streamId);
       sql.readAgain.run();
       return toLookUp;
     })
     .immediate();
+}
+
+/** The updates that may be sent again under another key, whether they have arrived or not. */
+function repeatableUpdates({ productUpdate }: Profile): Operation[] {
+  return productUpdate === 'import' ? ['product.import', 'material.update'] : ['material.update'];
 }
 
 function isUpdate(operation: Operation): boolean {
