@@ -326,4 +326,33 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'honoured',
+    why: 'A publication of the backup is looked up after a restore: the passport may have been withdrawn since.',
+    script: {
+      setup: { ...SETUP, trust: 'honoured', policy: { init: 'when-complete', publish: 'auto', withdraw: true } },
+      steps: [
+        {
+          do: 'fault',
+          fault: {
+            operation: 'passport.publish',
+            count: 1,
+            at: 'network',
+            fault: { kind: 'late', lost: 'timeout', ms: 900 },
+          },
+        },
+        { do: 'pull' },
+        { do: 'wait', ms: 1400 },
+        { do: 'backup', by: 'command' },
+        { do: 'wait', ms: 3000 },
+        { do: 'edit', row: 0, to: 'absent' },
+        { do: 'edit', row: 1, to: 'absent' },
+        { do: 'edit', row: 2, to: 'absent' },
+        { do: 'pull' },
+        { do: 'wait', ms: 3000 },
+        { do: 'fill', to: 'a' },
+        { do: 'restore', by: 'command' },
+      ],
+    },
+  },
 ];

@@ -1,8 +1,9 @@
 // Accepts a restored ledger. What it knows of the API is as old as the backup, so four things change:
 // - New idempotency keys differ from all keys that were used since the backup. A server would answer a known key with
 //   its earlier answer.
-// - Updates that were sent before the backup get new keys too. A newer update may have been acknowledged since, and the
-//   earlier answer says nothing about that. Repeating an update does no harm.
+// - Updates and publications that were sent before the backup get new keys too. Later ones may have been acknowledged
+//   since, and the earlier answer says nothing about those. Repeating an update does no harm. A publication is looked up
+//   before it is repeated.
 // - Creates that may have been sent since the backup are looked up first. `restored.ts` decides which.
 // - Of products and materials the ledger only knows that they exist. Every record is mapped again when its source is
 //   read, so each product and material is written in full once, with the source's present content. One that is missing
@@ -18,12 +19,13 @@ import { createContact, forgetListings } from '../contact/contact.ts';
 import { createListedEntries } from '../contact/listed.ts';
 import { createRequests } from '../deliveries/requests.ts';
 import { createUnconfirmed } from '../deliveries/unconfirmed.ts';
+import { mayHaveArrived } from '../items/item-row.ts';
 import { createItems } from '../items/items.ts';
 import { presenceOf } from '../items/known-content.ts';
 import { createRunAccounts } from '../records/run-accounts.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createMeta } from '../store/meta.ts';
-import { beginLookUps, createRestored } from './restored.ts';
+import { beginLookUps, createRestored, RESTORED, type WhyUnconfirmed } from './restored.ts';
 
 /** How many deliveries have to be looked up, by operation. A person has to look where the API cannot be read. */
 export type ToLookUp = Partial<Record<Operation, number>>;
@@ -33,7 +35,7 @@ interface OpenRow {
   revision: number;
   operation: Operation;
   state: DeliveryState;
-  uncertain: number;
+  uncertain: 0 | 1;
 }
 
 interface BoundRow {
@@ -93,11 +95,18 @@ export function acceptRestored(
       const requests = createRequests(db);
       const items = createItems({ db, clock, profile, epoch, target }, { restored, contact, adoptedBom, requests });
 
+      const whyUnconfirmed = (row: OpenRow): WhyUnconfirmed | null => {
+        const wasPublishing = isPublication(row.operation) && mayHaveArrived(row);
+        return wasPublishing
+          ? { reason: RESTORED, lookAt: clock.now() }
+          : restored.whyUnconfirmed(row.id, row.operation);
+      };
+
       for (const row of sql.open.all()) {
         const { id, operation } = row;
         // I2: a create that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A
         // waiting delivery is checked when its refs arrive, because those may prove that it is new.
-        const why = row.state === 'waiting' ? null : restored.whyUnconfirmed(id, operation);
+        const why = row.state === 'waiting' ? null : whyUnconfirmed(row);
         if (why) {
           items.markUnconfirmed(row, why);
           toLookUp[operation] = (toLookUp[operation] ?? 0) + 1;
@@ -115,7 +124,7 @@ export function acceptRestored(
       }
       // No process is sending any more. A delivery that is being sent has a request, so this comes before the release.
       createUnconfirmed({ db, clock, profile }, items).voidLeases(profile.settlingDelayMs.reset);
-      requests.releaseAll(repeatableUpdates(profile));
+      requests.releaseAll(withNewKeys(profile));
       const accounts = createRunAccounts(db);
       for (const streamId of sql.streams.all()) accounts.allPassedBy(streamId);
       sql.readAgain.run();
@@ -124,9 +133,17 @@ export function acceptRestored(
     .immediate();
 }
 
-/** The updates that may be sent again under another key, whether they have arrived or not. */
-function repeatableUpdates({ productUpdate }: Profile): Operation[] {
-  return productUpdate === 'import' ? ['product.import', 'material.update'] : ['material.update'];
+/**
+ * The operations whose requests are not sent again under their old keys. Where the platform updates no products, an
+ * import would make a second product under another key.
+ */
+function withNewKeys({ productUpdate }: Profile): Operation[] {
+  const operations: Operation[] = ['material.update', 'passport.publish', 'passport.unpublish'];
+  return productUpdate === 'import' ? [...operations, 'product.import'] : operations;
+}
+
+function isPublication(operation: Operation): boolean {
+  return operation === 'passport.publish' || operation === 'passport.unpublish';
 }
 
 function isUpdate(operation: Operation): boolean {

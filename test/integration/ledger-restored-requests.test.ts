@@ -12,6 +12,7 @@ import {
   deliverAll,
   items,
   material,
+  NO_PARTS,
   product,
   settleOne,
   stageRows,
@@ -121,5 +122,27 @@ it.each<[gone: string, result: MapResult | null]>([
     const sent = (await deliverAll(fixture.ledger)).map(({ key, operation, body }) => [key, operation, body]);
     expect(sent).toContainEqual(['1', 'material.update', JSON.stringify({ code: 'M-1', name: 'Material 1' })]);
     expect(sent).toHaveLength(3);
+  },
+);
+
+it(
+  'looks up a publication of the backup, and repeats it under a new key, since it may have been withdrawn',
+  covers('ledger-restored', 'I4', 'I6'),
+  async () => {
+    await fixture.reopen({}, { ...NO_PARTS, init: 'when-complete', publish: 'auto' });
+    await stageRows(fixture.ledger, { 1: items(product('1')) });
+    await deliverAll(fixture.ledger);
+    await fixture.ledger.evaluatePassports({ afterKey: null, limit: 9 });
+    const init = await claimDue();
+    await settleOne(fixture.ledger, { id: init.id, decision: DELIVERED });
+    const sent = await claimDue();
+    expect(sent.operation).toBe('passport.publish');
+    backUp();
+
+    await restore();
+    const [unconfirmed] = await fixture.ledger.unconfirmedDeliveries({ limit: 9 });
+    expect(unconfirmed).toMatchObject({ operation: 'passport.publish', reason: { code: 'restored' } });
+    await resendUnconfirmed();
+    expect((await claimDue()).idempotencyKey).not.toBe(sent.idempotencyKey);
   },
 );
