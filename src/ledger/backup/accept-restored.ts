@@ -1,9 +1,13 @@
-// Accepts a restored ledger. What it knows of the API is as old as the backup, so three things change:
+// Accepts a restored ledger. What it knows of the API is as old as the backup, so four things change:
 // - New idempotency keys differ from all keys that were used since the backup. A server would answer a known key with
 //   its earlier answer.
+// - Updates and publications that were sent before the backup get new keys too. Later ones may have been acknowledged
+//   since, and the earlier answer says nothing about those. Repeating an update does no harm. A publication is looked up
+//   before it is repeated.
 // - Creates that may have been sent since the backup are looked up first. `restored.ts` decides which.
 // - Of products and materials the ledger only knows that they exist. Every record is mapped again when its source is
-//   read, so each product and material is written in full once, with the source's present content.
+//   read, so each product and material is written in full once, with the source's present content. One that is missing
+//   from its source is written when it comes back.
 
 import { randomUUID } from 'node:crypto';
 import type { DeliveryState, Operation } from '../../domain/delivery.ts';
@@ -15,12 +19,14 @@ import { createContact } from '../contact/contact.ts';
 import { createListedEntries } from '../contact/listed.ts';
 import { createListings, forgetListings } from '../contact/listings.ts';
 import { createRequests } from '../deliveries/requests.ts';
+import { createUnconfirmed } from '../deliveries/unconfirmed.ts';
+import { mayHaveArrived } from '../items/item-row.ts';
 import { createItems } from '../items/items.ts';
 import { presenceOf } from '../items/known-content.ts';
 import { createRunAccounts } from '../records/run-accounts.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createMeta } from '../store/meta.ts';
-import { beginLookUps, createRestored } from './restored.ts';
+import { beginLookUps, createRestored, RESTORED, type WhyUnconfirmed } from './restored.ts';
 
 /** How many deliveries have to be looked up, by operation. A person has to look where the API cannot be read. */
 export type ToLookUp = Partial<Record<Operation, number>>;
@@ -30,7 +36,7 @@ interface OpenRow {
   revision: number;
   operation: Operation;
   state: DeliveryState;
-  uncertain: number;
+  uncertain: 0 | 1;
 }
 
 interface BoundRow {
@@ -59,15 +65,14 @@ export function acceptRestored(
       )
       .pluck(),
     bound: db.prepare<[], BoundRow>(
-      `SELECT i.id, i.kind, iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline
-       FROM items i JOIN records r ON r.id = i.record_id
-       WHERE i.kind IN ('product', 'material') AND i.acknowledged > 0 AND r.missing_since IS NULL`,
+      `SELECT id, kind, iif(acknowledged = 1, desired, baseline) AS baseline FROM items
+       WHERE kind IN ('product', 'material') AND acknowledged > 0`,
     ),
     forget: db.prepare<[string, string, number]>(
       'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
     ),
     streams: db.prepare<[], number>('SELECT id FROM streams').pluck(),
-    readAgain: db.prepare("UPDATE records SET state = 'stale', version = version + 1 WHERE missing_since IS NULL"),
+    readAgain: db.prepare("UPDATE records SET state = 'stale', version = version + 1"),
     raise: db.prepare<[{ least: string }]>(
       `INSERT INTO meta (name, value) VALUES ('generation', @least)
        ON CONFLICT DO UPDATE SET value = CAST(max(CAST(value AS INTEGER), CAST(@least AS INTEGER)) + 1 AS TEXT)`,
@@ -92,11 +97,18 @@ export function acceptRestored(
       const requests = createRequests(db);
       const items = createItems({ db, clock, profile, epoch, target }, { restored, contact, adoptedBom, requests });
 
+      const whyUnconfirmed = (row: OpenRow): WhyUnconfirmed | null => {
+        const wasPublishing = isPublication(row.operation) && mayHaveArrived(row);
+        return wasPublishing
+          ? { reason: RESTORED, lookAt: clock.now() }
+          : restored.whyUnconfirmed(row.id, row.operation);
+      };
+
       for (const row of sql.open.all()) {
         const { id, operation } = row;
-        // I2: a request that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A
+        // I2: a create that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A
         // waiting delivery is checked when its refs arrive, because those may prove that it is new.
-        const why = row.state === 'waiting' ? null : restored.whyUnconfirmed(id, operation);
+        const why = row.state === 'waiting' ? null : whyUnconfirmed(row);
         if (why) {
           items.markUnconfirmed(row, why);
           toLookUp[operation] = (toLookUp[operation] ?? 0) + 1;
@@ -112,12 +124,28 @@ export function acceptRestored(
         const known = presenceOf(profile, kind, { desired: baseline, before: baseline });
         sql.forget.run(known.baseline, known.hash, id);
       }
+      // No process is sending any more. A delivery that is being sent has a request, so this comes before the release.
+      createUnconfirmed({ db, clock, profile }, items).voidLeases(profile.settlingDelayMs.reset);
+      requests.releaseAll(withNewKeys(profile));
       const accounts = createRunAccounts(db);
       for (const streamId of sql.streams.all()) accounts.allPassedBy(streamId);
       sql.readAgain.run();
       return toLookUp;
     })
     .immediate();
+}
+
+/**
+ * The operations whose requests are not sent again under their old keys. Where the platform updates no products, an
+ * import would make a second product under another key.
+ */
+function withNewKeys({ productUpdate }: Profile): Operation[] {
+  const operations: Operation[] = ['material.update', 'passport.publish', 'passport.unpublish'];
+  return productUpdate === 'import' ? [...operations, 'product.import'] : operations;
+}
+
+function isPublication(operation: Operation): boolean {
+  return operation === 'passport.publish' || operation === 'passport.unpublish';
 }
 
 function isUpdate(operation: Operation): boolean {

@@ -108,7 +108,7 @@ export function beginLookUps(db: LedgerContext['db'], now: number): void {
   meta.set(RESTORED_AT, String(now));
 }
 
-const RESTORED: Reason = {
+export const RESTORED: Reason = {
   code: 'restored',
   message: 'The ledger was restored from a backup, and this may have been written since that was made.',
 };

@@ -27,6 +27,8 @@ export interface Requests {
    * the bytes of an import that one member has left would restore that member's older content (I3).
    */
   release(item: Pick<ItemRow, 'id' | 'operation' | 'requestId'>): void;
+  /** Deletes all requests of these operations. Their deliveries are sent in new requests when they are claimed next. */
+  releaseAll(operations: readonly Operation[]): void;
   /** Deletes requests that have no members any more. */
   remove(ids: readonly number[]): void;
 }
@@ -49,6 +51,11 @@ export function createRequests(db: Sqlite): Requests {
       `UPDATE items SET request_id = NULL, request_place = NULL
        WHERE request_id IS NOT NULL AND operation = 'product.import' AND request_id = ?`,
     ),
+    leaveAll: db.prepare<[string]>(
+      `UPDATE items SET request_id = NULL, request_place = NULL
+       WHERE request_id IS NOT NULL AND operation IN (SELECT value FROM json_each(?))`,
+    ),
+    removeAll: db.prepare<[string]>('DELETE FROM requests WHERE operation IN (SELECT value FROM json_each(?))'),
     remove: db.prepare<[string]>('DELETE FROM requests WHERE id IN (SELECT value FROM json_each(?))'),
   };
 
@@ -76,6 +83,11 @@ export function createRequests(db: Sqlite): Requests {
       if (operation === 'product.import') sql.leaveImport.run(requestId);
       else sql.leave.run(id);
       sql.remove.run(JSON.stringify([requestId]));
+    },
+    releaseAll(operations) {
+      const listed = JSON.stringify(operations);
+      sql.leaveAll.run(listed);
+      sql.removeAll.run(listed);
     },
     remove(ids) {
       if (ids.length > 0) sql.remove.run(JSON.stringify(ids));
