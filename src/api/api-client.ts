@@ -3,7 +3,7 @@ import type { Target } from '../domain/ports/target.ts';
 import { createAdmin } from './admin.ts';
 import { createReader } from './reader.ts';
 import { type ApiOptions, createSession } from './session.ts';
-import { targetOver } from './target.ts';
+import { createTarget } from './target.ts';
 
 /** All 15 operations of the API document, over one set of connections and keys. */
 export interface ApiClient {
@@ -21,7 +21,7 @@ export interface ApiClient {
 export function createApiClient(options: ApiOptions): ApiClient {
   const session = createSession(options);
   return {
-    target: targetOver(session),
+    target: createTarget(session),
     reader: createReader(session),
     admin: createAdmin(session),
     close: () => session.close(),

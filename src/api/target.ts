@@ -10,25 +10,16 @@ import { probeScopes } from './probe.ts';
 import { itemShape } from './remote-item.ts';
 import { sendOnce } from './send-once.ts';
 import { type KeyNames, keyNamesUnder, sentIdentity } from './sent-identity.ts';
-import { type ApiOptions, createSession, type Session } from './session.ts';
-
-export type TargetOptions = ApiOptions;
+import type { Session } from './session.ts';
 
 /** Short, because somebody waits for the answer to a probe or a ping. */
 const PROBE_TOTAL_MS = 10_000;
 
 /**
  * The client of the DPP platform's API, as far as the sync needs it. It talks to one origin, never follows a redirect, and repeats
- * no request by itself except for the pages of a listing.
- *
- * @throws Fault `config.invalid` for a base URL that would send the key unprotected
+ * no request by itself except for the pages of a listing. Closing the target closes the session.
  */
-export function createTarget(options: TargetOptions): Target {
-  return targetOver(createSession(options));
-}
-
-/** The client over an existing session. Closing the target closes the session. */
-export function targetOver(session: Session): Target {
+export function createTarget(session: Session): Target {
   const { profile, baseUrl, clean, classifier, key, publishKey, answerBytesMax } = session;
   const { prefix } = baseUrl;
   const keyNames = keyNamesUnder(profile);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { createTarget, type TargetOptions } from '../../src/api/target.ts';
+import { createApiClient } from '../../src/api/api-client.ts';
+import type { ApiOptions } from '../../src/api/session.ts';
 import type { RemoteItem, Target } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -31,14 +32,14 @@ interface Setup {
 }
 
 async function setUp(
-  options: { profile?: unknown; prefix?: string; keys?: string[] } & Partial<Omit<TargetOptions, 'profile'>> = {},
+  options: { profile?: unknown; prefix?: string; keys?: string[] } & Partial<Omit<ApiOptions, 'profile'>> = {},
 ): Promise<Setup> {
   const server = await startScriptedServer();
   const { prefix = '', keys = [KEY], profile = {}, ...rest } = options;
   const lines: string[] = [];
   const secrets = createSecretStore();
   let reads = 0;
-  const target = createTarget({
+  const { target } = createApiClient({
     baseUrl: server.baseUrl + prefix,
     apiKey: { read: () => Promise.resolve(keys[Math.min(reads++, keys.length - 1)] ?? '') },
     secrets,

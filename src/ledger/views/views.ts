@@ -1,6 +1,4 @@
-import type { DeliveryState, Operation } from '../../domain/delivery.ts';
 import type { Issue } from '../../domain/issue.ts';
-import type { SubjectKind } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { Place } from '../../domain/place.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
@@ -30,15 +28,7 @@ import { createPassportViews } from './passport-views.ts';
 
 const NEEDS_PERSON = "(i.state IN ('blocked', 'rejected', 'parked') OR (i.state = 'in_doubt' AND i.due_at = 0))";
 
-interface StuckRow {
-  id: number;
-  kind: SubjectKind;
-  key: string;
-  revision: number;
-  naturalKey: string | null;
-  operation: Operation;
-  source: string | null;
-  state: DeliveryState;
+interface StuckRow extends Omit<StuckDelivery, 'reason'> {
   reason: string | null;
   needsPerson: number;
 }
