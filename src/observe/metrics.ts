@@ -61,10 +61,11 @@ export function createMetrics(options: { version: string }): Metrics {
   collectDefaultMetrics({ register: registry });
   const { gauge } = instrumentsOf(registry);
   gauge('build_info', 'Always 1; the label says which version runs.', ['version']).set({ version: options.version }, 1);
+  const observe = createEventMetrics(registry);
   const showStanding = createStandingGauges(registry);
   return {
     contentType: registry.contentType,
-    observe: createEventMetrics(registry),
+    observe,
     async text(standing) {
       showStanding(standing);
       return registry.metrics();
