@@ -12,6 +12,7 @@ import { bomItem, createLedgerFixture, items, material, product, stageRows, useL
 import { covers } from '../support/reliability.ts';
 
 const fixture = useLedger();
+const REFUSED: Reason = { code: 'refused', message: 'why' };
 const soundness = () => verifyLedger(fixture.file, () => {})?.findings;
 
 const accepted = (remoteId: number): Decision => ({ kind: 'delivered', remoteId, contentKnown: true, by: 'answer' });
@@ -152,6 +153,27 @@ describe('a batch of claims', () => {
     expect(states(ledger)).toEqual({ P0: 'sending', P1: 'due', P2: 'sending' });
     expect(soundness()).toEqual([]);
   });
+
+  it.each<[state: string, decision: Decision | null]>([
+    ['sending', null],
+    ['in_doubt', { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: REFUSED }],
+    ['blocked', { kind: 'blocked', reason: REFUSED }],
+    ['rejected', { kind: 'rejected', reason: REFUSED }],
+    ['delivered', accepted(1)],
+  ])(
+    'claims nothing for a job that comes late, once its delivery is %s',
+    covers('queue-lost', 'I6'),
+    async (state, decision) => {
+      const { ledger } = fixture;
+      await stageProducts(ledger, 1);
+      const job = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
+      const claimed = await claimAll(ledger);
+      if (decision !== null) await ledger.settle(groupsOf(claimed, () => decision));
+      expect(await ledger.claim([job])).toEqual([]);
+      expect(states(ledger)).toEqual({ P0: state });
+      expect(soundness()).toEqual([]);
+    },
+  );
 });
 
 describe('statements', () => {

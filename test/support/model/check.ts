@@ -212,8 +212,9 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
     if (isRestored && hasAsked) return [];
     const acknowledged = (baseline?.['status'] ?? 'none') as string;
     const actual = (remote?.['status'] ?? 'none') as string;
-    // It came further in the lost time, and its product is not complete now.
-    const isHeld = source.hasBadRows() || items.some((one) => one.kind !== 'passport' && (one.open || !one.isMade));
+    // It came further in the lost time, and its product is not complete now, or its step is stuck and says so.
+    const isHeld =
+      open !== null || source.hasBadRows() || items.some((one) => one.kind !== 'passport' && (one.open || !one.isMade));
     if (isRestored && isHeld && PROGRESS.indexOf(actual) > PROGRESS.indexOf(acknowledged)) return [];
     return acknowledged === actual ? [] : [`I4: it is ${actual} and the ledger has ${acknowledged}.`];
   }
