@@ -101,11 +101,11 @@ export function createClaims(options: ClaimsOptions): Claims {
 
   async function claim(admitted: readonly Admitted[], abort: AbortSignal): Promise<Claimed[]> {
     if (admitted.length === 0) return [];
+    let requests: ClaimedRequest[];
     try {
-      const names = admitted.map(({ deliveries }) => deliveries.map(({ id, revision }) => ({ id, revision })));
-      const requests = await ledger.claim(names);
-      trouble = null;
-      return sort(admitted, requests);
+      requests = await ledger.claim(
+        admitted.map(({ deliveries }) => deliveries.map(({ id, revision }) => ({ id, revision }))),
+      );
     } catch (error) {
       if (!isLedgerFault(error)) return claimApart(admitted, error, abort);
       for (const one of admitted) giveBack(one);
@@ -113,6 +113,8 @@ export function createClaims(options: ClaimsOptions): Claims {
       await waitForLedger(error, abort);
       return [];
     }
+    trouble = null;
+    return sort(admitted, requests);
   }
 
   return { claim, giveBack, trouble: () => trouble };

@@ -1,3 +1,4 @@
+import { isLedgerFault } from '../domain/faults.ts';
 import type { DeliveryName } from '../domain/ports/claim.ts';
 import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { Reason } from '../domain/reason.ts';
@@ -37,6 +38,7 @@ export function createDeadLetter(options: {
       }
       return null;
     } catch (second) {
+      if (!isLedgerFault(second)) log.error({ err: second }, 'A delivery cannot be dead-lettered. It stays as it is.');
       return second instanceof Error ? second : new Error(messageOf(second));
     }
   };

@@ -104,9 +104,11 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
       const forbidden = denial === 'request';
       answers.add({ request, outcome, latencyMs: sent.latencyMs, forbidden, slot: from.slot });
     } catch (error) {
+      const abandoned = settling.abandon(request, error);
+      // As after an answer, the slot is freed when the outcome is on its way to the ledger.
       claims.giveBack(from);
       admission.wake();
-      await settling.abandon(request, error);
+      await abandoned;
     } finally {
       onTheWire -= 1;
       closeIfDone();

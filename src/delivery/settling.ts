@@ -1,9 +1,9 @@
-import { fault, isLedgerFault } from '../domain/faults.ts';
+import { isLedgerFault } from '../domain/faults.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
 import type { RequestSettlement, Settled } from '../domain/ports/decision.ts';
 import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
-import { Fault, messageOf } from '../lib/errors.ts';
+import type { Fault } from '../lib/errors.ts';
 import type { Answered } from './answers.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -41,8 +41,8 @@ const AGAIN_MS = 1000;
 export function createSettling(options: SettlingOptions): Settling {
   const { ledger, dispatcher, deadLetter, clock, emit, abort } = options;
   let trouble: Fault | null = null;
-  /** Why the last delivery could not be dead-lettered. */
-  let unstored: Fault | null = null;
+  /** Requests whose deliveries cannot be dead-lettered now, with the reason. */
+  const unstored = new Map<ClaimedRequest, Fault>();
   /** Dead letters that are being stored beside the settling of other answers. */
   const abandoning = new Set<Promise<void>>();
 
@@ -65,17 +65,18 @@ export function createSettling(options: SettlingOptions): Settling {
   }
 
   /**
-   * Tries again as long as the ledger cannot store it: these deliveries are being sent as far as the ledger knows, and nothing else
-   * in this process would ever end that. Where the process ends first, the next one finds them unconfirmed.
+   * Dead-letters the deliveries of a request, and tries again for as long as the ledger cannot be written: the ledger shows
+   * these deliveries as being sent, and nothing else in this process would end that. Where the process ends first, or where
+   * the ledger refuses them for another reason, the next process finds them unconfirmed.
    */
   async function deadLetterUntilStored(request: ClaimedRequest, error: unknown): Promise<void> {
     let failure = await deadLetter(request.members, error);
-    while (failure !== null && !abort.aborted) {
-      unstored = failure instanceof Fault ? failure : fault('internal', messageOf(failure));
+    while (isLedgerFault(failure) && !abort.aborted) {
+      unstored.set(request, failure);
       await clock.sleep(AGAIN_MS, abort);
       failure = await deadLetter(request.members, error, true);
     }
-    unstored = null;
+    unstored.delete(request);
     dispatcher.done(idsOf(request));
   }
 
@@ -127,7 +128,7 @@ export function createSettling(options: SettlingOptions): Settling {
     settle: (answered) => settleGroup(decideAll(answered)),
     abandon,
     ended: async () => void (await Promise.all(abandoning)),
-    trouble: () => trouble ?? unstored,
+    trouble: () => trouble ?? unstored.values().next().value ?? null,
   };
 }
 

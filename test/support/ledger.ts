@@ -151,12 +151,14 @@ export interface Export {
   snapshot?: boolean;
   /** As for a stream without a key. */
   deferMapping?: boolean;
+  /** False for a source with `onMissing: ignore`. */
+  flagItems?: boolean;
 }
 
 /** One whole run over one stream; gives its id and what `endStream` said. */
 export async function pullRows(
   ledger: SqliteLedger,
-  { stream = 'default', rows, revision = 'r1', snapshot = true, deferMapping = false }: Export,
+  { stream = 'default', rows, revision = 'r1', snapshot = true, deferMapping = false, flagItems = true }: Export,
 ) {
   const { runId } = await ledger.startRun({
     source: 'erp',
@@ -179,7 +181,7 @@ export async function pullRows(
     source: 'erp',
     stream,
     seen: snapshot ? seen : null,
-    flagItems: true,
+    flagItems,
     guard: { maxMissing: 0.5, maxDrop: 0.5 },
     uncounted: page.counted ? 0 : rows.length,
   });

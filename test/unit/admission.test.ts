@@ -233,6 +233,27 @@ describe('the admission', () => {
     await world.stop();
   });
 
+  it('drops a delivery whose operation was paused while the API was asked whether it is there', async () => {
+    const clock = createManualClock();
+    const ping = async () => {
+      world.paused.push('product.create');
+      return ACCEPTED;
+    };
+    const world = given({ clock, ping });
+    for (let subject = 0; subject < 30; subject += 1) {
+      world.health.observe({ outcome: NO_ANSWER, scope: 'write', subject }, null);
+    }
+    clock.advance(5000);
+    expect(world.health.admit()).toBeGreaterThan(0);
+    world.receive(1);
+    void world.run(() => null);
+    await clock.sleepers(1);
+    clock.advance(1000);
+    await settled();
+    expect([world.dropped, world.out]).toEqual([[1], []]);
+    await world.stop();
+  });
+
   it('gathers the members of a bulk import for 2 ms, and as many as one takes', async () => {
     const clock = createManualClock();
     const world = given({ clock, rate: freely(100), importMax: 3 });

@@ -52,7 +52,7 @@ describe('the way of deliveries', () => {
     send?: (write: SentWrite) => Promise<Outcome>;
     /** Whether a delivery is still as it was claimed. */
     isApplied?: (id: number) => boolean;
-    deadLetter?: () => Promise<void>;
+    deadLetter?: (id: number) => Promise<void>;
     random?: () => number;
     connections?: number;
     profile?: Profile;
@@ -77,7 +77,7 @@ describe('the way of deliveries', () => {
         return all.map(({ id, revision }) => ({ id, revision, released: 0, applied: isApplied(id) }));
       },
       async deadLetter({ deliveryId }) {
-        await deadLetter();
+        await deadLetter(deliveryId);
         deadLettered.push(deliveryId);
       },
     };
@@ -269,6 +269,41 @@ describe('the way of deliveries', () => {
     clock.advance(1000);
     await turns();
     expect([deadLettered, delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([[1], null, 0]);
+  });
+
+  it('shows why a delivery cannot be dead-lettered while another one is', async () => {
+    const settle = async () => {
+      throw new Error('A defect.');
+    };
+    const blocked = new Set([1, 2]);
+    const deadLetter = async (id: number) => {
+      if (blocked.has(id)) throw fault('ledger.unwritable', 'The disk is full.');
+    };
+    const { clock, deadLettered } = given({ settle, deadLetter });
+    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    await turns();
+    blocked.delete(1);
+    clock.advance(1000);
+    await turns();
+    expect([deadLettered, delivery.path.trouble()?.code, delivery.dispatcher.outstanding()]).toEqual([
+      [1],
+      'ledger.unwritable',
+      1,
+    ]);
+    blocked.clear();
+    clock.advance(1000);
+    await turns();
+    expect([delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([null, 0]);
+  });
+
+  it('leaves a delivery that the ledger refuses to dead-letter to the next process', async () => {
+    const defect = async () => {
+      throw new Error('A defect.');
+    };
+    given({ settle: defect, deadLetter: defect });
+    delivery.dispatcher.receiveNow([due(1)], false);
+    await turns();
+    expect([delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([null, 0]);
   });
 
   it('waits at its end until a delivery is dead-lettered that nothing could be decided about', async () => {

@@ -43,6 +43,9 @@ interface QuarantinedRow {
 /** The state of an item's open delivery; null where it has none. */
 const OPEN_STATE = `iif(${isOpen('i')}, i.state, NULL) AS state`;
 
+/** The state of the row that makes an item; null where no row does. A row that is missing is not mapped any more. */
+const RECORD_STATE = 'iif(r.missing_since IS NULL, r.state, NULL) AS recordState';
+
 export function createCompleteness(db: Sqlite, { sources, partSources, bomSources }: PassportRules): Completeness {
   const quarantined = `SELECT r.place, r.issues FROM holds h JOIN records r ON r.id = h.record_id
      JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
@@ -50,12 +53,12 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
   const listed = JSON.stringify(sources);
   const sql = {
     product: db.prepare<[number], PartRow & { missing: number }>(
-      `SELECT i.key, ${OPEN_STATE}, i.reason, r.state AS recordState, r.place, i.missing_since IS NOT NULL AS missing
+      `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, i.missing_since IS NOT NULL AS missing
        FROM items i LEFT JOIN records r ON r.id = i.record_id WHERE i.id = ?`,
     ),
     // A BOM item that its source no longer has and that never reached the API does not count.
     parts: db.prepare<[string, number], PartRow>(
-      `SELECT i.key, ${OPEN_STATE}, i.reason, r.state AS recordState, r.place FROM refs f JOIN items i ON i.id = f.item_id
+      `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place FROM refs f JOIN items i ON i.id = f.item_id
        LEFT JOIN records r ON r.id = i.record_id
        WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND (
          (${isOpen('i')} AND (i.missing_since IS NULL OR i.state IN ('due', 'sending', 'in_doubt') OR i.uncertain = 1))
