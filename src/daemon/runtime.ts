@@ -8,7 +8,6 @@ import type { Recheck } from '../delivery/recheck.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
-import { pausedFault } from '../domain/queue-paused.ts';
 import { openSqliteLedger, type SqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { closeInOrder } from '../lib/close-in-order.ts';
@@ -16,9 +15,8 @@ import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
-import { createMapQueue, type MapQueue } from '../pipeline/map-queue.ts';
-import { createStoredRecordMapper } from '../pipeline/map-stored.ts';
-import { createPageJobs } from '../pipeline/page-jobs.ts';
+import { createMapping } from '../pipeline/create-mapping.ts';
+import type { MapQueue } from '../pipeline/map-queue.ts';
 import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/replay.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
@@ -32,6 +30,7 @@ import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPulls, type Pulls } from './sources/pulls.ts';
 import { createApiWaitWatch } from './watches/api-wait-watch.ts';
 import { createOutageWatch } from './watches/outage-watch.ts';
+import { createPauseWatch } from './watches/pause-watch.ts';
 import { createWorkers, type Workers } from './workers.ts';
 
 export interface RuntimeOptions {
@@ -151,11 +150,9 @@ async function runtimeOn(
   const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock, timing: queueTiming });
 
   const mapperOf = (source: string) => mappers.of(source);
-  const mapQueue = createMapQueue({
-    queues,
-    pages: createPageJobs({ queues, ledger, emit: emitAndWake }),
-    storedRecords: createStoredRecordMapper({ ledger, mapperOf, emit: emitAndWake }),
-  });
+  const mapping = createMapping({ queues, ledger, views, mapperOf, emit: emitAndWake });
+  const { mapQueue } = mapping;
+  const pauseWatch = createPauseWatch(queues);
 
   async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
     await mappers.refreshAll();
@@ -163,14 +160,6 @@ async function runtimeOn(
     delivery.engine.wake();
     return report;
   }
-
-  const mapping = (): boolean => mapQueue.busy() || views.pendingSources().length > 0;
-
-  /**
-   * The fault of a queue that a person has paused in a dashboard. The `pull` queue does not count, because its jobs
-   * have not begun.
-   */
-  let paused: Fault | null = null;
 
   function emitAndWake(event: Parameters<typeof emit>[0]): void {
     emit(event);
@@ -192,12 +181,12 @@ async function runtimeOn(
     maxRate: config.target.maxRate,
     ownPublishKey: config.target.publishKey !== null,
     failedJobs: options.showFailedJobs ? { views, replay: (id) => replayDelivery(id, replayNow) } : null,
-    isStaging: () => pulls.pulling().length > 0 || mapping(),
+    isStaging: () => pulls.pulling().length > 0 || mapping.busy(),
     async eachRound() {
-      paused = pausedFault((await queues.paused()).filter((name) => name !== 'pull'));
+      await pauseWatch.look();
       outageWatch.look();
       await apiWaitWatch.look();
-      await mapQueue.watch(views.pendingSources());
+      await mapping.look();
     },
   });
   const { engine, passports, recheck, platform, health: api } = delivery;
@@ -239,8 +228,8 @@ async function runtimeOn(
     stopWorkers: () => workers.stop(),
     ...pulls,
     replay: replayNow,
-    paused: () => paused,
-    mapping,
+    paused: () => pauseWatch.fault(),
+    mapping: () => mapping.busy(),
 
     async close() {
       await closeInOrder([

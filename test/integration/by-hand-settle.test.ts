@@ -4,28 +4,21 @@ import { PassThrough, Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runCli } from '../../src/cli/run.ts';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
-import type { Reason } from '../../src/domain/reason.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { type CliResult, cli, startCli } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
-import {
-  bomItem,
-  claimOne,
-  items,
-  mapRows,
-  material,
-  product,
-  pullRows,
-  row,
-  settleOne,
-  text,
-} from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';
-import { changed, SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
-import { withLedger } from '../support/world-ledger.ts';
+import {
+  createAtPlatform,
+  createSettleWorld,
+  MATERIAL_M1,
+  PRODUCT_P1,
+  stageLostAnswers,
+  syncThenBlock,
+} from '../support/settle-world.ts';
+import { API_KEY, type World } from '../support/world.ts';
 
 const queue = quickQueue();
 let world: World;
@@ -39,19 +32,8 @@ afterEach(async () => {
 
 const run = (...args: string[]): Promise<CliResult> => runHere([...args, '-c', world.configFile]);
 
-const GATES_OPEN = {
-  productComplete: { enabled: false },
-  bomPresent: { enabled: false },
-  materialData: { enabled: false },
-};
-
-async function openWorld(sandbox: SandboxOptions = {}): Promise<void> {
-  world = await createWorld({
-    queue: queue(),
-    config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'manual' } },
-    files: smallFiles(SMALL),
-    sandbox: { gates: GATES_OPEN, ...sandbox },
-  });
+async function openWorld(sandbox?: SandboxOptions): Promise<void> {
+  world = await createSettleWorld(queue(), sandbox);
 }
 
 /** Starts the daemon once everything is delivered. */
@@ -64,42 +46,16 @@ async function startSynced(sandbox?: SandboxOptions): Promise<void> {
 /** Starts the daemon with the BOM items 3 and 4 blocked, whose quantities have changed. */
 async function startBlocked(): Promise<void> {
   await openWorld();
-  await world.sync();
-  const lines = changed('lines', '3', { quantity: '7' }).lines.map((line) =>
-    line.id === '4' ? { ...line, quantity: '8' } : line,
-  );
-  for (const [path, content] of Object.entries(smallFiles({ ...SMALL, lines }))) world.write(path, content);
-  expect((await world.sync()).items.bom_item).toEqual({ delivered: 2, blocked: 2 });
+  await syncThenBlock(world);
   daemon = await startDaemonProcess(world.configFile);
-}
-
-async function create(kind: 'products' | 'materials', body: object): Promise<unknown> {
-  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
-  const answer = await fetch(`${world.baseUrl}/api/${kind}/`, { method: 'POST', headers, body: JSON.stringify(body) });
-  expect(answer.status).toBe(201);
-  return ((await answer.json()) as { id: unknown }).id;
 }
 
 /** Starts the daemon with a BOM item that waits for a product and a material. Both are at the platform, and the answers are lost. */
 async function startInDoubt(): Promise<{ productId: unknown }> {
   await openWorld();
-  await withLedger(world, async (ledger) => {
-    const kinds = { P1: product('P1'), M1: material('M1'), B1: bomItem('B1', 'P1', 'M1') };
-    await pullRows(ledger, { rows: Object.keys(kinds).map((id) => row(id)) });
-    await mapRows(ledger, ({ id }) => items(kinds[text(id) as keyof typeof kinds]));
-    const reason: Reason = { code: 'reset', message: 'The connection was reset.' };
-    for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
-      await claimOne(ledger, id);
-      await settleOne(ledger, { id, decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason } });
-    }
-  });
-  const productId = await create('products', {
-    sku: 'SKU-P1',
-    name: 'Product P1',
-    status: 'DRAFT',
-    country_of_origin: 'DE',
-  });
-  await create('materials', { code: 'M-M1', name: 'Material M1' });
+  await stageLostAnswers(world, ['P1', 'M1', 'B1']);
+  const productId = await createAtPlatform(world, 'products', PRODUCT_P1);
+  await createAtPlatform(world, 'materials', MATERIAL_M1);
   daemon = await startDaemonProcess(world.configFile);
   return { productId };
 }
@@ -163,7 +119,7 @@ describe('settle beside a daemon', () => {
   /** Starts the daemon with two BOM items blocked, whose product was at the platform before. */
   async function startAdopted(): Promise<void> {
     await openWorld();
-    await create('products', { sku: 'SKU-P1', name: 'Fan', status: 'DRAFT', country_of_origin: 'DE' });
+    await createAtPlatform(world, 'products', { ...PRODUCT_P1, name: 'Fan' });
     expect((await world.sync()).items.bom_item).toEqual({ delivered: 2, blocked: 2 });
     daemon = await startDaemonProcess(world.configFile);
   }

@@ -4,7 +4,8 @@ import type { CliResult } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
 import { bomItem, deliverAll, items, mapRows, material, product, pullRows, row, text } from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
-import { changed, SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
+import { createSettleWorld, syncThenBlock } from '../support/settle-world.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { withLedger } from '../support/world-ledger.ts';
 
@@ -12,27 +13,10 @@ const queue = quickQueue();
 let world: World;
 afterEach(() => world.remove());
 
-const GATES_OPEN = {
-  productComplete: { enabled: false },
-  bomPresent: { enabled: false },
-  materialData: { enabled: false },
-};
-
 /** Everything is delivered; then the quantity of two BOM items changes, which the API has no write for. */
 async function syncThenChange(): Promise<void> {
-  world = await createWorld({
-    queue: queue(),
-    config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'manual' } },
-    files: smallFiles(SMALL),
-    sandbox: { gates: GATES_OPEN },
-  });
-  await world.sync();
-  const lines = changed('lines', '3', { quantity: '7' }).lines.map((line) =>
-    line.id === '4' ? { ...line, quantity: '8' } : line,
-  );
-  for (const [path, content] of Object.entries(smallFiles({ ...SMALL, lines }))) world.write(path, content);
-  const report = await world.sync();
-  expect([exitCodeOf(report), report.items.bom_item]).toEqual([4, { delivered: 2, blocked: 2 }]);
+  world = await createSettleWorld(queue());
+  expect(exitCodeOf(await syncThenBlock(world))).toBe(4);
 }
 
 /** The same in the ledger alone, for two BOM items of P1. */

@@ -1,21 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Reason } from '../../src/domain/reason.ts';
-import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import type { CliResult } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
-import {
-  bomItem,
-  claimOne,
-  items,
-  mapRows,
-  material,
-  product,
-  pullRows,
-  row,
-  settleOne,
-  text,
-} from '../support/ledger.ts';
+import { items, mapRows, material, product, pullRows, row } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
+import { createAtPlatform, loseAnswers, PRODUCT_P1, stageLostAnswers } from '../support/settle-world.ts';
 import { SMALL_SOURCES } from '../support/small-export.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { withLedger } from '../support/world-ledger.ts';
@@ -24,37 +12,12 @@ let world: World;
 /** A product, a material and a BOM item of both; of the first two the answers are lost. */
 beforeEach(async () => {
   world = await createWorld({ config: { sources: SMALL_SOURCES } });
-  await withLedger(world, async (ledger) => {
-    const kinds = { P1: product('P1'), M1: material('M1'), B1: bomItem('B1', 'P1', 'M1') };
-    await pullRows(ledger, { rows: Object.keys(kinds).map((id) => row(id)) });
-    await mapRows(ledger, ({ id }) => items(kinds[text(id) as keyof typeof kinds]));
-    await loseAnswers(ledger);
-  });
+  await stageLostAnswers(world, ['P1', 'M1', 'B1']);
 });
 afterEach(() => world.remove());
 
-const LOST: Reason = { code: 'reset', message: 'The connection was reset.' };
-
-async function loseAnswers(ledger: SqliteLedger): Promise<void> {
-  for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
-    await claimOne(ledger, id);
-    const decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: LOST } as const;
-    await settleOne(ledger, { id, decision });
-  }
-}
-
 const settle = (...args: string[]): Promise<CliResult> =>
   runHere(['settle', ...args, '-c', world.configFile, '--json']);
-
-async function create(kind: 'products' | 'materials', body: object): Promise<unknown> {
-  const answer = await fetch(`${world.baseUrl}/api/${kind}/`, {
-    method: 'POST',
-    headers: { 'x-api-key': 'dpp_test0123456789abcdefghij', 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  expect(answer.status).toBe(201);
-  return ((await answer.json()) as { id: unknown }).id;
-}
 
 describe('dpp-sync settle', () => {
   it('binds under the id that is given, in the type that the platform uses', covers('answer-lost', 'I4'), async () => {
@@ -86,12 +49,7 @@ describe('dpp-sync settle', () => {
       expect(missing.json()).toMatchObject({
         error: { code: 'usage', message: expect.stringMatching(/no product "SKU-P1".*--id/) },
       });
-      const id = await create('products', {
-        sku: 'SKU-P1',
-        name: 'Product P1',
-        status: 'DRAFT',
-        country_of_origin: 'DE',
-      });
+      const id = await createAtPlatform(world, 'products', PRODUCT_P1);
       expect((await settle('P1', '--delivered')).json()).toMatchObject({ ok: true, state: 'delivered', remoteId: id });
     },
   );

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import type { ContactEntry } from '../../src/domain/ports/first-contact.ts';
 import { MIGRATIONS } from '../../src/ledger/upgrade/first-migrations.ts';
 import {
   claimOne,
@@ -28,10 +29,21 @@ async function stage(count: number): Promise<void> {
   await mapRows(fixture.ledger, ({ id }) => items(product(text(id))));
 }
 
+/** Reads the list of products to its end. */
+async function readProducts(entries: ContactEntry[] = []): Promise<void> {
+  await fixture.ledger.beginListing('product');
+  if (entries.length > 0) await fixture.ledger.storeListed({ list: 'product', entries, position: null });
+  await fixture.ledger.endListing({ list: 'product', count: entries.length });
+}
+
+async function readNoPublications(): Promise<void> {
+  await fixture.ledger.beginListing('publication');
+  await fixture.ledger.endListing({ list: 'publication', count: 0 });
+}
+
 /** The platform has nothing. */
 async function readEmptyList(): Promise<void> {
-  await fixture.ledger.beginListing('product');
-  await fixture.ledger.endListing({ list: 'product', count: 0 });
+  await readProducts();
   expect(await fixture.ledger.compareListed('product')).toEqual({ adopted: 0, ambiguous: 0, next: 'released' });
 }
 
@@ -61,12 +73,8 @@ describe('creates before first contact', () => {
       });
     };
     await stageFirst('NEW');
-    await fixture.ledger.beginListing('product');
-    const entries = [{ remoteId: 7, fields: { sku: 'OLD', name: 'There before' } }];
-    await fixture.ledger.storeListed({ list: 'product', entries, position: null });
-    await fixture.ledger.endListing({ list: 'product', count: 1 });
-    await fixture.ledger.beginListing('publication');
-    await fixture.ledger.endListing({ list: 'publication', count: 0 });
+    await readProducts([{ remoteId: 7, fields: { sku: 'OLD', name: 'There before' } }]);
+    await readNoPublications();
     expect(await fixture.ledger.compareListed('product')).toEqual({ adopted: 0, ambiguous: 0, next: 'released' });
     await claimOne(fixture.ledger, 1);
     const decision = { kind: 'rejected', reason: { code: 'refused', message: 'No.' } } as const;
@@ -130,17 +138,13 @@ describe('creates before first contact', () => {
 describe('an entry of a list', () => {
   it('that is staged later is compared before its create goes out', async () => {
     await stage(1);
-    await fixture.ledger.beginListing('product');
-    const entries = [{ remoteId: 7, fields: { sku: 'SKU-1', name: 'Product 1' } }];
-    await fixture.ledger.storeListed({ list: 'product', entries, position: null });
-    await fixture.ledger.endListing({ list: 'product', count: 1 });
+    await readProducts([{ remoteId: 7, fields: { sku: 'SKU-1', name: 'Product 1' } }]);
     await fixture.ledger.compareListed('product');
     expect(await deliverAll(fixture.ledger)).toHaveLength(1);
     await stage(2);
     expect(await fixture.ledger.contactSteps()).toEqual([{ kind: 'product', step: 'compare' }]);
     expect(await fixture.ledger.compareListed('product')).toMatchObject({ next: 'publications' });
-    await fixture.ledger.beginListing('publication');
-    await fixture.ledger.endListing({ list: 'publication', count: 0 });
+    await readNoPublications();
     expect(await fixture.ledger.compareListed('product')).toEqual({ adopted: 1, ambiguous: 0, next: 'released' });
     expect(fixture.ledger.views.item('product', '1')).toMatchObject({ state: 'delivered', remoteId: 7 });
     expect(await deliverAll(fixture.ledger)).toEqual([]);

@@ -3,47 +3,27 @@ import { type SettleRequest, settle } from '../../src/admin/handlers/settle.ts';
 import { settleSelected } from '../../src/admin/handlers/settle-selected.ts';
 import { createLocalAdmin } from '../../src/admin/local-admin.ts';
 import type { Runtime } from '../../src/daemon/runtime.ts';
-import type { Reason } from '../../src/domain/reason.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { claimOne, items, mapRows, material, product, pullRows, row, settleOne, text } from '../support/ledger.ts';
+import { claimOne, settleOne } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
+import { createAtPlatform, LOST, MATERIAL_M1, PRODUCT_P1, stageLostAnswers } from '../support/settle-world.ts';
 import { SMALL_SOURCES } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
-import { withLedger } from '../support/world-ledger.ts';
-
-const LOST: Reason = { code: 'reset', message: 'The connection was reset.' };
+import { createWorld, type World } from '../support/world.ts';
 
 let world: World;
 let runtime: Runtime;
 /** A product and a material of which the answers are lost and that only a person settles; the platform has both. */
 beforeEach(async () => {
   world = await createWorld({ config: { sources: SMALL_SOURCES } });
-  await withLedger(world, async (ledger) => {
-    const kinds = { P1: product('P1'), M1: material('M1') };
-    await pullRows(ledger, { rows: Object.keys(kinds).map((id) => row(id)) });
-    await mapRows(ledger, ({ id }) => items(kinds[text(id) as keyof typeof kinds]));
-    for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
-      await claimOne(ledger, id);
-      await settleOne(ledger, {
-        id,
-        decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: LOST },
-      });
-    }
-  });
-  await create('products', { sku: 'SKU-P1', name: 'Product P1', status: 'DRAFT', country_of_origin: 'DE' });
-  await create('materials', { code: 'M-M1', name: 'Material M1' });
+  await stageLostAnswers(world, ['P1', 'M1']);
+  await createAtPlatform(world, 'products', PRODUCT_P1);
+  await createAtPlatform(world, 'materials', MATERIAL_M1);
   runtime = await world.open();
 });
 afterEach(async () => {
   await runtime.close();
   await world.remove();
 });
-
-async function create(kind: 'products' | 'materials', body: object): Promise<void> {
-  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
-  const answer = await fetch(`${world.baseUrl}/api/${kind}/`, { method: 'POST', headers, body: JSON.stringify(body) });
-  expect(answer.status).toBe(201);
-}
 
 function admin(abort = new AbortController().signal) {
   return createLocalAdmin({ runtime, clock: systemClock, abort });

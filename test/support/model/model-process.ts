@@ -10,9 +10,7 @@ import type { Profile } from '../../../src/domain/profile.ts';
 import { openSqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { createSecretStore } from '../../../src/lib/secrets.ts';
-import { createMapQueue } from '../../../src/pipeline/map-queue.ts';
-import { createStoredRecordMapper } from '../../../src/pipeline/map-stored.ts';
-import { createPageJobs } from '../../../src/pipeline/page-jobs.ts';
+import { createMapping } from '../../../src/pipeline/create-mapping.ts';
 import { pull } from '../../../src/pipeline/pull.ts';
 import { type ReplayRequest, replay } from '../../../src/pipeline/replay.ts';
 import { createRecordingLog } from '../recording-log.ts';
@@ -122,12 +120,8 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     for (const listener of listeners) listener(event);
   };
   const mapper = source.mapper();
-  const mapQueue = createMapQueue({
-    queues,
-    pages: createPageJobs({ queues, ledger, emit }),
-    storedRecords: createStoredRecordMapper({ ledger, mapperOf: () => mapper, emit }),
-  });
-  const mapping = (): boolean => mapQueue.busy() || views.pendingSources().length > 0;
+  const mapping = createMapping({ queues, ledger, views, mapperOf: () => mapper, emit });
+  const { mapQueue } = mapping;
   let pulling = 0;
   let wasOpen = false;
 
@@ -152,10 +146,10 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     maxRate: null,
     ownPublishKey: false,
     failedJobs: null,
-    isStaging: () => pulling > 0 || mapping(),
+    isStaging: () => pulling > 0 || mapping.busy(),
     async eachRound() {
       lookForOutage();
-      await mapQueue.watch(views.pendingSources());
+      await mapping.look();
     },
   });
   listeners.push(({ type }) => {
@@ -212,7 +206,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       if ((await ledger.contactSteps()).length > 0) return false;
       const { outstanding, nextDueAt, trouble } = await engine.status();
       if (outstanding > 0 || nextDueAt !== null || trouble !== null) return false;
-      return pulling === 0 && !mapping() && health.authorization().open && health.refused().size === 0;
+      return pulling === 0 && !mapping.busy() && health.authorization().open && health.refused().size === 0;
     },
     errors: () =>
       log.lines.filter(({ level }) => level === 'error').map(({ message, fields }) => message + JSON.stringify(fields)),

@@ -1,0 +1,42 @@
+import type { Mapper } from '../domain/mapping.ts';
+import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
+import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { Emit } from '../domain/ports/progress.ts';
+import type { Queues } from '../domain/ports/queues.ts';
+import { createMapQueue, type MapQueue } from './map-queue.ts';
+import { createStoredRecordMapper } from './map-stored.ts';
+import { createPageJobs } from './page-jobs.ts';
+
+/** Everything between a page that was read and the items in the ledger. */
+export interface Mapping {
+  mapQueue: MapQueue;
+  /** True while a record waits for the mapping or is being mapped. */
+  busy(): boolean;
+  /** Enqueues jobs for stored records that wait although nobody maps them. Call it at intervals. */
+  look(): Promise<void>;
+}
+
+export function createMapping({
+  queues,
+  ledger,
+  views,
+  mapperOf,
+  emit,
+}: {
+  queues: Queues;
+  ledger: Pick<IntakeLedger, 'pendingRecords' | 'stage' | 'stagePage'>;
+  views: Pick<LedgerViews, 'pendingSources'>;
+  mapperOf: (source: string) => Mapper | null;
+  emit: Emit;
+}): Mapping {
+  const mapQueue = createMapQueue({
+    queues,
+    pages: createPageJobs({ queues, ledger, emit }),
+    storedRecords: createStoredRecordMapper({ ledger, mapperOf, emit }),
+  });
+  return {
+    mapQueue,
+    busy: () => mapQueue.busy() || views.pendingSources().length > 0,
+    look: () => mapQueue.watch(views.pendingSources()),
+  };
+}
