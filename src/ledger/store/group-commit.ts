@@ -2,6 +2,7 @@ import { fault } from '../../domain/faults.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { HighWater } from '../identity/high-water.ts';
 import type { Sqlite } from './database.ts';
+import { createGroupTransaction, type GroupedWrite } from './group-transaction.ts';
 import { ledgerFaultOf } from './ledger-fault.ts';
 import type { LogSync } from './log-sync.ts';
 
@@ -21,13 +22,10 @@ export interface GroupCommit {
   close(): Promise<void>;
 }
 
-interface Waiting {
-  write: () => unknown;
+interface Waiting extends GroupedWrite {
   resolve: (value: unknown) => void;
   reject: (reason: unknown) => void;
 }
-
-type Result = { ok: true; value: unknown } | { ok: false; error: unknown };
 
 /** Bounds for how long one transaction blocks the event loop. */
 const GROUP_MAX = 256;
@@ -40,17 +38,12 @@ interface GroupCommitOptions {
 }
 
 export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCommitOptions): GroupCommit {
-  const begin = db.prepare('BEGIN IMMEDIATE');
-  const commit = db.prepare('COMMIT');
-  const rollback = db.prepare('ROLLBACK');
-  const savepoint = db.prepare('SAVEPOINT one_write');
-  const release = db.prepare('RELEASE one_write');
-  const undo = db.prepare('ROLLBACK TO one_write');
   let waiting: Waiting[] = [];
   let scheduled: NodeJS.Immediate | null = null;
   let underWay: Promise<void> | null = null;
   let failed: Fault | null = null;
   let closed = false;
+  const commitGroup = createGroupTransaction(db, { highWater, refusal: () => failed ?? lost() });
 
   function schedule(): void {
     if (underWay !== null) return;
@@ -89,27 +82,6 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
     }
   }
 
-  /** @throws where the group is not committed; all of its writes are undone then */
-  function commitGroup(group: readonly Waiting[]): { results: Result[]; generation: number } {
-    try {
-      const reason = failed ?? lost();
-      if (reason) throw reason;
-      rollBack();
-      begin.run();
-      const results = writeAll(group) ?? group.map(writeApart);
-      const generation = highWater.raise();
-      commit.run();
-      return { results, generation };
-    } catch (error) {
-      try {
-        rollBack();
-      } catch {
-        // A disk that fails this as well fails the next group, which reports it.
-      }
-      throw error;
-    }
-  }
-
   async function toDisk(): Promise<void> {
     try {
       await log.sync();
@@ -118,38 +90,6 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
       if (error instanceof Fault) failed = error;
       throw error;
     }
-  }
-
-  /** Runs the writes of a group in order. Where one throws, all are undone and the result is null. */
-  function writeAll(group: readonly Waiting[]): Result[] | null {
-    try {
-      return group.map(({ write }) => ({ ok: true, value: write() }));
-    } catch (error) {
-      if (!db.inTransaction) throw error;
-      rollback.run();
-      begin.run();
-      return null;
-    }
-  }
-
-  /** Runs a write that may throw in a savepoint of its own, so that it can be undone alone. This is slower. */
-  function writeApart({ write }: Waiting): Result {
-    savepoint.run();
-    try {
-      const value = write();
-      release.run();
-      return { ok: true, value };
-    } catch (error) {
-      if (!db.inTransaction) throw error;
-      undo.run();
-      release.run();
-      return { ok: false, error };
-    }
-  }
-
-  /** Ends a transaction that an earlier group has left open. */
-  function rollBack(): void {
-    if (db.inTransaction) rollback.run();
   }
 
   return {
