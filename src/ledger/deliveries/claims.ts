@@ -1,21 +1,11 @@
-import { idempotencyKey, type Operation, transition } from '../../domain/delivery.ts';
-import { hasRefs, type RefRole } from '../../domain/item.ts';
+import { type Operation, transition } from '../../domain/delivery.ts';
 import type { ClaimedRequest, DeliveryName, Encode } from '../../domain/ports/claim.ts';
-import type { EncodedWrite, Write } from '../../domain/ports/target.ts';
-import { changedFields } from '../../domain/reconcile.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Contact } from '../contact/contact.ts';
-import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
 import type { Passports } from '../passports/passports.ts';
-import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
-import {
-  claimedDelivery,
-  type DeliveryRow,
-  type RefRow,
-  SELECT_LISTED_DELIVERIES,
-  SELECT_LISTED_REFS,
-} from './delivery-row.ts';
+import type { LedgerContext } from '../store/context.ts';
+import { claimedDelivery, type DeliveryRow, SELECT_LISTED_DELIVERIES } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
+import { createNewRequests } from './new-requests.ts';
 import type { RequestRow, Requests } from './requests.ts';
 
 /** Steps of a passport that need a complete product. */
@@ -30,13 +20,14 @@ interface ClaimsParts {
 
 /** Marks due deliveries as sending, with few statements for all of them. The body of one transaction. */
 export function createClaims(
-  { db, clock, epoch, target }: Pick<LedgerContext, 'db' | 'clock' | 'epoch' | 'target'>,
+  context: Pick<LedgerContext, 'db' | 'clock' | 'epoch' | 'target'>,
   { requests, imports, passports, contact }: ClaimsParts,
   encode: Encode,
 ): { claim(lists: readonly (readonly DeliveryName[])[]): ClaimedRequest[] } {
+  const { db, clock } = context;
+  const newRequests = createNewRequests(context, encode);
   const sql = {
     rows: db.prepare<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES),
-    refs: db.prepare<[string], RefRow>(SELECT_LISTED_REFS),
     wait: db.prepare<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
     send: db.prepare<[{ state: string; now: number; members: string }]>(
       `UPDATE items SET state = @state, sent_at = @now, due_at = 0, request_id = m.request, request_place = m.place
@@ -73,48 +64,9 @@ export function createClaims(
     return ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0 && passports.takeBackUnlessWanted(id);
   }
 
-  /** The remote ids of the items that these rows refer to; null for a row with a missing remote id. */
-  function refsOf(rows: readonly DeliveryRow[]): Map<number, Refs | null> {
-    const pointing = rows.filter(({ kind, requestId }) => requestId === null && hasRefs(kind)).map(({ id }) => id);
-    const found = new Map<number, Refs | null>();
-    for (const { itemId, role, remoteId } of pointing.length === 0 ? [] : sql.refs.all(JSON.stringify(pointing))) {
-      const refs = found.get(itemId) ?? (found.has(itemId) ? null : {});
-      if (refs !== null && remoteId !== null) refs[role] = parseJson<JsonValue>(remoteId);
-      found.set(itemId, remoteId === null ? null : refs);
-    }
-    return found;
-  }
-
-  function newRequest(row: DeliveryRow, refs: Refs, id: number): RequestRow {
-    const { operation, revision } = row;
-    const content = revisionContent(row);
-    const { path, body } = encodeWrite(row, content.text, refs);
-    const key = idempotencyKey({
-      epoch,
-      target,
-      operation,
-      subject: row.id,
-      naturalKey: row.naturalKey ?? row.key,
-      payloadHash: content.hash,
-      revision,
-    });
-    return { id, operation, idempotencyKey: key, path, body, sends: 0 };
-  }
-
-  function encodeWrite(row: DeliveryRow, text: string, refs: Refs): EncodedWrite {
-    const { operation, kind } = row;
-    const desired = parseJson<JsonObject>(text);
-    const isUpdate = operation.endsWith('.update');
-    const before = parseJsonOrNull<JsonObject>(acknowledgedContent(row)?.text ?? null) ?? {};
-    const payload = isUpdate ? changedFields(desired, before) : desired;
-    // The API knows a passport by its product's id.
-    const remoteId = kind === 'passport' ? (refs.product ?? null) : parseJsonOrNull<JsonValue>(row.remoteId);
-    return encode({ operation, payload, refs, remoteId } satisfies Write);
-  }
-
   function claim(lists: readonly (readonly DeliveryName[])[]): ClaimedRequest[] {
     const due = claimable(lists);
-    const refs = refsOf(due.flat());
+    const refs = newRequests.refsOf(due.flat());
     const claimed: ClaimedRequest[] = [];
     const fresh: RequestRow[] = [];
     const kept: number[] = [];
@@ -149,9 +101,9 @@ export function createClaims(
       }
       for (const row of list) {
         const found = keptRequest(row);
-        const pointed = hasRefs(row.kind) ? (refs.get(row.id) ?? null) : {};
+        const pointed = refs(row);
         if (found !== null) add(found, true, [row]);
-        else if (pointed !== null) add(newRequest(row, pointed, firstId + fresh.length), false, [row]);
+        else if (pointed !== null) add(newRequests.make(row, pointed, firstId + fresh.length), false, [row]);
         else waiting.push(row.id);
       }
     }
@@ -171,8 +123,6 @@ export function createClaims(
 
   return { claim };
 }
-
-type Refs = Partial<Record<RefRole, JsonValue>>;
 
 interface Claimed {
   fresh: readonly RequestRow[];
