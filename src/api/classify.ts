@@ -155,15 +155,13 @@ export function createClassifier(options: {
         if (saysExists(status, error, expectation)) return { kind: 'exists', detail };
         if (isKeyBusy(error)) return { kind: 'in_flight', detail };
         return { kind: 'gated', detail, ...hint(status, error, expectation) };
-      case 'refusal':
-        if (saysExists(status, error, expectation)) return { kind: 'exists', detail };
+      case 'refusal': {
+        // An answer that names members of an import is about these alone.
+        const named = withMembers(parseJson(body), expectation, 'refused');
+        if (named.members === undefined && saysExists(status, error, expectation)) return { kind: 'exists', detail };
         if (ENDPOINT_STATUSES.has(status)) return { kind: 'refused', detail, endpoint: true };
-        return {
-          kind: 'refused',
-          detail,
-          ...withMembers(parseJson(body), expectation, 'refused'),
-          ...hint(status, error, expectation),
-        };
+        return { kind: 'refused', detail, ...named, ...hint(status, error, expectation) };
+      }
       case 'redirect':
         return { kind: 'refused', detail, endpoint: true };
       case 'timeout':

@@ -10,6 +10,7 @@ import { readProblems, remoteIdIn } from './decode.ts';
 import { countedOutcome } from './import-counts.ts';
 import { GROUPS, type Said, saidOf } from './import-words.ts';
 import { valueAt } from './json-text.ts';
+import { alreadyExists } from './refusal-words.ts';
 import { naturalKeyIn } from './remote-item.ts';
 
 /** What the reader of an answer needs to know about its import. */
@@ -18,6 +19,8 @@ export interface ImportExpectation {
   keys: readonly (string | null)[];
   /** The name of the natural key in the request. */
   keyNames: readonly string[];
+  /** For new products: the names of the unique fields in the request. Empty for changed products. */
+  uniqueFields: readonly string[];
   idPaths: readonly string[];
   /** Fields of the answer that may hold the list of results. */
   resultsAt: readonly string[];
@@ -229,6 +232,7 @@ function outcomeOf(
   const problems = readProblems(problemsOf(entry, expectation), clean);
   return {
     kind: 'refused',
+    ...(expectation.uniqueFields.length > 0 && alreadyExists(problems, expectation.uniqueFields) && { exists: true }),
     detail: {
       status: null,
       message: problems.message === '' ? 'The import refused it and gave no reason.' : sentence(problems.message),

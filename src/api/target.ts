@@ -42,14 +42,17 @@ export function createTarget(session: Session): Target {
   function expectationOf(operation: SupportedOperation, write: SentWrite): Expectation {
     const expected = expectations[operation];
     if (operation !== 'product.import') return { ...expected, sent: () => sentIdentity(write, { profile, keyNames }) };
-    const { members } = write;
+    const { members, areNew } = write;
+    const uniqueFields = areNew === true ? keyNames.product : [];
     if (members === undefined) throw fault('internal', 'An import was to be sent without the keys of its members.');
     const { bodyMember } = profile.imports;
     return {
       ...expected,
+      uniqueFields,
       members: {
         keys: members,
         keyNames: keyNames.product,
+        uniqueFields,
         idPaths: profile.idPaths.product,
         resultsAt: [...new Set([...profile.list.itemsAt, ...(bodyMember === null ? [] : [bodyMember]), 'rows'])],
       },

@@ -8,6 +8,7 @@ import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { standingOf } from '../daemon/standing.ts';
 import { describeWait } from '../daemon/watches/api-wait-watch.ts';
 import type { ApiWait } from '../domain/api-wait.ts';
+import { type ImportProof, UNTRIED } from '../domain/import-proof.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
 import type { Deferred, ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
@@ -63,6 +64,8 @@ interface Found {
   apiWait: ApiWait | null;
   /** Due deliveries whose last attempt found the API away; null where there are none. */
   deferred: Deferred | null;
+  /** Whether bulk imports are used for new products. */
+  importProof: ImportProof;
   sources: SourceStatus[];
   queue: Queue;
 }
@@ -84,6 +87,7 @@ async function status(context: CommandContext): Promise<number> {
       attention: attentionOf(views, []),
       apiWait: goingOn(views.apiWait(), now),
       deferred: views.deferred(),
+      importProof: views.importProof(),
       sources: config.sources.map(({ id }) => ({
         source: id,
         lastRun: views.runs({ source: id, limit: 1 })[0] ?? null,
@@ -100,6 +104,7 @@ async function status(context: CommandContext): Promise<number> {
     attention: { waitingFor: [], stuck: [], awaitingReadBack: 0, ...NO_CONTACT_ATTENTION },
     apiWait: null,
     deferred: null,
+    importProof: UNTRIED,
     sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
     queue: { kind: config.queue.kind, counts: null, paused: [], problem: null },
   };
@@ -191,6 +196,7 @@ function statusDocument(
       message: found.apiWait.message,
     },
     deferred: found.deferred && { ...found.deferred, since: isoOrNull(found.deferred.since) },
+    imports: { creates: importDocument(found.importProof, config) },
     queue: { kind: queue.kind, counts: queue.counts, paused: queue.paused, problem: queue.problem },
     sources: sources.map(({ source, lastRun, nextRunAt }) => ({
       source,
@@ -205,6 +211,12 @@ function statusDocument(
       nextRunAt: isoOrNull(nextRunAt),
     })),
   };
+}
+
+/** Whether new products are sent in bulk imports, and why not. */
+function importDocument(proof: ImportProof, { profile }: RuntimeConfig): object {
+  if (profile.imports.creates === 'off') return { state: 'off' };
+  return proof.state === 'failed' ? { ...proof, at: isoOrNull(proof.at) } : proof;
 }
 
 function isoOrNull(at: number | null): string | null {
@@ -243,6 +255,10 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   if (found.apiWait !== null) output.print('', waitLine(found.apiWait, found.now));
   if (underWay > 0) output.print('', underWayLine(underWay));
   if (found.deferred !== null) output.print(deferredLine(found.deferred));
+  const { importProof } = found;
+  if (importProof.state === 'failed' && config.profile.imports.creates !== 'off') {
+    output.print('', importLine(importProof.message));
+  }
   const lines = attentionLines(found.standing, found.attention, paint);
   if (lines.length > 0) output.print('', ...lines);
 }
@@ -270,6 +286,10 @@ const FULL_BYTES = 64 * 1024;
 function underWayLine(count: number): string {
   const are = count === 1 ? 'is' : 'are';
   return `${plural(count, 'item')} ${are} sent by the daemon or the sync that is running; if none is running, by the next \`dpp-sync sync\`.`;
+}
+
+function importLine(message: string): string {
+  return `New products are sent one by one and not in bulk imports. ${printable(message)} Imports are tried again when \`imports\` in the profile has changed.`;
 }
 
 function deferredLine({ count, since, message }: Deferred): string {

@@ -6,6 +6,7 @@ import type { Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import type { BulkCreates } from './imports/bulk-creates.ts';
 import type { ReceivedQueue } from './received-queue.ts';
 
 /** A claimed request, and the admission that it belongs to. */
@@ -29,6 +30,7 @@ export interface ClaimsOptions {
   queue: ReceivedQueue;
   health: Pick<ApiHealth, 'unused'>;
   dispatcher: Pick<Dispatcher, 'claimed' | 'done'>;
+  bulk: Pick<BulkCreates, 'giveBack'>;
   deadLetter: DeadLetter;
   clock: Clock;
 }
@@ -37,12 +39,13 @@ export interface ClaimsOptions {
 const AGAIN_MS = 1000;
 
 export function createClaims(options: ClaimsOptions): Claims {
-  const { ledger, queue, health, dispatcher, deadLetter, clock } = options;
+  const { ledger, queue, health, dispatcher, bulk, deadLetter, clock } = options;
   let trouble: Error | null = null;
 
-  function giveBack({ slot, endProbe }: Admitted): void {
+  function giveBack({ deliveries, slot, endProbe }: Admitted): void {
     slot.free();
     endProbe();
+    bulk.giveBack(deliveries[0]);
     health.unused(clock.ticks() - slot.begunAt);
   }
 
@@ -104,7 +107,10 @@ export function createClaims(options: ClaimsOptions): Claims {
     let requests: ClaimedRequest[];
     try {
       requests = await ledger.claim(
-        admitted.map(({ deliveries }) => deliveries.map(({ id, revision }) => ({ id, revision }))),
+        admitted.map(({ deliveries, asImport }) => ({
+          deliveries: deliveries.map(({ id, revision }) => ({ id, revision })),
+          asImport,
+        })),
       );
     } catch (error) {
       if (!isLedgerFault(error)) return claimApart(admitted, error, abort);
@@ -138,7 +144,9 @@ function assignRequests(
     assigned.set(from, own);
   }
   for (const request of left) {
-    const from = admitted.find((one) => !assigned.has(one) && one.deliveries[0].operation === request.operation);
+    const from = admitted.find(
+      (one) => !assigned.has(one) && one.deliveries[0].operation === request.members[0]?.operation,
+    );
     if (from !== undefined) assigned.set(from, request);
   }
   return assigned;

@@ -1,5 +1,6 @@
 import type { ContactLedger } from '../domain/ports/contact-ledger.ts';
 import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
+import type { ImportLedger } from '../domain/ports/import-ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { PassportLedger } from '../domain/ports/passport-ledger.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
@@ -24,6 +25,7 @@ import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { createFailedJobs, type FailedJobsOptions } from './failed-jobs.ts';
 import { createFirstContact, type FirstContact } from './first-contact.ts';
+import { createBulkCreates } from './imports/bulk-creates.ts';
 import { createPassports, type Passports } from './passports.ts';
 import { createPlatformRequests, type PlatformRequests } from './platform-requests.ts';
 import { createRateController } from './rate/rate-controller.ts';
@@ -33,7 +35,7 @@ import { createUnconfirmedResolver, type UnconfirmedResolver } from './unconfirm
 
 /** What the delivery of items needs from its process. */
 export interface DeliveryOptions {
-  ledger: DeliveryLedger & UnconfirmedLedger & ContactLedger & Pick<PassportLedger, 'evaluatePassports'>;
+  ledger: DeliveryLedger & UnconfirmedLedger & ContactLedger & ImportLedger & Pick<PassportLedger, 'evaluatePassports'>;
   queues: Queues;
   target: Target;
   reader: PlatformReader;
@@ -95,19 +97,19 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const retries = createRetryBudget();
   const pause = createCreatePause(clock);
   const suspended = () => suspendedBy(health.refused().keys(), profile, pause.operations());
-  const parts = { ...options, emit, health, retries, pause };
+  const bulk = createBulkCreates({ ledger, profile, canRead: () => health.allows('read'), clock });
+  const parts = { ...options, emit, health, retries, pause, bulk };
   const unconfirmed = createUnconfirmedResolver(parts);
   const contact = createFirstContact(parts);
   const failedJobs = options.failedJobs && createFailedJobs({ queues, ...options.failedJobs });
 
   const queue = createReceivedQueue();
-  const importMax = profile.imports.membersMax;
   const slots = createSlots(options.connections);
   const dispatcher = createDispatcher({
     ...parts,
     queue,
     suspended,
-    importMax,
+    importMax: profile.imports.membersMax,
     onReceived: () => admission.wake(),
     onRoom: () => engine.wake(),
   });
@@ -118,12 +120,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     probe: createScopeProbe({ authorization: health, ledger }),
     ledger,
     paused: () => pause.operations(),
-    importMax,
+    bulk,
     onDropped: (deliveries) => dispatcher.done(deliveries.map(({ id }) => id)),
     clock,
   });
   const deadLetter = createDeadLetter({ ledger, log, scrub });
-  const claims = createClaims({ ledger, queue, health, dispatcher, deadLetter, clock });
+  const claims = createClaims({ ledger, queue, health, dispatcher, bulk, deadLetter, clock });
   const path = createDeliveryPath({ ...parts, admission, claims, dispatcher, deadLetter });
 
   async function eachRound(): Promise<void> {

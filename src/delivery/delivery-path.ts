@@ -19,6 +19,7 @@ import type { ApiHealth } from './admission/api-health.ts';
 import { denialSubjectOf, isScopeDenied } from './admission/authorization.ts';
 import { createAnswers } from './answers.ts';
 import type { Claims } from './claims.ts';
+import type { BulkCreates } from './imports/bulk-creates.ts';
 import { createSettling, type SettlingOptions } from './settling.ts';
 
 export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
@@ -27,6 +28,7 @@ export interface DeliveryPathOptions extends Omit<SettlingOptions, 'abort'> {
   health: ApiHealth;
   admission: Admission;
   claims: Claims;
+  bulk: Pick<BulkCreates, 'isProof' | 'answered'>;
 }
 
 /** After a round that failed, sending is tried again after this time. */
@@ -41,7 +43,7 @@ export interface DeliveryPath {
 }
 
 export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
-  const { ledger, target, health, admission, claims, retries, clock, emit } = options;
+  const { ledger, target, health, admission, claims, bulk, retries, clock, emit } = options;
   const abort = new AbortController();
   const answers = createAnswers({ underWay: () => onTheWire, clock });
   const settling = createSettling({ ...options, abort: abort.signal });
@@ -100,6 +102,7 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
       const latencyMs = clock.ticks() - from.slot.begunAt;
       health.observe(denial === undefined ? answer : { ...answer, denial }, latencyMs);
       from.endProbe();
+      bulk.answered(request, outcome);
       emit({ type: 'request', operation: request.operation, outcome: outcome.kind, retry: request.sends > 1 });
       const forbidden = denial === 'request';
       answers.add({ request, outcome, latencyMs: sent.latencyMs, forbidden, slot: from.slot });
@@ -142,5 +145,6 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
 function writeOf({ operation, path, body, idempotencyKey, members }: ClaimedRequest): SentWrite {
   const write = { operation, path, body, idempotencyKey };
   if (operation !== 'product.import') return write;
-  return { ...write, members: members.map(({ naturalKey }) => naturalKey) };
+  const areNew = members[0]?.operation === 'product.create';
+  return { ...write, members: members.map(({ naturalKey }) => naturalKey), areNew };
 }

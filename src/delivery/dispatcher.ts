@@ -1,3 +1,4 @@
+import { OPERATIONS, type Operation } from '../domain/delivery.ts';
 import type { DeliveryName } from '../domain/ports/claim.ts';
 import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { DueDelivery, SuspendedWork } from '../domain/ports/due.ts';
@@ -13,6 +14,11 @@ import type { ReceivedQueue } from './received-queue.ts';
  * jobs.
  */
 const DEPTH_MAX = 2000;
+/**
+ * New products take at most so many of these places, and all other deliveries together as many: materials and BOM items are
+ * sent beside the products, and a BOM item does not wait until all new products are sent.
+ */
+const SHARE_MAX = 1000;
 /** The most deliveries that one job names. */
 const JOB_SIZE = 250;
 /** The queue is filled again when it has room for so many, so that jobs are full while there is much to do. */
@@ -22,6 +28,8 @@ const ROOM_MIN = 500;
  * one.
  */
 const RECEIVED_MAX = 320;
+/** So many full imports may be received or in flight. */
+const IMPORTS = 8;
 /** The most deliveries asked for by hand that are received without a job at the same time. */
 const BY_HAND_MAX = 64;
 /** How often the dispatcher draws a random delivery, to find one that is not in flight and has not failed. */
@@ -83,11 +91,18 @@ export interface DispatcherOptions {
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { ledger, queues, queue, suspended, onReceived, onRoom, clock } = options;
-  /** A whole bulk import must fit into the received deliveries, because its members are gathered from them. */
-  const receivedMax = Math.min(DEPTH_MAX, Math.max(RECEIVED_MAX, options.importMax));
+  /** Several whole bulk imports must fit into the received deliveries, because their members are gathered from them. */
+  const receivedMax = Math.min(DEPTH_MAX, Math.max(RECEIVED_MAX, IMPORTS * options.importMax));
   const known = createKnownDeliveries();
   const sample = createSampler(options, known);
-  let afterId = 0;
+  const shares: Share[] = [
+    {
+      leavesOut: OPERATIONS.filter((operation) => operation !== 'product.create'),
+      afterId: 0,
+      count: known.newProducts,
+    },
+    { leavesOut: ['product.create'], afterId: 0, count: () => known.size() - known.newProducts() },
+  ];
   let ended = 0;
   let room = Promise.withResolvers<void>();
 
@@ -112,6 +127,29 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
+  async function fillShare(share: Share): Promise<number> {
+    let count = 0;
+    while (SHARE_MAX - share.count() >= ROOM_MIN) {
+      const limit = SHARE_MAX - share.count();
+      const due = await ledger.dueDeliveries({ afterId: share.afterId, limit, suspended: without(share.leavesOut) });
+      const fresh = due.filter(({ id }) => !known.has(id));
+      if (fresh.length > 0) await enqueue(fresh);
+      count += fresh.length;
+      share.afterId = due.at(-1)?.id ?? 0;
+      // After the end of the list the next call begins at the start, because a retry that has become due has a low id.
+      if (due.length < limit) {
+        share.afterId = 0;
+        break;
+      }
+    }
+    return count;
+  }
+
+  function without(operations: readonly Operation[]): SuspendedWork {
+    const work = suspended();
+    return { ...work, operations: [...work.operations, ...operations] };
+  }
+
   /** The delivery with this name, where it is known and its job was not received yet. */
   function enqueuedOne({ id, revision }: DeliveryName): Named | null {
     const one = known.get(id);
@@ -127,20 +165,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     receiveNow,
     async fill() {
       let count = 0;
-      while (DEPTH_MAX - known.size() >= ROOM_MIN) {
-        const limit = DEPTH_MAX - known.size();
-        const due = await ledger.dueDeliveries({ afterId, limit, suspended: suspended() });
-        const fresh = due.filter(({ id }) => !known.has(id));
-        if (fresh.length > 0) await enqueue(fresh);
-        count += fresh.length;
-        afterId = due.at(-1)?.id ?? 0;
-        // After the end of the list the next call begins at the start, because a retry that has become due has a low
-        // id.
-        if (due.length < limit) {
-          afterId = 0;
-          break;
-        }
-      }
+      for (const share of shares) count += await fillShare(share);
       return count;
     },
     async fillAtOnce() {
@@ -184,7 +209,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     enqueued: () => known.count('enqueued'),
     lost() {
       known.forgetAll('enqueued');
-      afterId = 0;
+      for (const share of shares) share.afterId = 0;
     },
     stop() {
       for (const { id } of queue.clear()) known.forget(id);
@@ -192,6 +217,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       room.resolve();
     },
   };
+}
+
+/** Some of the due deliveries, which have places of their own among the enqueued ones. */
+interface Share {
+  /** The operations that belong to other shares. */
+  leavesOut: readonly Operation[];
+  /** Where the ledger's list of due deliveries continues. */
+  afterId: number;
+  /** How many of them are known. */
+  count: () => number;
 }
 
 /**

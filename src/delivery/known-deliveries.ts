@@ -26,6 +26,8 @@ export interface KnownDeliveries {
   /** Forgets all deliveries in a stage. */
   forgetAll(stage: Stage): void;
   count(stage: Stage): number;
+  /** How many creates of products there are. */
+  newProducts(): number;
   /** How many deliveries by hand there are. */
   byHand(): number;
   size(): number;
@@ -35,6 +37,7 @@ export function createKnownDeliveries(): KnownDeliveries {
   const known = new Map<number, Known>();
   const counts: Record<Stage, number> = { enqueued: 0, received: 0, in_flight: 0 };
   let byHandCount = 0;
+  let newProducts = 0;
 
   function forget(id: number): boolean {
     const one = known.get(id);
@@ -42,6 +45,7 @@ export function createKnownDeliveries(): KnownDeliveries {
     known.delete(id);
     counts[one.stage] -= 1;
     if (one.byHand) byHandCount -= 1;
+    if (isNewProduct(one)) newProducts -= 1;
     return true;
   }
 
@@ -56,9 +60,11 @@ export function createKnownDeliveries(): KnownDeliveries {
       } else {
         counts[before.stage] -= 1;
         if (before.byHand) byHandCount -= 1;
+        if (isNewProduct(before)) newProducts -= 1;
         Object.assign(before, { revision, operation, stage, byHand: byHand || before.byHand });
       }
       counts[stage] += 1;
+      if (isNewProduct({ operation })) newProducts += 1;
       if (byHand || before?.byHand === true) byHandCount += 1;
     },
     forget,
@@ -66,7 +72,12 @@ export function createKnownDeliveries(): KnownDeliveries {
       for (const one of known.values()) if (one.stage === stage) forget(one.id);
     },
     count: (stage) => counts[stage],
+    newProducts: () => newProducts,
     byHand: () => byHandCount,
     size: () => known.size,
   };
+}
+
+function isNewProduct({ operation }: Pick<Named, 'operation'>): boolean {
+  return operation === 'product.create';
 }

@@ -15,6 +15,9 @@ export interface Received extends Pick<DueDelivery, 'id' | 'revision' | 'operati
   deniedAt?: number | null;
 }
 
+/** The operations that a bulk import can carry: changed products, and new ones. */
+export type Importable = 'product.import' | 'product.create';
+
 /** The priority queue of received deliveries: urgent ones first, then in the order in which they were received. */
 export interface ReceivedQueue {
   add(one: Received): void;
@@ -25,10 +28,10 @@ export interface ReceivedQueue {
   removeAll(ids: ReadonlySet<number>): void;
   /** All deliveries in their order. The present one may be removed while walking. */
   inOrder(): Iterable<Received>;
-  /** How many deliveries of bulk imports wait, and since when the first one has waited. */
-  imports(): { count: number; since: number };
-  /** Takes out at most `countMax` deliveries of bulk imports. */
-  takeImports(countMax: number): Received[];
+  /** How many deliveries of an operation that imports can carry wait, and since when the first one has waited. */
+  waiting(operation: Importable): { count: number; since: number };
+  /** Takes out at most `countMax` deliveries of this operation. */
+  take(operation: Importable, countMax: number): Received[];
   count(): number;
   /** True if a waiting delivery needs this scope. */
   has(scope: Scope): boolean;
@@ -37,8 +40,8 @@ export interface ReceivedQueue {
 }
 
 /**
- * Everything but `clear` costs as much as the deliveries that it is about, however many others wait: members of bulk imports are
- * listed a second time, since they are gathered from among the others.
+ * Everything but `clear` costs as much as the deliveries that it is about, however many others wait: deliveries that imports can
+ * carry are listed a second time, since they are gathered from among the others.
  */
 export function createReceivedQueue(): ReceivedQueue {
   const urgent = createLane();
@@ -50,24 +53,26 @@ export function createReceivedQueue(): ReceivedQueue {
   function counted({ operation }: Received, by: 1 | -1): void {
     counts.set(operation, (counts.get(operation) ?? 0) + by);
   }
-  const isImport = ({ operation }: Received): boolean => operation === 'product.import';
   const laneOf = (one: Received): Lane => (one.urgent ? urgent : bulk);
 
   function enter(one: Received, end: 'append' | 'prepend'): void {
-    const { all, imports } = laneOf(one);
+    const { all, importable } = laneOf(one);
     all[end](one);
-    if (isImport(one)) imports[end](one);
+    if (isImportable(one.operation)) importable[one.operation][end](one);
     byId.set(one.id, one);
     counted(one, 1);
   }
 
   function remove(one: Received): void {
-    const { all, imports } = laneOf(one);
+    const { all, importable } = laneOf(one);
     if (!all.remove(one)) return;
-    imports.remove(one);
+    if (isImportable(one.operation)) importable[one.operation].remove(one);
     if (byId.get(one.id) === one) byId.delete(one.id);
     counted(one, -1);
   }
+
+  const firstOf = (operation: Importable): Received | undefined =>
+    urgent.importable[operation].first() ?? bulk.importable[operation].first();
 
   return {
     add: (one) => enter(one, 'append'),
@@ -84,14 +89,11 @@ export function createReceivedQueue(): ReceivedQueue {
     *inOrder() {
       for (const { all } of lanes) yield* all;
     },
-    imports: () => ({
-      count: counts.get('product.import') ?? 0,
-      since: (urgent.imports.first() ?? bulk.imports.first())?.receivedAt ?? 0,
-    }),
-    takeImports(countMax) {
+    waiting: (operation) => ({ count: counts.get(operation) ?? 0, since: firstOf(operation)?.receivedAt ?? 0 }),
+    take(operation, countMax) {
       const taken: Received[] = [];
       while (taken.length < countMax) {
-        const one = urgent.imports.first() ?? bulk.imports.first();
+        const one = firstOf(operation);
         if (one === undefined) break;
         remove(one);
         taken.push(one);
@@ -111,9 +113,14 @@ export function createReceivedQueue(): ReceivedQueue {
 /** Deliveries of one urgency, in their order. */
 interface Lane {
   all: LinkedList<Received>;
-  imports: LinkedList<Received>;
+  importable: Record<Importable, LinkedList<Received>>;
 }
 
 function createLane(): Lane {
-  return { all: createLinkedList(), imports: createLinkedList() };
+  const importable = { 'product.import': createLinkedList<Received>(), 'product.create': createLinkedList<Received>() };
+  return { all: createLinkedList(), importable };
+}
+
+export function isImportable(operation: Operation): operation is Importable {
+  return operation === 'product.import' || operation === 'product.create';
 }

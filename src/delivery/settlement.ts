@@ -6,12 +6,15 @@ import { type Clock, ticksAt } from '../lib/clock.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { RetryBudget } from './admission/retry-budget.ts';
 import type { Answered } from './answers.ts';
+import type { BulkCreates } from './imports/bulk-creates.ts';
 import { DECISION_STATES, decide } from './outcome/decide.ts';
+import { decideCreates } from './outcome/decide-creates.ts';
 import { decideImport } from './outcome/decide-import.ts';
 
 export interface SettlementOptions {
   health: Pick<ApiHealth, 'isWell' | 'hasTakenSince'>;
   retries: RetryBudget;
+  bulk: Pick<BulkCreates, 'isProof'>;
   profile: Profile;
   clock: Clock;
   /** Numbers in [0, 1). */
@@ -35,7 +38,7 @@ export function settlementOf(answered: Answered, options: SettlementOptions): Re
 function decideRequest(
   { request, outcome, forbidden }: Answered,
   now: number,
-  { health, profile, clock, random }: SettlementOptions,
+  { health, bulk, profile, clock, random }: SettlementOptions,
 ): { decisions: Decision[]; keep: boolean; groupMax: number | null } {
   /** True if the API has taken other deliveries since this time of the wall clock. */
   const takesOthers = (since: number | null): boolean =>
@@ -45,13 +48,9 @@ function decideRequest(
   if (request.operation === 'product.import' || only === undefined) {
     const away = request.members.flatMap(({ awaySince }) => awaySince ?? []);
     const since = away.length === 0 ? null : Math.min(...away);
-    return decideImport(outcome, request, {
-      profile,
-      now,
-      random: random(),
-      takesOthers: takesOthers(since),
-      forbidden,
-    });
+    const context = { profile, now, random: random(), takesOthers: takesOthers(since), forbidden };
+    if (only?.operation !== 'product.create') return decideImport(outcome, request, context);
+    return decideCreates(outcome, request, { ...context, isProof: bulk.isProof(request) });
   }
   const { operation, attempts, uncertain, busySince, awaySince } = only;
   const known = { busySince, awaySince, takesOthers: takesOthers(awaySince), forbidden };

@@ -45,8 +45,8 @@ export type Outcome =
 export type MemberOutcome =
   /** The member was stored as it was sent. `effect` and `remoteId` are null if the answer does not name them. */
   | { kind: 'accepted'; effect: 'created' | 'updated' | null; remoteId: JsonValue }
-  /** The member was not stored, because its data is wrong. */
-  | { kind: 'refused'; detail: OutcomeDetail }
+  /** The member was not stored, because its data is wrong. A new product may be refused because it exists. */
+  | { kind: 'refused'; detail: OutcomeDetail; exists?: true }
   /** The member was not stored, because other members of the import were refused. */
   | { kind: 'untouched' }
   /** The answer says nothing about it, so the list has to be read. */

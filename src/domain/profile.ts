@@ -103,9 +103,30 @@ export const Profile = z
           .max(67_108_864)
           .default(1_048_576)
           .describe('Bytes of one import at most, unless a single product is larger.'),
+        creates: z
+          .enum(['auto', 'off'])
+          .default('auto')
+          .describe(
+            'Whether new products are sent in imports too: where that saves requests, after a first import of one product has proven that the platform makes exactly one product of it; or never.',
+          ),
+        createsMin: z
+          .int()
+          .min(2)
+          .max(10_000)
+          .default(20)
+          .describe('How many new products have to be due before they are sent in imports.'),
+        settlesWithinMs: z
+          .int()
+          .min(0)
+          .max(604_800_000)
+          .nullable()
+          .default(null)
+          .describe(
+            'How long after its answer an import may still store products, in milliseconds, where the answer names no ids. A product that no list shows after that is sent again. Null where that is unknown: such a product stays unconfirmed until a list shows it or a person decides.',
+          ),
       })
       .prefault({})
-      .describe('The shape and size of a bulk import of products.'),
+      .describe('The bulk import of products: its shape, its size, and what it is used for.'),
     publications: z
       .strictObject({
         idPaths: names.default(['id', 'uuid', 'pk', 'publication_id']).describe("The publication's own id."),

@@ -37,6 +37,8 @@ export type ReasonTrait =
   | 'adopted_change'
   /** A person has to say whether the BOM items of an adopted product exist. */
   | 'parts_unknown'
+  /** The answer to an import has not shown that the product was made, and the import may make it later. */
+  | 'may_come_late'
   /** A person has to say which of several items at the platform this one is. */
   | 'ambiguous_key'
   /** An import made a second product. Only a person may ask for another import. */
@@ -94,7 +96,13 @@ const CODES = {
   crossed: unconfirmed('ask_person', RESENT, 'of_another_item'),
   crash: unconfirmed('resend', RESENT),
   /** The answer to an import does not say what became of this product. */
-  unclear: unconfirmed('resend', RESENT, 'needs_reading'),
+  unclear: unconfirmed('resend', RESENT, 'needs_reading', 'may_come_late'),
+  /** The first import of a new product, which has to prove that the platform makes exactly one product of it. */
+  import_proof: unconfirmed('resend', RESENT, 'needs_reading', 'may_come_late'),
+  /** An import of new products was refused, and the answer does not say that this product was at fault. */
+  import_refused: unconfirmed('resend', RESENT, 'needs_reading', 'content_unknown'),
+  /** An import of new products was refused because a product exists. */
+  import_exists: unconfirmed('resend', RESENT, 'needs_reading', 'content_unknown', 'found_before'),
   restored: unconfirmed('resend', ['due'], 'needs_reading', 'content_unknown', 'since_backup'),
   shared_id: unconfirmed('ask_person', [...RESENT, 'blocked'], 'needs_reading', 'content_unknown', 'of_another_item'),
 

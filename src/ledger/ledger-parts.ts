@@ -11,6 +11,7 @@ import { createDeadLetter } from './deliveries/dead-letter.ts';
 import { createDeliver } from './deliveries/deliver.ts';
 import { createDue } from './deliveries/due.ts';
 import { createFollowProfile } from './deliveries/follow-profile.ts';
+import { createImportProofs } from './deliveries/import-proof.ts';
 import { createImports } from './deliveries/imports.ts';
 import { createLookUpRefusedCreates } from './deliveries/look-up-refused-creates.ts';
 import { createNamedDeliveries } from './deliveries/named-deliveries.ts';
@@ -73,6 +74,7 @@ export function createLedgerParts(
   const pageLooks = createPageLooks(db, streams);
   const storePage = createStagePage(context, { items, staging, streams, accounts, contact });
   const imports = createImports(context, requests, encodeImport);
+  const importProofs = createImportProofs(context, meta);
   const due = createDue(context, contact);
   const remaining = createRemaining(context, contact);
   const passportItems = createPassportItems(context);
@@ -119,6 +121,7 @@ export function createLedgerParts(
     staging,
     pageLooks,
     storePage,
+    importProofs,
     due,
     remaining,
     passports,

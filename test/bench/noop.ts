@@ -80,7 +80,7 @@ async function measure(count: number): Promise<Measured> {
   const server = await startServer(0);
   const redis = await startRedis(folder);
   try {
-    const job = { baseUrl: server.baseUrl, csv, folder, connections: 0, redisUrl: redis.url };
+    const job = { baseUrl: server.baseUrl, csv, folder, connections: 0, redisUrl: redis.url, creates: 'off' } as const;
     const load = await compete('push/dpp-sync.ts', job);
     const { writes } = await server.taken();
     if (writes !== count) throw new Error(`${writes} of ${count} records arrived`);

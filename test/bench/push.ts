@@ -66,6 +66,7 @@ async function measure(name: Name, csv: string, count: number, latencyMs: number
       folder,
       connections: CONNECTIONS,
       redisUrl: redis?.url ?? '',
+      creates: 'off',
     });
     const { writes } = await server.taken();
     if (writes !== count) throw new Error(`${name}: ${writes} of ${count} records arrived`);

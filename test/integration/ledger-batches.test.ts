@@ -8,7 +8,16 @@ import type { Decision, Settled } from '../../src/domain/ports/decision.ts';
 import type { Reason } from '../../src/domain/reason.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { bomItem, createLedgerFixture, items, material, product, stageRows, useLedger } from '../support/ledger.ts';
+import {
+  alone,
+  bomItem,
+  createLedgerFixture,
+  items,
+  material,
+  product,
+  stageRows,
+  useLedger,
+} from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 
 const fixture = useLedger();
@@ -19,7 +28,7 @@ const accepted = (remoteId: number): Decision => ({ kind: 'delivered', remoteId,
 
 async function claimAll(ledger: SqliteLedger): Promise<ClaimedRequest[]> {
   const due = await ledger.dueDeliveries({ afterId: 0, limit: 1000 });
-  return await ledger.claim(due.map((one) => [one]));
+  return await ledger.claim(due.map((one) => alone([one])));
 }
 
 const groupsOf = (claimed: readonly ClaimedRequest[], decide: (key: string, at: number) => Decision) =>
@@ -147,7 +156,7 @@ describe('a batch of claims', () => {
     await stageProducts(ledger, 3);
     const [one, two, three] = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
     const lists = [[one!], [{ id: two!.id, revision: 9 }], [one!], [{ id: 99, revision: 1 }], [three!]];
-    const claimed = await ledger.claim(lists);
+    const claimed = await ledger.claim(lists.map(alone));
     expect(claimed.map(({ members }) => members.map(({ key }) => key))).toEqual([['P0'], ['P2']]);
     expect(new Set(claimed.map(({ request }) => request)).size).toBe(2);
     expect(states(ledger)).toEqual({ P0: 'sending', P1: 'due', P2: 'sending' });
@@ -169,7 +178,7 @@ describe('a batch of claims', () => {
       const job = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
       const claimed = await claimAll(ledger);
       if (decision !== null) await ledger.settle(groupsOf(claimed, () => decision));
-      expect(await ledger.claim([job])).toEqual([]);
+      expect(await ledger.claim([alone(job)])).toEqual([]);
       expect(states(ledger)).toEqual({ P0: state });
       expect(soundness()).toEqual([]);
     },
@@ -200,7 +209,7 @@ describe('statements', () => {
       await stageProducts(counted.ledger, count);
       const due = await counted.ledger.dueDeliveries({ afterId: 0, limit: 1000 });
       statements = 0;
-      const claimed = await counted.ledger.claim(due.map((one) => [one]));
+      const claimed = await counted.ledger.claim(due.map((one) => alone([one])));
       const claim = statements;
       expect(claimed).toHaveLength(count);
       await counted.ledger.settle(groupsOf(claimed, (_, at) => accepted(at)));

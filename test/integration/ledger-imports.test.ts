@@ -13,6 +13,7 @@ import {
   row,
   settleOne,
   text,
+  together,
   useLedger,
 } from '../support/ledger.ts';
 
@@ -32,7 +33,7 @@ async function stage(name: string, others: Record<string, string> = {}): Promise
 /** Claims the first due delivery, with what goes out beside it. */
 async function claimFirst(): Promise<ClaimedRequest> {
   const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
-  const [claimed] = await fixture.ledger.claim([due]);
+  const [claimed] = await fixture.ledger.claim([together(due)]);
   if (claimed?.operation !== 'product.import') throw new Error('There is no import to claim.');
   return claimed;
 }
@@ -133,7 +134,7 @@ it('sends a kept import again once the last of its members is due, and none of t
   await settle(again, waits, { keep: true });
   const claimDue = async () => {
     const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
-    return [due.map(({ key }) => key), (await fixture.ledger.claim([due])).map(keysOf)];
+    return [due.map(({ key }) => key), (await fixture.ledger.claim([together(due)])).map(keysOf)];
   };
   expect(await claimDue()).toEqual([[], []]);
   fixture.clock.advance(1000);

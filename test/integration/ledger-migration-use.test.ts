@@ -7,7 +7,7 @@ import type { ClaimedRequest } from '../../src/domain/ports/claim.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { NO_PASSPORTS, openLedger } from '../support/ledger.ts';
+import { alone, NO_PASSPORTS, openLedger } from '../support/ledger.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { createOldLedger } from '../support/old-ledger.ts';
 import { fillOldLedger, LATER } from '../support/old-ledger-cases.ts';
@@ -75,7 +75,7 @@ async function sendAll(settle: (sent: ClaimedRequest) => Decision): Promise<Sent
     const due = await ledger.dueDeliveries({ afterId: 0, limit: 1000 });
     if (due.length === 0) return sent;
     for (const { id, revision } of due) {
-      const [claimed] = await ledger.claim([[{ id, revision }]]);
+      const [claimed] = await ledger.claim([alone([{ id, revision }])]);
       if (claimed === undefined) continue;
       const { members, ...request } = claimed;
       sent.push({ ...request, names: members.map(({ kind, key }) => `${kind} ${key}`) });

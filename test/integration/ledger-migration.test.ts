@@ -10,7 +10,7 @@ import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
 import { openDatabase } from '../../src/ledger/store/database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { NO_PASSPORTS, openLedger, TARGET } from '../support/ledger.ts';
+import { alone, NO_PASSPORTS, openLedger, TARGET } from '../support/ledger.ts';
 import { createOldLedger, oldHash } from '../support/old-ledger.ts';
 import { fillOldLedger } from '../support/old-ledger-cases.ts';
 
@@ -382,7 +382,7 @@ describe('a ledger of each older version', () => {
       const [{ idempotency_key: key } = {}] = rows('SELECT idempotency_key FROM deliveries');
       const ledger = openLedger(file, { report });
       const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 10 });
-      const [claimed] = await ledger.claim([[due ?? { id: 0, revision: 0 }]]);
+      const [claimed] = await ledger.claim([alone([due ?? { id: 0, revision: 0 }])]);
       expect(claimed?.idempotencyKey).toBe(key);
       await ledger.close();
       expect(soundness()).toEqual([]);

@@ -6,7 +6,7 @@ import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { ListableKind } from '../../src/domain/ports/target.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
-import { bomItem, deliverAll, items, material, product, stageRows, useLedger } from '../support/ledger.ts';
+import { alone, bomItem, deliverAll, items, material, product, stageRows, useLedger } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 
 const fixture = useLedger();
@@ -39,7 +39,7 @@ const UNCONFIRMED: Decision = { kind: 'unconfirmed', nextLookAt: 1, spend: true,
 
 async function claim(): Promise<ClaimedRequest> {
   const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
-  const [claimed] = await fixture.ledger.claim([due]);
+  const [claimed] = await fixture.ledger.claim([alone(due)]);
   if (claimed === undefined) throw new Error('Nothing is due.');
   return claimed;
 }
@@ -159,7 +159,7 @@ it('claims nothing under another revision than the one that is named', covers('c
   await stage('product', 'A');
   const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
   await stage('product', 'B');
-  expect(await fixture.ledger.claim([[due!]])).toEqual([]);
+  expect(await fixture.ledger.claim([alone([due!])])).toEqual([]);
 });
 
 describe('a product that is given another natural key', () => {
@@ -206,7 +206,7 @@ describe('a passport', () => {
       const status = () => ledger.views.item('passport', 'A')?.baseline;
       const step = async (decision: Decision) => {
         const due = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
-        const [claimed] = await ledger.claim([due]);
+        const [claimed] = await ledger.claim([alone(due)]);
         if (claimed === undefined) throw new Error('Nothing is due.');
         await ledger.askForPassports({ products: ['A'], status: 'unpublished' });
         const settlements = claimed.members.map(({ id, revision }) => ({ id, revision, decision }));

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/delivery-world.ts';
-import { claimOne, settleOne, text } from '../support/ledger.ts';
+import { claimOne, settleOne, text, together } from '../support/ledger.ts';
 import { API_KEY } from '../support/world.ts';
 
 let world: DeliveryWorld;
@@ -281,7 +281,7 @@ describe('an import without a usable answer', () => {
   it('is finished after the process that sent it has ended', async () => {
     await delivered(3);
     await world.stage(products(3, renewed));
-    await world.ledger.claim([await world.ledger.dueDeliveries({ afterId: 0, limit: 9 })]);
+    await world.ledger.claim([together(await world.ledger.dueDeliveries({ afterId: 0, limit: 9 }))]);
     await world.reopen();
     expect(states()).toEqual({ in_doubt: 3 });
     await world.drain();
@@ -312,7 +312,7 @@ it.each([1, 2])('ends with what the source asks for, whatever goes wrong on the 
     const under = world.drain();
     await world.stage(products(12, (id) => (Number(id) % 4 === 0 ? { name: `Late ${round}` } : renewed(id))));
     await under;
-    await world.ledger.claim([await world.ledger.dueDeliveries({ afterId: 0, limit: 99 })]);
+    await world.ledger.claim([together(await world.ledger.dueDeliveries({ afterId: 0, limit: 99 }))]);
     await world.reopen();
   }
   world.sandbox.faults.clear();

@@ -13,6 +13,7 @@ import {
   pullRows,
   row,
   text,
+  together,
 } from '../support/ledger.ts';
 import { covers } from '../support/reliability.ts';
 import { createVirtualWorld, type VirtualWorld } from '../support/virtual-world.ts';
@@ -191,7 +192,7 @@ describe('a dead-lettered member of an import', () => {
 
     // Once it has gone out, all of it may have arrived.
     const left = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
-    await ledger.claim([left]);
+    await ledger.claim([together(left)]);
     await deadLetter(left[0]);
     for (const key of ['B', 'C'])
       expect(ledger.views.item('product', key)).toMatchObject({ state: 'in_doubt', reason });

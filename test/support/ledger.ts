@@ -13,6 +13,7 @@ import type {
   DeliveryName,
   Encode,
   EncodeImport,
+  ToClaim,
 } from '../../src/domain/ports/claim.ts';
 import type { Decision, Settled, Settlement } from '../../src/domain/ports/decision.ts';
 import type { ContactRules } from '../../src/domain/ports/first-contact.ts';
@@ -270,6 +271,16 @@ function nameOf({ views }: Viewed<object>, { id, revision }: { id: number; revis
   return { id, revision: revision ?? views?.delivery(id)?.revision ?? 0 };
 }
 
+/** Deliveries that are claimed as requests of their own; changed products as one import. */
+export function alone(deliveries: readonly DeliveryName[]): ToClaim {
+  return { deliveries, asImport: false };
+}
+
+/** Deliveries that are claimed as one import. */
+export function together(deliveries: readonly DeliveryName[]): ToClaim {
+  return { deliveries, asImport: true };
+}
+
 /** Claims one delivery, by its id or its name. */
 export async function claimOne(
   ledger: Viewed<Pick<SqliteLedger, 'claim'>>,
@@ -277,7 +288,7 @@ export async function claimOne(
 ): Promise<ClaimedOne> {
   const name = typeof delivery === 'number' ? nameOf(ledger, { id: delivery }) : delivery;
   const { id } = name;
-  const [claimed] = await ledger.claim([[name]]);
+  const [claimed] = await ledger.claim([alone([name])]);
   if (claimed === undefined) return { status: 'gone' };
   const { members, request, sends } = claimed;
   const known = claims.get(ledger) ?? new Map<number, ClaimName>();

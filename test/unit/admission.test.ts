@@ -41,6 +41,7 @@ function given({
   ping = unasked,
   connections = 8,
   importMax = 100,
+  form = 'alone',
   isDue = async () => true,
   tried = ['write', 'publish'],
 }: {
@@ -49,6 +50,7 @@ function given({
   ping?: () => Promise<Outcome>;
   connections?: number;
   importMax?: number;
+  form?: 'alone' | 'proof' | 'import';
   isDue?: (id: number) => Promise<boolean>;
   tried?: readonly Scope[];
 }) {
@@ -66,7 +68,12 @@ function given({
     probe: createScopeProbe({ authorization: health, ledger: { denialsOf: () => unasked() as never } }),
     ledger: { isDue },
     paused: () => paused,
-    importMax,
+    bulk: {
+      prepare: async () => undefined,
+      sizeMax: () => importMax,
+      createForm: () => form,
+      beginProof: () => undefined,
+    },
     onDropped: (deliveries) => void dropped.push(...deliveries.map(({ id }) => id)),
     clock,
   });

@@ -108,7 +108,7 @@ describe('a success', () => {
   });
 
   it('of an import in plain text says nothing of its members', () => {
-    const members = { keys: ['A', 'B'], keyNames: ['sku'], idPaths: ['id'], resultsAt: ['results'] };
+    const members = { keys: ['A', 'B'], keyNames: ['sku'], uniqueFields: [], idPaths: ['id'], resultsAt: ['results'] };
     const outcomeOf = (body: string) => classified(200, body, { ...NOTHING_EXPECTED, members });
     const unknown = [{ kind: 'unknown' }, { kind: 'unknown' }];
     for (const body of ['Import finished.', '2 rows', '{"results": [', '']) {

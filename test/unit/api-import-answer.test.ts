@@ -11,6 +11,7 @@ function expectation(keys: (string | null)[]): Expectation {
   const members = {
     keys,
     keyNames: ['sku'],
+    uniqueFields: [],
     idPaths: ['id'],
     resultsAt: ['results', 'data', 'items', 'products', 'rows'],
   };

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createDelivery, type Delivery, type DeliveryOptions } from '../../src/delivery/create-delivery.ts';
 import { fault } from '../../src/domain/faults.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import type { ClaimedRequest, DeliveryName } from '../../src/domain/ports/claim.ts';
+import type { ClaimedRequest, DeliveryName, ToClaim } from '../../src/domain/ports/claim.ts';
 import type { RequestSettlement } from '../../src/domain/ports/decision.ts';
 import type { DueDelivery } from '../../src/domain/ports/due.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
@@ -26,7 +26,15 @@ const due = (id: number, operation: DueDelivery['operation'] = 'product.create')
 function claimedRequest(names: readonly DeliveryName[], operation: DueDelivery['operation']): ClaimedRequest[] {
   const [first] = names;
   if (first === undefined) return [];
-  const known = { naturalKey: null, remoteId: null, attempts: 0, uncertain: false, busySince: null, awaySince: null };
+  const known = {
+    naturalKey: null,
+    remoteId: null,
+    attempts: 0,
+    groupMax: null,
+    uncertain: false,
+    busySince: null,
+    awaySince: null,
+  };
   const members = names.map(({ id }) => ({ ...due(id, operation), ...known }));
   const write = { operation, path: '/', body: `${first.id}`, idempotencyKey: `key-${first.id}` };
   return [{ request: first.id, sends: 1, ...write, members }];
@@ -38,7 +46,7 @@ describe('the way of deliveries', () => {
 
   /** The real parts over a ledger and an API that do as a test says. */
   function given({
-    claim = async (lists) => lists.flatMap((names) => claimedRequest(names, 'product.create')),
+    claim = async (lists) => lists.flatMap(({ deliveries }) => claimedRequest(deliveries, 'product.create')),
     settle = async () => undefined,
     send = async () => ACCEPTED,
     isApplied = () => true,
@@ -47,7 +55,7 @@ describe('the way of deliveries', () => {
     connections = 8,
     profile = Profile.parse({}),
   }: {
-    claim?: (lists: readonly (readonly DeliveryName[])[]) => Promise<ClaimedRequest[]>;
+    claim?: (lists: readonly ToClaim[]) => Promise<ClaimedRequest[]>;
     settle?: (groups: readonly RequestSettlement[]) => Promise<void>;
     send?: (write: SentWrite) => Promise<Outcome>;
     /** Whether a delivery is still as it was claimed. */
@@ -67,7 +75,7 @@ describe('the way of deliveries', () => {
       isDue: async () => true,
       denialsOf: async () => ({ at: null, isAskedAgain: false }),
       claim(lists) {
-        claims.push(lists.map((names) => names.map(({ id }) => id)));
+        claims.push(lists.map(({ deliveries }) => deliveries.map(({ id }) => id)));
         return claim(lists);
       },
       async settle(groups) {
@@ -178,8 +186,8 @@ describe('the way of deliveries', () => {
   it('sends each claimed import once, where one that is kept brings members that another list names', async () => {
     // The kept import holds 1 and 3, whoever names them; 2 and 4 are gathered anew.
     let isFirst = true;
-    const claim = async (lists: readonly (readonly DeliveryName[])[]) => {
-      const names = lists.flat();
+    const claim = async (lists: readonly ToClaim[]) => {
+      const names = lists.flatMap(({ deliveries }) => deliveries);
       if (!isFirst || names.length === 0) return [];
       isFirst = false;
       const of = (ids: number[]) =>
@@ -207,8 +215,8 @@ describe('the way of deliveries', () => {
   });
 
   it('sends the members of an import that did not fit with the next one', async () => {
-    const claim = async (lists: readonly (readonly DeliveryName[])[]) =>
-      lists.flatMap((names) => claimedRequest(names.slice(0, 2), 'product.import'));
+    const claim = async (lists: readonly ToClaim[]) =>
+      lists.flatMap(({ deliveries }) => claimedRequest(deliveries.slice(0, 2), 'product.import'));
     const accepted = { kind: 'accepted', effect: 'updated', remoteId: null } as const;
     const members = [accepted, accepted];
     const { clock, claims, settled } = given({ claim, send: async () => ({ ...ACCEPTED, remoteId: null, members }) });
@@ -224,9 +232,9 @@ describe('the way of deliveries', () => {
   });
 
   it('dead-letters a delivery whose claim throws, and sends the others', async () => {
-    const claim = async (lists: readonly (readonly DeliveryName[])[]) => {
-      if (lists.some((names) => names.some(({ id }) => id === 2))) throw new Error('It cannot be encoded.');
-      return lists.flatMap((names) => claimedRequest(names, 'product.create'));
+    const claim = async (lists: readonly ToClaim[]) => {
+      if (lists.some(({ deliveries }) => deliveries.some(({ id }) => id === 2))) throw new Error('It cannot be encoded.');
+      return lists.flatMap(({ deliveries }) => claimedRequest(deliveries, 'product.create'));
     };
     const { sent, deadLettered } = given({ claim });
     delivery.dispatcher.receiveNow(
@@ -348,9 +356,9 @@ describe('the way of deliveries', () => {
 
   it('tries a claim again that the ledger could not store, a second later', async () => {
     let isFull = true;
-    const claim = async (lists: readonly (readonly DeliveryName[])[]) => {
+    const claim = async (lists: readonly ToClaim[]) => {
       if (isFull) throw fault('ledger.unwritable', 'The disk is full.');
-      return lists.flatMap((names) => claimedRequest(names, 'product.create'));
+      return lists.flatMap(({ deliveries }) => claimedRequest(deliveries, 'product.create'));
     };
     const { clock, claims, sent } = given({ claim });
     delivery.dispatcher.receiveNow([due(1), due(2)], false);
@@ -378,8 +386,8 @@ describe('the way of deliveries', () => {
   it('sends and settles what was being claimed when it is stopped', async () => {
     const committed = Promise.withResolvers<void>();
     const second = Promise.withResolvers<Outcome>();
-    const claim = async (lists: readonly (readonly DeliveryName[])[]) => {
-      const requests = lists.flatMap((names) => claimedRequest(names, 'product.create'));
+    const claim = async (lists: readonly ToClaim[]) => {
+      const requests = lists.flatMap(({ deliveries }) => claimedRequest(deliveries, 'product.create'));
       if (requests.some(({ request }) => request === 2)) await committed.promise;
       return requests;
     };

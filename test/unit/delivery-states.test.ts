@@ -100,6 +100,9 @@ const EXPLAINS: Record<ReasonCode, readonly DeliveryState[]> = {
   crossed: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   crash: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   unclear: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
+  import_proof: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
+  import_refused: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
+  import_exists: ['waiting', 'due', 'sending', 'in_doubt', 'parked', 'superseded'],
   restored: ['waiting', 'due', 'sending', 'in_doubt', 'superseded'],
   shared_id: ['waiting', 'due', 'sending', 'in_doubt', 'blocked', 'parked', 'superseded'],
   exists: ['waiting', 'due', 'sending', 'in_doubt', 'rejected', 'parked', 'superseded'],
@@ -123,9 +126,20 @@ const EXPLAINS: Record<ReasonCode, readonly DeliveryState[]> = {
 
 /** The codes that each decision goes by. */
 const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
-  needs_reading: ['exists', 'gate', 'may_exist', 'refused', 'restored', 'shared_id', 'unclear'],
-  content_unknown: ['exists', 'may_exist', 'restored', 'shared_id'],
-  found_before: ['exists', 'may_exist'],
+  needs_reading: [
+    'exists',
+    'gate',
+    'import_exists',
+    'import_proof',
+    'import_refused',
+    'may_exist',
+    'refused',
+    'restored',
+    'shared_id',
+    'unclear',
+  ],
+  content_unknown: ['exists', 'import_exists', 'import_refused', 'may_exist', 'restored', 'shared_id'],
+  found_before: ['exists', 'import_exists', 'may_exist'],
   may_exist: ['may_exist'],
   of_another_item: ['crossed', 'shared_id'],
   since_backup: ['restored'],
@@ -137,6 +151,7 @@ const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
   asked_again: ['forbidden', 'gate'],
   adopted_change: ['adopted'],
   parts_unknown: ['adopted_bom'],
+  may_come_late: ['import_proof', 'unclear'],
   ambiguous_key: ['ambiguous_key'],
   made_second: ['not_upserted'],
 };

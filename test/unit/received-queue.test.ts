@@ -44,12 +44,12 @@ describe('the priority queue of received deliveries', () => {
   it('gathers the members of imports from among the others, and knows since when the first of them waits', () => {
     queue.add(received(1));
     for (const id of [2, 3, 4]) queue.add(member(id));
-    expect(queue.imports()).toEqual({ count: 3, since: 2 });
-    expect(idsOf(queue.takeImports(2))).toEqual([2, 3]);
+    expect(queue.waiting('product.import')).toEqual({ count: 3, since: 2 });
+    expect(idsOf(queue.take('product.import', 2))).toEqual([2, 3]);
     queue.putBack([member(3)]);
-    expect([queue.imports(), idsOf(queue.inOrder())]).toEqual([{ count: 2, since: 3 }, [3, 1, 4]]);
-    expect(idsOf(queue.takeImports(9))).toEqual([3, 4]);
-    expect(queue.imports()).toEqual({ count: 0, since: 0 });
+    expect([queue.waiting('product.import'), idsOf(queue.inOrder())]).toEqual([{ count: 2, since: 3 }, [3, 1, 4]]);
+    expect(idsOf(queue.take('product.import', 9))).toEqual([3, 4]);
+    expect(queue.waiting('product.import')).toEqual({ count: 0, since: 0 });
   });
 
   it('knows which scopes are taken', () => {
@@ -77,7 +77,7 @@ describe('the priority queue of received deliveries', () => {
             const taken = inOrder()
               .filter(({ operation }) => operation === 'product.import')
               .slice(0, one.id);
-            expect(own.takeImports(one.id)).toEqual(taken);
+            expect(own.take('product.import', one.id)).toEqual(taken);
             list = list.filter((other) => !taken.includes(other));
           } else if (one.do === 'remove') {
             own.removeAll(new Set([one.id]));
@@ -89,10 +89,12 @@ describe('the priority queue of received deliveries', () => {
             list = one.do === 'add' ? [...list, added] : [added, ...list];
           }
           expect([...own.inOrder()]).toEqual(inOrder());
-          expect(own.imports().count).toBe(list.filter(({ operation }) => operation === 'product.import').length);
+          expect(own.waiting('product.import').count).toBe(
+            list.filter(({ operation }) => operation === 'product.import').length,
+          );
         }
         expect(own.clear()).toEqual(inOrder());
-        expect([own.count(), own.imports().count]).toEqual([0, 0]);
+        expect([own.count(), own.waiting('product.import').count]).toEqual([0, 0]);
       }),
     );
   });
@@ -102,8 +104,8 @@ describe('the priority queue of received deliveries', () => {
     for (let id = 0; id < count; id += 1) queue.add(member(id));
     const begunAt = performance.now();
     for (let taken = 0; taken < count; taken += 1) {
-      expect(queue.imports().since).toBe(taken);
-      queue.takeImports(1);
+      expect(queue.waiting('product.import').since).toBe(taken);
+      queue.take('product.import', 1);
     }
     // Walking the whole queue for each of them would take half a minute.
     expect(performance.now() - begunAt).toBeLessThan(5000);

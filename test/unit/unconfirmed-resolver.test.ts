@@ -51,7 +51,17 @@ function given(
       code === 'unclear'
         ? ({ operation: 'product.import', sent } as const)
         : ({ operation: 'product.create', sent: null } as const);
-    return { ...common, ...names, ...what, reason, productId: null, importId: null, since: clock.now(), attempts: 1 };
+    return {
+      ...common,
+      ...names,
+      ...what,
+      reason,
+      productId: null,
+      importId: null,
+      isImportedCreate: false,
+      since: clock.now(),
+      attempts: 1,
+    };
   });
   const resolver = createUnconfirmedResolver({
     ledger: {
@@ -85,6 +95,7 @@ function given(
     },
     retries,
     pause,
+    bulk: { looked: async () => undefined, absent: async () => undefined, mayMakeUntil: async () => 0 },
     profile: Profile.parse({ list: { lagMs } }),
     clock,
     random: () => 0,

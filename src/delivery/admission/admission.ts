@@ -9,7 +9,8 @@ import type { Operation } from '../../domain/delivery.ts';
 import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
 import { scopeOfWrite } from '../../domain/scope.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Received, ReceivedQueue } from '../received-queue.ts';
+import type { BulkCreates } from '../imports/bulk-creates.ts';
+import { isImportable, type Received, type ReceivedQueue } from '../received-queue.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { ScopeProbe } from './scope-probe.ts';
 import type { Slot, Slots } from './slots.ts';
@@ -17,6 +18,8 @@ import type { Slot, Slots } from './slots.ts';
 /** Deliveries that may be sent as one request: several for a bulk import, one for any other write. */
 export interface Admitted {
   deliveries: [Received, ...Received[]];
+  /** True for a bulk import. */
+  asImport: boolean;
   slot: Slot;
   /** True where an earlier answer has shown that the API grants the scope. */
   wasTried: boolean;
@@ -42,8 +45,8 @@ export interface AdmissionOptions {
   ledger: Pick<DeliveryLedger, 'isDue'>;
   /** Operations that must not be sent now. */
   paused: () => readonly Operation[];
-  /** The most deliveries that one bulk import takes. */
-  importMax: number;
+  /** Decides whether new products are sent in imports, and how large the imports are. */
+  bulk: Pick<BulkCreates, 'prepare' | 'sizeMax' | 'createForm' | 'beginProof'>;
   /**
    * Called for deliveries that left the queue without being sent: they are still due in the ledger, or have changed.
    */
@@ -63,7 +66,7 @@ const LOOK_AGAIN_MS = 250;
 const IMPORT_LINGER_MS = 2;
 
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { queue, slots, health, probe, ledger, paused, importMax, onDropped, clock } = options;
+  const { queue, slots, health, probe, ledger, paused, bulk, onDropped, clock } = options;
   let isWoken = false;
   let timer: AbortController | null = null;
 
@@ -93,10 +96,20 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const isAllowed = ({ operation }: Received): boolean =>
     health.allows(scopeOfWrite(operation)) && !paused().includes(operation);
 
+  /** How many deliveries the request of this one may have; null if it is no import. */
+  function importMax(operation: Operation): number | null {
+    if (operation === 'product.import') return bulk.sizeMax();
+    const form = operation === 'product.create' ? bulk.createForm() : 'alone';
+    if (form === 'alone') return null;
+    return form === 'proof' ? 1 : bulk.sizeMax();
+  }
+
   /** How many more milliseconds a bulk import has to wait for members. */
-  function importWaitMs(now: number): number {
-    const { count, since } = queue.imports();
-    return count >= importMax ? 0 : Math.max(0, since + IMPORT_LINGER_MS - now);
+  function importWaitMs({ operation }: Received, now: number): number {
+    const max = importMax(operation);
+    if (max === null || !isImportable(operation)) return 0;
+    const { count, since } = queue.waiting(operation);
+    return count >= max ? 0 : Math.max(0, since + IMPORT_LINGER_MS - now);
   }
 
   /** The next delivery to send, or the milliseconds until there may be one. */
@@ -109,7 +122,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
         drop(one);
         continue;
       }
-      const ownMs = Math.max(probe.waitMs(one, now), one.operation === 'product.import' ? importWaitMs(now) : 0);
+      const ownMs = Math.max(probe.waitMs(one, now), importWaitMs(one, now));
       if (ownMs > 0) waitMs = Math.min(waitMs, ownMs);
       else if (stepBack && health.failedLately(one.id)) last ??= one;
       else return one;
@@ -133,8 +146,17 @@ export function createAdmission(options: AdmissionOptions): Admission {
     const scope = scopeOfWrite(one.operation);
     const wasTried = health.isTried(scope);
     queue.remove(one);
-    const others = one.operation === 'product.import' ? queue.takeImports(importMax - 1) : [];
-    return { deliveries: [one, ...others], slot: slots.take(now), wasTried, endProbe: probe.begin(scope, now) };
+    const { operation } = one;
+    const max = importMax(operation);
+    const others = max === null || !isImportable(operation) ? [] : queue.take(operation, max - 1);
+    if (operation === 'product.create' && bulk.createForm() === 'proof') bulk.beginProof(one);
+    return {
+      deliveries: [one, ...others],
+      asImport: max !== null,
+      slot: slots.take(now),
+      wasTried,
+      endProbe: probe.begin(scope, now),
+    };
   }
 
   /** Admits one delivery as a probe, if the API first answers a question that writes nothing. */
@@ -173,6 +195,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       while (!abort.aborted) {
         isWoken = false;
         await probe.prepare(queue, clock.ticks());
+        await bulk.prepare(queue.waiting('product.create').count);
         const { admitted, waitMs } = await admitNow(abort);
         if (admitted.length > 0) return admitted;
         if (waitMs > 0 && !abort.aborted) await rest(waitMs);

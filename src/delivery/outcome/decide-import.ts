@@ -1,4 +1,5 @@
-// Decides what an answer to a bulk import means for each of its members.
+// Decides what an answer to a bulk import of changed products means for each of its members. `decide-creates.ts` decides about
+// new products.
 //
 // A bad row costs only itself. If the answer names the members, each gets its own decision. If the API refuses an import as a
 // whole, its members are sent again in halves until the member at fault is alone. The same happens after a 500, and when the same

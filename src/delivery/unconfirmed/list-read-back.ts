@@ -6,11 +6,12 @@ import type { UnconfirmedLedger } from '../../domain/ports/unconfirmed-ledger.ts
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CreatePause } from '../admission/create-pause.ts';
+import type { BulkCreates } from '../imports/bulk-creates.ts';
 import type { Absence } from './absence.ts';
 import type { ListReads } from './list-reads.ts';
 import { createListingMatches, type ListingMatch } from './listing-match.ts';
 import { hasTakenEffect, readPublications } from './publications.ts';
-import type { UnconfirmedDecisions } from './unconfirmed-decisions.ts';
+import type { ListRead, UnconfirmedDecisions } from './unconfirmed-decisions.ts';
 
 export interface ListReadBackOptions {
   ledger: Pick<UnconfirmedLedger, 'unprovenKinds' | 'hasUnbound' | 'endProof'>;
@@ -20,6 +21,7 @@ export interface ListReadBackOptions {
   decisions: UnconfirmedDecisions;
   absence: Absence;
   pause: CreatePause;
+  bulk: Pick<BulkCreates, 'looked' | 'absent' | 'mayMakeUntil'>;
   profile: Profile;
   clock: Clock;
   /** Stores a decision in the ledger. */
@@ -43,11 +45,27 @@ export interface ListReadBack {
 const NO_MATCH: ListingMatch = { found: [], unclear: null };
 
 export function createListReadBack(options: ListReadBackOptions): ListReadBack {
-  const { ledger, target, reader, reads, decisions, absence, pause, profile, clock, settle } = options;
+  const { ledger, target, reader, reads, decisions, absence, pause, bulk, profile, clock, settle } = options;
 
   /** True if a restored ledger does not know some of these items, or cannot be asked now. The next listing asks again. */
   function hasUnknown(kind: ListableKind, naturalKeys: readonly string[]): Promise<boolean> {
     return ledger.hasUnbound(kind, naturalKeys).catch(() => true);
+  }
+
+  /** Decides about a delivery after its list was read. An imported product also shows what imports may be used for. */
+  async function decided(
+    delivery: UnconfirmedDelivery,
+    match: ListingMatch,
+    list: Omit<ListRead, 'mayMakeUntil'>,
+  ): Promise<Decision> {
+    if (!delivery.isImportedCreate) return decisions.afterList(delivery, match, { ...list, mayMakeUntil: 0 });
+    // Only a complete list shows that there is no second product.
+    if (list.complete) await bulk.looked(delivery, match.found.length);
+    else if (delivery.reason.code === 'import_proof') return decisions.readAgain(delivery, list.what);
+    const decision = decisions.afterList(delivery, match, { ...list, mayMakeUntil: await bulk.mayMakeUntil(delivery) });
+    const isOver = decision.kind === 'resend' || (decision.kind === 'unconfirmed' && decision.nextLookAt === null);
+    if (isOver) await bulk.absent(delivery);
+    return decision;
   }
 
   return {
@@ -75,10 +93,10 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
       if (outcome.kind === 'denied') return;
       if (listing.complete && showsThePast && !showsUnknown && !matches.hidesKeys()) await ledger.endProof(kind);
       await Promise.all(
-        deliveries.map((delivery) => {
+        deliveries.map(async (delivery) => {
           const match = delivery.sentKey === null ? NO_MATCH : matches.of(delivery.sentKey);
           const list = { what: kind, complete: listing.complete, waitMs: () => watch.waitMs(delivery) };
-          return settle(delivery, decisions.afterList(delivery, match, list));
+          return settle(delivery, await decided(delivery, match, list));
         }),
       );
     },

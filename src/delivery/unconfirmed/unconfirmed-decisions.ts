@@ -13,6 +13,7 @@ import type { ListName, ListReads } from './list-reads.ts';
 import type { ListingMatch } from './listing-match.ts';
 import {
   absentReason,
+  lateReason,
   notFoundReason,
   notShownReason,
   unclearPublicationsReason,
@@ -48,6 +49,11 @@ export interface ListRead {
   complete: boolean;
   /** Milliseconds until the list has to be read again before an absence is believed; 0 to believe it. */
   waitMs: () => number;
+  /**
+   * Until when the import of a new product may still make it, by the wall clock; null where that is not known. 0 for all other
+   * deliveries.
+   */
+  mayMakeUntil: number | null;
 }
 
 export interface UnconfirmedDecisionsOptions {
@@ -59,6 +65,11 @@ export interface UnconfirmedDecisionsOptions {
   /** Numbers in [0, 1). */
   random: () => number;
 }
+
+/** The first of the growing waits between two looks for a product that an import may make late. */
+const LOOK_LEAST_MS = 1000;
+/** Looks for such a product go on for this long, where nobody knows how long an import may take. */
+const LOOK_FOR_MS = 120_000;
 
 /** The delivery stays unconfirmed, and only a person can resolve it. */
 const leftToPerson = (reason: Reason): Decision => ({ kind: 'unconfirmed', nextLookAt: null, spend: false, reason });
@@ -114,8 +125,22 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
     }
   }
 
+  /**
+   * Decides about a new product that its import has not made so far. Each look that does not find it makes the next one later. If
+   * nobody knows how long an import may take, a person decides in the end, because a second import could make a second product.
+   */
+  function notMade(delivery: UnconfirmedDelivery, list: ListName, mayMakeUntil: number | null): Decision {
+    const now = clock.now();
+    const waitedMs = Math.max(LOOK_LEAST_MS, now - (delivery.reason.since ?? delivery.since));
+    if (mayMakeUntil === null) {
+      if (waitedMs >= LOOK_FOR_MS) return leftToPerson(lateReason(delivery.reason));
+      return readAgain(delivery, list, waitedMs);
+    }
+    return now < mayMakeUntil ? readAgain(delivery, list, Math.min(waitedMs, mayMakeUntil - now)) : absent(delivery);
+  }
+
   return {
-    afterList(delivery, match, { what, complete, waitMs }) {
+    afterList(delivery, match, { what, complete, waitMs, mayMakeUntil }) {
       const { reason, sent } = delivery;
       const { found, unclear } = match;
       if (sent !== null && complete) {
@@ -136,7 +161,8 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       // A refused create is not sent again, so a list that lags causes no second item. The list is read again only if the
       // platform stated that the item exists.
       const againMs = isLookedForOnce(reason) ? 0 : waitMs();
-      return againMs > 0 ? readAgain(delivery, what, againMs) : absent(delivery);
+      if (againMs > 0) return readAgain(delivery, what, againMs);
+      return delivery.isImportedCreate ? notMade(delivery, what, mayMakeUntil) : absent(delivery);
     },
 
     afterPublications(delivery, done) {

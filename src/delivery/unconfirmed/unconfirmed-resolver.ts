@@ -14,7 +14,7 @@ import type { RetryBudget } from '../admission/retry-budget.ts';
 import { suspendedBy } from '../admission/suspended-work.ts';
 import { DECISION_STATES } from '../outcome/decide.ts';
 import { createAbsence } from './absence.ts';
-import { createListReadBack } from './list-read-back.ts';
+import { createListReadBack, type ListReadBackOptions } from './list-read-back.ts';
 import { createListReads, type ListName, type ListReads } from './list-reads.ts';
 import { showsInPublications } from './publications.ts';
 import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
@@ -32,6 +32,7 @@ export interface UnconfirmedResolverOptions {
   health: Pick<ApiHealth, 'answers' | 'observe' | 'allows' | 'refused' | 'wasOut' | 'takesOnlyReads'>;
   retries: RetryBudget;
   pause: CreatePause;
+  bulk: ListReadBackOptions['bulk'];
   profile: Profile;
   clock: Clock;
   random: () => number;
@@ -174,7 +175,8 @@ function planFor(deliveries: readonly UnconfirmedDelivery[], profile: Profile): 
   const plan: Plan = { list: { product: [], material: [] }, publications: [], resend: [], person: [] };
   for (const delivery of deliveries) {
     const { kind, operation, reason } = delivery;
-    const isReadBack = hasTrait(reason, 'needs_reading') || isLastResort(delivery, profile);
+    const isReadBack =
+      delivery.isImportedCreate || hasTrait(reason, 'needs_reading') || isLastResort(delivery, profile);
     const policy = isReadBack ? 'read_back' : unconfirmedPolicy(operation, profile);
     if (policy === 'read_back' && showsInPublications(operation)) plan.publications.push(delivery);
     else if (policy === 'read_back' && (kind === 'product' || kind === 'material')) plan.list[kind].push(delivery);
@@ -190,8 +192,8 @@ function isLastResort({ operation, attempts }: UnconfirmedDelivery, profile: Pro
 }
 
 /** False for deliveries that only need a read, and for deliveries that only a person can resolve. */
-function isSentAgain({ reason, operation }: UnconfirmedDelivery, profile: Profile): boolean {
-  return !hasTrait(reason, 'needs_reading') && unconfirmedPolicy(operation, profile) !== 'person';
+function isSentAgain({ reason, operation, isImportedCreate }: UnconfirmedDelivery, profile: Profile): boolean {
+  return !isImportedCreate && !hasTrait(reason, 'needs_reading') && unconfirmedPolicy(operation, profile) !== 'person';
 }
 
 /** True for a refused create. It is not sent again, so the read of the list may wait for more of them. */

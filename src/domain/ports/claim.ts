@@ -11,6 +11,16 @@ export interface DeliveryName {
   revision: number;
 }
 
+/** Deliveries that may be sent as one request. */
+export interface ToClaim {
+  deliveries: readonly DeliveryName[];
+  /**
+   * True for a bulk import: as many of the deliveries as fit become one request. False for other writes: each delivery
+   * becomes a request. Changed products are always sent in an import.
+   */
+  asImport: boolean;
+}
+
 /** Names one claim of a request. The request keeps its id, bytes and key while these may be sent again. */
 export interface ClaimName {
   request: number;
@@ -20,9 +30,13 @@ export interface ClaimName {
 
 /** A claimed request: its deliveries are `sending`, and its path, bytes and key are stored (I2). */
 export interface ClaimedRequest extends ClaimName, EncodedWrite {
+  /** The operation of the request; `product.import` also where the members are creates. */
   operation: Operation;
   idempotencyKey: string;
-  /** In the order of the body. A bulk import has several members, any other request has one. */
+  /**
+   * In the order of the body. A bulk import has several members with one operation, `product.import` or `product.create`; any other
+   * request has one member.
+   */
   members: ClaimedDelivery[];
 }
 
@@ -32,6 +46,8 @@ export interface ClaimedDelivery extends DueDelivery {
   /** The platform's id of the item; null before there is one. */
   remoteId: JsonValue;
   attempts: number;
+  /** How many products may share an import with it, after an import as a whole was refused; null for no limit. */
+  groupMax: number | null;
   /** True if it is unknown whether an earlier attempt took effect. */
   uncertain: boolean;
   /** Since when the API has answered that it is working on this request; null if its last answer was another one. */

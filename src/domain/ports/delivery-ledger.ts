@@ -1,5 +1,5 @@
 import type { Reason } from '../reason.ts';
-import type { ClaimedRequest, DeliveryName } from './claim.ts';
+import type { ClaimedRequest, ToClaim } from './claim.ts';
 import type { RequestSettlement, Settled } from './decision.ts';
 import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from './due.ts';
 
@@ -34,11 +34,10 @@ export interface DeliveryLedger {
   /** How many deliveries are suspended. */
   countSuspended(suspended: SuspendedWork): Promise<{ due: number; unconfirmed: number }>;
   /**
-   * Marks deliveries as sending. Each list becomes one request: as many deliveries of a bulk import as fit, or one
-   * other write. A delivery that is not due under the named revision, or may not be sent now, is left out. A list
-   * without deliveries gives no request. Call it before any network I/O. Claims and settles share their fsyncs.
+   * Marks deliveries as sending. A delivery that is not due under the named revision, or may not be sent now, is left out.
+   * A list without deliveries gives no request. Call it before any network I/O. Claims and settles share their fsyncs.
    */
-  claim(requests: readonly (readonly DeliveryName[])[]): Promise<ClaimedRequest[]>;
+  claim(requests: readonly ToClaim[]): Promise<ClaimedRequest[]>;
   /**
    * Commits the new states of deliveries, stages newer payloads, and releases deliveries that waited for these items.
    * Returns one entry for each settlement, in the same order.

@@ -3,6 +3,7 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { ApiWait } from '../api-wait.ts';
 import type { DeliveryState, Operation } from '../delivery.ts';
+import type { ImportProof } from '../import-proof.ts';
 import type { Issue } from '../issue.ts';
 import type { ItemKind, ItemRef, SubjectKind } from '../item.ts';
 import type { PassportDesire, PassportStatus } from '../passport.ts';
@@ -193,6 +194,8 @@ export interface LedgerViews {
   unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
   /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */
   apiWait(): ApiWait | null;
+  /** Whether bulk imports are used for new products. */
+  importProof(): ImportProof;
   /** Products that contain themselves, as paths of keys that end where they begin. */
   bomCycles(limit: number): string[][];
 }

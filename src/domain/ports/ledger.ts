@@ -5,6 +5,7 @@
 import type { CareLedger } from './care-ledger.ts';
 import type { ContactLedger } from './contact-ledger.ts';
 import type { DeliveryLedger } from './delivery-ledger.ts';
+import type { ImportLedger } from './import-ledger.ts';
 import type { IntakeLedger } from './intake-ledger.ts';
 import type { PassportLedger } from './passport-ledger.ts';
 import type { ReplayLedger } from './replay-ledger.ts';
@@ -13,6 +14,7 @@ import type { UnconfirmedLedger } from './unconfirmed-ledger.ts';
 export interface Ledger
   extends IntakeLedger,
     DeliveryLedger,
+    ImportLedger,
     UnconfirmedLedger,
     ContactLedger,
     PassportLedger,

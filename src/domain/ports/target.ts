@@ -41,6 +41,8 @@ export interface SentWrite extends EncodedWrite {
    * read by them.
    */
   members?: readonly (string | null)[];
+  /** True for an import of new products. A refusal of one of them may then say that it exists. */
+  areNew?: boolean;
 }
 
 /** An item as a listing shows it: enough to recognise ours, to bind its id and to see whether a write took effect. */

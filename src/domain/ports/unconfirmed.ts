@@ -20,8 +20,10 @@ export interface UnconfirmedDelivery extends DueDelivery, EncodedWrite {
   /** When the delivery was last sent, or last looked up without a result. */
   since: number;
   attempts: number;
-  /** The import that it may have arrived in, where that import is sent again unchanged. */
+  /** The import of changed products that it may have arrived in, where that import is sent again unchanged. */
   importId: number | null;
+  /** True for a new product that was sent in an import. */
+  isImportedCreate: boolean;
   /** For a `product.import` alone. */
   sent: SentProduct | null;
 }

@@ -160,12 +160,14 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'import.members',
-    rule: 'A request has members that may still be sent in it: one, or those of an import in places of their own (I3).',
+    rule: 'A request has members whose bytes may be sent again or may have arrived: one, or those of an import in places of their own, which are all new or all changed (I3).',
     sql: `SELECT 'request ' || coalesce(r.id, i.request_id) AS place
       FROM (SELECT * FROM items WHERE request_id IS NOT NULL) i FULL JOIN requests r ON r.id = i.request_id
       GROUP BY coalesce(r.id, i.request_id)
-      HAVING count(i.id) = 0 OR count(r.id) = 0 OR count(DISTINCT i.request_place) <> count(i.id)
-        OR (count(i.id) > 1 AND max(r.operation) <> 'product.import') OR sum(i.operation <> r.operation) > 0
+      HAVING count(i.id) = 0 OR count(r.id) = 0 OR min(i.operation) <> max(i.operation) OR CASE max(r.operation)
+          WHEN 'product.import' THEN count(DISTINCT i.request_place) <> count(i.id)
+            OR max(i.operation) NOT IN ('product.import', 'product.create')
+          ELSE count(i.id) > 1 OR count(i.request_place) > 0 OR max(i.operation) <> max(r.operation) END
         OR sum(i.state NOT IN ('due', 'sending', 'in_doubt', 'rejected')) > 0`,
   },
 ];

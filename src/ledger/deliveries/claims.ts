@@ -1,5 +1,5 @@
 import { type Operation, transition } from '../../domain/delivery.ts';
-import type { ClaimedRequest, DeliveryName, Encode } from '../../domain/ports/claim.ts';
+import type { ClaimedRequest, Encode, ToClaim } from '../../domain/ports/claim.ts';
 import type { Contact } from '../contact/contact.ts';
 import type { Passports } from '../passports/passports.ts';
 import type { LedgerContext } from '../store/context.ts';
@@ -23,7 +23,7 @@ export function createClaims(
   context: Pick<LedgerContext, 'db' | 'clock' | 'epoch' | 'target'>,
   { requests, imports, passports, contact }: ClaimsParts,
   encode: Encode,
-): { claim(lists: readonly (readonly DeliveryName[])[]): ClaimedRequest[] } {
+): { claim(lists: readonly ToClaim[]): ClaimedRequest[] } {
   const { db, clock } = context;
   const newRequests = createNewRequests(context, encode);
   const sql = {
@@ -40,13 +40,13 @@ export function createClaims(
    * The deliveries of the lists that may be claimed: due under the named revision, not suspended, and named for the
    * first time.
    */
-  function claimable(lists: readonly (readonly DeliveryName[])[]): DeliveryRow[][] {
-    const named = sql.rows.all(JSON.stringify(lists.flatMap((list) => list.map(({ id }) => id))));
+  function claimable(lists: readonly ToClaim[]): DeliveryRow[][] {
+    const named = sql.rows.all(JSON.stringify(lists.flatMap(({ deliveries }) => deliveries.map(({ id }) => id))));
     const rows = new Map(named.map((row) => [row.id, row]));
     const suspended = new Set(contact.suspendedCreates());
     const now = clock.now();
-    return lists.map((list) =>
-      list.flatMap(({ id, revision }) => {
+    return lists.map(({ deliveries }) =>
+      deliveries.flatMap(({ id, revision }) => {
         const row = rows.get(id);
         rows.delete(id);
         const isDue = row?.state === 'due' && row.revision === revision && row.dueAt <= now;
@@ -64,14 +64,14 @@ export function createClaims(
     return ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0 && passports.takeBackUnlessWanted(id);
   }
 
-  function claim(lists: readonly (readonly DeliveryName[])[]): ClaimedRequest[] {
+  function claim(lists: readonly ToClaim[]): ClaimedRequest[] {
     const due = claimable(lists);
     const refs = newRequests.refsOf(due.flat());
     const claimed: ClaimedRequest[] = [];
     const fresh: RequestRow[] = [];
     const kept: number[] = [];
     const waiting: number[] = [];
-    const members: [id: number, request: number, place: number][] = [];
+    const members: [id: number, request: number, place: number | null][] = [];
     const inImports = new Set<number>();
     const firstId = requests.nextId();
 
@@ -80,33 +80,42 @@ export function createClaims(
       const sends = request.sends + 1;
       if (isKept) kept.push(id);
       else fresh.push({ ...request, sends });
-      rows.forEach((row, place) => members.push([row.id, id, place]));
       const isImport = operation === 'product.import';
+      rows.forEach((row, place) => members.push([row.id, id, isImport ? place : null]));
       const taken = rows.map((row) => (isImport ? imports.claimedMember(row, isKept) : claimedDelivery(row)));
       claimed.push({ request: id, sends, operation, path, body, idempotencyKey: key, members: taken });
     };
 
-    for (const list of due) {
-      const [first] = list;
-      if (first?.operation === 'product.import') {
-        // A kept import may include members that another list names.
-        const left = list.filter(({ id, operation }) => operation === first.operation && !inImports.has(id));
-        if (left.length === 0) continue;
-        const gathered = imports.gather(left, firstId + fresh.length);
-        if (gathered === null) continue;
-        const { request, isKept, rows } = gathered;
-        for (const { id } of rows) inImports.add(id);
-        add(request, isKept, rows);
-        continue;
-      }
-      for (const row of list) {
-        const found = keptRequest(row);
-        const pointed = refs(row);
-        if (found !== null) add(found, true, [row]);
-        else if (pointed !== null) add(newRequests.make(row, pointed, firstId + fresh.length), false, [row]);
-        else waiting.push(row.id);
-      }
-    }
+    const addSingle = (row: DeliveryRow): void => {
+      const found = keptRequest(row);
+      const pointed = refs(row);
+      if (found !== null) add(found, true, [row]);
+      else if (pointed !== null) add(newRequests.make(row, pointed, firstId + fresh.length), false, [row]);
+      else waiting.push(row.id);
+    };
+    const addChanged = (list: readonly DeliveryRow[]): void => {
+      // A kept import may include members that another list names.
+      const gathered = imports.gather(
+        list.filter(({ id }) => !inImports.has(id)),
+        firstId + fresh.length,
+      );
+      for (const { id } of gathered?.rows ?? []) inImports.add(id);
+      if (gathered !== null) add(gathered.request, gathered.isKept, gathered.rows);
+    };
+    const addNew = (first: DeliveryRow, others: readonly DeliveryRow[]): void => {
+      const gathered = imports.gatherNew([first, ...others], firstId + fresh.length);
+      if (gathered === null) addSingle(first);
+      else add(gathered.request, false, gathered.rows);
+    };
+
+    due.forEach((list, at) => {
+      const [first, ...others] = list;
+      if (first === undefined) return;
+      const same = others.filter(({ operation }) => operation === first.operation);
+      if (first.operation === 'product.import') addChanged([first, ...same]);
+      else if (lists[at]?.asImport === true) addNew(first, same);
+      else for (const row of list) addSingle(row);
+    });
     store({ fresh, kept, waiting, members });
     return claimed;
   }
@@ -128,7 +137,7 @@ interface Claimed {
   fresh: readonly RequestRow[];
   kept: readonly number[];
   waiting: readonly number[];
-  members: readonly (readonly [id: number, request: number, place: number])[];
+  members: readonly (readonly [id: number, request: number, place: number | null])[];
 }
 
 /** The earlier request of a delivery, whose bytes are sent again; null if there is none. */

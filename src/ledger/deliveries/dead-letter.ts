@@ -21,7 +21,7 @@ export function createDeadLetter(
       'UPDATE items SET state = ?, due_at = 0, reason = ?, settled_at = ? WHERE id = ?',
     ),
     goAlone: db.prepare<[number]>(
-      "UPDATE items SET group_max = 1 WHERE id = ? AND operation = 'product.import' AND group_max IS NOT 1",
+      "UPDATE items SET group_max = 1 WHERE id = ? AND operation IN ('product.import', 'product.create') AND group_max IS NOT 1",
     ),
   };
 

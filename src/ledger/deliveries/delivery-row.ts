@@ -41,13 +41,14 @@ export type SettleRow = Pick<
   | 'operation'
   | 'sentHash'
   | 'requestId'
+  | 'requestPlace'
   | 'uncertain'
   | 'sends'
 >;
 
 /** The same deliveries as `SettleRow`: the long texts of an item are not read. */
 export const SELECT_SETTLE_ROWS = `SELECT i.id, i.kind, i.key, i.remote_id AS remoteId, i.revision, i.state, i.operation,
-  i.sent_hash AS sentHash, i.request_id AS requestId, i.uncertain, r.sends FROM json_each(+?) listed
+  i.sent_hash AS sentHash, i.request_id AS requestId, i.request_place AS requestPlace, i.uncertain, r.sends FROM json_each(+?) listed
   CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id`;
 
 export const SELECT_DELIVERY = `${SELECT_DELIVERIES} WHERE i.id = +? AND i.state IS NOT NULL`;
@@ -57,6 +58,11 @@ export interface RefRow {
   itemId: number;
   role: RefRole;
   remoteId: string | null;
+}
+
+/** True for a new product that was sent in an import. Unlike a changed product it may leave the import alone. */
+export function isImportedCreate({ operation, requestPlace }: Pick<ItemRow, 'operation' | 'requestPlace'>): boolean {
+  return operation === 'product.create' && requestPlace !== null;
 }
 
 /** Selects the refs of a JSON list of items. */
@@ -76,6 +82,7 @@ export function claimedDelivery(row: DeliveryRow): ClaimedDelivery {
     naturalKey: row.naturalKey,
     remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
     attempts: row.attempts,
+    groupMax: row.groupMax,
     uncertain: row.uncertain === 1,
     busySince: busySince(reason),
     awaySince: awaySince(reason),

@@ -1,9 +1,12 @@
-// Bulk imports: several deliveries that are sent as one request.
+// Bulk imports: several deliveries that are sent as one request. The products of one import are all new or all changed.
 //
-// Each changed product has a delivery of its own. A claim puts several of them into one request. While it is unknown
-// whether the import arrived, the request is kept and sent again with the same bytes and key. Otherwise the request is
-// released, and its members are put into other imports when they are claimed next. All members change their state
-// together: the bytes of an import that one member has left would restore that member's older content (I3).
+// Each product has a delivery of its own. A claim puts several of them into one request. While it is unknown whether an
+// import of changed products arrived, the request is kept and sent again with the same bytes and key. Otherwise the
+// request is released, and its members are put into other imports when they are claimed next. All these members change
+// their state together: the bytes of an import that one member has left would restore that member's older content (I3).
+//
+// An import of new products is sent once. A member that is unconfirmed belongs to it until it is known whether that
+// product was made, and then leaves it alone: delivered, or with a new revision.
 
 import { idempotencyKey } from '../../domain/delivery.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
@@ -32,6 +35,11 @@ export interface Imports {
    * due at that time.
    */
   gather(due: readonly DeliveryRow[], newId: number): GatheredImport | null;
+  /**
+   * Puts as many of these new products as fit into one import. Returns null if the first of them has to be sent alone.
+   * Stores nothing.
+   */
+  gatherNew(due: readonly [DeliveryRow, ...DeliveryRow[]], newId: number): GatheredImport | null;
   /** A member as the claim returns it. */
   claimedMember(row: DeliveryRow, isKept: boolean): ClaimedDelivery;
   /** The members of an import, in the order of its body. */
@@ -40,7 +48,7 @@ export interface Imports {
   limitGroup(requestId: number, groupMax: number): void;
 }
 
-const IS_MEMBER = "i.request_id IS NOT NULL AND i.operation = 'product.import' AND i.request_id = +?";
+const IS_MEMBER = 'i.request_place IS NOT NULL AND i.request_id = +?';
 
 export function createImports(
   { db, clock, profile, epoch, target }: Pick<LedgerContext, 'db' | 'clock' | 'profile' | 'epoch' | 'target'>,
@@ -106,6 +114,14 @@ export function createImports(
       // not be refused because of them.
       const members = due.filter((row) => row.groupMax === first.groupMax && row.requestId === first.requestId);
       return assembled(members, newId);
+    },
+    gatherNew(due, newId) {
+      const [{ groupMax }] = due;
+      if (groupMax === 1) return null;
+      return assembled(
+        due.filter((row) => row.groupMax === groupMax),
+        newId,
+      );
     },
     claimedMember(row, isKept) {
       const payload = parseJson<JsonObject>(revisionContent(row).text);

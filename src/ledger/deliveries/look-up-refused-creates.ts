@@ -4,8 +4,9 @@ import type { LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
 
 /**
- * Has refused creates of a source looked up again whose item nobody could find: a list that lagged may show the item
- * now. Sends nothing. Call it inside the transaction that begins a run.
+ * Has creates of a source looked up again whose item nobody could find, because a list may show the item now: refused
+ * creates where the list lagged, and new products that their import may have made late. Sends nothing. Call it inside
+ * the transaction that begins a run.
  */
 export function createLookUpRefusedCreates(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
@@ -15,7 +16,13 @@ export function createLookUpRefusedCreates(
     `SELECT i.id, i.revision, i.reason FROM items i
      WHERE ${isStuck('i')} AND i.state = 'rejected' AND i.reason ->> '$.lookAgain' = 1 AND i.source = +?`,
   );
+  const imported = db.prepare<[number, string]>(
+    `UPDATE items AS i SET due_at = ?
+     WHERE ${isStuck('i')} AND i.state = 'in_doubt' AND i.operation = 'product.create' AND i.request_place IS NOT NULL
+       AND i.due_at = 0 AND i.source = +?`,
+  );
   return (source) => {
+    imported.run(clock.now(), source);
     for (const { id, revision, reason } of refused.all(source)) {
       items.markUnconfirmed(
         { id, revision, state: 'rejected' },

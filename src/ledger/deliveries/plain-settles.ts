@@ -68,7 +68,7 @@ export function createPlainSettles(
     const plain = members.flatMap((member) => (claim === null ? [] : (plainSettlement(member, claim) ?? [])));
     const [first] = plain;
     if (first === undefined || plain.length < members.length || claim === null) return null;
-    const count = first.row.operation === 'product.import' ? imports.members(claim.request).length : 1;
+    const count = first.row.requestPlace === null ? 1 : imports.members(claim.request).length;
     return plain.length === count ? plain : null;
   }
 

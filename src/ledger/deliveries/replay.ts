@@ -66,8 +66,11 @@ export function createReplay(
        WHERE (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))) AND r.id > @afterId
        ORDER BY r.id LIMIT @limit`,
     ),
-    unconfirmed: db.prepare<[SelectionParameters], Pick<ItemRow, 'id' | 'revision' | 'operation' | 'requestId'>>(
-      `SELECT i.id, i.revision, i.operation, i.request_id AS requestId FROM items i
+    unconfirmed: db.prepare<
+      [SelectionParameters],
+      Pick<ItemRow, 'id' | 'revision' | 'operation' | 'requestId' | 'requestPlace'>
+    >(
+      `SELECT i.id, i.revision, i.operation, i.request_id AS requestId, i.request_place AS requestPlace FROM items i
        WHERE ${isStuck('i')} AND i.state = 'in_doubt'
          AND 'in_doubt' IN (SELECT value FROM json_each(@states))
          AND (@keys = '[]' OR i.key IN (SELECT value FROM json_each(@keys))

@@ -23,11 +23,15 @@ export interface Requests {
   /** Counts another claim of kept requests. */
   claimAgain(ids: readonly number[], claimedAt: number): void;
   /**
-   * Deletes the request of an item, because its bytes must not be sent again. All members of a bulk import leave it:
-   * the bytes of an import that one member has left would restore that member's older content (I3).
+   * Takes an item out of its request, whose bytes must not be sent again. All changed products leave their import
+   * together: the bytes of an import that one of them has left would restore its older content (I3). An import of new
+   * products is never sent twice, so each of them leaves it alone. A request without members is deleted.
    */
-  release(item: Pick<ItemRow, 'id' | 'operation' | 'requestId'>): void;
-  /** Deletes all requests of these operations. Their deliveries are sent in new requests when they are claimed next. */
+  release(item: Pick<ItemRow, 'id' | 'operation' | 'requestId' | 'requestPlace'>): void;
+  /**
+   * Takes all items with these operations out of their requests. Their deliveries are sent in new requests when they are
+   * claimed next.
+   */
   releaseAll(operations: readonly Operation[]): void;
   /** Deletes requests that have no members any more. */
   remove(ids: readonly number[]): void;
@@ -48,14 +52,18 @@ export function createRequests(db: Sqlite): Requests {
     ),
     leave: db.prepare<[number]>('UPDATE items SET request_id = NULL, request_place = NULL WHERE id = ?'),
     leaveImport: db.prepare<[number]>(
-      `UPDATE items SET request_id = NULL, request_place = NULL
-       WHERE request_id IS NOT NULL AND operation = 'product.import' AND request_id = ?`,
+      'UPDATE items SET request_id = NULL, request_place = NULL WHERE request_place IS NOT NULL AND request_id = ?',
     ),
+    hasMembers: db
+      .prepare<[number], number>('SELECT 1 FROM items WHERE request_place IS NOT NULL AND request_id = ? LIMIT 1')
+      .pluck(),
     leaveAll: db.prepare<[string]>(
       `UPDATE items SET request_id = NULL, request_place = NULL
        WHERE request_id IS NOT NULL AND operation IN (SELECT value FROM json_each(?))`,
     ),
-    removeAll: db.prepare<[string]>('DELETE FROM requests WHERE operation IN (SELECT value FROM json_each(?))'),
+    removeEmpty: db.prepare(
+      'DELETE FROM requests WHERE id NOT IN (SELECT request_id FROM items WHERE request_id IS NOT NULL)',
+    ),
     remove: db.prepare<[string]>('DELETE FROM requests WHERE id IN (SELECT value FROM json_each(?))'),
   };
 
@@ -78,16 +86,16 @@ export function createRequests(db: Sqlite): Requests {
     claimAgain(ids, now) {
       if (ids.length > 0) sql.claimAgain.run({ ids: JSON.stringify(ids), now });
     },
-    release({ id, operation, requestId }) {
+    release({ id, operation, requestId, requestPlace }) {
       if (requestId === null) return;
       if (operation === 'product.import') sql.leaveImport.run(requestId);
       else sql.leave.run(id);
+      if (requestPlace !== null && sql.hasMembers.get(requestId) !== undefined) return;
       sql.remove.run(JSON.stringify([requestId]));
     },
     releaseAll(operations) {
-      const listed = JSON.stringify(operations);
-      sql.leaveAll.run(listed);
-      sql.removeAll.run(listed);
+      sql.leaveAll.run(JSON.stringify(operations));
+      sql.removeEmpty.run();
     },
     remove(ids) {
       if (ids.length > 0) sql.remove.run(JSON.stringify(ids));

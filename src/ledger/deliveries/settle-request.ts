@@ -10,7 +10,7 @@ import type { Passports } from '../passports/passports.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { DECISION_CHANGES } from './decision-changes.ts';
 import type { Deliver } from './deliver.ts';
-import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
+import { type DeliveryRow, isImportedCreate, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
 import type { Requests } from './requests.ts';
 
@@ -45,6 +45,10 @@ export function createSettleRequest(
       `UPDATE items SET state = ?, due_at = ?, attempts = max(0, attempts + ?), uncertain = ?, reason = ?, settled_at = ?
        WHERE id = ?`,
     ),
+    sendLater: db.prepare<[number, number | null, number]>(
+      "UPDATE items SET due_at = ?, group_max = ? WHERE id = ? AND state = 'due'",
+    ),
+    limit: db.prepare<[number, number]>('UPDATE items SET group_max = ? WHERE id = ?'),
   };
 
   function settleRow(row: DeliveryRow, decision: Decision, times: Times): Settled {
@@ -77,7 +81,8 @@ export function createSettleRequest(
     const sinceMs = dueAt === 0 || decidedAt === undefined ? 0 : now - decidedAt;
     // A request is kept for as long as its bytes may be sent again.
     const isOver = !STAYS_OPEN.has(decision.kind) && decision.reason.lookAgain !== true;
-    if (isOver && row.operation !== 'product.import') requests.release(row);
+    const leaves = isOver || (decision.kind === 'retry' && isImportedCreate(row));
+    if (leaves && row.operation !== 'product.import') requests.release(row);
     sql.move.run(transition(row.state, event), dueAt + sinceMs, spent, uncertain, reason, now, row.id);
     // A wait for a limit and a delivery that stays unconfirmed are no events: they would hide the other events. The
     // delivery's reason shows them.
@@ -89,10 +94,23 @@ export function createSettleRequest(
     // A passport's result is looked up before its delivery ends, and its next step depends on its status.
     if (hasEnded && row.uncertain === 1 && !isAbsent && row.kind !== 'passport') deliver.forgetBaseline(row);
     if (decision.kind === 'rejected' && isAbsent) restored.wasAbsent(row.id);
+    if (decision.kind === 'resend' && isImportedCreate(row)) return beginAgain(row, dueAt + sinceMs);
     // A newer payload is staged after a decision that ends the revision. It is also staged where the older payload
     // would be sent again, although that is known to have had no effect.
     const isUntouched = decision.kind === 'retry' && uncertain === 0 && !isTied && row.kind !== 'passport';
     return (hasEnded || isUntouched) && items.reconcile(row.id) === 'due' ? 1 : 0;
+  }
+
+  /**
+   * Begins a new revision of a new product that its import has not made. The import is not sent again, and another
+   * request may not go by the same revision (I2). Returns how many deliveries became due.
+   */
+  function beginAgain(row: DeliveryRow, dueAt: number): number {
+    restored.wasAbsent(row.id);
+    items.takeBack(row.id);
+    const staged = items.reconcile(row.id);
+    sql.sendLater.run(dueAt, row.groupMax, row.id);
+    return staged === 'due' ? 1 : 0;
   }
 
   /** The delivery of a settlement; undefined if it has changed since. */
@@ -112,6 +130,12 @@ export function createSettleRequest(
       return { ...settlement, row };
     });
     const kept = new Set<number>();
+    for (const { row } of groupMax === null ? [] : found) {
+      if (row !== undefined && isImportedCreate(row)) {
+        row.groupMax = groupMax;
+        sql.limit.run(groupMax ?? 0, row.id);
+      }
+    }
     for (const row of importsOf(found)) {
       const requestId = row.requestId ?? 0;
       if (groupMax !== null) imports.limitGroup(requestId, groupMax);

@@ -9,7 +9,14 @@ import { revisionContent } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
 import { sentProduct } from '../items/known-content.ts';
 import { type LedgerContext, parseJson, parseJsonOrNull } from '../store/context.ts';
-import { type DeliveryRow, dueDelivery, type RefRow, SELECT_DELIVERIES, SELECT_LISTED_REFS } from './delivery-row.ts';
+import {
+  type DeliveryRow,
+  dueDelivery,
+  isImportedCreate,
+  type RefRow,
+  SELECT_DELIVERIES,
+  SELECT_LISTED_REFS,
+} from './delivery-row.ts';
 import { IS_SUSPENDED_UNCONFIRMED, suspendedUnconfirmed } from './due.ts';
 
 /** The unconfirmed deliveries: it is unknown whether they arrived. */
@@ -79,6 +86,7 @@ export function createUnconfirmed(
       const reason: Reason = {
         code: 'crash',
         message: 'The process ended between sending this and receiving the answer.',
+        since: now,
       };
       const rows = sql.sending.all();
       for (const { id, revision } of rows) {
@@ -113,6 +121,7 @@ export function createUnconfirmed(
         since: row.settledAt ?? 0,
         attempts: row.attempts,
         importId: row.operation === 'product.import' ? row.requestId : null,
+        isImportedCreate: isImportedCreate(row),
         sent: sentProduct(row),
       }));
     },

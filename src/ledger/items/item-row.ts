@@ -31,6 +31,8 @@ export interface ItemRow {
   sent: string | null;
   sentHash: string | null;
   requestId: number | null;
+  /** The place in the body of its import; null if the delivery is in no import. */
+  requestPlace: number | null;
   groupMax: number | null;
   attempts: number;
   uncertain: 0 | 1;
@@ -67,6 +69,7 @@ const COLUMN_NAMES: Record<keyof ItemRow, string> = {
   sent: 'sent',
   sentHash: 'sent_hash',
   requestId: 'request_id',
+  requestPlace: 'request_place',
   groupMax: 'group_max',
   attempts: 'attempts',
   uncertain: 'uncertain',

@@ -31,7 +31,8 @@ export const TABLES = `
     -- The hash of what this revision asks for, where that is not what is desired by now. Null stands for desired_hash, and a
     -- passport's payload is the status that its operation leads to. It stays until the next revision begins, unlike sent.
     sent_hash TEXT,
-    -- The request that holds its bytes, while these may be sent again, and its place in the body of a bulk import.
+    -- The request that holds its bytes, while these may be sent again or may have arrived, and its place in the body of a bulk
+    -- import. In any other request the place is null.
     request_id INTEGER,
     request_place INTEGER,
     group_max INTEGER,                -- how many may share an import with it, once an import as a whole was refused
@@ -76,7 +77,7 @@ export const TABLES = `
   CREATE INDEX items_sending ON items (id) WHERE state = 'sending';
   CREATE INDEX items_waiting ON items (id) WHERE state = 'waiting';
   CREATE INDEX items_stuck ON items (id) WHERE (state IN ('blocked', 'rejected') OR state IN ('parked', 'in_doubt'));
-  CREATE INDEX items_of_import ON items (request_id, request_place) WHERE request_id IS NOT NULL AND operation = 'product.import';
+  CREATE INDEX items_of_import ON items (request_id, request_place) WHERE request_place IS NOT NULL;
 
   -- Requests that were claimed. A row is there from the claim, which makes key, path and bytes durable before the first byte is
   -- sent (I2), and for as long as these may be sent again. Its members are the items with its id.

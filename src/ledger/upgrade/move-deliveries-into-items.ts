@@ -77,7 +77,7 @@ const ITEMS = `
     iif(d.id IS NULL, 0, max(i.revision, d.revision)), d.state, d.operation, iif(${IS_OLDER}, d.desired_hash, NULL),
     CASE WHEN m.id IS NOT NULL THEN m.id
       WHEN ${IS_KEPT_ALONE} THEN @offset + d.id END,
-    CASE WHEN m.id IS NOT NULL THEN d.import_place WHEN ${IS_KEPT_ALONE} THEN 0 END, d.group_max,
+    iif(m.id IS NOT NULL, d.import_place, NULL), d.group_max,
     coalesce(d.due_at, 0), coalesce(d.attempts, 0), coalesce(d.uncertain, 0), coalesce(d.by_hand, 0), d.staged_at, d.sent_at,
     d.settled_at, i.stirred, i.was_absent, i.adopted, i.parts_unknown, i.ignored_hash,
     i.desired, iif(i.acknowledged = 2, i.baseline, NULL), iif(${IS_OPEN} AND ${IS_OLDER}, d.desired, NULL), d.reason

@@ -8,11 +8,12 @@ import { fault } from '../../domain/faults.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
 import { MIGRATIONS } from './first-migrations.ts';
+import { IMPORT_PLACES } from './import-places.ts';
 import { type ConvertProgress, moveDeliveriesIntoItems } from './move-deliveries-into-items.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 1;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 2;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -105,7 +106,8 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
   try {
     db.transaction(() => {
       for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
-      moveDeliveriesIntoItems(db, onProgress);
+      if (version <= MIGRATIONS.length) moveDeliveriesIntoItems(db, onProgress);
+      else db.exec(IMPORT_PLACES);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();
   } finally {

@@ -14,6 +14,7 @@ import { storedReason } from '../../domain/reason.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { readApiWait } from '../deliveries/api-wait.ts';
 import { isStuck, itemState } from '../deliveries/delivery-states.ts';
+import { readImportProof } from '../deliveries/import-proof.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
 import { createMissingCounts } from '../items/missing-items.ts';
 import { OPEN_GUARDED_READS } from '../records/guarded-reads.ts';
@@ -112,6 +113,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     ...createPassportViews(db, rules),
     ...createContactViews(db),
     apiWait: () => readApiWait(meta),
+    importProof: () => readImportProof(meta),
     itemCounts: createItemCounts(db),
     missingCounts: createMissingCounts(db, rules),
     runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),

@@ -18,7 +18,7 @@ const PROFILES = join(import.meta.dirname, '../../../config/profiles');
 // As the bin does.
 keepHeapLean();
 
-await compete(async ({ baseUrl, csv, folder, connections, redisUrl }) => {
+await compete(async ({ baseUrl, csv, folder, connections, redisUrl, creates }) => {
   const file = join(folder, 'dpp-sync.yaml');
   const source = {
     id: 'erp',
@@ -33,10 +33,9 @@ await compete(async ({ baseUrl, csv, folder, connections, redisUrl }) => {
     ],
   };
   const queue = redisUrl === '' ? 'embedded' : redisUrl;
-  writeFileSync(
-    file,
-    stringify({ target: { baseUrl, apiKey: API_KEY }, queue, ledger: './ledger.db', sources: [source] }),
-  );
+  writeFileSync(join(folder, 'profile.yaml'), stringify({ extends: 'default', imports: { creates } }));
+  const target = { baseUrl, apiKey: API_KEY, profile: './profile.yaml' };
+  writeFileSync(file, stringify({ target, queue, ledger: './ledger.db', sources: [source] }));
   const secrets = createSecretStore();
   const config = await loadConfig({ file, env: {}, connectors, profilesDir: PROFILES, secrets });
   const log = createLogger({ level: 'silent', secrets });

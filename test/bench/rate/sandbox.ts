@@ -2,18 +2,17 @@
 // sandbox in a process of its own, over HTTP, with limits that it does not tell of. Prints a table and writes it to
 // docs/performance.md, unless the environment asks for another length.
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { holdAgainstBudget } from '../support/budget.ts';
-import { API_KEY, type Job } from '../support/contender.ts';
+import type { Job } from '../support/contender.ts';
 import { table, writeBetween } from '../support/document.ts';
 import { machine } from '../support/machine.ts';
 import { median } from '../support/measure.ts';
+import { startSandbox } from '../support/sandbox-process.ts';
 
 const LATENCY_MS = 20;
 const ROOT = join(import.meta.dirname, '../../..');
@@ -42,23 +41,6 @@ interface Stats {
 
 const run = promisify(execFile);
 
-async function startSandbox(settings: readonly string[]) {
-  const sets = settings.flatMap((one) => ['--set', one]);
-  const fault = ['--fault', `*:latency=${LATENCY_MS}`];
-  const args = ['src/main.ts', 'sandbox', '--port', '0', '--control-port', '0', '--json', ...fault, ...sets];
-  const child: ChildProcess = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
-  if (!child.stdout) throw new Error('the sandbox has no output');
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  const { baseUrl, controlUrl } = JSON.parse(line) as { baseUrl: string; controlUrl: string };
-  const answer = await fetch(`${controlUrl}/organizations`);
-  const { organizations } = (await answer.json()) as { organizations: { name: string }[] };
-  const key = { organization: organizations[0]?.name, name: 'bench', scopes: ['read', 'write'], key: API_KEY };
-  const headers = { 'content-type': 'application/json' };
-  const made = await fetch(`${controlUrl}/keys`, { method: 'POST', headers, body: JSON.stringify(key) });
-  if (!made.ok) throw new Error(await made.text());
-  return { child, baseUrl, controlUrl };
-}
-
 async function statsOf(controlUrl: string): Promise<Stats & { accepted: number; sent: number }> {
   const stats = (await (await fetch(`${controlUrl}/stats`)).json()) as Stats;
   const counts = Object.entries(stats.requests).flatMap(([name, endings]) =>
@@ -74,17 +56,17 @@ async function measure(
   count: number,
 ): Promise<{ ms: number; stats: Awaited<ReturnType<typeof statsOf>> }> {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-bench-'));
-  const sandbox = await startSandbox(settings);
+  const sandbox = await startSandbox(settings, LATENCY_MS);
   try {
     const csv = join(folder, 'products.csv');
     const lines = Array.from({ length: count }, (_, at) => `SKU-${at + 1},"Bucket, steel, ${at % 20} l",DE`);
     writeFileSync(csv, `SKU,NAME,COUNTRY\n${lines.join('\n')}\n`);
-    const job: Job = { baseUrl: sandbox.baseUrl, csv, folder, connections: 0, redisUrl: '' };
+    const job: Job = { baseUrl: sandbox.baseUrl, csv, folder, connections: 0, redisUrl: '', creates: 'off' };
     const { stdout } = await run(process.execPath, [join(ROOT, 'test/bench/push/dpp-sync.ts'), JSON.stringify(job)]);
     const { ms } = JSON.parse(stdout) as { ms: number };
     return { ms, stats: await statsOf(sandbox.controlUrl) };
   } finally {
-    sandbox.child.kill();
+    sandbox.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -13,6 +13,8 @@ export interface Job {
   connections: number;
   /** Empty where there is none. */
   redisUrl: string;
+  /** Whether dpp-sync may send new products in bulk imports. No other contender does. */
+  creates: 'auto' | 'off';
 }
 
 /** What it has measured. */

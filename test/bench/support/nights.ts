@@ -21,7 +21,14 @@ export async function loadAndChange(csv: string, count: number): Promise<{ loade
   const server = await startServer(0);
   const redis = await startRedis(folder);
   try {
-    const job = { baseUrl: server.baseUrl, csv: own, folder, connections: 0, redisUrl: redis.url };
+    const job = {
+      baseUrl: server.baseUrl,
+      csv: own,
+      folder,
+      connections: 0,
+      redisUrl: redis.url,
+      creates: 'off',
+    } as const;
     const sync = async (expected: number): Promise<void> => {
       await compete('push/dpp-sync.ts', job);
       const { products } = await server.taken();

@@ -1,0 +1,203 @@
+// Decides whether new products are sent in bulk imports, and how large the imports are.
+//
+// Imports are used where they save requests: enough new products are due, and the lists that have to be read for the imports
+// cost less than single creates. Proof comes before trust. The first import has one new product. Only when a complete list shows
+// that product exactly once, the others follow in imports. Until then they are sent one by one.
+
+import type { ImportProof } from '../../domain/import-proof.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import type { ClaimedRequest, DeliveryName } from '../../domain/ports/claim.ts';
+import type { ImportLedger } from '../../domain/ports/import-ledger.ts';
+import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { hasTrait } from '../../domain/reason.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createImportSize } from './import-size.ts';
+
+export interface BulkCreates {
+  /** Decides whether imports are used for the new products that wait. Call it before requests are admitted. */
+  prepare(waiting: number): Promise<void>;
+  /** How many products one import may take: changed ones, or new ones as `createForm` says. */
+  sizeMax(): number;
+  /** How the next new product is sent: alone, as the import that has to prove itself, or with others in an import. */
+  createForm(): 'alone' | 'proof' | 'import';
+  /** This delivery is sent as the proof. */
+  beginProof(delivery: DeliveryName): void;
+  /** The delivery was not sent after all. */
+  giveBack(delivery: DeliveryName): void;
+  isProof(request: Pick<ClaimedRequest, 'operation' | 'members'>): boolean;
+  /** Learns from the answer to any request. */
+  answered(request: ClaimedRequest, outcome: Outcome): void;
+  /** Learns from a complete list that was read for an imported product. @param count how often the list shows it */
+  looked(delivery: UnconfirmedDelivery, count: number): Promise<void>;
+  /** No list shows an imported product, and none can be expected to. */
+  absent(delivery: UnconfirmedDelivery): Promise<void>;
+  /**
+   * Until when an import may still make a product that no list shows, by the wall clock; null where that is not known. @param
+   * delivery an imported product
+   */
+  mayMakeUntil(delivery: UnconfirmedDelivery): Promise<number | null>;
+}
+
+export interface BulkCreatesOptions {
+  ledger: ImportLedger;
+  profile: Profile;
+  /** Whether the lists of the API may be read. */
+  canRead: () => boolean;
+  clock: Pick<Clock, 'ticks' | 'now'>;
+}
+
+/** Whether imports save requests is decided again after this time. */
+const LOOK_AGAIN_MS = 10_000;
+/** So many due products are counted at most. */
+const DUE_MAX = 10_000;
+/** The size of a page of a list where the profile leaves it to the API. */
+const USUAL_PAGE = 100;
+/** So many first imports may be lost or refused. */
+const TRIES_MAX = 3;
+
+export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreatesOptions): BulkCreates {
+  const { creates, createsMin, membersMax, settlesWithinMs } = profile.imports;
+  const size = createImportSize(membersMax);
+  /** Null before it was read from the ledger. */
+  let known: ImportProof | null = null;
+  /** False while the ledger does not have what was concluded last. */
+  let isStored = true;
+  let isOn = false;
+  let lookAt = Number.NEGATIVE_INFINITY;
+  /** The product that was imported as the proof, and what is known of it. */
+  let proving: (DeliveryName & { answersIds: boolean }) | null = null;
+  let tries = 0;
+
+  async function current(): Promise<ImportProof> {
+    known ??= await ledger.importProof();
+    return known;
+  }
+
+  async function store(): Promise<void> {
+    if (isStored || known === null) return;
+    await ledger.storeImportProof(known);
+    isStored = true;
+  }
+
+  function conclude(proof: ImportProof): void {
+    known = proof;
+    isStored = false;
+    proving = null;
+    lookAt = Number.NEGATIVE_INFINITY;
+    if (proof.state === 'failed') isOn = false;
+  }
+
+  const fail = (message: string): void => conclude({ state: 'failed', message, at: clock.now() });
+
+  /** Another product is imported as the proof. After some of them imports are not used. */
+  function tryAnother(message: string): void {
+    proving = null;
+    tries += 1;
+    if (tries < TRIES_MAX) return;
+    fail(`${TRIES_MAX} first imports of a new product have shown nothing. The last answer: ${message}`);
+  }
+
+  function isProving({ id, revision }: DeliveryName): boolean {
+    return proving?.id === id && proving.revision === revision;
+  }
+
+  async function savesRequests(proof: ImportProof): Promise<boolean> {
+    const { due, listed } = await ledger.importGain({ dueMax: DUE_MAX });
+    const pages = Math.ceil((listed + due) / (profile.list.pageSize ?? USUAL_PAGE));
+    const isListedAfterwards = proof.state !== 'proven' || !proof.answersIds;
+    const lists = (proof.state === 'proven' ? 0 : pages) + (isListedAfterwards ? pages : 0);
+    return Math.ceil(due / size.now()) + lists < due;
+  }
+
+  return {
+    async prepare(waiting) {
+      await store();
+      if (waiting === 0) isOn = false;
+      if (creates === 'off' || isOn || waiting < createsMin || clock.ticks() < lookAt) return;
+      lookAt = clock.ticks() + LOOK_AGAIN_MS;
+      const proof = await current();
+      isOn = proof.state !== 'failed' && canRead() && (await savesRequests(proof));
+    },
+
+    sizeMax: () => size.now(),
+
+    createForm() {
+      if (!isOn || known === null) return 'alone';
+      if (known.state === 'proven') return 'import';
+      return proving === null ? 'proof' : 'alone';
+    },
+
+    beginProof({ id, revision }) {
+      proving = { id, revision, answersIds: false };
+    },
+
+    giveBack({ id }) {
+      if (proving?.id === id) proving = null;
+    },
+
+    isProof: ({ operation, members: [first] }) =>
+      operation === 'product.import' && first !== undefined && isProving(first),
+
+    answered(request, outcome) {
+      const [first] = request.members;
+      if (request.operation === 'product.import') size.answered(request, outcome);
+      if (proving === null || first === undefined || !isProving(first)) return;
+      switch (request.operation === 'product.import' ? outcome.kind : 'throttled') {
+        case 'accepted':
+          proving.answersIds = namesId(outcome);
+          break;
+        // The import was not processed, or its product was sent alone in the end.
+        case 'throttled':
+        case 'unavailable':
+        case 'denied':
+          proving = null;
+          break;
+        // The import is looked up, and shows nothing about later ones.
+        case 'refused':
+        case 'gated':
+        case 'exists':
+        case 'in_flight':
+        case 'ambiguous':
+          tryAnother('detail' in outcome ? outcome.detail.message : '');
+          break;
+      }
+    },
+
+    async looked(delivery, count) {
+      if (count > 1) fail(seconds(delivery, count));
+      else if (delivery.reason.code === 'import_proof' && count === 1) {
+        conclude({ state: 'proven', answersIds: isProving(delivery) && proving?.answersIds === true });
+      }
+      await store();
+    },
+
+    async absent(delivery) {
+      if (delivery.reason.code !== 'import_proof') return;
+      fail(neverShown(delivery));
+      await store();
+    },
+
+    async mayMakeUntil({ reason, since }) {
+      if (reason.code === 'import_refused' || reason.code === 'import_exists') return 0;
+      const proof = await current();
+      const isKnownByAnswer = proof.state === 'proven' && proof.answersIds;
+      if (isKnownByAnswer && !hasTrait(reason, 'may_come_late')) return 0;
+      return settlesWithinMs === null ? null : (reason.since ?? since) + settlesWithinMs;
+    },
+  };
+}
+
+/** Whether the answer to an import of one product has the id of that product. */
+function namesId(outcome: Outcome): boolean {
+  const member = outcome.kind === 'accepted' ? outcome.members?.[0] : undefined;
+  return member?.kind === 'accepted' && member.remoteId !== null;
+}
+
+function seconds({ naturalKey, key }: UnconfirmedDelivery, count: number): string {
+  return `The platform's list shows ${count} products with the key ${naturalKey ?? key} after an import of one.`;
+}
+
+function neverShown({ naturalKey, key }: UnconfirmedDelivery): string {
+  return `The first import had the product ${naturalKey ?? key}. Neither its answer nor the list has shown the product.`;
+}

@@ -1,0 +1,153 @@
+// Decides what an answer to a bulk import of new products means for each of its members.
+//
+// A create is never repeated on a guess (I6). Only a refusal of the key or the rate, and a request that was not processed, leave
+// the members due. After any other answer, each member that the answer does not settle is unconfirmed, and is sent again only when
+// a complete list lacks it: in an import of half the size, and alone in the end. So a bad row costs only itself.
+
+import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/outcome.ts';
+import type { ClaimedDelivery, ClaimedRequest } from '../../domain/ports/claim.ts';
+import type { Decision } from '../../domain/ports/decision.ts';
+import type { Profile } from '../../domain/profile.ts';
+import type { Reason, ReasonCode } from '../../domain/reason.ts';
+import { boundedWaitMs, decide } from './decide.ts';
+import { reasonOf } from './decide-context.ts';
+import type { ImportDecision } from './decide-import.ts';
+import { readBackDelayMs } from './waits.ts';
+
+export interface CreatesContext {
+  profile: Profile;
+  now: number;
+  /** Whether the API is well and has taken other deliveries since it could not take one of the members. */
+  takesOthers: boolean;
+  /** Whether the API refuses this import a scope that it grants to other deliveries. */
+  forbidden: boolean;
+  /** Whether the import has to prove that it may be used for new products. */
+  isProof: boolean;
+  /** In [0, 1), for the jitter. */
+  random: number;
+}
+
+type Members = readonly ClaimedDelivery[];
+
+/** Decides what becomes of the new products of an import after its only attempt. Pure. */
+export function decideCreates(
+  outcome: Outcome,
+  { members }: Pick<ClaimedRequest, 'members'>,
+  context: CreatesContext,
+): ImportDecision {
+  switch (outcome.kind) {
+    case 'accepted':
+      if (context.isProof) return lookUp(members, proofReason(), context);
+      return byMember(outcome.members, members, context);
+    case 'refused':
+      if (outcome.members) return byMember(outcome.members, members, context);
+      return lookUp(members, wholeReason('import_refused', outcome.detail, members), context);
+    case 'gated':
+      return lookUp(members, wholeReason('import_refused', outcome.detail, members), context);
+    case 'exists':
+      return lookUp(members, wholeReason('import_exists', outcome.detail, members), context);
+    case 'throttled':
+    case 'unavailable':
+      return unprocessed(outcome, members, context);
+    case 'denied':
+      if (!context.forbidden) return unprocessed(outcome, members, context);
+      return lookUp(members, wholeReason('import_refused', outcome.detail, members), context);
+    case 'in_flight':
+      return lookUp(members, reasonOf('in_flight', outcome.detail), context, 'timeout');
+    case 'ambiguous': {
+      const { cause, detail } = outcome;
+      const { decisions, ...group } = lookUp(members, reasonOf(cause, detail), context, cause);
+      const askedAt = context.now + boundedWaitMs(outcome);
+      return { ...group, decisions: decisions.map((decision) => notBefore(decision, askedAt)) };
+    }
+  }
+}
+
+const half = (members: Members): number => Math.ceil(members.length / 2);
+
+/** Leaves all members unconfirmed until a list was read. Those that it lacks are sent again in smaller imports. */
+function lookUp(
+  members: Members,
+  reason: Reason,
+  context: CreatesContext,
+  cause: Parameters<typeof readBackDelayMs>[0] = 'reset',
+): ImportDecision {
+  const nextLookAt = context.now + readBackDelayMs(cause, { ...context, attempts: 0 });
+  const since = context.now;
+  const decision: Decision = { kind: 'unconfirmed', nextLookAt, spend: true, reason: { ...reason, since } };
+  return { decisions: members.map(() => decision), keep: false, groupMax: half(members) };
+}
+
+/** The platform has not worked on the import, so its members are due again. */
+function unprocessed(outcome: Outcome, members: Members, context: CreatesContext): ImportDecision {
+  const decisions = members.map(({ attempts, awaySince }) =>
+    decide(outcome, {
+      operation: 'product.create',
+      attempts,
+      uncertain: false,
+      busySince: null,
+      awaySince,
+      ...context,
+      takesOthers: members.length === 1 && context.takesOthers,
+    }),
+  );
+  // One of the members may be the one that the API cannot take, while it takes others.
+  const isSplit = outcome.kind === 'unavailable' && !outcome.local && context.takesOthers && members.length > 1;
+  return { decisions, keep: false, groupMax: isSplit ? half(members) : null };
+}
+
+/** Decides about each member by what the answer says about it. A member that has to be sent again is sent alone then. */
+function byMember(
+  outcomes: readonly MemberOutcome[] | undefined,
+  members: Members,
+  context: CreatesContext,
+): ImportDecision {
+  const decisions = members.map((_, at) => decideCreate(outcomes?.[at] ?? { kind: 'unknown' }, context));
+  const isRefused = outcomes?.some(({ kind }) => kind === 'untouched') === true;
+  return { decisions, keep: false, groupMax: isRefused ? half(members) : 1 };
+}
+
+function decideCreate(outcome: MemberOutcome, context: CreatesContext): Decision {
+  const { now } = context;
+  switch (outcome.kind) {
+    case 'accepted':
+      if (outcome.remoteId === null) return look({ code: 'unclear', message: ID_NOT_NAMED }, context);
+      return { kind: 'delivered', remoteId: outcome.remoteId, contentKnown: true, by: 'answer' };
+    case 'refused':
+      if (outcome.exists !== true) return { kind: 'rejected', reason: reasonOf('refused', outcome.detail) };
+      return {
+        kind: 'unconfirmed',
+        nextLookAt: now,
+        spend: true,
+        reason: { ...reasonOf('exists', outcome.detail), lookAgain: true },
+      };
+    case 'untouched':
+      return look({ code: 'import_refused', message: UNTOUCHED }, context);
+    case 'unknown':
+      return look({ code: 'unclear', message: NOT_NAMED }, context);
+  }
+}
+
+function look(reason: Reason, context: CreatesContext): Decision {
+  const nextLookAt = context.now + readBackDelayMs('reset', { ...context, attempts: 0 });
+  return { kind: 'unconfirmed', nextLookAt, spend: true, reason: { ...reason, since: context.now } };
+}
+
+function notBefore(decision: Decision, at: number): Decision {
+  if (decision.kind !== 'unconfirmed' || decision.nextLookAt === null) return decision;
+  return { ...decision, nextLookAt: Math.max(decision.nextLookAt, at) };
+}
+
+const ID_NOT_NAMED = 'The import has taken this product, and its answer does not name the id.';
+const NOT_NAMED = 'The answer to the import does not say whether this product was stored.';
+const UNTOUCHED = 'Other products in the same import were refused.';
+
+function proofReason(): Reason {
+  const message = 'This was the first bulk import of a new product. The list of products has to show it exactly once.';
+  return { code: 'import_proof', message };
+}
+
+function wholeReason(code: ReasonCode, detail: OutcomeDetail, members: Members): Reason {
+  const what = members.length === 1 ? 'An import of this product' : `An import of ${members.length} new products`;
+  return { ...reasonOf(code, detail), message: `${what} was refused as a whole: ${detail.message}` };
+}

@@ -1,0 +1,13 @@
+import type { ImportProof } from '../import-proof.ts';
+
+/** What the ledger knows about bulk imports of new products. Each method is one whole transaction. */
+export interface ImportLedger {
+  /** The proof under the present profile: another form of imports has to be proven again. */
+  importProof(): Promise<ImportProof>;
+  storeImportProof(proof: ImportProof): Promise<void>;
+  /**
+   * How many new products are due, at most `dueMax`, and how many entries the platform's list of products is known to
+   * have. They show whether imports save requests.
+   */
+  importGain(request: { dueMax: number }): Promise<{ due: number; listed: number }>;
+}
