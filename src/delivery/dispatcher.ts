@@ -15,10 +15,10 @@ import type { ReceivedQueue } from './received-queue.ts';
  */
 const DEPTH_MAX = 2000;
 /**
- * New products take at most so many of these places, and all other deliveries together as many: materials and BOM items are
- * sent beside the products, and a BOM item does not wait until all new products are sent.
+ * New products take at most so many of these places, and so do all other deliveries together. So materials and BOM items are
+ * sent beside the new products, and a BOM item does not wait until all of these are sent.
  */
-const SHARE_MAX = 1000;
+const SHARE_MAX = 1500;
 /** The most deliveries that one job names. */
 const JOB_SIZE = 250;
 /** The queue is filled again when it has room for so many, so that jobs are full while there is much to do. */
@@ -129,8 +129,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   async function fillShare(share: Share): Promise<number> {
     let count = 0;
-    while (SHARE_MAX - share.count() >= ROOM_MIN) {
-      const limit = SHARE_MAX - share.count();
+    for (;;) {
+      const limit = Math.min(SHARE_MAX - share.count(), DEPTH_MAX - known.size());
+      if (limit < ROOM_MIN) break;
       const due = await ledger.dueDeliveries({ afterId: share.afterId, limit, suspended: without(share.leavesOut) });
       const fresh = due.filter(({ id }) => !known.has(id));
       if (fresh.length > 0) await enqueue(fresh);

@@ -281,6 +281,13 @@ export function together(deliveries: readonly DeliveryName[]): ToClaim {
   return { deliveries, asImport: true };
 }
 
+/** A new product as a claim returns it. */
+export function claimedProduct({ id, groupMax = null }: { id: number; groupMax?: number | null }): ClaimedDelivery {
+  const name = { id, kind: 'product', key: `P${id}`, revision: 1, operation: 'product.create', source: 'erp' } as const;
+  const known = { remoteId: null, attempts: 0, uncertain: false, busySince: null, awaySince: null };
+  return { ...name, ...known, naturalKey: `SKU-${id}`, groupMax };
+}
+
 /** Claims one delivery, by its id or its name. */
 export async function claimOne(
   ledger: Viewed<Pick<SqliteLedger, 'claim'>>,

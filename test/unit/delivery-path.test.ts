@@ -53,7 +53,7 @@ describe('the way of deliveries', () => {
     deadLetter = async () => undefined,
     random = () => 0,
     connections = 8,
-    profile = Profile.parse({}),
+    profile = Profile.parse({ imports: { creates: 'off' } }),
   }: {
     claim?: (lists: readonly ToClaim[]) => Promise<ClaimedRequest[]>;
     settle?: (groups: readonly RequestSettlement[]) => Promise<void>;
@@ -233,7 +233,8 @@ describe('the way of deliveries', () => {
 
   it('dead-letters a delivery whose claim throws, and sends the others', async () => {
     const claim = async (lists: readonly ToClaim[]) => {
-      if (lists.some(({ deliveries }) => deliveries.some(({ id }) => id === 2))) throw new Error('It cannot be encoded.');
+      if (lists.some(({ deliveries }) => deliveries.some(({ id }) => id === 2)))
+        throw new Error('It cannot be encoded.');
       return lists.flatMap(({ deliveries }) => claimedRequest(deliveries, 'product.create'));
     };
     const { sent, deadLettered } = given({ claim });

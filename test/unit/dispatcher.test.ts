@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { dueNamesOf } from '../../src/delivery/delivery-jobs.ts';
 import { createDispatcher, type Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createReceivedQueue, type ReceivedQueue } from '../../src/delivery/received-queue.ts';
 import type { DueDelivery } from '../../src/domain/ports/due.ts';
@@ -37,7 +38,10 @@ describe('the dispatcher', () => {
     queue = createReceivedQueue();
     dispatcher = createDispatcher({
       ledger: {
-        dueDeliveries: async ({ afterId, limit }) => stored.filter(({ id }) => id > afterId).slice(0, limit),
+        dueDeliveries: async ({ afterId, limit, suspended }) =>
+          stored
+            .filter(({ id, operation }) => id > afterId && suspended?.operations.includes(operation) !== true)
+            .slice(0, limit),
         dueByHand: async ({ limit }) => byHand.slice(0, limit),
         someDueDelivery: async ({ place }) => stored[Math.floor(place * stored.length)] ?? null,
       },
@@ -45,7 +49,7 @@ describe('the dispatcher', () => {
       queue,
       suspended: () => ({ operations: [], unconfirmed: { operations: [], reasons: [] } }),
       health: { needsSample: () => needsSample, failedLately: (id) => id <= 10 },
-      importMax: 100,
+      importMax: 10,
       onReceived: () => undefined,
       onRoom: () => {
         asked += 1;
@@ -59,14 +63,26 @@ describe('the dispatcher', () => {
 
   it('enqueues a bounded number of what is due, and tops it up once there is room', async () => {
     stored = range(3000);
-    expect(await dispatcher.fill()).toBe(2000);
-    expect([jobs.length, dispatcher.outstanding(), dispatcher.enqueued()]).toEqual([8, 2000, 2000]);
+    expect(await dispatcher.fill()).toBe(1500);
+    expect([jobs.length, dispatcher.outstanding(), dispatcher.enqueued()]).toEqual([6, 1500, 1500]);
     expect(await dispatcher.fill()).toBe(0);
     dispatcher.done(range(499).map(({ id }) => id));
     expect(await dispatcher.fill()).toBe(0);
     dispatcher.done([500]);
     stored = stored.slice(500);
     expect(await dispatcher.fill()).toBe(500);
+  });
+
+  it('keeps places for other deliveries while there are many new products, and the other way round', async () => {
+    const creates = range(3000).map((one) => ({ ...one, operation: 'product.create' as const }));
+    const parts = range(6000).slice(3000);
+    stored = [...creates, ...parts.map((one) => ({ ...one, operation: 'bom_item.create' as const }))];
+    expect(await dispatcher.fill()).toBe(2000);
+    expect(jobs.flatMap(dueNamesOf).filter(({ id }) => id <= 3000)).toHaveLength(1500);
+    dispatcher.done(range(1500).map(({ id }) => id));
+    stored = stored.filter(({ id }) => id > 3000);
+    expect(await dispatcher.fill()).toBe(1000);
+    expect(dispatcher.outstanding()).toBe(1500);
   });
 
   it('begins with the first deliveries again once it has come to the end', async () => {
@@ -80,7 +96,8 @@ describe('the dispatcher', () => {
     stored = range(3);
     const failing = createDispatcher({
       ledger: {
-        dueDeliveries: async () => stored,
+        dueDeliveries: async ({ suspended }) =>
+          stored.filter(({ operation }) => suspended?.operations.includes(operation) !== true),
         dueByHand: async () => [],
         someDueDelivery: async () => null,
       },
@@ -88,7 +105,7 @@ describe('the dispatcher', () => {
       queue,
       suspended: () => ({ operations: [], unconfirmed: { operations: [], reasons: [] } }),
       health: { needsSample: () => false, failedLately: () => false },
-      importMax: 100,
+      importMax: 10,
       onReceived: () => undefined,
       onRoom: () => undefined,
       clock: createManualClock(),

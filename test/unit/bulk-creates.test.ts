@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import { createBulkCreates } from '../../src/delivery/imports/bulk-creates.ts';
+import type { ImportProof } from '../../src/domain/import-proof.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import type { ClaimedRequest } from '../../src/domain/ports/claim.ts';
+import type { UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
+import { Profile } from '../../src/domain/profile.ts';
+import type { ReasonCode } from '../../src/domain/reason.ts';
+import { claimedProduct } from '../support/ledger.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+const detail = { status: null, message: 'No.' };
+
+function given({
+  stored = { state: 'untried' },
+  gain = { due: 5000, listed: 0 },
+  imports = {},
+  canRead = true,
+}: {
+  stored?: ImportProof;
+  gain?: { due: number; listed: number };
+  imports?: Partial<Profile['imports']>;
+  canRead?: boolean;
+} = {}) {
+  const clock = createManualClock();
+  let proof = stored;
+  const ledger = {
+    importProof: async () => proof,
+    storeImportProof: async (given: ImportProof) => void (proof = given),
+    importGain: async () => gain,
+  };
+  const bulk = createBulkCreates({ ledger, profile: Profile.parse({ imports }), canRead: () => canRead, clock });
+  return { bulk, clock, stored: () => proof };
+}
+
+const product = (id: number) => claimedProduct({ id });
+function importOf(...ids: number[]): ClaimedRequest {
+  const write = { operation: 'product.import', path: '/', body: '', idempotencyKey: 'key' } as const;
+  return { request: 1, sends: 1, ...write, members: ids.map(product) };
+}
+const withId: Outcome = {
+  kind: 'accepted',
+  remoteId: null,
+  members: [{ kind: 'accepted', effect: 'created', remoteId: 7 }],
+};
+const without: Outcome = { kind: 'accepted', remoteId: null, members: [{ kind: 'unknown' }] };
+
+function unconfirmed(id: number, code: ReasonCode, since = 0): UnconfirmedDelivery {
+  const { attempts, naturalKey, ...name } = product(id);
+  const reason = { code, message: 'No answer.', since };
+  const write = { path: '/', body: null, sentKey: null, productId: null, importId: null, sent: null };
+  return { ...name, ...write, naturalKey, attempts, reason, since, isImportedCreate: true };
+}
+
+/** Sends the proof, and has its answer. */
+async function tried(parts: ReturnType<typeof given>, outcome: Outcome, id = 1): Promise<void> {
+  await parts.bulk.prepare(100);
+  expect(parts.bulk.createForm()).toBe('proof');
+  parts.bulk.beginProof(product(id));
+  expect(parts.bulk.createForm()).toBe('alone');
+  expect(parts.bulk.isProof(importOf(id))).toBe(true);
+  parts.bulk.answered(importOf(id), outcome);
+}
+
+describe('whether new products are sent in imports', () => {
+  it.each<[string, Parameters<typeof given>[0], number]>([
+    ['few of them wait', {}, 19],
+    ['the profile says so', { imports: { creates: 'off' } }, 5000],
+    ['imports have failed to prove themselves', { stored: { state: 'failed', message: 'No.', at: 0 } }, 5000],
+    ['no list can be read', { canRead: false }, 5000],
+    ['the lists would take more requests than they save', { gain: { due: 25, listed: 20_000 } }, 25],
+  ])('they are sent one by one where %s', async (_, options, waiting) => {
+    const { bulk } = given(options);
+    await bulk.prepare(waiting);
+    expect(bulk.createForm()).toBe('alone');
+  });
+
+  it('needs no list any more where answers name the ids', async () => {
+    const gain = { due: 25, listed: 20_000 };
+    const { bulk } = given({ gain, stored: { state: 'proven', answersIds: true } });
+    await bulk.prepare(25);
+    expect(bulk.createForm()).toBe('import');
+  });
+
+  it('goes on until none waits, and is decided anew then', async () => {
+    const { bulk, clock } = given({ stored: { state: 'proven', answersIds: true } });
+    await bulk.prepare(20);
+    await bulk.prepare(3);
+    expect(bulk.createForm()).toBe('import');
+    await bulk.prepare(0);
+    clock.advance(60_000);
+    await bulk.prepare(3);
+    expect(bulk.createForm()).toBe('alone');
+  });
+});
+
+describe('the proof', () => {
+  it.each([
+    [withId, true],
+    [without, false],
+  ])('is there once a list shows the product exactly once', async (outcome, answersIds) => {
+    const parts = given();
+    await tried(parts, outcome);
+    await parts.bulk.looked(unconfirmed(1, 'import_proof'), 1);
+    expect(parts.stored()).toEqual({ state: 'proven', answersIds });
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.createForm()).toBe('import');
+  });
+
+  it('fails where the list shows a second product', async () => {
+    const parts = given();
+    await tried(parts, withId);
+    await parts.bulk.looked(unconfirmed(1, 'import_proof'), 2);
+    expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('shows 2 products') });
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.createForm()).toBe('alone');
+  });
+
+  it('fails where neither the answer nor a list shows the product', async () => {
+    const parts = given();
+    await tried(parts, without);
+    await parts.bulk.looked(unconfirmed(1, 'import_proof'), 0);
+    expect(parts.stored()).toEqual({ state: 'untried' });
+    await parts.bulk.absent(unconfirmed(1, 'import_proof'));
+    expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('Neither') });
+  });
+
+  it('is tried with other products where it was lost or refused, and fails after three of them', async () => {
+    const parts = given();
+    for (const id of [1, 2, 3]) {
+      await tried(parts, { kind: 'ambiguous', cause: 'reset', detail }, id);
+      await parts.bulk.prepare(100);
+    }
+    expect(parts.stored()).toMatchObject({ state: 'failed' });
+  });
+
+  it.each<Outcome>([
+    { kind: 'throttled', retryAfterMs: null, detail },
+    { kind: 'unavailable', sent: false, retryAfterMs: null, detail },
+    { kind: 'denied', by: 'key', detail },
+  ])('is tried again where the import was not processed: $kind', async (outcome) => {
+    const parts = given();
+    for (let id = 1; id < 6; id += 1) await tried(parts, outcome, id);
+    expect(parts.stored()).toEqual({ state: 'untried' });
+  });
+
+  it('is tried again where its delivery was not sent', async () => {
+    const { bulk } = given();
+    await bulk.prepare(100);
+    bulk.beginProof(product(1));
+    bulk.giveBack(product(2));
+    expect(bulk.createForm()).toBe('alone');
+    bulk.giveBack(product(1));
+    expect(bulk.createForm()).toBe('proof');
+  });
+
+  it('is lost again where a later list shows an imported product twice', async () => {
+    const { bulk, stored } = given({ stored: { state: 'proven', answersIds: true } });
+    await bulk.prepare(100);
+    await bulk.looked(unconfirmed(5, 'timeout'), 2);
+    expect([stored().state, bulk.createForm()]).toEqual(['failed', 'alone']);
+  });
+});
+
+describe('until when an import may still make a product', () => {
+  const proven = { state: 'proven', answersIds: true } as const;
+  const late = { state: 'proven', answersIds: false } as const;
+
+  it.each<[string, ReasonCode, ImportProof, number | null, number | null]>([
+    ['its answer was lost, and answers name ids', 'timeout', proven, null, 0],
+    ['its answer has left the product out', 'unclear', proven, null, null],
+    ['its answer was lost, and answers name no ids', 'timeout', late, null, null],
+    ['its answer was lost before anything was proven', 'timeout', { state: 'untried' }, null, null],
+    ['it was refused', 'import_refused', late, null, 0],
+    ['its answer was lost, and a time is set', 'timeout', late, 60_000, 65_000],
+    ['its answer has left the product out, and a time is set', 'unclear', proven, 60_000, 65_000],
+  ])('where %s', async (_, code, stored, settlesWithinMs, until) => {
+    const { bulk } = given({ stored, imports: { settlesWithinMs } });
+    expect(await bulk.mayMakeUntil(unconfirmed(1, code, 5000))).toBe(until);
+  });
+});
