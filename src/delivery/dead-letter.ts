@@ -34,7 +34,7 @@ export function createDeadLetter(options: {
     }
     try {
       for (const { id: deliveryId, revision } of deliveries) {
-        await ledger.deadLetter({ deliveryId, revision, reason });
+        await ledger.deadLetter({ deliveryId, revision, reason, isOneOfMany: deliveries.length > 1 });
       }
       return null;
     } catch (second) {

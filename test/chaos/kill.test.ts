@@ -26,6 +26,8 @@ const OPEN_GATES = {
 vi.setConfig({ testTimeout: scaled(600_000, 3_600_000) });
 
 type Victim = 'process' | 'redis' | 'sandbox';
+/** Whether new products are sent one by one, or in bulk imports. */
+type Creates = 'one by one' | 'in bulk';
 type Queue = 'embedded' | 'redis with an append-only file' | 'redis without one';
 
 let world: World;
@@ -41,7 +43,7 @@ afterEach(async () => {
   redis = null;
 });
 
-async function given(queue: Queue, honoured: boolean): Promise<void> {
+async function given(queue: Queue, honoured: boolean, creates: Creates): Promise<void> {
   if (queue !== 'embedded') redis = await startRedis({ appendonly: queue === 'redis with an append-only file' });
   sandbox = await startMortalSandbox({
     idempotency: honoured ? 'honoured' : 'ignored',
@@ -60,6 +62,7 @@ async function given(queue: Queue, honoured: boolean): Promise<void> {
     profile: {
       list: { lagMs: 0 },
       settlingDelayMs: { reset: 100, timeout: 100 },
+      imports: creates === 'in bulk' ? { createsMin: 5, membersMax: 10, settlesWithinMs: 500 } : { creates: 'off' },
       ...(honoured ? { idempotency: 'honoured' } : {}),
     },
   });
@@ -154,15 +157,16 @@ const QUEUES: { queue: Queue; describe: typeof describeRedis }[] = [
 ];
 /** In the slice each kind of key handling goes with one kind of queue, under `npm run test:chaos` with every kind. */
 const queuesFor = (slice: Queue) => QUEUES.filter(({ queue }) => IS_FULL || queue === slice);
+const WAYS: readonly Creates[] = ['one by one', 'in bulk'];
 
 describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
   for (const { queue, describe } of queuesFor('embedded')) {
     describe(`with the queue ${queue}`, () => {
-      it(
-        'has each product, material, BOM item and passport once where keys are honoured',
+      it.each(WAYS)(
+        'has each product, material, BOM item and passport once where keys are honoured, with products sent %s',
         covers(['process-killed', 'redis-killed', 'api-killed'], ...ORACLE),
-        async () => {
-          await given(queue, true);
+        async (creates) => {
+          await given(queue, true, creates);
           await surviveCycles(announcedRandom());
           expect(await finish('delivered')).toEqual({
             code: 0,
@@ -180,11 +184,11 @@ describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
   }
   for (const { queue, describe } of queuesFor('redis without one')) {
     describe(`with the queue ${queue}`, () => {
-      it(
-        'has each product, material and passport once under the default profile over an API that ignores keys, and lists interrupted BOM items',
+      it.each(WAYS)(
+        'has each product, material and passport once over an API that ignores keys, and lists interrupted BOM items, with products sent %s',
         covers(['process-killed', 'redis-killed', 'api-killed', 'keys-ignored'], ...ORACLE),
-        async () => {
-          await given(queue, false);
+        async (creates) => {
+          await given(queue, false, creates);
           await surviveCycles(announcedRandom());
           const { code, items, passports, publications } = await finish('or_doubted');
           const { delivered = 0, in_doubt: doubted = 0 } = items['bom_item'] ?? {};

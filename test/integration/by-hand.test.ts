@@ -173,6 +173,8 @@ describe('work that is under way beside a command', () => {
   async function started(): Promise<void> {
     await worldWith({
       config: { sources: [PRODUCTS.source] },
+      // So that each product is a request of its own.
+      profile: { imports: { creates: 'off' } },
       files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
       sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 1500 }] },
     });

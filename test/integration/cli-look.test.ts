@@ -77,7 +77,7 @@ describe('after a sync', () => {
     const { exitCode, json } = await run('status', '--json');
     expect(exitCode).toBe(4);
     const counts = ['items', 'passports', 'quarantined', 'guarded', 'missing', 'suspended', 'causes', 'waitingFor'];
-    const ofContact = ['adopted', 'unansweredParts', 'apiWait', 'deferred'];
+    const ofContact = ['adopted', 'unansweredParts', 'apiWait', 'deferred', 'imports'];
     expect(Object.keys(json())).toEqual(['ok', 'ledger', ...counts, ...ofContact, 'queue', 'sources']);
     expect(json()).toMatchObject({
       ok: false,

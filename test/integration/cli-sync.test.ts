@@ -115,7 +115,8 @@ describe('dpp-sync sync', () => {
 
   it('finishes what is under way at the first SIGINT, ends with 1, and doubles nothing when it is run again', async () => {
     const rows = Array.from({ length: 200 }, (_, index) => `${index + 1},A-${index + 1},Pump ${index + 1},DE\n`);
-    await begin({ files: { ...GOOD_FILES, 'products.csv': `ID,SKU,NAME,COUNTRY\n${rows.join('')}` } });
+    const files = { ...GOOD_FILES, 'products.csv': `ID,SKU,NAME,COUNTRY\n${rows.join('')}` };
+    await begin({ files, profile: { imports: { creates: 'off' } } });
     world.sandbox.faults.add({ kind: 'latency', operation: 'product.create', ms: 300 });
     const child = startCli(['sync', '-c', world.configFile, '--json']);
     await vi.waitFor(() => expect(world.sandbox.faults.list()[0]?.used).toBeGreaterThan(0), { timeout: 60_000 });

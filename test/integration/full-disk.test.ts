@@ -145,6 +145,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
       config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
       queue: queue(),
       files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
+      profile: { imports: { creates: 'off' } },
       // Slow enough for requests to be under way when the disk becomes full.
       sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 100 }] },
     });

@@ -86,7 +86,7 @@ const DAMAGE: Record<string, { sql: string; also?: string[] }> = {
   },
   'delivery.key': {
     sql: `INSERT INTO requests (operation, sends, claimed_at, idempotency_key, path) VALUES ('product.create', 1, 0, 'no key', '/');
-      UPDATE items SET operation = 'product.create', request_id = last_insert_rowid(), request_place = 0 WHERE state = 'due'`,
+      UPDATE items SET operation = 'product.create', request_id = last_insert_rowid() WHERE state = 'due'`,
   },
   'delivery.bytes': { sql: "UPDATE items SET state = 'sending' WHERE state = 'due'" },
   'delivery.payload': { sql: "UPDATE items SET sent = '{}' WHERE state = 'waiting'" },

@@ -68,6 +68,7 @@ describe('the statements of the ledger', () => {
     ['END AS state, count(*) AS n FROM items p LEFT JOIN items q', 'for totals of passports'],
     ['SET appeared_at = appeared_at + @ms', 'once the clock was set back'],
     ['WHERE request_id IS NOT NULL AND operation IN', 'once when a restored ledger is accepted'],
+    ['DELETE FROM requests WHERE id NOT IN', 'once when a restored ledger is accepted'],
     ["SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1", 'up to the first one'],
     ["SET state = 'stale'", 'once for a changed mapping'],
     ['SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL', 'at the end of a whole export'],

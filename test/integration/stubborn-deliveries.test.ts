@@ -160,9 +160,9 @@ describe('a dead letter', () => {
     const reason: Reason = { code: 'internal', message: 'It cannot be sent.' };
     const first = await stage('first');
     const second = await stage('second');
-    await ledger.deadLetter({ ...first, reason });
+    await ledger.deadLetter({ ...first, reason, isOneOfMany: false });
     expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'due', reason: null });
-    await ledger.deadLetter({ ...second, reason });
+    await ledger.deadLetter({ ...second, reason, isOneOfMany: false });
     expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'rejected', reason });
   });
 });
@@ -184,7 +184,7 @@ describe('a dead-lettered member of an import', () => {
     await stage('second');
     const [first] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
     const deadLetter = ({ id = 0, revision = 0 }: Partial<DeliveryName> = {}) =>
-      ledger.deadLetter({ deliveryId: id, revision, reason });
+      ledger.deadLetter({ deliveryId: id, revision, reason, isOneOfMany: true });
     await deadLetter(first);
     expect(ledger.views.item('product', 'A')).toMatchObject({ state: 'due' });
     await deadLetter(first);

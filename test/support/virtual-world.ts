@@ -87,7 +87,9 @@ export async function createVirtualWorld(options: {
 }): Promise<VirtualWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-virtual-'));
   const time = createVirtualTime();
-  const profile = Profile.parse(options.profile ?? {});
+  // The API of this world knows no bulk import.
+  const { imports, ...settings } = options.profile ?? {};
+  const profile = Profile.parse({ ...settings, imports: { creates: 'off', ...imports } });
   const random = seededRandom(options.seed ?? 1);
   const requests: ModelRequest[] = [];
   const created = new Map<string, number>();

@@ -3,6 +3,13 @@ import type { ClaimedRequest, ToClaim } from './claim.ts';
 import type { RequestSettlement, Settled } from './decision.ts';
 import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from './due.ts';
 
+export interface DeadLetterRequest {
+  deliveryId: number;
+  revision: number;
+  reason: Reason;
+  isOneOfMany: boolean;
+}
+
 /** Due deliveries, claims and settlements. Each method is one whole transaction. */
 export interface DeliveryLedger {
   /** Due deliveries in the order of their ids after `afterId`, without those that are due later or suspended. */
@@ -45,9 +52,10 @@ export interface DeliveryLedger {
   settle(requests: readonly RequestSettlement[]): Promise<Settled[]>;
   /**
    * Dead-letters a delivery that throws. It becomes unconfirmed if it may have been sent, else rejected. An item
-   * with another revision stays as it is.
+   * with another revision stays as it is. With `isOneOfMany` nobody knows which delivery of a bulk import is at fault, so it is
+   * first tried alone.
    */
-  deadLetter(request: { deliveryId: number; revision: number; reason: Reason }): Promise<void>;
+  deadLetter(request: DeadLetterRequest): Promise<void>;
   /**
    * Stages blocked deliveries again whose time has come, as new revisions; passports only where their products are complete.
    * Gives how many deliveries were staged, and whether more blocked ones are left.

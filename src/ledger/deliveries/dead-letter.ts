@@ -1,4 +1,5 @@
 import { transition } from '../../domain/delivery.ts';
+import type { DeadLetterRequest } from '../../domain/ports/delivery-ledger.ts';
 import type { Reason } from '../../domain/reason.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
@@ -14,30 +15,27 @@ import type { Settles } from './settles.ts';
 export function createDeadLetter(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
   { items, requests, imports, settles }: { items: Items; requests: Requests; imports: Imports; settles: Settles },
-): (request: { deliveryId: number; revision: number; reason: Reason }) => void {
+): (request: DeadLetterRequest) => void {
   const sql = {
     byId: db.prepare<[number], DeliveryRow>(SELECT_DELIVERY),
     reject: db.prepare<[string, string, number, number]>(
       'UPDATE items SET state = ?, due_at = 0, reason = ?, settled_at = ? WHERE id = ?',
     ),
-    goAlone: db.prepare<[number]>(
-      "UPDATE items SET group_max = 1 WHERE id = ? AND operation IN ('product.import', 'product.create') AND group_max IS NOT 1",
-    ),
+    goAlone: db.prepare<[number]>('UPDATE items SET group_max = 1 WHERE id = ? AND group_max IS NOT 1'),
   };
 
-  function rejectDue(row: DeliveryRow, reason: Reason): void {
+  function rejectDue(row: DeliveryRow, reason: Reason, isOneOfMany: boolean): void {
     if (row.uncertain === 1) {
       items.markUnconfirmed(row, { reason, lookAt: null });
       return;
     }
-    // Nobody knows which member of an import is at fault, so each member is first tried alone.
-    if (sql.goAlone.run(row.id).changes > 0) return;
+    if (isOneOfMany && sql.goAlone.run(row.id).changes > 0) return;
     requests.release(row);
     sql.reject.run(transition(row.state, 'reject'), JSON.stringify(reason), clock.now(), row.id);
     items.note(row.id, row.revision, 'rejected', reason);
   }
 
-  return ({ deliveryId, revision, reason }) => {
+  return ({ deliveryId, revision, reason, isOneOfMany }) => {
     const row = sql.byId.get(deliveryId);
     if (row?.revision !== revision) return;
     // I3: the members of an import that was sent change their state together.
@@ -54,6 +52,6 @@ export function createDeadLetter(
     }
     const due = rows.filter(({ state }) => state === 'due');
     if (isTied && due.length > 0) requests.release(row);
-    for (const one of due) rejectDue(one, reason);
+    for (const one of due) rejectDue(one, reason, isOneOfMany);
   };
 }
