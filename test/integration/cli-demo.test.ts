@@ -68,11 +68,15 @@ describe('dpp-sync demo', () => {
     const first = await cli(['demo', '--dir', dir, '--json']);
     expect(first.exitCode).toBe(0);
     const { steps, config } = first.json() as unknown as DemoDocument;
-    expect(steps.map(({ name, requests }) => [name, requests.sent])).toEqual([
-      ['first', 2312],
+    const sent = new Map(steps.map(({ name, requests }) => [name, requests.sent]));
+    // Products are sent in bulk imports once the first of these has proven itself, so it depends on the time how many are.
+    expect(sent.get('first')).toBeGreaterThan(1900);
+    expect(sent.get('first')).toBeLessThan(2312);
+    sent.delete('first');
+    // After a change, the line that was mended, and two requests for each passport.
+    expect([...sent]).toEqual([
       ['unchanged', 0],
       ['one change', 1],
-      // The line that was mended, and two requests for each passport.
       ['passports', 1 + 337 * 2],
     ]);
     expect(steps.map(({ passports }) => passports)).toEqual([

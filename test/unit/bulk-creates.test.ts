@@ -49,7 +49,7 @@ function unconfirmed(id: number, code: ReasonCode, since = 0): UnconfirmedDelive
   const { attempts, naturalKey, ...name } = product(id);
   const reason = { code, message: 'No answer.', since };
   const write = { path: '/', body: null, sentKey: null, productId: null, importId: null, sent: null };
-  return { ...name, ...write, naturalKey, attempts, reason, since, isImportedCreate: true };
+  return { ...name, ...write, naturalKey, attempts, reason, since, sentAt: since, isImportedCreate: true };
 }
 
 /** Sends the proof, and has its answer. */

@@ -191,6 +191,7 @@ describe('the list of products', () => {
       productId: null,
       attempts: 1,
       since: 0,
+      sentAt: 0,
       importId: null,
       isImportedCreate: false,
       sent,

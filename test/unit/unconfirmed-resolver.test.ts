@@ -60,6 +60,7 @@ function given(
       importId: null,
       isImportedCreate: false,
       since: clock.now(),
+      sentAt: clock.now(),
       attempts: 1,
     };
   });

@@ -178,12 +178,13 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
       await store();
     },
 
-    async mayMakeUntil({ reason, since }) {
+    async mayMakeUntil({ reason, sentAt }) {
       if (reason.code === 'import_refused' || reason.code === 'import_exists') return 0;
       const proof = await current();
       const isKnownByAnswer = proof.state === 'proven' && proof.answersIds;
       if (isKnownByAnswer && !hasTrait(reason, 'may_come_late')) return 0;
-      return settlesWithinMs === null ? null : (reason.since ?? since) + settlesWithinMs;
+      // Without the time of the answer, the request has ended when its time limit has passed.
+      return settlesWithinMs === null ? null : (reason.since ?? sentAt + profile.timeouts.totalMs) + settlesWithinMs;
     },
   };
 }

@@ -131,7 +131,7 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
    */
   function notMade(delivery: UnconfirmedDelivery, list: ListName, mayMakeUntil: number | null): Decision {
     const now = clock.now();
-    const waitedMs = Math.max(LOOK_LEAST_MS, now - (delivery.reason.since ?? delivery.since));
+    const waitedMs = Math.max(LOOK_LEAST_MS, now - (delivery.reason.since ?? delivery.sentAt));
     if (mayMakeUntil === null) {
       if (waitedMs >= LOOK_FOR_MS) return leftToPerson(lateReason(delivery.reason));
       return readAgain(delivery, list, waitedMs);

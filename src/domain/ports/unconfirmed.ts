@@ -19,6 +19,8 @@ export interface UnconfirmedDelivery extends DueDelivery, EncodedWrite {
   reason: Reason;
   /** When the delivery was last sent, or last looked up without a result. */
   since: number;
+  /** When it was last claimed to be sent. */
+  sentAt: number;
   attempts: number;
   /** The import of changed products that it may have arrived in, where that import is sent again unchanged. */
   importId: number | null;

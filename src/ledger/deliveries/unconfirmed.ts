@@ -119,6 +119,7 @@ export function createUnconfirmed(
         productId: row.kind === 'passport' ? productIdOf(row.id) : null,
         reason: storedReason(row.reason) ?? NO_REASON,
         since: row.settledAt ?? 0,
+        sentAt: row.sentAt ?? 0,
         attempts: row.attempts,
         importId: row.operation === 'product.import' ? row.requestId : null,
         isImportedCreate: isImportedCreate(row),

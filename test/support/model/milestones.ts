@@ -15,6 +15,8 @@ export const MILESTONES = [
   'a process died between a claim and its request',
   'a process died between an answer and its settlement',
   'several requests were claimed in one commit',
+  'new products were sent in one import',
+  'one new product was sent in an import',
   'several requests were settled in one commit',
   'a claim left out what had changed',
   'a settlement changed nothing, since it was stale',

@@ -2,6 +2,7 @@ import { createApiClient } from '../../../src/api/api-client.ts';
 import type { Transport } from '../../../src/api/transport.ts';
 import { createAuthorizationWatch } from '../../../src/daemon/watches/authorization-watch.ts';
 import { createDelivery } from '../../../src/delivery/create-delivery.ts';
+import type { ImportProof } from '../../../src/domain/import-proof.ts';
 import type { PassportAnswer, PassportRules } from '../../../src/domain/passport.ts';
 import type { Ledger } from '../../../src/domain/ports/ledger.ts';
 import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
@@ -50,6 +51,8 @@ export interface ModelProcessOptions {
   transport: Transport;
   queues: Queues;
   source: ModelSource;
+  /** What the ledger has about bulk imports of new products, where it has nothing yet. */
+  proof: ImportProof;
   reach: Milestones['reach'];
 }
 
@@ -95,6 +98,11 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     async claim(requests) {
       const claimed = await fenced.claim(requests);
       if (claimed.length > 1) reach('several requests were claimed in one commit');
+      for (const { operation, members } of claimed) {
+        const isNew = operation === 'product.import' && members[0]?.operation === 'product.create';
+        if (isNew)
+          reach(members.length > 1 ? 'new products were sent in one import' : 'one new product was sent in an import');
+      }
       if (claimed.length < requests.length) reach('a claim left out what had changed');
       return claimed;
     },
@@ -219,6 +227,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
 
   async function start(): Promise<void> {
     await ledger.recover(profile.settlingDelayMs.reset);
+    if ((await opened.importProof()).state === 'untried') await opened.storeImportProof(options.proof);
     await mapQueue.start();
     await engine.start();
     gateWatch.start();

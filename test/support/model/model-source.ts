@@ -17,6 +17,9 @@ export const ROWS = [
   { stream: 'boms', id: 'B1' },
   { stream: 'boms', id: 'B2' },
   { stream: 'boms', id: 'B3' },
+  // Enough new products for an import to save requests.
+  { stream: 'products', id: 'P4' },
+  { stream: 'products', id: 'P5' },
 ] as const;
 
 const SOUND: ReadonlySet<Flavour> = new Set(['a', 'b', 'c']);

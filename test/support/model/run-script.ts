@@ -44,11 +44,17 @@ const CHANGE_MS_MAX = 200;
 /** A folder in memory where the machine has one: the runs wait for no disk. */
 const ROOT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-function profileOf({ trust, productUpdate, membersMax, recheckBlockedMs }: Setup): Profile {
+function profileOf({ trust, productUpdate, membersMax, creates = 'off', recheckBlockedMs }: Setup): Profile {
   return Profile.parse({
     idempotency: trust,
     productUpdate,
-    imports: { membersMax },
+    imports: {
+      membersMax,
+      creates: creates === 'off' ? 'off' : 'auto',
+      createsMin: 2,
+      // The platform of the model stores all rows before it answers.
+      settlesWithinMs: 3000,
+    },
     recheckBlockedMs,
     timeouts: { headersMs: TIMEOUT_MS },
     list: { lagMs: 700 },
@@ -176,6 +182,10 @@ export async function runScript(
       transport: api.transport(),
       queues: queues.queues(),
       source,
+      proof:
+        setup.creates === 'proven'
+          ? { state: 'proven', answersIds: setup.importAnswer === 'per-row' }
+          : { state: 'untried' },
       reach,
     });
     current = process;

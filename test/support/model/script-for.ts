@@ -266,6 +266,7 @@ export function scriptFor(mode: KeyMode): fc.Arbitrary<Script> {
       productUpdate: fc.constantFrom('import' as const, 'import' as const, 'import' as const, 'none' as const),
       importAnswer: fc.constantFrom('per-row' as const, 'summary' as const, 'none' as const),
       membersMax: fc.constantFrom(100, 2),
+      creates: fc.constantFrom('off' as const, 'untried' as const, 'proven' as const, 'proven' as const),
       policy: fc.record({
         init: fc.constantFrom('when-complete' as const, 'manual' as const),
         publish: fc.constantFrom('auto' as const, 'manual' as const),

@@ -32,6 +32,11 @@ export interface Setup {
   productUpdate: 'import' | 'none';
   importAnswer: 'per-row' | 'summary' | 'none';
   membersMax: number;
+  /**
+   * Whether new products are sent in imports: never, which is also meant where it is left out; after a proof; or at once, because
+   * the ledger has the proof.
+   */
+  creates?: 'off' | 'untried' | 'proven';
   policy: { init: 'when-complete' | 'manual'; publish: 'manual' | 'auto'; withdraw: boolean };
   pageSize: number;
   /** Whether one of the source's streams tells only what has changed. */

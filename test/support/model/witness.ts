@@ -21,6 +21,7 @@ interface Written {
   path: string;
   body: string | null;
   carried: readonly Carried[];
+  isImport: boolean;
 }
 
 /** What was heard of a delivery, which has to explain where it ends. */
@@ -76,13 +77,24 @@ export function createWitness(): Witness {
     if (what === 'unclear') unclear.add(item);
   };
 
+  /**
+   * Whether a delivery that was sent under one key may be sent under another one: a changed product in any import, and a new product
+   * that was in an import where nothing has worked on it.
+   */
+  function mayHaveOtherKey({ operation, isMember, deliveryId }: FoundRow, known: string): boolean {
+    if (operation === 'product.import') return isMember === 1;
+    const heard = [...(evidence.get(deliveryId) ?? [])];
+    const wasMember = written.get(known)?.isImport === true;
+    return (isMember === 1 || wasMember) && heard.every((one) => one === 'turned away');
+  }
+
   return {
     breaches,
     attach(file) {
       db = new Database(file, { readonly: true });
       const members = db.prepare<[string], FoundRow>(
         `SELECT ${DELIVERY_NUMBER} AS deliveryId, i.kind || ' ' || i.key AS item, i.operation, i.state, r.path, r.body,
-           iif(i.operation = 'product.import', coalesce(i.sent, i.desired) ->> 'sku', i.natural_key) AS naturalKey
+           r.operation = 'product.import' AS isMember, iif(r.operation = 'product.import', coalesce(i.sent, i.desired) ->> 'sku', i.natural_key) AS naturalKey
          FROM requests r JOIN items i ON i.request_id = r.id WHERE r.idempotency_key = ? ORDER BY i.request_place`,
       );
       find = (key) => members.all(key);
@@ -100,8 +112,7 @@ export function createWitness(): Witness {
         if (row.state !== 'sending') breaches.push(`I2: ${what} goes out while ${row.item} is ${row.state}.`);
         if (row.path !== path || row.body !== body) breaches.push(`I2: ${what} differs from what the ledger has.`);
         const known = keyOf.get(row.deliveryId);
-        const isMember = row.operation === 'product.import';
-        if (!isMember && known !== undefined && known !== key) {
+        if (known !== undefined && known !== key && !mayHaveOtherKey(row, known)) {
           breaches.push(`I2: ${row.item} goes out under a second key as the same revision.`);
         }
         keyOf.set(row.deliveryId, key);
@@ -124,7 +135,7 @@ export function createWitness(): Witness {
       ) {
         breaches.push(`I2: ${what} stood for another delivery before.`);
       }
-      written.set(key, { path, body, carried });
+      written.set(key, { path, body, carried, isImport: rows.some(({ isMember }) => isMember === 1) });
       const mine = underWay;
       for (const { item } of carried) mine.set(item, key);
       return (exchange) => {
@@ -139,7 +150,7 @@ export function createWitness(): Witness {
       const carried = written.get(key)?.carried ?? [];
       const meant = sku === null ? carried : carried.filter(({ naturalKey }) => naturalKey === sku);
       if (meant.length === 0) breaches.push(`I6: ${operation} changed ${sku ?? 'something'} that nobody had sent.`);
-      for (const { item, deliveryId } of meant) {
+      for (const { item, deliveryId, operation: carriedAs } of meant) {
         const id = `${deliveryId}`;
         const count = (effects.get(id) ?? 0) + 1;
         effects.set(id, count);
@@ -147,7 +158,7 @@ export function createWitness(): Witness {
         if ((newest.get(item) ?? 0) > deliveryId)
           breaches.push(`I3: an older revision of ${item} landed after a newer one.`);
         newest.set(item, Math.max(newest.get(item) ?? 0, deliveryId));
-        if (!operation.endsWith('.create')) continue;
+        if (!carriedAs.endsWith('.create')) continue;
         created.set(item, (created.get(item) ?? 0) + 1);
       }
     },
@@ -178,6 +189,8 @@ export function createWitness(): Witness {
 }
 
 interface FoundRow extends Carried {
+  /** Whether it is sent in an import. */
+  isMember: 0 | 1;
   state: string;
   path: string | null;
   body: string | null;
