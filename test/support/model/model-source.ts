@@ -54,7 +54,7 @@ export interface ModelSource {
   lastRead(): readonly ReadRow[];
   /** The ledger is an older one from now on. */
   ledgerRestored(): void;
-  /** Whether a restored ledger cannot tell this BOM item from a new one: its row was gone, and came back after a read. */
+  /** Whether a restored ledger cannot tell this BOM item from a new one: the first whole read missed its row, which came back. */
   maySeemNew(key: string): boolean;
   /** Whether the row, or what a BOM item refers to, has ever gone by another natural key. */
   wasMoved(key: string): boolean;
@@ -68,7 +68,7 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
   let lastChange = 0;
   let revision = 1;
   let read: { rows: ReadRow[]; isOver: boolean } = { rows: [], isOver: false };
-  /** Rows that were gone when the ledger was restored and are still to be missed by a whole read. */
+  /** Rows of BOM items that the first whole read after a restore may miss. */
   let gone: readonly string[] = [];
   const seemNew = new Set<string>();
   const moved = new Set<string>();
@@ -164,8 +164,7 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
     lastRead: () => (read.isOver ? read.rows : []),
     ledgerRestored() {
       read = { rows: [], isOver: false };
-      const there = new Set(present('boms').map(({ id }) => id));
-      gone = ROWS.flatMap(({ stream, id }) => (stream === 'boms' && !there.has(id) ? [id] : []));
+      gone = ROWS.flatMap(({ stream, id }) => (stream === 'boms' ? [id] : []));
     },
     maySeemNew: (key) => seemNew.has(key),
     wasMoved: (key) => [key, ...endsOf(key)].some((one) => moved.has(one)),
