@@ -34,6 +34,7 @@ describeWhere({
     world = await createWorld({
       config: { sources: [{ ...PRODUCTS.source, schedule: '* * * * * *' }] },
       files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
+      profile: { imports: { creates: 'off' } },
       sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 1500 }] },
     });
   });

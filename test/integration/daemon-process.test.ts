@@ -26,6 +26,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
       },
       queue: redis?.url ?? 'embedded',
       files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
+      profile: { imports: { creates: 'off' } },
       sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: LATENCY_MS }] },
     });
   });

@@ -21,6 +21,7 @@ it('says what was taken and what failed where rows that always fail are the last
     queue: queue(),
     config: { sources: [PRODUCTS.source] },
     files: { ...PRODUCTS.mended, 'products.csv': fileOf([...named('GOOD', GOOD), ...named('BAD', BAD)]) },
+    profile: { imports: { creates: 'off' } },
     sandbox: { faults: [{ operation: 'product.create', match: 'BAD-', kind: 'status', status: 500 }] },
   });
   const report = await world.sync({ waitMs: 1000 });
