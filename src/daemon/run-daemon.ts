@@ -11,7 +11,10 @@ export interface RunDaemonOptions extends DaemonOptions {
   onReady?: (daemon: Daemon) => void;
 }
 
-/** Orchestrators commonly kill after half a minute, and the command itself stops waiting before that. */
+/**
+ * An orchestrator usually kills a process half a minute after it has asked it to stop. The daemon stops waiting before
+ * that.
+ */
 const DRAIN_MS = 25_000;
 
 /**

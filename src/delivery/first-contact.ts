@@ -24,7 +24,7 @@ export interface FirstContactOptions {
 
 /**
  * Finds out what the platform has before anything is created there. It reads the lists that the ledger needs, and the ledger
- * compares them with the staged creates. Creates of the kind are suspended until then. All other deliveries continue.
+ * compares them with the staged creates. Creates of a kind are suspended until its list was compared. All other deliveries continue.
  */
 export interface FirstContact {
   /** Takes the steps that are possible now. True if creates may have become due, or if items were adopted. */

@@ -3,7 +3,8 @@ import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 /** Sends deliveries again that a business rule of the platform has blocked. The ledger decides when. */
 export interface Recheck {
   /**
-   * Stages a page of the blocked deliveries whose time has come. It looks for a first page at most once a minute.
+   * Stages a page of the blocked deliveries whose time has come. A new search begins at most once a minute; further
+   * pages follow without a wait.
    *
    * @returns the number of staged deliveries
    */

@@ -23,7 +23,7 @@ export interface ItemRef {
 export const REF_ROLES = ['product', 'material', 'component'] as const;
 export type RefRole = (typeof REF_ROLES)[number];
 
-/** Whether things of this kind point to items: a BOM item does, and a passport to its product. */
+/** Whether things of this kind have refs: a BOM item does, and a passport has one to its product. */
 export function hasRefs(kind: SubjectKind): boolean {
   return kind === 'bom_item' || kind === 'passport';
 }

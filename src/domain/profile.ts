@@ -236,7 +236,8 @@ export const Profile = z
           .max(50)
           .default([
             'no healthy upstream',
-            // Without `retried and the latest`, after which an earlier attempt of the gateway may have arrived.
+            // The words `retried and the latest` are left out: the gateway has sent the request before, and that
+            // attempt may have arrived.
             'before headers. reset reason: overflow',
             'rate limit',
             'rate-limit',

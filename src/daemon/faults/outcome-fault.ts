@@ -14,9 +14,9 @@ interface Attempted {
 }
 
 /**
- * The fault of a command that ends with an outcome: `api.unreachable`, `api.key` or `api.plan` where the environment is at fault,
- * `api.refused` for the request itself, `api.answer` for an answer that cannot be used, and `api.doubt` where the request
- * may have taken effect.
+ * The error of a command whose request to the API did not succeed. `api.unreachable`, `api.key` and `api.plan` are
+ * about the environment, `api.refused` is about the request. `api.answer`: the answer cannot be used. `api.doubt`: the
+ * request may have taken effect.
  */
 export function outcomeFault(outcome: Outcome, { failure, cure, unconfirmedCure }: Attempted): Fault {
   if (outcome.kind === 'accepted') return fault('internal', `${failure}, although the API took the request.`);

@@ -47,7 +47,10 @@ export interface RateController {
 
 /** How often a request that waits for the reopen probe asks again. */
 const PROBE_POLL_MS = 25;
-/** After a pause of this length, or of so many requests, older accepted requests do not describe the present. */
+/**
+ * If no request was accepted for this time, or for so many requests, the accepted requests before that are not counted
+ * any more.
+ */
 const PAUSE = { ms: 3000, requests: 5 };
 
 /**

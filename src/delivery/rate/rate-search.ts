@@ -139,7 +139,8 @@ function followAdvice(state: SearchState, next: number, now: number): void {
   const phase = schedule.phase();
   advice.rate = next;
   if (before !== null && phase !== 'unpaced' && phase !== 'ramping') {
-    // The limit has changed by this factor, even if other clients share it or the advice is wrong.
+    // A difference of this factor shows that the limit has changed. Other clients and wrong advice explain smaller
+    // ones.
     limit.low = Math.max(RATE_MIN, (phase === 'sharing' ? schedule.rate(now) : limit.low) * (next / before));
   } else if (phase === 'unpaced') limit.low = Math.max(RATE_MIN, next);
   else return;

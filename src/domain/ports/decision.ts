@@ -51,7 +51,10 @@ export interface Settlement extends DeliveryName {
    * manual resolution also ends stuck deliveries; other decisions only end deliveries that are in flight or unconfirmed.
    */
   seen?: Pick<NamedDelivery, 'state' | 'sentAt' | 'reason'>;
-  /** The wall clock at the decision. Waits are counted from it, because the clock may be set before the decision is stored. */
+  /**
+   * The wall clock at the decision. Waits are counted from it, because somebody may change the clock before the
+   * decision is stored.
+   */
   decidedAt?: number;
 }
 

@@ -12,7 +12,10 @@ export interface DeadLetterRequest {
 
 /** Due deliveries, claims and settlements. Each method is one whole transaction. */
 export interface DeliveryLedger {
-  /** Due deliveries in the order of their ids after `afterId`, without those that are due later or suspended. */
+  /**
+   * Deliveries that may be sent now and have an id above `afterId`, in the order of their ids. Suspended ones are left
+   * out.
+   */
   dueDeliveries(request: { afterId: number; limit: number; suspended?: SuspendedWork }): Promise<DueDelivery[]>;
   /**
    * One of them at any place: `place` in [0, 1) is the share of ids to skip. Null where none is found there.

@@ -59,7 +59,7 @@ export interface Suspended {
   kind: ListableKind;
   /** How many creates wait for the list. */
   creates: number;
-  /** Entries that are stored of its list so far. */
+  /** How many entries of the platform's list are stored so far. */
   listed: number;
   /** Why it could not be read or used the last time; null while that is under way. */
   reason: Reason | null;

@@ -2,12 +2,12 @@
 // uses such an index only for the same words. SQLite evaluates the words at every write of an item: two states are
 // compared directly, but three or more would need a temporary table.
 
-/** True of an item with an open delivery. `of` is the name of the items table in the statement. */
+/** True of an item with an open delivery. The parameter is the name of the items table in the SQL statement. */
 export function isOpen(of: string): string {
   return `${of}.state NOT IN ('delivered', 'superseded')`;
 }
 
-/** True of an item whose delivery may need a person. `of` is the name of the items table in the statement. */
+/** True of an item whose delivery may need a person. The parameter is the name of the items table in the SQL statement. */
 export function isStuck(of: string): string {
   return `(${of}.state IN ('blocked', 'rejected') OR ${of}.state IN ('parked', 'in_doubt'))`;
 }

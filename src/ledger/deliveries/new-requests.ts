@@ -16,7 +16,7 @@ type Refs = Partial<Record<RefRole, JsonValue>>;
 interface NewRequests {
   /** Reads the references of many rows at once. The answer for a row is null while a remote id is missing. */
   refsOf(rows: readonly DeliveryRow[]): (row: DeliveryRow) => Refs | null;
-  /** The path, the bytes and the key of a request that gets this id. */
+  /** Makes the path, the bytes and the key of the request that is stored under this id. */
   make(row: DeliveryRow, refs: Refs, id: number): RequestRow;
 }
 

@@ -53,7 +53,7 @@ export function createPlainSettles(
   { requests, imports, passports, restored, remoteIds, release }: PlainSettlesParts,
 ): PlainSettles {
   const sql = {
-    // I4: the API has the desired payload, which is not stored a second time.
+    // I4: the API has acknowledged the desired payload. The ledger stores no copy of it as the baseline.
     deliver: db.prepare<[{ state: string; now: number; settled: string }]>(
       `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL,
          attempts = max(1, attempts + 1), acknowledged = 1, baseline = NULL, baseline_hash = NULL,

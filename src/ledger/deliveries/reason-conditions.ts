@@ -1,6 +1,6 @@
 import { codesWith, hasTrait, type ReasonTrait, storedReason } from '../../domain/reason.ts';
 
-/** True of a delivery whose reason has this trait. `of` is the name of the items table in the statement. */
+/** True of a delivery whose reason has this trait. The parameter is the name of the items table in the SQL statement. */
 export function reasonHas(of: string, trait: ReasonTrait): string {
   const codes = codesWith(trait).map((code) => `'${code}'`);
   return `${of}.reason ->> '$.code' IN (${codes.join(', ')})`;

@@ -23,7 +23,7 @@ export interface Replay {
   forceUnconfirmed(request: { selection: ReplaySelection; dryRun: boolean }): number;
 }
 
-/** The kinds of items that records make. Statements name them, because the indexes of keys begin with the kind. */
+/** The kinds of items that records make. SQL statements name the kinds, because the indexes by key begin with the kind. */
 const KINDS = ITEM_KINDS.map((kind) => `'${kind}'`).join(', ');
 
 export function createReplay(
@@ -134,7 +134,8 @@ export function createReplay(
 
     replay({ records, dryRun }) {
       if (!dryRun) return replay(records);
-      // Only a trial shows the result, because other records may contend for the items.
+      // The records are replayed and undone, because nothing else shows the result: other records may contend for the
+      // items.
       sql.savepoint.run();
       try {
         return replay(records);

@@ -15,8 +15,8 @@ interface SettlesParts {
 }
 
 /**
- * Settles requests. Plain answers, which acknowledge creates and updates of unchanged items, are settled together with
- * few statements. All other requests are settled member by member.
+ * Settles requests. An answer is plain if it acknowledges the write of an item whose desired payload has not changed
+ * since. Plain answers are settled together with few statements. All other requests are settled member by member.
  */
 export function createSettles({ db }: Pick<LedgerContext, 'db'>, { plain, settleRequest }: SettlesParts): Settles {
   const rowsOf = db.prepare<[string], SettleRow>(SELECT_SETTLE_ROWS);

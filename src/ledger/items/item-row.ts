@@ -81,7 +81,7 @@ const COLUMN_NAMES: Record<keyof ItemRow, string> = {
   adopted: 'adopted',
 };
 
-/** The columns of an `ItemRow`. `of` is the name of the items table in the statement. */
+/** The columns of an `ItemRow`. The parameter is the name of the items table in the SQL statement. */
 export function itemColumns(of: string): string {
   return Object.entries(COLUMN_NAMES)
     .map(([field, column]) => `${of}.${column} AS ${field}`)

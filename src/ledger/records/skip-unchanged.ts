@@ -36,11 +36,11 @@ interface Placed {
 
 /**
  * Compares a page with the stored records, five times as fast as a look-up of each row. A source mostly gives its rows
- * in the order in which they were stored. So the records after the last skipped page are read as one text, and compared
- * with the page. If the texts differ, each row is looked up.
+ * in the order in which they were stored. So the stored records that follow the last skipped page are joined to one
+ * text, and so are the rows of the page. If the texts differ, each row is looked up.
  *
  * People look at the places of records in quarantine, so these places must be right. They are compared as well: a page
- * in which such a record has moved is not skipped.
+ * in which a quarantined record has moved is not skipped.
  */
 export function createSkipUnchanged(db: Sqlite): SkipUnchanged {
   const sql = {

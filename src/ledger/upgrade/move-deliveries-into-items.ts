@@ -28,7 +28,8 @@ const IS_OPEN = "d.state NOT IN ('delivered', 'superseded')";
  */
 const IS_OLDER = "i.kind <> 'passport' AND d.desired_hash <> i.desired_hash";
 const ROWS = 'i.id > @after AND i.id <= @upTo';
-// The present revision of an item. A BOM item that was taken as present has counted a revision without a delivery.
+// The present revision of an item. A BOM item that is taken to be at the platform has a revision number without a
+// delivery.
 const PRESENT = '(SELECT max(p.revision) FROM deliveries p WHERE p.item_id = i.id)';
 
 // Drops the indexes of the former tables first: some new indexes have the same names, and the new rows use the room.
