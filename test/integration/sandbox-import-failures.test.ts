@@ -76,7 +76,8 @@ test('fails at the import that it is told, and at no other', async () => {
 
 test('succeeds with fewer good rows, and waits for another import', async () => {
   const running = await startSandbox({ faults: [{ ...FAULT, rows: 2, count: 1 }] });
-  expect((await running.call('POST', PATH, rows('A'))).status).toBe(200);
+  const body = [...rows('A').body, { sku: 'no name' }];
+  expect((await running.call('POST', PATH, { body })).status).toBe(200);
   expect(running.sandbox.statistics().unusedFaults).toHaveLength(1);
   expect((await running.call('POST', PATH, rows('B', 'C'))).status).toBe(500);
   expect((await running.call('POST', PATH, rows('D', 'E'))).status).toBe(200);

@@ -66,10 +66,12 @@ test('stores waiting imports in the order of their times, and updates what came 
   await call('POST', PATH, { body: [row('A', { name: 'slow' })] });
   sandbox.setImport({ answer: 'later', storesAfterMs: 10_000 });
   await call('POST', PATH, { body: [row('A', { name: 'quick' })] });
-  clock.advance(10_000);
-  expect((await call('GET', '/api/products/')).body.results).toMatchObject([{ name: 'quick' }]);
-  clock.advance(50_000);
-  expect((await call('GET', '/api/products/')).body.results).toMatchObject([{ id: 1, name: 'slow' }]);
+  const start = clock.now();
+  clock.advance(60_000);
+  const after = (ms: number) => new Date(start + ms).toISOString();
+  expect((await call('GET', '/api/products/')).body.results).toMatchObject([
+    { id: 1, name: 'slow', created_at: after(10_000), updated_at: after(60_000) },
+  ]);
 });
 
 test('stores no late row of a product that came to exist meanwhile where it does not upsert', async () => {
