@@ -15,6 +15,7 @@ const MAIN_VALUES: Readonly<Record<FaultRule['kind'], string | null>> = {
   'slow-body': 'ms',
   duplicate: null,
   crossed: null,
+  'partial-import': 'rows',
   outage: 'ms',
   latency: 'ms',
   move: null,

@@ -20,8 +20,10 @@ export interface Answer {
   draw?: (signal: AbortSignal) => Promise<Document>;
   /** The request's natural key, from an operation that has it at hand. */
   naturalKey?: string;
-  /** Natural keys of what was written, where the request's own is not the one. */
+  /** Natural keys of what was written, where the request's own is not the one. A failure has them that came after writes. */
   written?: string[];
+  /** True where the request's writes happen after the answer. */
+  writesLate?: true;
 }
 
 /** A refusal in the usual form of Django REST Framework. */

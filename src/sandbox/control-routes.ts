@@ -3,6 +3,7 @@ import { parseControl } from './control-problems.ts';
 import { FaultRule, type Faults } from './faults.ts';
 import { Label } from './fields.ts';
 import type { ResourceId } from './ids.ts';
+import { type ImportOptions, ImportSettings } from './import/import-settings.ts';
 import type { Inspection } from './inspection.ts';
 import { type IssuedKey, KeyRequest, type KeyStore } from './keys.ts';
 import { type OrganizationStore, PLANS, type Plan } from './organizations.ts';
@@ -18,6 +19,7 @@ export interface ControlParts {
   approve(organization: string, sku: string): boolean;
   setPlan(organization: string, plan: Plan): void;
   setRateLimit(limit: RateLimit): void;
+  setImport(options: ImportOptions): void;
   issueKey(request: KeyRequest): IssuedKey;
   ensureKey(request: KeyRequest & { key: string }): IssuedKey;
   revokeKey(id: ResourceId): boolean;
@@ -91,6 +93,11 @@ export function createControlRoutes(parts: ControlParts): Record<string, Control
       const limit = parseControl(RateLimit, body);
       parts.setRateLimit(limit);
       return done(limit);
+    },
+    'PUT /import': (body) => {
+      const settings = parseControl(ImportSettings, body);
+      parts.setImport(settings);
+      return done(settings);
     },
   };
 }

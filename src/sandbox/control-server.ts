@@ -19,7 +19,7 @@ const CONNECTIONS_MAX = 64;
 
 /**
  * Serves `/faults` (GET shows, PUT replaces, POST appends, DELETE drops), `/stats`, `/inspect`, `/organizations`, `/keys`,
- * `/revocations`, `/tokens`, `/reviews` and `/rate-limit`, all in JSON. It listens on 127.0.0.1 alone, and a request that
+ * `/revocations`, `/tokens`, `/reviews`, `/rate-limit` and `/import`, all in JSON. It listens on 127.0.0.1 alone, and a request that
  * names another host is refused: else a web page that lets its own name point here could use it (DNS rebinding).
  */
 export function createControlServer(parts: ControlParts): ControlServer {

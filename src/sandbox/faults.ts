@@ -6,6 +6,11 @@ const WHERE = {
   operation: z
     .enum([...OPERATION_NAMES, '*'])
     .describe('The operation that goes wrong, as `product.create`, or `*` for every one.'),
+  skip: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('How many requests that fit pass before the rule applies for the first time.'),
   count: z.int().min(1).optional().describe('How often the rule applies before it is used up; without it, always.'),
   match: z.string().min(1).optional().describe('Applies only to requests whose body contains this text.'),
   probability: z
@@ -64,6 +69,20 @@ export const FaultRule = z.discriminatedUnion('kind', [
   z
     .strictObject({ ...WHERE, kind: z.literal('crossed') })
     .describe('Takes effect, and gives the answer that the operation’s last success had: that of another request.'),
+  z
+    .strictObject({
+      ...WHERE,
+      operation: z.literal('product.import').describe('The bulk import alone has rows.'),
+      kind: z.literal('partial-import'),
+      rows: z.int().min(0).max(100_000).describe('How many rows are stored before the import fails.'),
+      ending: z
+        .enum(['error', 'reset', 'silence'])
+        .optional()
+        .describe(
+          'How the client gets to know: by a 500, by a reset of the connection, or never, since no answer is sent; `error` where this is left out.',
+        ),
+    })
+    .describe('Stores the first good rows of an import and fails. An import with fewer good rows succeeds.'),
   z
     .strictObject({
       ...WHERE,
@@ -142,6 +161,8 @@ export interface Faults {
 }
 
 interface ActiveRule extends FaultUse {
+  /** How many requests fitted, which `skip` counts. */
+  seen: number;
   /** The next chance, from 0 to 1. */
   chance: () => number;
   /** When an outage that has begun is over. */
@@ -177,8 +198,10 @@ export function createFaults(initial: FaultRule[]): Faults {
           plan.view = viewOf(active, request, plan.view);
           continue;
         }
+        // `skip` counts requests for which an earlier rule has the outcome, too.
+        const isNext = reaches(active, request);
         if (rule.kind === 'latency' ? delayed : plan.outcome !== null) continue;
-        if (!applies(active, request)) continue;
+        if (!isNext || !strikes(active)) continue;
         active.used += 1;
         if (rule.kind === 'latency') {
           delayed = true;
@@ -217,7 +240,7 @@ function viewOf(active: ActiveRule, request: Parameters<Faults['take']>[0], befo
   const { rule, used } = active;
   if (!request.operation.endsWith('.list')) return before;
   const view: ListView = before ?? { moved: 0, lagMs: 0, random: null };
-  const hits = applies(active, request);
+  const hits = reaches(active, request) && strikes(active);
   if (hits) active.used += 1;
   if (rule.kind === 'move' && (rule.operation === '*' || rule.operation === request.operation)) {
     return { ...view, moved: view.moved + used };
@@ -228,7 +251,7 @@ function viewOf(active: ActiveRule, request: Parameters<Faults['take']>[0], befo
 
 /** Rules that name no seed begin with that of their place, so that two of them do not strike together. */
 function activate(rule: FaultRule, index: number): ActiveRule {
-  return { rule, used: 0, chance: createRandom(rule.seed ?? index + 1), until: null };
+  return { rule, used: 0, seen: 0, chance: createRandom(rule.seed ?? index + 1), until: null };
 }
 
 /** True for an outage that has begun and is neither over nor used up. */
@@ -236,17 +259,25 @@ function lasts({ rule, used, until }: ActiveRule, now: number): boolean {
   return until !== null && now < until && (rule.count === undefined || used < rule.count);
 }
 
-function applies(
+/** Whether a request fits a rule, and those that the rule skips have passed. Ask once for every request. */
+function reaches(
   active: ActiveRule,
   { operation, body, now }: { operation: OperationName; body: string; now: number },
 ): boolean {
-  const { rule, used } = active;
+  const { rule } = active;
   if (active.until !== null) return lasts(active, now);
   // Nothing can be done twice where nothing is done.
   if (rule.kind === 'duplicate' && ENDPOINTS[operation].method === 'GET') return false;
   if (rule.operation !== '*' && rule.operation !== operation) return false;
-  if (rule.count !== undefined && used >= rule.count) return false;
   if (rule.match !== undefined && !body.includes(rule.match)) return false;
+  active.seen += 1;
+  return active.seen > (rule.skip ?? 0);
+}
+
+/** Whether a rule applies to a request that it reaches. */
+function strikes({ rule, used, until, chance }: ActiveRule): boolean {
+  if (until !== null) return true;
+  if (rule.count !== undefined && used >= rule.count) return false;
   // The chance is drawn last, so that a seed means the same whatever else comes in between.
-  return rule.probability === undefined || active.chance() < rule.probability;
+  return rule.probability === undefined || chance() < rule.probability;
 }

@@ -49,6 +49,8 @@ export interface InspectedParts {
   journal: Journal;
   writeCounts: WriteCounts;
   faults: Faults;
+  /** Stores what is due by now. */
+  storeDue: () => void;
 }
 
 /** Looks at everything, for tests and for people. */
@@ -64,6 +66,7 @@ export function createInspection({
   journal,
   writeCounts,
   faults,
+  storeDue,
 }: InspectedParts): Inspection {
   const kinds = Object.entries(collections) as [ResourceKind, Collection][];
   const contentsOf = (organizationId: number): Record<ResourceKind, JsonObject[]> =>
@@ -75,6 +78,7 @@ export function createInspection({
     ) as Record<ResourceKind, JsonObject[]>;
 
   const statistics = (): SandboxStatistics => {
+    storeDue();
     const requests = journal.requests();
     const writes = writeCounts.list();
     return {
@@ -90,12 +94,12 @@ export function createInspection({
   return {
     statistics,
     snapshot: () => ({
+      ...statistics(),
       organizations: Object.fromEntries(
         organizations.list().map(({ id, name, plan }) => [name, { plan, ...contentsOf(id) }]),
       ),
       keys: keys.list(),
       events: journal.events(),
-      ...statistics(),
     }),
   };
 }

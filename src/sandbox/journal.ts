@@ -1,7 +1,7 @@
 import type { OperationName } from './endpoints.ts';
 
-/** How a request ended: an HTTP status, or a connection that was reset in place of an answer or amid its body. */
-export type Ending = number | 'reset' | 'truncated';
+/** How a request ended: an HTTP status, a connection that was reset in place of an answer or amid its body, or no answer at all. */
+export type Ending = number | 'reset' | 'truncated' | 'unanswered';
 
 /** One of the last requests. */
 export interface SandboxEvent {

@@ -56,7 +56,7 @@ export function describeApi(operations: Record<OperationName, Operation>, settin
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
       },
-      schemas: { Error: ERRORS[settings.errors] },
+      schemas: { Error: errorShapes(settings.import)[settings.errors] },
     },
   };
 }
@@ -150,31 +150,34 @@ function describeRefusals(name: OperationName, settings: SandboxSettings): JsonO
 }
 
 const MISSING = { type: 'array', items: { type: 'string' }, description: 'What a gate misses.' };
-const BY_FIELD = { type: 'object', description: 'Messages by field.' };
 
-/** The shapes that `createStyle` gives errors. */
-const ERRORS: Record<SandboxSettings['errors'], JsonObject> = {
-  drf: {
-    type: 'object',
-    description: 'Either what is wrong in words, or messages by field.',
-    properties: { detail: { type: 'string' }, missing: MISSING },
-    additionalProperties: true,
-  },
-  problem: {
-    type: 'object',
-    properties: {
-      type: { type: 'string' },
-      title: { type: 'string' },
-      status: { type: 'integer' },
-      detail: { type: 'string' },
-      missing: MISSING,
-      errors: BY_FIELD,
+/** The shapes that `createStyle` gives errors. An import that names its bad rows has messages by field for each of them. */
+function errorShapes({ badRow }: SandboxSettings['import']): Record<SandboxSettings['errors'], JsonObject> {
+  const type = badRow === 'refuses-all-named' ? ['object', 'array'] : 'object';
+  const byField = { type, description: 'Messages by field.' };
+  return {
+    drf: {
+      type,
+      description: 'Either what is wrong in words, or messages by field.',
+      properties: { detail: { type: 'string' }, missing: MISSING },
+      additionalProperties: true,
     },
-    required: ['type', 'title', 'status', 'detail'],
-  },
-  message: {
-    type: 'object',
-    properties: { message: { type: 'string' }, missing: MISSING, errors: BY_FIELD },
-    required: ['message'],
-  },
-};
+    problem: {
+      type: 'object',
+      properties: {
+        type: { type: 'string' },
+        title: { type: 'string' },
+        status: { type: 'integer' },
+        detail: { type: 'string' },
+        missing: MISSING,
+        errors: byField,
+      },
+      required: ['type', 'title', 'status', 'detail'],
+    },
+    message: {
+      type: 'object',
+      properties: { message: { type: 'string' }, missing: MISSING, errors: byField },
+      required: ['message'],
+    },
+  };
+}

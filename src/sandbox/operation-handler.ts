@@ -1,9 +1,11 @@
+import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from './admission.ts';
 import { sendBadly } from './bad-body.ts';
 import type { Connections } from './connections.ts';
+import type { AdmittedRequest } from './effects.ts';
 import type { OperationName } from './endpoints.ts';
-import type { AdmittedRequest, Conclusion } from './processor.ts';
+import type { Conclusion } from './processor.ts';
 import { callerOf, type Responder, type ResponderParts } from './responder.ts';
 
 /** Nobody adds to it. */
@@ -29,6 +31,12 @@ export function createOperationHandler(
       const { answer, body } = conclusion;
       if (answer && !body) {
         finish(reply, answer, { operation, naturalKey }, callerOf(request));
+        return undefined;
+      }
+      if (conclusion.silent) {
+        journal.request({ at: clock.now(), operation, naturalKey, ending: 'unanswered' });
+        reply.hijack();
+        destroyAtClose(request.raw.socket, parts.closing);
         return undefined;
       }
       const sent = answer && parts.style(answer, operation);
@@ -69,6 +77,14 @@ export function createOperationHandler(
       return conclude(request, reply, conclusion)?.then(() => reply);
     };
   };
+}
+
+/** Without this a closing sandbox would wait for a client that waits for its answer. */
+function destroyAtClose(socket: Socket, closing: AbortSignal): void {
+  const destroy = (): void => void socket.destroy();
+  closing.addEventListener('abort', destroy, { once: true });
+  socket.once('close', () => closing.removeEventListener('abort', destroy));
+  if (closing.aborted) destroy();
 }
 
 export function headerOf(request: FastifyRequest, name: string): string | undefined {

@@ -13,10 +13,14 @@ export interface OperationRequest {
   query: URLSearchParams;
   /** The parsed body; an empty object when there was none. */
   body: unknown;
+  /** The body as it was sent. */
+  bodyText: string;
   /** Milliseconds since the Unix epoch. */
   now: number;
   /** How a list is to be shown otherwise than it is. */
   view?: ListView | undefined;
+  /** An import stores so many rows and then fails with a 500; one with fewer good rows succeeds. */
+  failsAfterRows?: number | undefined;
 }
 
 /** A query parameter, as the published schema shows it. */

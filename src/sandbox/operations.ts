@@ -1,6 +1,8 @@
 import { createBomItemCreation } from './bom-items.ts';
 import type { OperationName } from './endpoints.ts';
 import type { IdScheme } from './ids.ts';
+import type { LateImports } from './import/late-imports.ts';
+import { createProductImport } from './import/product-import.ts';
 import { createKeyRevocation } from './key-revocation.ts';
 import type { KeyStore } from './keys.ts';
 import { createMaterialCreation, createMaterialUpdate } from './materials.ts';
@@ -8,7 +10,6 @@ import type { Operation } from './operation.ts';
 import { createListOperation } from './paging.ts';
 import { createPassportExport } from './passport-pdf.ts';
 import { createPassportInit, createPassportPublication, createPassportWithdrawal } from './passports.ts';
-import { createProductImport } from './product-import.ts';
 import { createProductCreation } from './products.ts';
 import { createReportCreation } from './reports.ts';
 import type { SandboxSettings } from './settings.ts';
@@ -20,6 +21,7 @@ export interface OperationParts {
   ids: IdScheme;
   keys: KeyStore;
   settings: SandboxSettings;
+  lateImports: Pick<LateImports, 'add'>;
 }
 
 /** A handler for every row of the endpoint table. */
@@ -28,6 +30,7 @@ export function createOperations({
   ids,
   keys,
   settings,
+  lateImports,
 }: OperationParts): Record<OperationName, Operation> {
   const { products, materials, publications, reports } = collections;
   const passport = { collections, ids, gates: settings.gates, publicBaseUrl: settings.publicBaseUrl };
@@ -43,7 +46,7 @@ export function createOperations({
     'passport.unpublish': createPassportWithdrawal(passport),
     'publication.list': createListOperation(publications, settings, ['sku']),
     'passport.pdf': createPassportExport(passport),
-    'product.import': createProductImport(products, settings.import),
+    'product.import': createProductImport(products, { settings: settings.import, lateImports }),
     'report.list': createListOperation(reports, settings),
     'report.create': createReportCreation({ ...passport, reports }),
     'api_key.revoke': createKeyRevocation(keys, ids),

@@ -1,45 +1,32 @@
 import type { Clock } from '../lib/clock.ts';
-import { messageOf } from '../lib/errors.ts';
-import { err, ok, type Result } from '../lib/result.ts';
 import { type Answer, refusal } from './answer.ts';
+import { type AdmittedRequest, createEffects } from './effects.ts';
 import { ENDPOINTS, type OperationName } from './endpoints.ts';
 import type { FaultPlan, Faults } from './faults.ts';
 import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from './idempotency.ts';
-import type { Operation, OperationRequest } from './operation.ts';
+import type { LateImports } from './import/late-imports.ts';
+import type { Operation } from './operation.ts';
 import type { SandboxSettings } from './settings.ts';
 import type { Storage } from './storage.ts';
-
-/** A request of a caller who was admitted, with its body still as text. */
-export interface AdmittedRequest
-  extends Pick<OperationRequest, 'organizationId' | 'params' | 'url' | 'query' | 'view'> {
-  operation: OperationName;
-  /** The path as it was requested, without the query. */
-  path: string;
-  body: string;
-  idempotencyKey: string | undefined;
-}
 
 /** What to do to the client. */
 export interface Conclusion {
   /** Null for a connection that is reset in place of an answer. */
   answer: Answer | null;
   naturalKey: string | undefined;
+  /** Nothing at all is sent, and the connection stays as it is. */
+  silent?: true;
   /** Every other connection is to be reset too. */
   outage?: true;
   /** How the body goes out, where not as usual. */
   body?: { kind: 'truncate' } | { kind: 'slow-body'; ms: number };
 }
 
-/** What came of a request's own work. */
-interface Performed extends Conclusion {
-  /** True where the work was done a second time with success. */
-  doubled?: boolean;
-}
-
 /** Everything that working on a request needs. */
 export interface ProcessorParts {
   storage: Pick<Storage, 'transact' | 'writeCounts'>;
   operations: Record<OperationName, Operation>;
+  lateImports: Pick<LateImports, 'storeDue'>;
   idempotency: IdempotencyStore;
   idempotencyMode: SandboxSettings['idempotency'];
   faults: Faults;
@@ -48,44 +35,11 @@ export interface ProcessorParts {
   closing: AbortSignal;
 }
 
-/**
- * Works on one request after another. The effect, its count and its idempotency record are one transaction, and no
- * await lies between its start and its commit: a crash leaves all three or none.
- */
+/** Works on one request after another: with the faults that it meets, and once for each idempotency key. */
 export function createProcessor(parts: ProcessorParts): (request: AdmittedRequest) => Conclusion | Promise<Conclusion> {
-  const { storage, operations, idempotency, faults, clock } = parts;
-  /** The last success of each operation, for answers that get crossed. */
-  const lastAnswers = new Map<string, Answer>();
-
-  const conclude = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Performed => {
-    const now = clock.now();
-    const recalled = use && idempotency.recall(use, now);
-    const body = parseBody(request.body);
-    const operation = operations[request.operation];
-    const operationRequest: OperationRequest = { ...request, body: body.ok ? body.value : undefined, now };
-    const answer = recalled ?? (body.ok ? operation.execute(operationRequest) : body.error);
-    const naturalKey = answer.naturalKey ?? operation.naturalKey(operationRequest);
-    if (recalled) return { answer, naturalKey };
-    const count = ({ status, written }: Answer): boolean => {
-      if (status >= 300) return false;
-      for (const key of written ?? (naturalKey === undefined ? [] : [naturalKey])) {
-        storage.writeCounts.add(request.organizationId, request.operation, key);
-      }
-      return written === undefined || written.length > 0;
-    };
-    const done = count(answer);
-    if (done) lastAnswers.set(`${request.organizationId} ${request.operation}`, answer);
-    const doubled = times > 1 && done && count(operation.execute(operationRequest));
-    if (use) idempotency.record(use, answer, now);
-    return doubled ? { answer, naturalKey, doubled } : { answer, naturalKey };
-  };
-
-  /** For a request that has no effect: what it would have been about. */
-  const describe = (request: AdmittedRequest): string | undefined => {
-    const body = parseBody(request.body);
-    if (!body.ok) return undefined;
-    return operations[request.operation].naturalKey({ ...request, body: body.value, now: clock.now() });
-  };
+  const { storage, idempotency, faults, clock } = parts;
+  const effects = createEffects(parts);
+  const { perform, describe } = effects;
 
   const proceed = (admitted: AdmittedRequest, use: KeyUse | undefined): Conclusion | Promise<Conclusion> => {
     const plan = faults.take({ ...admitted, now: clock.now() });
@@ -112,14 +66,23 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
         ? storage.transact(() => answerInstead(request, use, { instead, done }))
         : answerInstead(request, undefined, { instead, done });
     }
-    const other = lastAnswers.get(`${request.organizationId} ${request.operation}`);
-    const { doubled = false, ...conclusion } = perform(request, use, outcome.kind === 'duplicate' ? 2 : 1);
+    const other = effects.lastSuccess(request);
+    const failsAfterRows = outcome.kind === 'partial-import' ? outcome.rows : undefined;
+    const {
+      doubled = false,
+      failed = false,
+      ...conclusion
+    } = perform({ ...request, failsAfterRows }, use, outcome.kind === 'duplicate' ? 2 : 1);
     if (outcome.kind === 'crossed') {
       // There is no other answer yet, or nothing came of this request that could be mistaken.
-      if (other === undefined || conclusion.answer === null || conclusion.answer.status >= 300) faults.giveBack(plan);
+      if (other === undefined || conclusion.answer.status >= 300) faults.giveBack(plan);
       else return drawn({ ...conclusion, answer: other });
     }
     if (outcome.kind === 'duplicate' && !doubled) faults.giveBack(plan);
+    if (outcome.kind === 'partial-import') {
+      if (failed) return endedBy(outcome.ending, conclusion);
+      faults.giveBack(plan);
+    }
     if (outcome.kind === 'reset-after') return { ...conclusion, answer: null };
     if (outcome.kind === 'truncate' || outcome.kind === 'slow-body') return drawn({ ...conclusion, body: outcome });
     return drawn(conclusion);
@@ -129,11 +92,6 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
     if (!conclusion.answer?.draw) return conclusion;
     const { draw, ...answer } = conclusion.answer;
     return draw(parts.closing).then((document) => ({ ...conclusion, answer: { ...answer, document } }));
-  };
-
-  const perform = (request: AdmittedRequest, use: KeyUse | undefined, times = 1): Performed => {
-    const reads = ENDPOINTS[request.operation].method === 'GET';
-    return reads ? conclude(request, use) : storage.transact(() => conclude(request, use, times));
   };
 
   /** A failure is what a key's first request came to, and never takes the place of an answer that was given before. */
@@ -190,6 +148,12 @@ function createOncePerKey({
   };
 }
 
+/** How the client gets to know of an import that failed after some of its rows. */
+function endedBy(ending: 'error' | 'reset' | 'silence' | undefined, conclusion: Conclusion): Conclusion {
+  if (ending === 'reset') return { ...conclusion, answer: null };
+  return ending === 'silence' ? { ...conclusion, answer: null, silent: true } : conclusion;
+}
+
 /** What a fault answers in place of the operation; null for a reset, undefined where the operation answers itself. */
 function insteadOf(outcome: Exclude<NonNullable<FaultPlan['outcome']>, { kind: 'outage' }>): Answer | null | undefined {
   switch (outcome.kind) {
@@ -216,15 +180,7 @@ function insteadOf(outcome: Exclude<NonNullable<FaultPlan['outcome']>, { kind: '
     case 'slow-body':
     case 'duplicate':
     case 'crossed':
+    case 'partial-import':
       return undefined;
-  }
-}
-
-function parseBody(text: string): Result<unknown, Answer> {
-  if (text === '') return ok({});
-  try {
-    return ok(JSON.parse(text) as unknown);
-  } catch (error) {
-    return err(refusal(400, `JSON parse error - ${messageOf(error)}`));
   }
 }

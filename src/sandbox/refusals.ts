@@ -30,7 +30,12 @@ const MISSES_PAGES: ReadonlySet<SandboxSettings['paging']> = new Set([
  */
 export function refusalsOf(
   operation: OperationName,
-  { idempotency, paging, duplicates }: Pick<SandboxSettings, 'idempotency' | 'paging' | 'duplicates'>,
+  {
+    idempotency,
+    paging,
+    duplicates,
+    import: imports,
+  }: Pick<SandboxSettings, 'idempotency' | 'paging' | 'duplicates' | 'import'>,
 ): ReadonlyMap<number, string> {
   const endpoint: Endpoint = ENDPOINTS[operation];
   const writes = endpoint.method !== 'GET';
@@ -49,7 +54,12 @@ export function refusalsOf(
   const exists = (status: number): string[] =>
     tellsApart && duplicates.status === status ? ['It exists already.'] : [];
   const conflicts = [...blocked, ...exists(409)];
-  const unprocessable = [...(obeysKeys ? ['The Idempotency-Key was used for another request.'] : []), ...exists(422)];
+  const tooManyRows = operation === 'product.import' && imports.rowsMaxStatus === 422;
+  const unprocessable = [
+    ...(obeysKeys ? ['The Idempotency-Key was used for another request.'] : []),
+    ...exists(422),
+    ...(tooManyRows ? ['The import has too many rows.'] : []),
+  ];
   const meanings: Record<number, string> = {
     ...ALWAYS,
     ...(writes && WRITES),

@@ -36,6 +36,7 @@ function resourceShapes({ ids, import: { answer } }: Pick<SandboxSettings, 'ids'
     'per-row': z.strictObject({ results: z.array(row), ...counts }),
     summary: z.strictObject(counts),
     none: z.strictObject({}),
+    later: z.strictObject({ job_id: z.guid() }),
   };
   return {
     product: z.strictObject({
@@ -117,6 +118,9 @@ function resourceShapes({ ids, import: { answer } }: Pick<SandboxSettings, 'ids'
   };
 }
 
+/** The status of an import by what its answer has. */
+const IMPORT_STATUSES = { 'per-row': 200, summary: 200, none: 202, later: 202 } as const;
+
 /** What each operation answers when it succeeds. */
 export function successShapes(settings: SandboxSettings): Record<OperationName, SuccessShape> {
   const shapes = resourceShapes(settings);
@@ -134,7 +138,7 @@ export function successShapes(settings: SandboxSettings): Record<OperationName, 
     'passport.unpublish': object(200, shapes.passport),
     'publication.list': list(shapes.publication),
     'passport.pdf': { status: 200, kind: 'pdf', schema: z.unknown() },
-    'product.import': object(settings.import.answer === 'none' ? 202 : 200, shapes.importAnswer),
+    'product.import': object(IMPORT_STATUSES[settings.import.answer], shapes.importAnswer),
     'report.list': list(shapes.report),
     'report.create': object(201, shapes.report),
     'api_key.revoke': object(200, shapes.apiKey),

@@ -9,6 +9,9 @@ import { createFaults, type Faults } from './faults.ts';
 import { createHttpServer } from './http-server.ts';
 import { createIdempotencyStore } from './idempotency.ts';
 import type { ResourceId } from './ids.ts';
+import type { ImportOptions } from './import/import-settings.ts';
+import { createLateImports } from './import/late-imports.ts';
+import { createProductImport } from './import/product-import.ts';
 import { createInspection, type SandboxSnapshot, type SandboxStatistics } from './inspection.ts';
 import { createJournal } from './journal.ts';
 import { createKeyStore, type IssuedKey, type KeyRequest } from './keys.ts';
@@ -53,6 +56,12 @@ export interface Sandbox {
   /** Only `enterprise` may use the API; the other plan gets 402. */
   setPlan(organization: string, plan: Plan): void;
   setRateLimit(limit: RateLimit): void;
+  /**
+   * Replaces the settings of the bulk import; what is left out takes its default. Imports that wait to be stored keep to theirs.
+   *
+   * @throws ZodError when a setting is wrong
+   */
+  setImport(options: ImportOptions): void;
   /** Lets a passport through the review gate. False where the organisation has no passport for that SKU. */
   approvePassport(organization: string, sku: string): boolean;
   faults: Faults;
@@ -77,7 +86,8 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
   const lock = lockOrClose(storage, settings);
   const keys = createKeyStore(database, organizations, ids);
   const sessions = createSessionStore(database, organizations);
-  const operations = createOperations({ collections, ids, keys, settings });
+  const lateImports = createLateImports(storage);
+  const operations = createOperations({ collections, ids, keys, settings, lateImports });
 
   const admission = createAdmission(keys, sessions, settings.rateLimit);
   const faults = createFaults(settings.faults);
@@ -86,6 +96,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
   const processRequest = createProcessor({
     storage,
     operations,
+    lateImports,
     idempotency: createIdempotencyStore(storage.records, settings.idempotencyReplays),
     idempotencyMode: settings.idempotency,
     faults,
@@ -104,7 +115,15 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
     bodyBytesMax: settings.bodyBytesMax,
     closing: closing.signal,
   });
-  const inspection = createInspection({ collections, organizations, keys, journal, writeCounts, faults });
+  const inspection = createInspection({
+    collections,
+    organizations,
+    keys,
+    journal,
+    writeCounts,
+    faults,
+    storeDue: () => lateImports.storeDue(clock.now()),
+  });
   const approve = (organization: string, sku: string): boolean => {
     const organizationId = organizations.find(organization);
     return organizationId !== undefined && approvePassport(collections, { organizationId, sku, now: clock.now() });
@@ -119,6 +138,10 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
       keys.forget();
     },
     setRateLimit: (limit: RateLimit) => admission.setRateLimit(limit),
+    setImport(options: ImportOptions) {
+      const { import: changed } = SandboxSettings.parse({ ...settings, import: options });
+      operations['product.import'] = createProductImport(collections.products, { settings: changed, lateImports });
+    },
   };
   const control = createControlServer({ ...steering, faults, inspection, organizations, keys, approve });
   await server.ready();

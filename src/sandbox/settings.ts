@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Duplicates } from './duplicates.ts';
 import { FaultRule } from './faults.ts';
 import { Gates } from './gates.ts';
-import { ImportSettings } from './product-import.ts';
+import { ImportSettings } from './import/import-settings.ts';
 
 const HOW = {
   per: z.enum(['key', 'organization']).default('key').describe('Whose requests are counted together.'),
@@ -153,6 +153,14 @@ export const SandboxSettings = z
   .refine(({ duplicates, storage }) => !duplicates.taken || storage === ':memory:', {
     path: ['duplicates', 'taken'],
     message: 'found true with a storage file, expected one or the other: a file keeps keys unique',
+  })
+  .superRefine((settings, context) => {
+    if (settings.storage === ':memory:') return;
+    for (const name of ['doublesNew', 'doublesExisting'] as const) {
+      if (!settings.import[name]) continue;
+      const message = 'found true with a storage file, expected one or the other: a file keeps SKUs unique';
+      context.addIssue({ code: 'custom', path: ['import', name], message });
+    }
   });
 export type SandboxSettings = z.infer<typeof SandboxSettings>;
 

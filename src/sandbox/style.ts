@@ -64,7 +64,9 @@ function renameId<T extends JsonValue>(name: string, value: T): T | JsonObject {
 }
 
 /** What an error says in words, and what it says by field. */
-function partsOf(body: JsonValue): { detail: string | undefined; extra: JsonObject; fields: JsonObject | undefined } {
+function partsOf(body: JsonValue): { detail: string | undefined; extra: JsonObject; fields: JsonValue | undefined } {
+  // Errors by row.
+  if (Array.isArray(body)) return { detail: undefined, extra: {}, fields: body };
   if (!isJsonObject(body)) return { detail: undefined, extra: {}, fields: undefined };
   const { detail, ...extra } = body;
   if (typeof detail === 'string') return { detail, extra, fields: undefined };

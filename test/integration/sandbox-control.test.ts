@@ -82,6 +82,7 @@ test.each([
   ['such a user', 'POST', '/tokens', '{"organization": "acme", "email": "\\ud800", "role": "owner"}', {}, 400],
   ['bytes that are not UTF-8', 'POST', '/organizations', Buffer.from('{"name": "\u00e4"}', 'latin1'), {}, 400],
   ['a limit beyond any calendar', 'PUT', '/rate-limit', { kind: 'fixed-window', limit: 1, windowMs: 9e15 }, {}, 400],
+  ['rows that are stored late with answers that have their ids', 'PUT', '/import', { storesAfterMs: 5 }, {}, 400],
   ['a rate of next to nothing', 'PUT', '/rate-limit', { kind: 'gcra', ratePerSecond: 5e-324, burst: 9 }, {}, 400],
   ['a revocation without a body, which any web page could ask for', 'POST', '/revocations', undefined, {}, 400],
   ['an unknown method', 'PATCH', '/faults', undefined, {}, 404],
@@ -116,7 +117,7 @@ test.each([
     'PUT',
     '/faults',
     [RULE, { operation: '*', kind: 'boom' }],
-    '[1].kind: Expected one of status, html, reset-before, reset-after, truncate, slow-body, duplicate, crossed, outage, latency, move, shuffle, lag.',
+    '[1].kind: Expected one of status, html, reset-before, reset-after, truncate, slow-body, duplicate, crossed, partial-import, outage, latency, move, shuffle, lag.',
   ],
 ])('%s %s says in words what is wrong with %j', async (method, path, body, detail) => {
   const { control } = await startWithControl();
@@ -162,6 +163,17 @@ test('makes workspaces, keys, tokens and limits', async () => {
 
   expect((await control('PUT', '/rate-limit', { kind: 'fixed-window', limit: 1, windowMs: 60_000 })).status).toBe(200);
   expect([await products(key), await products(key)]).toEqual([200, 429]);
+});
+
+test('replaces the settings of the bulk import', async () => {
+  const { call, control, clock, sandbox } = await startWithControl();
+  const put = await control('PUT', '/import', { answer: 'later', storesAfterMs: 1000 });
+  expect(put).toMatchObject({ status: 200, body: { answer: 'later', storesAfterMs: 1000, upserts: true } });
+  expect((await call('POST', '/api/imports/products/', { body: [{ sku: 'A', name: 'x' }] })).status).toBe(202);
+  expect(sandbox.inspect().organizations.acme?.products).toEqual([]);
+  clock.advance(1000);
+  expect((await control('GET', '/stats')).body['writes']).toMatchObject([{ naturalKey: 'A' }]);
+  expect((await control('PUT', '/import', {})).body).toMatchObject({ answer: 'per-row' });
 });
 
 test('is no part of the API', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { ENDPOINTS, OPERATION_NAMES } from '../../src/sandbox/endpoints.ts';
+import { createLateImports } from '../../src/sandbox/import/late-imports.ts';
 import { createKeyStore } from '../../src/sandbox/keys.ts';
 import { describeApi } from '../../src/sandbox/openapi.ts';
 import { createOperations } from '../../src/sandbox/operations.ts';
@@ -64,6 +65,7 @@ const STYLES: [string, SandboxOptions][] = [
     '200 throughout, no paging and a summary',
     { idAt: 'uuid', successCodes: 'ok', paging: 'none', import: { answer: 'summary' } },
   ],
+  ['an import that is worked on later', { import: { answer: 'later', storesAfterMs: 0 } }],
   ['pages as OData has them', { paging: 'odata' }],
   ['pages as Spring has them', { paging: 'spring' }],
   ['edges as Relay has them, and other ids', { paging: 'relay', idAt: 'uuid' }],
@@ -168,12 +170,13 @@ test.each(VARIANTS)('lists the query parameters that an operation reads, and no 
   const storage = openStorage(settings);
   const { collections, database, ids, organizations } = storage;
   const keys = createKeyStore(database, organizations, ids);
-  const operations = createOperations({ collections, ids, keys, settings });
+  const lateImports = createLateImports(storage);
+  const operations = createOperations({ collections, ids, keys, settings, lateImports });
   const { paths } = describeApi(operations, settings) as unknown as Description;
   for (const name of OPERATION_NAMES) {
     const { method, path } = ENDPOINTS[name];
     const query = new AskedQuery();
-    operations[name].execute({ organizationId: 1, params: {}, url: () => path, query, body: {}, now: 0 });
+    operations[name].execute({ organizationId: 1, params: {}, url: () => path, query, body: {}, bodyText: '', now: 0 });
     const listed = paths[path]?.[method.toLowerCase()]?.parameters?.filter((one) => one.in === 'query') ?? [];
     expect(listed.map((one) => one.name).sort(), name).toEqual([...query.asked].sort());
   }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonValue } from '../../src/lib/json.ts';
 import { createModelApi } from '../support/model/model-api.ts';
 import { KEY_MODE_NAMES, KEY_MODES } from '../support/model/script.ts';
+import type { Effect } from '../support/model/told-operations.ts';
 import { createVirtualTime } from '../support/model/virtual-time.ts';
 import { startSandbox } from '../support/sandbox-caller.ts';
 
@@ -35,7 +36,54 @@ function said(status: number, body: JsonValue): unknown {
   return { status, body: Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name))) };
 }
 
+function importOf(key: string, skus: readonly string[]) {
+  return {
+    method: 'POST' as const,
+    path: '/api/imports/products/',
+    headers: ['Idempotency-Key', key],
+    body: JSON.stringify(skus.map((sku) => ({ ...product, sku }))),
+    totalMs: 1000,
+    bytesMax: 1_000_000,
+  };
+}
+
 describe('the platform of the model', () => {
+  it('stores the rows of a late import in virtual time, and tells of them then', async () => {
+    const told: [sku: string | null, key: string][] = [];
+    const time = createVirtualTime(Date.UTC(2027, 0, 1));
+    const witness = {
+      write: () => () => undefined,
+      effect: ({ sku, key }: Effect) => void told.push([sku, key]),
+    };
+    const settings = { import: { answer: 'later', storesAfterMs: 60_000 } } as const;
+    const api = createModelApi({ settings, time, witness, timeoutMs: 1000, random: () => 0.5 });
+    const importing = api.transport().exchange(importOf('k1', ['A-1', 'A-2']));
+    await time.pass(1000);
+    expect(await importing).toMatchObject({ kind: 'answer', status: 202 });
+    expect([api.products(), told]).toEqual([[], []]);
+    await time.pass(60_000);
+    expect(api.products()).toMatchObject([{ sku: 'A-1' }, { sku: 'A-2' }]);
+    expect(told).toEqual([
+      ['A-1', 'k1'],
+      ['A-2', 'k1'],
+    ]);
+  });
+
+  it('leaves an import without an answer where it fails in silence, and tells of the rows that it stored', async () => {
+    const told: (string | null)[] = [];
+    const time = createVirtualTime(Date.UTC(2027, 0, 1));
+    const witness = { write: () => () => undefined, effect: ({ sku }: Effect) => void told.push(sku) };
+    const api = createModelApi({ settings: {}, time, witness, timeoutMs: 1000, random: () => 0.5 });
+    const fault = { kind: 'partial-import', rows: 1, ending: 'silence' } as const;
+    api.add({ operation: 'product.import', count: 1, at: 'platform', fault });
+    const importing = api.transport().exchange(importOf('k1', ['A-1', 'A-2']));
+    await time.pass(500);
+    expect(api.working()).toBe(1);
+    await time.pass(1000);
+    expect(await importing).toMatchObject({ kind: 'silence', sent: true });
+    expect(told).toEqual(['A-1']);
+  });
+
   it.each(KEY_MODE_NAMES)('answers as the sandbox does where keys are: %s', async (mode) => {
     const { call, sandbox } = await startSandbox(KEY_MODES[mode]);
     const time = createVirtualTime(Date.UTC(2027, 0, 1));

@@ -16,6 +16,10 @@ describe('a fault on the command line', () => {
       'product.import:status=200,effect=done,body=7',
       { operation: 'product.import', kind: 'status', status: 200, effect: 'done', body: '7' },
     ],
+    [
+      'product.import:partial-import=3,ending=silence,skip=1',
+      { operation: 'product.import', kind: 'partial-import', rows: 3, ending: 'silence', skip: 1 },
+    ],
     ['*:html=502,effect=done,match=12', { operation: '*', kind: 'html', status: 502, effect: 'done', match: '12' }],
   ])('%s is understood', (text, draft) => {
     expect(faultFlag(text, undefined)).toEqual([draft]);
@@ -45,6 +49,7 @@ describe('a fault on the command line', () => {
       {
         operation: fc.constantFrom('*' as const, 'material.update' as const),
         count: fc.integer({ min: 1, max: 9 }),
+        skip: fc.integer({ min: 1, max: 9 }),
         probability: fc.constantFrom(0.25, 1),
         seed: fc.nat(99),
       },

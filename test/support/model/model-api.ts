@@ -2,42 +2,29 @@ import type { Exchange, Transport } from '../../../src/api/transport.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 import type { Answer } from '../../../src/sandbox/answer.ts';
 import { refusal } from '../../../src/sandbox/answer.ts';
-import { type Collection, type Entity, present } from '../../../src/sandbox/collection.ts';
+import { type Collection, present } from '../../../src/sandbox/collection.ts';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/endpoints.ts';
 import { createFaults, type FaultRule } from '../../../src/sandbox/faults.ts';
 import { createIdempotencyStore } from '../../../src/sandbox/idempotency.ts';
 import { createMemoryIdempotencyRecords } from '../../../src/sandbox/idempotency-records.ts';
 import { createIdScheme } from '../../../src/sandbox/ids.ts';
+import { createLateImports } from '../../../src/sandbox/import/late-imports.ts';
 import { MATERIAL_COLUMNS } from '../../../src/sandbox/materials.ts';
 import { createMemoryCollection } from '../../../src/sandbox/memory-collection.ts';
-import { type Operation, type OperationRequest, textMember } from '../../../src/sandbox/operation.ts';
 import { createOperations } from '../../../src/sandbox/operations.ts';
 import { PASSPORT_COLUMNS, PUBLICATION_COLUMNS } from '../../../src/sandbox/passports.ts';
 import { createProcessor } from '../../../src/sandbox/processor.ts';
 import { PRODUCT_COLUMNS } from '../../../src/sandbox/products.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings.ts';
 import { createOutages, type Outage } from './outage.ts';
+import { createToldOperations, entitiesOf, ORGANIZATION } from './told-operations.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { Witness } from './witness.ts';
 
-/** The only organisation. */
-const ORGANIZATION = 1;
-
-/** Something at the platform that is now otherwise than before. */
-export interface Effect {
-  operation: OperationName;
-  /** The request's Idempotency-Key. */
-  key: string;
-  /** The path of the request, which names the product or material where one is written by its id. */
-  path: string;
-  /** What of an import, by SKU; null for all else. */
-  sku: string | null;
-}
-
-/** What goes wrong between the process and the platform. The sandbox's own faults say what goes wrong in it. */
 /** What something in front of the platform says under a 503 where the platform has not seen the request. */
 export const TURNED_AWAY = 'no healthy upstream';
 
+/** What goes wrong between the process and the platform. The sandbox's own faults say what goes wrong in it. */
 export type NetworkFault =
   /** The connection is refused: nothing was sent. */
   | { kind: 'refused' }
@@ -50,7 +37,7 @@ export type Fault = { at: 'network'; fault: NetworkFault } | { at: 'platform'; f
 export type ApiFault = { operation: OperationName | '*'; count: number } & Fault;
 /** A rule without where it applies. */
 type Distribute<Rule> = Rule extends FaultRule
-  ? Omit<Rule, 'operation' | 'count' | 'match' | 'probability' | 'seed'>
+  ? Omit<Rule, 'operation' | 'count' | 'skip' | 'match' | 'probability' | 'seed'>
   : never;
 
 export interface ModelApi {
@@ -161,7 +148,10 @@ export function createModelApi(options: {
     },
     working: () => working + atWork.size,
     transport: () => ({ exchange: (request) => exchange(request), close: () => Promise.resolve() }),
-    products: () => all(collections.products),
+    products() {
+      lateImports.storeDue(platformClock.now());
+      return all(collections.products);
+    },
     materials: () => all(collections.materials),
     bomItems: () => all(collections.bomItems),
     passports: () => all(collections.passports),
@@ -169,13 +159,21 @@ export function createModelApi(options: {
   };
 
   const keysStub = undefined as never;
-  const plain = createOperations({ collections, ids, keys: keysStub, settings });
-  const operations = Object.fromEntries(
-    OPERATION_NAMES.map((name) => [name, told(name, plain[name], collections, (effect) => witness.effect(effect))]),
-  ) as Record<OperationName, Operation>;
+  const storage = {
+    transact: <T>(work: () => T): T => work(),
+    writeCounts: { add: () => undefined, list: () => [] },
+  };
+  const lateImports = createLateImports(storage);
+  const operations = createToldOperations({
+    collections,
+    create: (late) => createOperations({ collections, ids, keys: keysStub, settings, lateImports: late }),
+    lateImports,
+    tell: (effect) => witness.effect(effect),
+  });
   const process = createProcessor({
-    storage: { transact: (work) => work(), writeCounts: { add: () => undefined, list: () => [] } },
+    storage,
     operations,
+    lateImports,
     idempotency: createIdempotencyStore(createMemoryIdempotencyRecords(retention), settings.idempotencyReplays),
     idempotencyMode: settings.idempotency,
     faults,
@@ -238,12 +236,18 @@ export function createModelApi(options: {
       faults.add({ kind: 'latency', ms, operation, count: 1 });
     }
     const arrival = time.ticks();
-    const work = Promise.resolve(process(request)).then(async ({ answer, body: sending }): Promise<Exchange> => {
-      time.stir();
-      await time.sleep(Math.floor(random() * LATENCY_MS));
-      if (answer === null) return lost(true, 'ECONNRESET');
-      return answered(answer, sending?.kind === 'truncate');
-    });
+    const work = Promise.resolve(process(request)).then(
+      async ({ answer, body: sending, silent }): Promise<Exchange> => {
+        time.stir();
+        if (silent) {
+          await time.sleep(timeoutMs);
+          return lost(true, 'UND_ERR_HEADERS_TIMEOUT');
+        }
+        await time.sleep(Math.floor(random() * LATENCY_MS));
+        if (answer === null) return lost(true, 'ECONNRESET');
+        return answered(answer, sending?.kind === 'truncate');
+      },
+    );
     if (fault?.kind !== 'late') return await work;
     const patienceMs = fault.lost === 'reset' ? Math.min(20, fault.ms) : timeoutMs;
     const code = fault.lost === 'reset' ? 'ECONNRESET' : 'UND_ERR_HEADERS_TIMEOUT';
@@ -252,46 +256,6 @@ export function createModelApi(options: {
   }
 
   return api;
-}
-
-/** The operation, telling what it changed. */
-function told(
-  name: OperationName,
-  operation: Operation,
-  { products, materials }: { products: Collection; materials: Collection },
-  tell: (effect: Effect) => void,
-): Operation {
-  const effectOf = (request: OperationRequest, sku: string | null = null): Effect => ({
-    operation: name,
-    key: textMember(request, 'idempotencyKey') ?? '',
-    path: textMember(request, 'path') ?? '',
-    sku,
-  });
-  return {
-    ...operation,
-    execute(request) {
-      if (ENDPOINTS[name].method === 'GET') return operation.execute(request);
-      const watched = name === 'product.import' ? products : name === 'material.update' ? materials : null;
-      const before = watched === null ? [] : entitiesOf(watched);
-      const answer = operation.execute(request);
-      if (answer.status >= 300) return answer;
-      if (watched === null) {
-        tell(effectOf(request));
-        return answer;
-      }
-      const known = new Map(before.map(({ id, fields }) => [id, JSON.stringify(fields)]));
-      for (const { id, fields } of entitiesOf(watched)) {
-        if (known.get(id) !== JSON.stringify(fields)) {
-          tell(effectOf(request, name === 'product.import' ? (textMember(fields, 'sku') ?? null) : null));
-        }
-      }
-      return answer;
-    },
-  };
-}
-
-function entitiesOf(collection: Collection): Entity[] {
-  return collection.slice(ORGANIZATION, { offset: 0, limit: collection.count(ORGANIZATION) });
 }
 
 function all(collection: Collection): JsonObject[] {

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import type { Exchange } from '../../../src/api/transport.ts';
-import type { Effect } from './model-api.ts';
 import { TURNED_AWAY } from './model-api.ts';
+import type { Effect } from './told-operations.ts';
 
 /** One number for each revision of an item `i`. It rises with the revision, and with the item where a key is made once more. */
 export const DELIVERY_NUMBER = 'i.id * 1000000 + i.revision';

@@ -1,0 +1,50 @@
+import type { JsonValue } from '../../lib/json.ts';
+import { type Answer, type Document, refusal } from '../answer.ts';
+import type { BadRow, GoodRow } from './import-rows.ts';
+import type { ImportSettings } from './import-settings.ts';
+
+/** The page that nginx answers to a body above its `client_max_body_size`, with `server_tokens off`. */
+const NGINX_PAGE: Document = {
+  type: 'text/html',
+  bytes: Buffer.from(
+    [
+      '<html>',
+      '<head><title>413 Request Entity Too Large</title></head>',
+      '<body>',
+      '<center><h1>413 Request Entity Too Large</h1></center>',
+      '<hr><center>nginx</center>',
+      '</body>',
+      '</html>',
+      '',
+    ].join('\r\n'),
+  ),
+};
+
+/** The answer to an import whose body is too large; undefined for one that is not. */
+export function refuseBytes(
+  bodyText: string,
+  { bytesMax, bytesMaxAnswer }: Pick<ImportSettings, 'bytesMax' | 'bytesMaxAnswer'>,
+): Answer | undefined {
+  if (bytesMax === null || Buffer.byteLength(bodyText) <= bytesMax) return undefined;
+  const refused = refusal(413, 'Request entity too large.');
+  return bytesMaxAnswer === 'nginx' ? { ...refused, document: NGINX_PAGE } : refused;
+}
+
+/** The answer to an import with too many rows. The validation of its body was answered with `invalid`. */
+export function refuseRowCount(invalid: Answer, { rowsMax, rowsMaxStatus }: ImportSettings): Answer {
+  if (rowsMaxStatus === 413) return refusal(413, `Request entity too large: an import has at most ${rowsMax} rows.`);
+  return { ...invalid, status: rowsMaxStatus };
+}
+
+/**
+ * Refuses an import because of its bad rows, in the form of Django REST Framework: a list with `{}` for each good row. The
+ * list stands where the request has its rows.
+ */
+export function refuseAll(
+  rows: readonly (GoodRow | BadRow)[],
+  { named, bare }: { named: boolean; bare: boolean },
+): Answer {
+  if (!named) return refusal(400, 'Invalid input.');
+  const errors: JsonValue = rows.map((row) => (row.status === 'failed' ? row.errors : {}));
+  return { status: 400, body: bare ? errors : { products: errors } };
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+
+/** How the bulk import behaves, which the document does not say. */
+export const ImportSettings = z
+  .strictObject({
+    upserts: z
+      .boolean()
+      .default(true)
+      .describe('Whether a row with an SKU that exists updates its product; if not, the row fails.'),
+    answer: z
+      .enum(['per-row', 'summary', 'none', 'later'])
+      .default('per-row')
+      .describe(
+        'What the answer has: what became of each row, only the counts of them, nothing but 202, or 202 with the id of a job.',
+      ),
+    storesAfterMs: z
+      .int()
+      .min(0)
+      .max(86_400_000)
+      .default(0)
+      .describe(
+        'How long after the answer the rows are stored, in milliseconds. Until then no list has them. Needs another answer than `per-row`.',
+      ),
+    rowsMax: z.int().min(1).max(100_000).default(1000).describe('The most rows of one import.'),
+    rowsMaxStatus: z
+      .union([z.literal(400), z.literal(413), z.literal(422)])
+      .default(400)
+      .describe('The status that refuses an import with more rows.'),
+    bytesMax: z
+      .int()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe('The largest body of an import; a larger one is answered 413. Null for `bodyBytesMax` alone.'),
+    bytesMaxAnswer: z
+      .enum(['json', 'nginx'])
+      .default('json')
+      .describe('The body of that 413: JSON as from the application, or the page of an nginx in front of it.'),
+    badRow: z
+      .enum(['fails-alone', 'refuses-all', 'refuses-all-named'])
+      .default('fails-alone')
+      .describe(
+        'What a bad row does: it fails and the others are stored; the import is refused with 400 and no word about the row; or it is refused with a list that has the errors of every bad row at its place.',
+      ),
+    doublesNew: z
+      .boolean()
+      .default(false)
+      .describe('Whether every new product of an import is stored twice, under two ids. Needs storage in memory.'),
+    doublesExisting: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether a row with an SKU that exists makes a second product in place of an update. Needs storage in memory.',
+      ),
+  })
+  .refine(({ answer, storesAfterMs }) => answer !== 'per-row' || storesAfterMs === 0, {
+    path: ['storesAfterMs'],
+    message:
+      'found a delay with the answer per-row, expected 0 or another answer: a per-row answer has the ids of stored rows',
+  });
+export type ImportSettings = z.infer<typeof ImportSettings>;
+/** The settings of the import as a caller writes them: what is left out takes its default. */
+export type ImportOptions = z.input<typeof ImportSettings>;

@@ -1,0 +1,39 @@
+import type { Storage } from '../storage.ts';
+
+/** The rows of an import that was answered before they are stored. */
+interface LateImport {
+  organizationId: number;
+  /** When the rows are stored: milliseconds since the Unix epoch. */
+  at: number;
+  /** Stores the rows as of that time, and returns the SKU of each product that it wrote. */
+  store: (now: number) => string[];
+}
+
+/** Imports that wait for their time. They are in memory alone: the rows are lost if the sandbox ends before. */
+export interface LateImports {
+  add(late: LateImport): void;
+  /** Stores what is due. Call it before anything is read or written, so that no timer is needed. */
+  storeDue(now: number): void;
+}
+
+export function createLateImports({
+  transact,
+  writeCounts,
+}: Pick<Storage, 'transact'> & { writeCounts: Pick<Storage['writeCounts'], 'add'> }): LateImports {
+  let waiting: LateImport[] = [];
+  return {
+    add(late) {
+      waiting.push(late);
+    },
+    storeDue(now) {
+      if (!waiting.some(({ at }) => at <= now)) return;
+      const due = waiting.filter(({ at }) => at <= now).toSorted((a, b) => a.at - b.at);
+      waiting = waiting.filter(({ at }) => at > now);
+      for (const { organizationId, at, store } of due) {
+        transact(() => {
+          for (const sku of store(at)) writeCounts.add(organizationId, 'product.import', sku);
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import type { Collection, Entity } from '../../../src/sandbox/collection.ts';
+import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/endpoints.ts';
+import type { LateImports } from '../../../src/sandbox/import/late-imports.ts';
+import { type Operation, type OperationRequest, textMember } from '../../../src/sandbox/operation.ts';
+
+/** The only organisation. */
+export const ORGANIZATION = 1;
+
+/** Something at the platform that is now otherwise than before. */
+export interface Effect {
+  operation: OperationName;
+  /** The request's Idempotency-Key. */
+  key: string;
+  /** The path of the request, which names the product or material where one is written by its id. */
+  path: string;
+  /** What of an import, by SKU; null for all else. */
+  sku: string | null;
+}
+
+type Tell = (effect: Effect) => void;
+
+/** The sandbox's operations, which tell every effect; those of late rows when the rows are stored. */
+export function createToldOperations({
+  collections,
+  create,
+  lateImports,
+  tell,
+}: {
+  collections: { products: Collection; materials: Collection };
+  create: (lateImports: Pick<LateImports, 'add'>) => Record<OperationName, Operation>;
+  lateImports: Pick<LateImports, 'add'>;
+  tell: Tell;
+}): Record<OperationName, Operation> {
+  /** The import that is executed now. */
+  let importing: OperationRequest | undefined;
+  const plain = create({
+    add({ store, ...late }) {
+      const changes = { name: 'product.import', request: importing, watched: collections.products, tell } as const;
+      lateImports.add({ ...late, store: (at) => tellingChanges(changes, () => store(at)) });
+    },
+  });
+  const imports = plain['product.import'];
+  plain['product.import'] = {
+    ...imports,
+    execute(request) {
+      importing = request;
+      return imports.execute(request);
+    },
+  };
+  return Object.fromEntries(
+    OPERATION_NAMES.map((name) => [name, told(name, plain[name], collections, tell)]),
+  ) as Record<OperationName, Operation>;
+}
+
+/** The operation, telling what it changed. */
+function told(
+  name: OperationName,
+  operation: Operation,
+  { products, materials }: { products: Collection; materials: Collection },
+  tell: Tell,
+): Operation {
+  const watched = name === 'product.import' ? products : name === 'material.update' ? materials : null;
+  return {
+    ...operation,
+    execute(request) {
+      if (ENDPOINTS[name].method === 'GET') return operation.execute(request);
+      if (watched !== null) return tellingChanges({ name, request, watched, tell }, () => operation.execute(request));
+      const answer = operation.execute(request);
+      if (answer.status < 300) tell(effectOf(name, request, null));
+      return answer;
+    },
+  };
+}
+
+/** Does the work, and tells of every entity that is otherwise afterwards. An import that fails half-way has such, too. */
+function tellingChanges<T>(
+  {
+    name,
+    request,
+    watched,
+    tell,
+  }: {
+    name: OperationName;
+    request: OperationRequest | undefined;
+    watched: Collection;
+    tell: Tell;
+  },
+  work: () => T,
+): T {
+  const known = new Map(entitiesOf(watched).map(({ id, fields }) => [id, JSON.stringify(fields)]));
+  const result = work();
+  for (const { id, fields } of entitiesOf(watched)) {
+    if (known.get(id) === JSON.stringify(fields)) continue;
+    tell(effectOf(name, request, name === 'product.import' ? (textMember(fields, 'sku') ?? null) : null));
+  }
+  return result;
+}
+
+function effectOf(operation: OperationName, request: OperationRequest | undefined, sku: string | null): Effect {
+  return {
+    operation,
+    key: textMember(request, 'idempotencyKey') ?? '',
+    path: textMember(request, 'path') ?? '',
+    sku,
+  };
+}
+
+export function entitiesOf(collection: Collection): Entity[] {
+  return collection.slice(ORGANIZATION, { offset: 0, limit: collection.count(ORGANIZATION) });
+}
