@@ -99,7 +99,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     {
       leavesOut: OPERATIONS.filter((operation) => operation !== 'product.create'),
       afterId: 0,
-      count: known.newProducts,
+      count: () => known.newProducts(),
     },
     { leavesOut: ['product.create'], afterId: 0, count: () => known.size() - known.newProducts() },
   ];

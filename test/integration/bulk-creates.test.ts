@@ -25,7 +25,7 @@ async function load(count: number, fieldsOf?: (id: number) => JsonObject): Promi
 const states = () => world.ledger.views.itemCounts().product;
 const proof = () => world.ledger.views.importProof();
 /** How often each SKU is at the platform. */
-const listed = () => world.sandbox.inspect().organizations['acme']?.products?.map(({ sku }) => sku) ?? [];
+const listed = () => world.sandbox.inspect().organizations['acme']?.products?.map(({ sku }) => String(sku)) ?? [];
 const expected = (count: number) => Array.from({ length: count }, (_, at) => `SKU-${at + 1}`).toSorted();
 
 /** All products are at the platform once, and the ledger has the id of each. */
@@ -124,12 +124,88 @@ describe('an import of new products that is refused as a whole', () => {
     expect(listed()).toHaveLength(51);
   });
 
-  it('is sent in smaller imports where it was too large', async () => {
-    await open({ import: { rowsMax: 6 } }, { membersMax: 50 });
+  it.each([
+    { rowsMax: 6 },
+    { rowsMax: 6, rowsMaxStatus: 413 as const },
+    { bytesMax: 400, bytesMaxAnswer: 'nginx' as const },
+  ])('is sent in smaller imports where it was too large: %j', async (limits) => {
+    await open({ import: limits }, { membersMax: 50 });
     await load(20);
     world.requests();
     await load(120);
     expectAllOnce(120);
     expect(world.requests()['product.import']).toBeLessThan(50);
+  });
+});
+
+describe('an import that stores its rows after its answer', () => {
+  const LATER = { import: { answer: 'later', storesAfterMs: 400 } } as const;
+
+  it.each([null, 1500])(
+    'doubles and loses nothing, where the profile says %s about the time',
+    async (settlesWithinMs) => {
+      await open(LATER, { membersMax: 10, settlesWithinMs });
+      await load(20);
+      expectAllOnce(20);
+      expect(proof()).toEqual({ state: 'proven', answersIds: false });
+      world.requests();
+      await load(80);
+      expectAllOnce(80);
+      expect(world.requests()['product.create']).toBeUndefined();
+    },
+  );
+
+  it('is not sent again where the answer was lost and the profile does not say how long it may take', async () => {
+    await open(LATER, { membersMax: 10 });
+    await load(20);
+    world.sandbox.faults.add({ operation: 'product.import', kind: 'reset-after', count: 2 });
+    await load(60);
+    expectAllOnce(60);
+  });
+
+  it('is sent again after that time where it never arrived', async () => {
+    await open(LATER, { membersMax: 10, settlesWithinMs: 1500 });
+    await load(20);
+    world.sandbox.faults.add({ operation: 'product.import', kind: 'reset-before', count: 1 });
+    await load(40);
+    expectAllOnce(40);
+  });
+});
+
+describe('an import that makes a second product', () => {
+  it('is noticed at the first product, and the others are sent one by one', async () => {
+    await open({ import: { doublesNew: true } });
+    await load(60);
+    const seconds = listed().length - new Set(listed()).size;
+    expect([seconds, new Set(listed()).size]).toEqual([1, 60]);
+    expect(world.requests()).toMatchObject({ 'product.import': 1, 'product.create': 59 });
+    expect(proof()).toMatchObject({ state: 'failed', message: expect.stringContaining('shows 2 products') });
+    expect(states()).toEqual({ delivered: 60 });
+    await world.reopen();
+    await load(90);
+    expect(world.requests()['product.import']).toBeUndefined();
+  });
+});
+
+describe('an import that fails in the middle', () => {
+  it.each(['error', 'reset'] as const)('doubles and loses nothing where it ends with: %s', async (ending) => {
+    await open({}, { membersMax: 20 });
+    await load(20);
+    const fault = { operation: 'product.import', kind: 'partial-import', rows: 7, ending, count: 1 } as const;
+    world.sandbox.faults.add(fault);
+    world.sandbox.faults.add({ ...fault, skip: 1 });
+    await load(100);
+    expectAllOnce(100);
+  });
+});
+
+describe('an import that refuses all rows because of one', () => {
+  it.each(['refuses-all', 'refuses-all-named'] as const)('costs that row alone: %s', async (badRow) => {
+    await open({ import: { badRow } }, { membersMax: 16 });
+    await load(20);
+    await load(52, (id) => (id === 33 ? { status: 'NONSENSE' } : {}));
+    expect(states()).toEqual({ delivered: 51, rejected: 1 });
+    expect(world.ledger.views.item('product', '33')).toMatchObject({ state: 'rejected' });
+    expect(listed().toSorted()).toEqual(expected(52).filter((sku) => sku !== 'SKU-33'));
   });
 });
