@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/delivery-world.ts';
+import { text } from '../support/ledger.ts';
 
 let world: DeliveryWorld;
 afterEach(() => world.remove());
@@ -25,7 +26,7 @@ async function load(count: number, fieldsOf?: (id: number) => JsonObject): Promi
 const states = () => world.ledger.views.itemCounts().product;
 const proof = () => world.ledger.views.importProof();
 /** How often each SKU is at the platform. */
-const listed = () => world.sandbox.inspect().organizations['acme']?.products?.map(({ sku }) => String(sku)) ?? [];
+const listed = () => world.sandbox.inspect().organizations['acme']?.products?.map(({ sku }) => text(sku)) ?? [];
 const expected = (count: number) => Array.from({ length: count }, (_, at) => `SKU-${at + 1}`).toSorted();
 
 /** All products are at the platform once, and the ledger has the id of each. */
