@@ -125,13 +125,20 @@ describe('the proof', () => {
     expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('Neither') });
   });
 
-  it('is tried with other products where it was lost or refused, and fails after three of them', async () => {
+  it('is tried with other products where it was refused, and fails after three of them', async () => {
     const parts = given();
-    for (const id of [1, 2, 3]) {
-      await tried(parts, { kind: 'ambiguous', cause: 'reset', detail }, id);
-      await parts.bulk.prepare(100);
-    }
+    for (const id of [1, 2, 3]) await tried(parts, { kind: 'refused', detail }, id);
+    await parts.bulk.prepare(100);
     expect(parts.stored()).toMatchObject({ state: 'failed' });
+  });
+
+  it('is tried with other products where it was lost, and after three of them an hour later', async () => {
+    const parts = given();
+    for (const id of [1, 2, 3]) await tried(parts, { kind: 'ambiguous', cause: 'reset', detail }, id);
+    await parts.bulk.prepare(100);
+    expect([parts.stored().state, parts.bulk.createForm()]).toEqual(['untried', 'alone']);
+    parts.clock.advance(3_600_000);
+    await tried(parts, withId, 4);
   });
 
   it.each<Outcome>([

@@ -53,6 +53,8 @@ const LOOK_AGAIN_MS = 10_000;
 const DUE_MAX = 10_000;
 /** The size of a page of a list where the profile leaves it to the API. */
 const USUAL_PAGE = 100;
+/** After the loss of several first imports the next one is tried after this time. */
+const AFTER_LOSSES_MS = 3_600_000;
 /** So many first imports may be lost or refused. */
 const TRIES_MAX = 3;
 
@@ -90,12 +92,20 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
 
   const fail = (message: string): void => conclude({ state: 'failed', message, at: clock.now() });
 
-  /** Another product is imported as the proof. After some of them imports are not used. */
-  function tryAnother(message: string): void {
+  /** Another product is imported as the proof. After some refusals imports are not used. */
+  function tryAnother(outcome: Outcome): void {
     proving = null;
     tries += 1;
     if (tries < TRIES_MAX) return;
-    fail(`${TRIES_MAX} first imports of a new product have shown nothing. The last answer: ${message}`);
+    tries = 0;
+    const isLost = outcome.kind === 'ambiguous' || outcome.kind === 'in_flight';
+    if (!isLost) {
+      const message = 'detail' in outcome ? outcome.detail.message : '';
+      fail(`${TRIES_MAX} first imports of a new product were lost or refused. The last answer: ${message}`);
+      return;
+    }
+    isOn = false;
+    lookAt = clock.ticks() + AFTER_LOSSES_MS;
   }
 
   function isProving({ id, revision }: DeliveryName): boolean {
@@ -159,7 +169,7 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
         case 'exists':
         case 'in_flight':
         case 'ambiguous':
-          tryAnother('detail' in outcome ? outcome.detail.message : '');
+          tryAnother(outcome);
           break;
       }
     },
