@@ -5,6 +5,7 @@
 import { fault } from '../../domain/faults.ts';
 import { systemCodeOf } from '../../lib/errors.ts';
 import { moveLog, type Sqlite } from '../store/database.ts';
+import { diskFault } from '../store/durable-folder.ts';
 import { readMark, writeMark } from './mark.ts';
 
 /** The count of commits, in the ledger and in its mark. */
@@ -20,7 +21,11 @@ export interface HighWater {
    * @throws Fault `ledger.unwritable` when the mark cannot be written
    */
   putBack(): void;
-  /** Syncs the mark to the disk and closes it. A second call does nothing. */
+  /**
+   * Syncs the mark to the disk and closes it. A second call does nothing.
+   *
+   * @throws Fault `ledger.unwritable` when the disk fails
+   */
   close(): void;
 }
 
@@ -69,6 +74,8 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
       closed = true;
       try {
         mark.sync();
+      } catch (error) {
+        throw diskFault(error);
       } finally {
         mark.close();
       }

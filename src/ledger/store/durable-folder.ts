@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
-import { messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 
 /** Error codes of systems that cannot fsync a folder, or do not let this user open it. */
 const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES']);
@@ -37,10 +37,15 @@ export function syncFolder(folder: string): void {
     }
   } catch (error) {
     if (NO_FOLDER_SYNC.has(systemCodeOf(error) ?? '')) return;
-    throw fault('ledger.unwritable', `The disk fails the ledger: ${messageOf(error)}.`, {
-      path: 'ledger',
-      suggestion: 'Check the disk: is it full, read-only, failing, or a network share that has gone away?',
-      cause: error,
-    });
+    throw diskFault(error);
   }
+}
+
+/** The fault of a disk that fails to sync a file or a folder. */
+export function diskFault(error: unknown): Fault {
+  return fault('ledger.unwritable', `The disk fails the ledger: ${messageOf(error)}.`, {
+    path: 'ledger',
+    suggestion: 'Check the disk: is it full, read-only, failing, or a network share that has gone away?',
+    cause: error,
+  });
 }
