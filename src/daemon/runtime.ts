@@ -15,7 +15,7 @@ import type { Fault } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
-import { createMapping } from '../pipeline/create-mapping.ts';
+import { createMapping, type Mapping } from '../pipeline/create-mapping.ts';
 import type { MapQueue } from '../pipeline/map-queue.ts';
 import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/replay.ts';
 import type { StallTiming } from '../queue/backend.ts';
@@ -90,6 +90,8 @@ export interface Runtime {
   paused(): Fault | null;
   /** True while a record waits for the mapping or is being mapped. */
   mapping(): boolean;
+  /** The sources of the config whose stored records wait to be mapped. */
+  pendingSources: Mapping['pendingSources'];
   /** Waits for the work in progress, and closes everything. */
   close(): Promise<void>;
 }
@@ -190,7 +192,7 @@ async function runtimeOn(
     },
   });
   const { engine, passports, recheck, platform, health: api } = delivery;
-  const workers = createWorkers({ mapQueue, engine, views });
+  const workers = createWorkers({ mapping, engine });
   const pulls = createPulls({
     config,
     mappers,
@@ -230,6 +232,7 @@ async function runtimeOn(
     replay: replayNow,
     paused: () => pauseWatch.fault(),
     mapping: () => mapping.busy(),
+    pendingSources: () => mapping.pendingSources(),
 
     async close() {
       await closeInOrder([

@@ -80,7 +80,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     do await runtime.recheck.stageNext();
     while (runtime.recheck.hasMore() && !request.abort.aborted);
     const { nextDueAt, isListing } = await runtime.engine.status();
-    if (views.pendingSources().length > 0 || nextDueAt !== null || isListing) await runtime.startWorkers();
+    if (runtime.pendingSources().length > 0 || nextDueAt !== null || isListing) await runtime.startWorkers();
     const resume = runtime.passports.pause();
     try {
       for (const source of request.pull === false ? [] : inOrder(config, selected)) {
@@ -184,7 +184,7 @@ async function untilDone(
 /** Whether records of the request wait to be mapped. */
 function maps(runtime: Runtime, of: WorkOf | undefined): boolean {
   if (of === undefined) return runtime.mapping();
-  return 'sources' in of && runtime.views.pendingSources().some((source) => of.sources.includes(source));
+  return 'sources' in of && runtime.pendingSources().some((source) => of.sources.includes(source));
 }
 
 /** Evaluates passports. True where that has made a delivery of the request due. */

@@ -1,6 +1,6 @@
 import type { Engine } from '../delivery/engine.ts';
-import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { closeInOrder } from '../lib/close-in-order.ts';
+import type { Mapping } from '../pipeline/create-mapping.ts';
 import type { MapQueue } from '../pipeline/map-queue.ts';
 
 /** The workers of the queues: those that map, and those that deliver. */
@@ -14,13 +14,11 @@ export interface Workers {
 }
 
 export function createWorkers({
-  mapQueue,
+  mapping: { mapQueue, pendingSources },
   engine,
-  views,
 }: {
-  mapQueue: MapQueue;
+  mapping: Pick<Mapping, 'mapQueue' | 'pendingSources'>;
   engine: Engine;
-  views: Pick<LedgerViews, 'pendingSources'>;
 }): Workers {
   let started: Promise<void> | null = null;
   let stopped: Promise<void> | null = null;
@@ -49,7 +47,7 @@ export function createWorkers({
         return await mapQueue.mapPage(page, wait, abort);
       },
       async mapStored(source) {
-        if (!views.pendingSources().includes(source)) return;
+        if (!pendingSources().includes(source)) return;
         await start();
         await mapQueue.mapStored(source);
       },

@@ -25,6 +25,7 @@ import { createSettles } from './deliveries/settles.ts';
 import { createUnconfirmed } from './deliveries/unconfirmed.ts';
 import { createItems } from './items/items.ts';
 import { createAcceptMissing } from './items/missing-items.ts';
+import { createReconcileGivenIds } from './items/reconcile-given-ids.ts';
 import { createRelease } from './items/release.ts';
 import { createRemoteIds } from './items/remote-ids.ts';
 import { createPassportItems } from './passports/passport-items.ts';
@@ -103,6 +104,7 @@ export function createLedgerParts(
   const deadLetter = createDeadLetter(context, { items, requests, imports, settles });
   const unconfirmed = createUnconfirmed(context, items);
   const followProfile = createFollowProfile(context, items);
+  const reconcileGivenIds = createReconcileGivenIds(context, items);
   const replay = createReplay(context, { items, requests, restored, contact }, staging);
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDeliveries(context);
@@ -134,6 +136,7 @@ export function createLedgerParts(
     deadLetter,
     unconfirmed,
     followProfile,
+    reconcileGivenIds,
     replay,
     recheck,
     named,

@@ -120,6 +120,7 @@ function compose(
         followClock.atStart();
         const voided = parts.unconfirmed.voidLeases(settlingDelayMs);
         parts.followProfile();
+        parts.reconcileGivenIds();
         parts.contact.atStart();
         return { voided };
       }),

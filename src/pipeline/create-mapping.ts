@@ -10,6 +10,11 @@ import { createPageJobs } from './page-jobs.ts';
 /** Everything between a page that was read and the items in the ledger. */
 export interface Mapping {
   mapQueue: MapQueue;
+  /**
+   * The sources whose stored records wait to be mapped. A source that is not in the config any more has no mapping, so
+   * its records wait until the source is back, and nothing waits for them.
+   */
+  pendingSources(): string[];
   /** True while a record waits for the mapping or is being mapped. */
   busy(): boolean;
   /** Enqueues jobs for stored records that wait although nobody maps them. Call it at intervals. */
@@ -34,9 +39,11 @@ export function createMapping({
     pages: createPageJobs({ queues, ledger, emit }),
     storedRecords: createStoredRecordMapper({ ledger, mapperOf, emit }),
   });
+  const pendingSources = (): string[] => views.pendingSources().filter((source) => mapperOf(source) !== null);
   return {
     mapQueue,
-    busy: () => mapQueue.busy() || views.pendingSources().length > 0,
-    look: () => mapQueue.watch(views.pendingSources()),
+    pendingSources,
+    busy: () => mapQueue.busy() || pendingSources().length > 0,
+    look: () => mapQueue.watch(pendingSources()),
   };
 }

@@ -7,6 +7,7 @@ import { fault } from '../../src/domain/faults.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { Reason } from '../../src/domain/reason.ts';
 import { readMark } from '../../src/ledger/identity/mark.ts';
+import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { createFollowClock } from '../../src/ledger/store/follow-clock.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createHealth } from '../../src/observe/health.ts';
@@ -17,15 +18,17 @@ import {
   items,
   type LedgerFixture,
   mapRows,
+  material,
   product,
   pullRows,
   row,
   settleOne,
+  stageRows,
 } from '../support/ledger.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { covers, ORACLE } from '../support/reliability.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { API_KEY, createWorld, type World } from '../support/world.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -147,6 +150,109 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     fixture.clock.advance(MINUTE / 2);
     expect(await doubtful()).toBe(1);
   });
+});
+
+describe('when the clock is set back, the ledger', () => {
+  const BACK = [
+    { when: 'while a process runs', reopens: false },
+    { when: 'while no process runs', reopens: true },
+  ];
+  const LOST: Reason = { code: 'reset', message: 'The connection was lost.' };
+  const ANSWERED: Decision = { kind: 'delivered', remoteId: 101, contentKnown: true, by: 'answer' };
+  let fixture: LedgerFixture;
+  afterEach(() => fixture.remove());
+
+  /** Sets the clock back by an hour, and returns the ledger that has followed it. */
+  async function setBack(reopens: boolean): Promise<SqliteLedger> {
+    fixture.clock.jump(-HOUR);
+    const ledger = reopens ? await fixture.reopen() : fixture.ledger;
+    if (reopens) await ledger.recover(0);
+    await ledger.dueDeliveries({ afterId: 0, limit: 10 });
+    return ledger;
+  }
+
+  it.each(BACK)(
+    'takes no create for a later one that was acknowledged before a lost create: $when',
+    covers('clock-jump', 'I6'),
+    async ({ reopens }) => {
+      fixture = createLedgerFixture();
+      const { ledger, clock } = fixture;
+      await stageRows(ledger, { 1: items(product('1')), 2: items(product('2')), 3: items(product('3')) });
+      for (const id of [1, 2]) {
+        await claimOne(ledger, id);
+        await settleOne(ledger, { id, decision: { ...ANSWERED, remoteId: 100 + id } });
+      }
+      // The create of the first product is in the history now.
+      await stageRows(ledger, { 1: items(product('1', 'Changed')), 2: items(product('2')), 3: items(product('3')) });
+      clock.advance(MINUTE);
+      await claimOne(ledger, 3);
+      clock.advance(1_000);
+      const decision: Decision = { kind: 'unconfirmed', nextLookAt: clock.now() + 2_000, spend: true, reason: LOST };
+      await settleOne(ledger, { id: 3, decision });
+
+      const present = await setBack(reopens);
+      clock.advance(2_000);
+      const [lost] = await present.unconfirmedDeliveries({ limit: 10 });
+      expect(lost?.key).toBe('3');
+      const since = { kind: 'product', sentAfter: lost?.since ?? 0, besideId: 3 } as const;
+      expect(await present.acknowledgedCreates(since)).toEqual([]);
+      // Also later, when the clock shows the time again at which they were sent.
+      clock.advance(2 * HOUR);
+      expect(await present.acknowledgedCreates(since)).toEqual([]);
+    },
+  );
+
+  it(
+    'takes no create for a later one either where all of them were sent long after the last run',
+    covers('clock-jump', 'I6'),
+    async () => {
+      fixture = createLedgerFixture();
+      const { ledger, clock } = fixture;
+      await stageRows(ledger, { 1: items(product('1')), 2: items(product('2')) });
+      clock.advance(3 * HOUR);
+      await claimOne(ledger, 1);
+      await settleOne(ledger, { id: 1, decision: ANSWERED });
+      clock.advance(MINUTE);
+      await claimOne(ledger, 2);
+
+      const present = await setBack(true);
+      clock.advance(2 * HOUR);
+      const [lost] = await present.unconfirmedDeliveries({ limit: 10 });
+      expect(lost?.key).toBe('2');
+      const since = { kind: 'product', sentAfter: lost?.since ?? 0, besideId: 2 } as const;
+      expect(await present.acknowledgedCreates(since)).toEqual([]);
+    },
+  );
+
+  it.each(BACK)(
+    'reads a list again from its beginning that was read before: $when',
+    covers('clock-jump', 'I6'),
+    async ({ reopens }) => {
+      fixture = createLedgerFixture({ contactRules: { firstContact: 'list', bom: 'ask' } });
+      const { ledger, clock } = fixture;
+      await stageRows(ledger, { 1: items(product('1'), material('1')) });
+      await ledger.beginListing('product');
+      await ledger.endListing({ list: 'product', count: 0 });
+      await ledger.beginListing('material');
+      const entries = [{ remoteId: 7, fields: { code: 'M7' } }];
+      await ledger.storeListed({ list: 'material', entries, position: 'page 2' });
+      expect(await ledger.contactSteps()).toMatchObject([
+        { kind: 'material', step: 'read', from: { position: 'page 2' } },
+        { kind: 'product', step: 'compare' },
+      ]);
+
+      const present = await setBack(reopens);
+      const again = [
+        { kind: 'material', step: 'read', from: null, expected: null },
+        { kind: 'product', step: 'read', from: null, expected: null },
+      ];
+      expect(await present.contactSteps()).toEqual(again);
+      expect(await present.isFreshlyListed('product')).toBe(false);
+      // Also later, when the clock shows the time again at which they were read.
+      clock.advance(HOUR);
+      expect(await present.contactSteps()).toEqual(again);
+    },
+  );
 });
 
 describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
@@ -279,4 +385,44 @@ describe('a sync', () => {
       await runtime.close();
     }
   });
+
+  it(
+    'makes no product a second time that was made by hand after the clock had been a day ahead',
+    covers('clock-jump', 'I6'),
+    async () => {
+      const { clock, setBy } = wrongClock();
+      const [first, second] = ['1', '99'];
+      const rows = (numbers: readonly string[]) => `NR\n${numbers.join('\n')}\n`;
+      world = await createWorld({
+        config: {
+          sources: [
+            {
+              id: 'erp',
+              connector: 'csv',
+              streams: { products: { path: './erp.csv', key: ['NR'] } },
+              mappings: [
+                { stream: 'products', to: 'product', key: 'row.NR', fields: { sku: 'row.NR', name: 'row.NR' } },
+              ],
+            },
+          ],
+        },
+        files: { 'erp.csv': rows([first]) },
+        // The platform takes the same number twice, so only its list prevents a second product.
+        sandbox: { duplicates: { taken: true } },
+        clock,
+      });
+      setBy(DAY);
+      expect((await world.sync()).items.product).toEqual({ delivered: 1 });
+      setBy(HOUR - DAY);
+      const made = await fetch(`${world.baseUrl}/api/products/`, {
+        method: 'POST',
+        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+        body: JSON.stringify({ sku: second, name: 'Made by hand' }),
+      });
+      expect(made.status).toBe(201);
+      world.write('erp.csv', rows([first, second, ...Array.from({ length: 25 }, (_, at) => String(100 + at))]));
+      await world.sync();
+      expect(world.contents().products.filter(({ sku }) => sku === second)).toHaveLength(1);
+    },
+  );
 });

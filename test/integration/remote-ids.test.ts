@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
@@ -206,6 +207,111 @@ describe('a ledger of before, in which items share a remote id', () => {
       expect(soundness()).toEqual([]);
     },
   );
+});
+
+describe('an item that gave its id to another one', () => {
+  const due = async () =>
+    (await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).map(({ key, operation }) => [key, operation]);
+
+  /** The row of A has the key N from now on, and the platform gives N the id of A. */
+  async function rename(others: readonly string[]): Promise<void> {
+    await stage(['N', ...others], () => 'SKU-A');
+    expect(await deliver({ N: answered(1, 'read_back') })).toEqual({ N: 'delivered' });
+  }
+
+  it('is created again once its source has it again', covers('changed-amid', 'I4', 'I5'), async () => {
+    await stage(['A', 'M1'], () => 'SKU-A');
+    await deliver({ A: answered(1), M1: answered(2) });
+    await rename(['M1']);
+    expect(await due()).toEqual([]);
+    // The row is the same as before.
+    await stage(['N', 'A', 'M1'], () => 'SKU-A');
+    expect(await due()).toEqual([['A', 'product.create']]);
+    expect(await deliver({ A: answered(3) })).toEqual({ A: 'delivered' });
+    expect(stateOf('product', 'A')).toMatchObject({ state: 'delivered', remoteId: 3 });
+    expect(soundness()).toEqual([]);
+  });
+
+  it('is what its BOM items wait for, and they are created with it', covers('changed-amid', 'I4', 'I5'), async () => {
+    await stage(['A', 'M1', 'B1'], () => 'SKU-A');
+    await deliver({ A: answered(1), M1: answered(2) });
+    await deliver({ B1: answered(7) });
+    await rename(['M1', 'B1']);
+    // The BOM item at the platform belongs to N now.
+    expect(stateOf('bom_item', 'B1')).toMatchObject({ state: 'waiting', remoteId: null });
+    expect(fixture.ledger.views.waitingFor(9)).toMatchObject([{ kind: 'product', key: 'A', count: 1 }]);
+    expect(soundness()).toEqual([]);
+    await stage(['N', 'A', 'M1', 'B1'], () => 'SKU-A');
+    expect(await deliver({ A: answered(3) })).toEqual({ A: 'delivered' });
+    expect(await deliver({ B1: answered(8) })).toEqual({ B1: 'delivered' });
+    expect(soundness()).toEqual([]);
+  });
+
+  it.each([{ answer: 1 }, { answer: null }])(
+    'is created again where a change of it was in flight, answered with the id $answer',
+    covers('changed-amid', 'I3', 'I4'),
+    async ({ answer }) => {
+      const { ledger } = fixture;
+      await stage(['A', 'M1'], () => 'SKU-A');
+      await deliver({ A: answered(1), M1: answered(2) });
+      await pullRows(ledger, { rows: [row('A', { v: 2 }), row('M1', { sku: 'SKU-A' })] });
+      await mapRows(ledger, () => items({ ...product('A'), payload: { sku: 'SKU-A', name: 'Changed' } }));
+      const [change] = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
+      await claimOne(ledger, change?.id ?? 0);
+      await rename(['M1']);
+      expect(stateOf('product', 'A')).toMatchObject({ state: 'sending' });
+      const decision: Decision = { kind: 'delivered', remoteId: answer, contentKnown: true, by: 'answer' };
+      await settleOne(ledger, { id: change?.id ?? 0, decision });
+      expect(await due()).toEqual([]);
+      expect(stateOf('product', 'N')).toMatchObject({ remoteId: 1 });
+      await stage(['N', 'A', 'M1'], () => 'SKU-A');
+      expect(await due()).toEqual([['A', 'product.create']]);
+      expect(soundness()).toEqual([]);
+    },
+  );
+
+  it.each([{ answer: 1 }, { answer: null }])(
+    'is created again where its source had it again before a change in flight was answered with the id $answer',
+    covers('changed-amid', 'I3', 'I4'),
+    async ({ answer }) => {
+      const { ledger } = fixture;
+      const stageProducts = async (ids: readonly string[], name: string) => {
+        await pullRows(ledger, { rows: ids.map((id) => row(id, { name })) });
+        await mapRows(ledger, ({ id }) => items({ ...product(text(id)), payload: { sku: 'SKU-A', name } }));
+      };
+      await stageProducts(['A'], 'Old');
+      await deliver({ A: answered(1) });
+      await stageProducts(['A'], 'New');
+      const [change] = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
+      const id = change?.id ?? 0;
+      await claimOne(ledger, id);
+      await stageProducts(['N'], 'New');
+      expect(await deliver({ N: answered(1, 'read_back') })).toEqual({ N: 'delivered' });
+      await stageProducts(['N', 'A'], 'New');
+      expect(stateOf('product', 'A')).toMatchObject({ state: 'sending' });
+      await settleOne(ledger, { id, decision: { ...answered(1), remoteId: answer } as Decision });
+      expect(await due()).toEqual([['A', 'product.create']]);
+      expect(soundness()).toEqual([]);
+    },
+  );
+
+  it('under an earlier version is created again once the ledger is opened', covers('changed-amid', 'I5'), async () => {
+    await stage(['A', 'M1'], () => 'SKU-A');
+    await deliver({ A: answered(1), M1: answered(2) });
+    await fixture.ledger.close();
+    const db = new Database(fixture.file);
+    db.exec("UPDATE items SET remote_id = 'null' WHERE kind = 'material'");
+    db.close();
+    await fixture.reopen();
+    await stage(['A', 'M1', 'B1'], () => 'SKU-A');
+    expect(await due()).toEqual([]);
+    expect(fixture.ledger.views.waitingFor(9)).toMatchObject([{ kind: 'material', key: 'M1', count: 1 }]);
+    await fixture.ledger.recover(0);
+    expect(await due()).toEqual([['M1', 'material.create']]);
+    expect(await deliver({ M1: answered(3) })).toEqual({ M1: 'delivered' });
+    expect(await due()).toEqual([['B1', 'bom_item.create']]);
+    expect(soundness()).toEqual([]);
+  });
 });
 
 describe('a create that was refused because its item exists', () => {

@@ -490,3 +490,35 @@ it('ends with 3, naming what the platform cannot take, where it takes all else',
   });
   expect(report.items.product).toEqual({ due: 1, delivered: 2 });
 });
+
+it('ends where a source that shared an item is not in the config any more, and maps its record once it is back', async () => {
+  const source = (id: string) => ({
+    id,
+    connector: 'csv',
+    streams: { products: { path: `./${id}.csv`, key: ['NR'] } },
+    mappings: [{ stream: 'products', to: 'product', key: 'row.NR', fields: { sku: 'row.NR', name: 'row.NAME' } }],
+  });
+  const row = (name: string) => `NR,NAME\n1,${name}\n`;
+  world = await createWorld({
+    queue: queue(),
+    config: { sources: [source('erp'), source('pim')] },
+    files: { 'erp.csv': row('Old'), 'pim.csv': row('Old') },
+    profile: QUICK,
+  });
+  const configure = (sources: object[]) =>
+    world.write('dpp-sync.yaml', stringify({ ...(parse(readFileSync(world.configFile, 'utf8')) as object), sources }));
+  expect(exitCodeOf(await world.sync())).toBe(0);
+
+  // The record of the removed source would contradict the item now.
+  configure([source('erp')]);
+  world.write('erp.csv', row('New'));
+  const alone = await world.sync({ abort: AbortSignal.timeout(20_000) });
+  expect(alone.fault).toBeNull();
+  expect(alone.items.product).toEqual({ delivered: 1 });
+  expect(world.contents().products).toMatchObject([{ name: 'New' }]);
+
+  configure([source('erp'), source('pim')]);
+  const both = await world.sync({ abort: AbortSignal.timeout(20_000) });
+  expect(both.fault).toBeNull();
+  expect(both.quarantined).toBe(1);
+});

@@ -3,7 +3,7 @@ import type { SuspendedWork } from '../../domain/ports/due.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { codesWith } from '../../domain/reason.ts';
 import { type Scope, writesThatTake } from '../../domain/scope.ts';
-import { unconfirmedPolicy } from '../unconfirmed/unconfirmed-policy.ts';
+import { unconfirmedPolicy } from '../../domain/unconfirmed-policy.ts';
 
 /**
  * The deliveries that are suspended while the API refuses these scopes: it would only refuse them again.

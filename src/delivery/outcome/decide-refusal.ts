@@ -4,8 +4,7 @@
 import type { Outcome, OutcomeDetail } from '../../domain/outcome.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { Reason } from '../../domain/reason.ts';
-import { showsInPublications } from '../unconfirmed/publications.ts';
-import { isRepeatable, showsInListing } from '../unconfirmed/unconfirmed-policy.ts';
+import { isRepeatable, showsInListing, showsInPublications } from '../../domain/unconfirmed-policy.ts';
 import { type AttemptContext, type DecideContext, reasonOf } from './decide-context.ts';
 import { readInitConflict } from './init-conflict.ts';
 import { resendDelayMs, settlingDelayMs } from './waits.ts';

@@ -14,11 +14,6 @@ export type PublicationsRead =
     }
   | { complete: false; outcome: Outcome };
 
-/** True for publishing and withdrawing. Initialising does not show in the list of publications. */
-export function showsInPublications(operation: Operation): boolean {
-  return operation === 'passport.publish' || operation === 'passport.unpublish';
-}
-
 /** Reads all publications once, for any number of passports. */
 export async function readPublications(
   reader: Pick<PlatformReader, 'publications'>,

@@ -7,6 +7,7 @@ import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { UnconfirmedLedger } from '../../domain/ports/unconfirmed-ledger.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { hasTrait } from '../../domain/reason.ts';
+import { showsInListing, showsInPublications, unconfirmedPolicy } from '../../domain/unconfirmed-policy.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
 import type { CreatePause } from '../admission/create-pause.ts';
@@ -16,9 +17,7 @@ import { DECISION_STATES } from '../outcome/decide.ts';
 import { createAbsence } from './absence.ts';
 import { createListReadBack, type ListReadBackOptions } from './list-read-back.ts';
 import { createListReads, type ListName, type ListReads } from './list-reads.ts';
-import { showsInPublications } from './publications.ts';
 import { createUnconfirmedDecisions } from './unconfirmed-decisions.ts';
-import { showsInListing, unconfirmedPolicy } from './unconfirmed-policy.ts';
 import { unreadableReason } from './unconfirmed-reasons.ts';
 
 export interface UnconfirmedResolverOptions {

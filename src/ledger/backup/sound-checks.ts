@@ -100,10 +100,10 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
     name: 'item.difference',
     rule: 'What is desired and what was acknowledged differ only with a delivery that says so (I4).',
     // A record that waits to be read or mapped again stages the difference later. An item without a record stages
-    // nothing.
+    // nothing. An item that is not at the platform is staged when its missing record is back.
     sql: `SELECT ${ITEM} FROM items i JOIN records r ON r.id = i.record_id
       WHERE i.kind <> 'passport' AND i.desired_hash IS NOT ${BASELINE_HASH} AND r.state NOT IN ('stale', 'pending')
-        AND i.ignored_hash IS NOT i.desired_hash AND ${NO_OPEN}`,
+        AND i.ignored_hash IS NOT i.desired_hash AND NOT (i.acknowledged = 0 AND r.missing_since IS NOT NULL) AND ${NO_OPEN}`,
   },
   {
     name: 'item.ignored',

@@ -104,7 +104,13 @@ export function createListings({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
     return row;
   }
 
-  const isFresh = ({ readAt }: ListingRow): boolean => readAt !== null && clock.now() - readAt < FRESH_MS;
+  /** True of a time that is less than `ms` ago. A time in the future is from before the clock was set back. */
+  function isWithin(ms: number, at: number | null): boolean {
+    const age = clock.now() - (at ?? Number.NEGATIVE_INFINITY);
+    return age >= 0 && age < ms;
+  }
+
+  const isFresh = ({ readAt }: ListingRow): boolean => isWithin(FRESH_MS, readAt);
   const ours = (kind: ListableKind): number => (sql.bound.get(kind) ?? 0) + listed.count(kind);
 
   function store(list: ContactList, entries: readonly ContactEntry[]): void {
@@ -116,8 +122,7 @@ export function createListings({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
 
   function stepOf(kind: ListableKind): ContactStep {
     const row = rowOf(kind);
-    const now = clock.now();
-    if (row.position !== null && row.storedAt !== null && now - row.storedAt < RESUME_MS) {
+    if (row.position !== null && isWithin(RESUME_MS, row.storedAt)) {
       return { kind, step: 'read', from: { position: row.position, ids: listed.ids(kind) }, expected: null };
     }
     if (row.needed === 2 || isFresh(row)) return { kind, step: 'compare' };

@@ -5,7 +5,7 @@ import type { ListableKind } from '../../domain/ports/target.ts';
 import type { Restored } from '../backup/restored.ts';
 import type { Adoption } from '../contact/adoption.ts';
 import type { Contact } from '../contact/contact.ts';
-import { acknowledgedContent, revisionContent } from '../items/item-row.ts';
+import { acknowledgedContent, gaveIdAway, revisionContent } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
 import { presenceOf } from '../items/known-content.ts';
 import type { Release } from '../items/release.ts';
@@ -77,9 +77,10 @@ export function createDeliver(
   }
 
   /** Stages what is still to be written after an acknowledged write (I4). Returns true if a delivery became due for it. */
-  function hasFollower({ kind, id }: DeliveryRow, { acknowledged }: Delivered): boolean {
+  function hasFollower(row: DeliveryRow, { acknowledged }: Delivered): boolean {
+    const { kind, id } = row;
     if (kind === 'passport') return passports.follow(id);
-    return acknowledged !== 1 && items.reconcile(id) === 'due';
+    return (acknowledged !== 1 || gaveIdAway(row)) && items.reconcile(id) === 'due';
   }
 
   return {

@@ -1,6 +1,7 @@
 import { transition } from '../../domain/delivery.ts';
 import type { Decision, RequestSettlement, Settled, Settlement } from '../../domain/ports/decision.ts';
 import type { Restored } from '../backup/restored.ts';
+import { gaveIdAway } from '../items/item-row.ts';
 import type { Release } from '../items/release.ts';
 import type { RemoteIds } from '../items/remote-ids.ts';
 import type { Passports } from '../passports/passports.ts';
@@ -125,8 +126,8 @@ function plainSettlement(
   if (row?.state !== 'sending' || row.revision !== revision || seen !== undefined) return null;
   if (row.requestId !== claim.request || row.sends !== claim.sends) return null;
   // A passport never has its desired payload as its baseline. An item that has changed since it was sent has an older
-  // one.
-  if (row.kind === 'passport' || row.sentHash !== null) return null;
+  // one. An item that gave its id away meanwhile is not at the platform any more.
+  if (row.kind === 'passport' || row.sentHash !== null || gaveIdAway(row)) return null;
   if (decision.kind !== 'delivered' || decision.by !== 'answer' || !decision.contentKnown) return null;
   return decision.shown === undefined && decision.shownAs === undefined ? { row, decision } : null;
 }

@@ -53,15 +53,16 @@ export function createUnconfirmed(
        AND i.due_at <= +@now AND ${IS_SUSPENDED_UNCONFIRMED} IS NOT TRUE ORDER BY i.due_at LIMIT +@limit`,
     ),
     creates: db.prepare<
-      [{ operation: string; afterId: number; sentAfter: number }],
+      [{ operation: string; afterId: number; sentAfter: number; now: number }],
       { remoteId: string; sentAt: number }
     >(
-      // An item that was created and then changed has its create in the history.
+      // An item that was created and then changed has its create in the history. A time in the future is from before the
+      // clock was set back, and proves nothing.
       `WITH i AS (SELECT id, remote_id, operation, state, sent_at FROM items WHERE id > @afterId ORDER BY id LIMIT ${AROUND_MAX})
        SELECT i.remote_id AS remoteId, i.sent_at AS sentAt FROM i
-       WHERE i.operation = @operation AND i.state = 'delivered' AND i.sent_at > @sentAfter AND i.remote_id IS NOT NULL
+       WHERE i.operation = @operation AND i.state = 'delivered' AND i.sent_at > @sentAfter AND i.sent_at <= @now AND i.remote_id IS NOT NULL
        UNION ALL SELECT i.remote_id, h.sent_at FROM i CROSS JOIN history h ON h.item_id = i.id
-       WHERE h.operation = @operation AND h.state = 'delivered' AND h.sent_at > @sentAfter AND i.remote_id IS NOT NULL`,
+       WHERE h.operation = @operation AND h.state = 'delivered' AND h.sent_at > @sentAfter AND h.sent_at <= @now AND i.remote_id IS NOT NULL`,
     ),
     sending: db.prepare<[], { id: number; revision: number }>("SELECT id, revision FROM items WHERE state = 'sending'"),
     unconfirmed: db.prepare<[string, number, string, number, number]>(
@@ -103,7 +104,7 @@ export function createUnconfirmed(
     },
 
     acknowledgedCreates({ kind, sentAfter, besideId }) {
-      const around = { operation: `${kind}.create`, afterId: besideId - BEFORE_MAX, sentAfter };
+      const around = { operation: `${kind}.create`, afterId: besideId - BEFORE_MAX, sentAfter, now: clock.now() };
       return sql.creates
         .all(around)
         .map(({ remoteId, sentAt }) => ({ remoteId: parseJson<JsonValue>(remoteId), sentAt }));

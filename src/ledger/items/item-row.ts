@@ -130,3 +130,11 @@ export function isOpenState(state: DeliveryState | null): state is DeliveryState
 export function mayHaveArrived({ state, uncertain }: Pick<ItemRow, 'state' | 'uncertain'>): boolean {
   return isOpenState(state) && (IN_FLIGHT_STATES.includes(state) || uncertain === 1);
 }
+
+/**
+ * True of an item that gave its remote id to another item. The API always has an id for products and materials that it
+ * has acknowledged.
+ */
+export function gaveIdAway({ kind, remoteId }: Pick<ItemRow, 'kind' | 'remoteId'>): boolean {
+  return remoteId === 'null' && (kind === 'product' || kind === 'material');
+}

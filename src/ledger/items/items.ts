@@ -7,6 +7,7 @@ import type { Contact } from '../contact/contact.ts';
 import type { Requests } from '../deliveries/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createDesire, type Desire } from './desire.ts';
+import { createGivenIds, type GivenIds } from './given-ids.ts';
 import { type ItemName, nameOf } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
 import { createReconcile, type Reconcile, type Staged } from './reconcile.ts';
@@ -25,6 +26,8 @@ export interface Items extends Desire, Reconcile {
   find(kind: SubjectKind, key: string): ItemRow | undefined;
   /** The stored items with these names, by `nameOf`. Unknown names are left out. One statement for each kind. */
   findAll(names: readonly ItemName[]): Map<string, ItemRow>;
+  /** The products and materials that gave their ids away and still count as acknowledged. Reads all items. */
+  idsGivenAway: GivenIds['all'];
   byId(id: number): ItemRow | undefined;
   ownedBy(recordId: number): ItemRow[];
   openDelivery(itemId: number): OpenDelivery | undefined;
@@ -56,6 +59,7 @@ export function createItems(
 ): Items {
   const { db, clock, profile } = context;
   const revisions = createRevisions(context, requests);
+  const givenIds = createGivenIds(context, revisions);
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
     byKey: db.prepare<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
@@ -86,7 +90,7 @@ export function createItems(
   }
 
   const find = (kind: SubjectKind, key: string): ItemRow | undefined => sql.byKey.get(kind, key);
-  const reconciling = createReconcile(context, { restored, contact, adoptedBom, revisions, note });
+  const reconciling = createReconcile(context, { restored, contact, adoptedBom, revisions, givenIds, note });
   const reconcileItem = (item: ItemRow, again: boolean): Staged => reconciling.reconcileItem(item, again);
 
   return {
@@ -95,6 +99,7 @@ export function createItems(
     find,
     findAll,
     note,
+    idsGivenAway: () => givenIds.all(),
     byId: (id) => sql.byId.get(id),
     ownedBy: (recordId) => sql.byRecord.all(recordId),
 

@@ -5,7 +5,8 @@ import { ADOPTED_BOM, type AdoptedBom } from '../contact/adopted-bom.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
 import { hasReason } from '../deliveries/reason-conditions.ts';
 import type { LedgerContext } from '../store/context.ts';
-import { ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
+import type { GivenIds } from './given-ids.ts';
+import { gaveIdAway, ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
 import type { Revisions } from './revisions.ts';
 import { type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
 
@@ -35,12 +36,13 @@ interface ReconcileParts {
   contact: Pick<Contact, 'noticeCreates'>;
   adoptedBom: AdoptedBom;
   revisions: Revisions;
+  givenIds: Pick<GivenIds, 'forget'>;
   note: (itemId: number, revision: number | null, type: string, detail: object | null) => void;
 }
 
 export function createReconcile(
   { db, clock, profile }: Pick<LedgerContext, 'db' | 'clock' | 'profile'>,
-  { restored, contact, adoptedBom, revisions, note }: ReconcileParts,
+  { restored, contact, adoptedBom, revisions, givenIds, note }: ReconcileParts,
 ): Reconcile {
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
@@ -64,6 +66,7 @@ export function createReconcile(
   function reconcileItem(item: ItemRow, again: boolean): Staged {
     // I3: a delivery that the API may have received is never superseded. Settling it reconciles the item again.
     if (mayHaveArrived(item)) return null;
+    if (gaveIdAway(item)) return reconcileForgotten(item, again);
     const isOpen = isOpenState(item.state);
     const wanted = wantedWith(item, wantedOf(item, profile));
     if (wanted.need === 'none') {
@@ -86,6 +89,11 @@ export function createReconcile(
     const { operation } = wanted;
     if (state === 'due') markUnconfirmedIfRestored({ id: item.id, revision: item.revision + 1, operation });
     return state;
+  }
+
+  function reconcileForgotten(item: ItemRow, again: boolean): Staged {
+    const staged = new Map(givenIds.forget(item).map((id) => [id, reconcile(id, again)]));
+    return staged.get(item.id) ?? null;
   }
 
   /** The write of a BOM item. For an adopted product nobody knows which BOM items are at the platform already. */

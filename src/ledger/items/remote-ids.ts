@@ -5,13 +5,14 @@ import { kindWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import type { DeliveryRow } from '../deliveries/delivery-row.ts';
 import type { LedgerContext } from '../store/context.ts';
+import { gaveIdAway } from './item-row.ts';
 import type { Items } from './items.ts';
 
 /** Keeps each remote id to one item of a kind. Call each function inside a transaction. */
 export interface RemoteIds {
   /**
    * Decides about a delivery whose item would get the remote id of another item; null if it may have the id. An item
-   * that its source no longer has gives its id to the new one.
+   * that its source no longer has gives its id to the new one, and does not count as acknowledged any more.
    */
   conflict(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): Decision | null;
   /** The items whose new remote id another item has, or is given at the same time. */
@@ -43,7 +44,7 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
       `SELECT id, remote_id AS remoteId FROM items
        WHERE kind = +? AND remote_id IN (SELECT value FROM json_each(+?)) AND remote_id <> 'null'`,
     ),
-    release: db.prepare<[number]>("UPDATE items SET remote_id = 'null' WHERE id = ?"),
+    giveAway: db.prepare<[number]>("UPDATE items SET remote_id = 'null' WHERE id = ?"),
   };
 
   function takenByOthersOf(kind: SubjectKind, items: readonly GivenId[]): number[] {
@@ -67,8 +68,12 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
       if (decision.remoteId === null) return null;
       const holder = sql.holder.get(row.kind, JSON.stringify(decision.remoteId), row.id);
       if (holder === undefined) return null;
+      // The write of an item that has given this id away was answered: the id stays with the other item.
+      if (gaveIdAway(row)) return { ...decision, remoteId: null };
       if (holder.isGone === 1) {
-        sql.release.run(holder.id);
+        sql.giveAway.run(holder.id);
+        // A delivery of the holder that may have arrived is settled first, which reconciles the holder again.
+        items.reconcile(holder.id);
         items.note(holder.id, null, 'id_left', { message: `Its id at the platform belongs to ${row.key} now.` });
         return null;
       }

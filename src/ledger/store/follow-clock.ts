@@ -50,15 +50,27 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
          WHERE ${scheduled} AND settled_at > @now`,
       ),
     ),
-    latestRun: db.prepare<[], { at: number | null }>(
-      'SELECT max(max(started_at, ifnull(ended_at, 0))) AS at FROM runs',
+    // The latest time that was stored, as far as small tables show it.
+    latest: db.prepare<[], { at: number }>(
+      `SELECT max(ifnull((SELECT max(max(started_at, ifnull(ended_at, 0))) FROM runs), 0),
+         ifnull((SELECT max(claimed_at) FROM requests), 0),
+         ifnull((SELECT max(max(ifnull(read_at, 0), ifnull(stored_at, 0))) FROM listings), 0)) AS at`,
     ),
     moveRuns: db.prepare<[{ ms: number; now: number }]>(
       `UPDATE runs SET started_at = started_at + iif(started_at > @now, @ms, 0),
          ended_at = ended_at + iif(ended_at > @now, @ms, 0) WHERE started_at > @now OR ended_at > @now`,
     ),
     moveItems: db.prepare<[{ ms: number; now: number }]>(
-      'UPDATE items SET appeared_at = appeared_at + @ms WHERE appeared_at > @now',
+      `UPDATE items SET appeared_at = appeared_at + iif(appeared_at > @now, @ms, 0),
+         sent_at = iif(sent_at > @now, min(@now, sent_at + @ms), sent_at) WHERE appeared_at > @now OR sent_at > @now`,
+    ),
+    moveHistory: db.prepare<[{ ms: number; now: number }]>(
+      'UPDATE history SET sent_at = min(@now, sent_at + @ms) WHERE sent_at > @now',
+    ),
+    // Nobody knows how old such a list is, so it is read again from its beginning.
+    forgetLists: db.prepare<[{ now: number }]>(
+      `UPDATE listings SET position = NULL, stored_at = NULL, read_at = NULL, surplus = NULL
+       WHERE read_at > @now OR stored_at > @now`,
     ),
   };
   const offset = (): number => Math.round(clock.now() - clock.ticks());
@@ -87,15 +99,19 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
     },
     atStart() {
       const now = clock.now();
-      bringBack(now, Math.min(0, now - (sql.latestRun.get()?.at ?? 0)));
+      bringBack(now, Math.min(0, now - (sql.latest.get()?.at ?? 0)));
     },
   };
 
   function bringBack(now: number, ms: number): void {
     for (const statement of sql.setBack) statement.run({ now });
+    sql.forgetLists.run({ now });
     if (ms === 0) return;
     // The begin of a run separates new rows from older ones, so runs move with the clock as well.
     sql.moveRuns.run({ ms, now });
+    // A create that is acknowledged after an unconfirmed one shows how current a list is, so the times of sending move
+    // as well.
     sql.moveItems.run({ ms, now });
+    sql.moveHistory.run({ ms, now });
   }
 }

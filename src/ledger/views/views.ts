@@ -94,7 +94,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
          CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state, count(*) AS count
        FROM items w CROSS JOIN refs ON refs.item_id = w.id
        LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
-       WHERE w.state = 'waiting' AND i.remote_id IS NULL
+       WHERE w.state = 'waiting' AND nullif(i.remote_id, 'null') IS NULL
          AND (@sources = '[]' OR w.source IN (SELECT value FROM json_each(@sources)))
        GROUP BY 1, 2 ORDER BY count DESC, refs.key LIMIT @limit`,
     ),

@@ -1,6 +1,5 @@
-import type { Operation } from '../../domain/delivery.ts';
-import type { Profile } from '../../domain/profile.ts';
-import { showsInPublications } from './publications.ts';
+import type { Operation } from './delivery.ts';
+import type { Profile } from './profile.ts';
 
 /** How an unconfirmed write can be resolved. */
 export type UnconfirmedPolicy =
@@ -33,6 +32,11 @@ export function unconfirmedPolicy(operation: Operation, profile: Profile): Uncon
     case 'bom_item.update':
       return 'person';
   }
+}
+
+/** True for publishing and withdrawing. Initialising does not show in the list of publications. */
+export function showsInPublications(operation: Operation): boolean {
+  return operation === 'passport.publish' || operation === 'passport.unpublish';
 }
 
 /** True for creates of kinds that have a list, and for writes that show in the list of publications. */

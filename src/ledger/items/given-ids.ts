@@ -1,0 +1,52 @@
+// Items that gave their remote id away: the platform has one thing with that id, and it is another item's now.
+//
+// Such an item is not at the platform any more, so its next write is a create. The same holds for the BOM items and the
+// passport of such a product, because they were written to the product that is the other item's now.
+
+import type { LedgerContext } from '../store/context.ts';
+import { ITEM_COLUMNS, type ItemRow, mayHaveArrived } from './item-row.ts';
+import type { Revisions } from './revisions.ts';
+
+/** Call each function inside a transaction. */
+export interface GivenIds {
+  /**
+   * Forgets what the API has acknowledged of an item that gave its id away. Returns the items that have to be reconciled
+   * after that: those whose source still has them.
+   */
+  forget(item: ItemRow): number[];
+  /** The items that gave their ids away and were not forgotten. Reads all items. */
+  all(): number[];
+}
+
+export function createGivenIds({ db }: Pick<LedgerContext, 'db'>, revisions: Pick<Revisions, 'supersede'>): GivenIds {
+  const sql = {
+    forget: db.prepare<[number]>(
+      `UPDATE items SET acknowledged = 0, baseline = NULL, baseline_hash = NULL, remote_id = NULL, adopted = 0,
+         parts_unknown = 0, ignored_hash = NULL, dirty = iif(kind = 'passport', 1, dirty) WHERE id = ?`,
+    ),
+    ofProduct: db.prepare<[string], ItemRow>(
+      `SELECT ${ITEM_COLUMNS} FROM items WHERE acknowledged > 0
+       AND id IN (SELECT item_id FROM refs WHERE kind = 'product' AND key = ? AND role = 'product')`,
+    ),
+    isPresent: db.prepare<[number], number>('SELECT 1 FROM records WHERE id = ? AND missing_since IS NULL').pluck(),
+    all: db
+      .prepare<[], number>("SELECT id FROM items WHERE remote_id = 'null' AND kind IN ('product', 'material')")
+      .pluck(),
+  };
+
+  function forgetOne(item: ItemRow): number[] {
+    revisions.supersede(item);
+    sql.forget.run(item.id);
+    const isPresent = item.recordId !== null && sql.isPresent.get(item.recordId) !== undefined;
+    return isPresent ? [item.id] : [];
+  }
+
+  return {
+    forget(item) {
+      const ofProduct = item.kind === 'product' ? sql.ofProduct.all(item.key) : [];
+      // What may have arrived is settled first.
+      return [item, ...ofProduct.filter((one) => !mayHaveArrived(one))].flatMap(forgetOne);
+    },
+    all: () => sql.all.all(),
+  };
+}
