@@ -48,13 +48,13 @@ function countRows(table: 'runs' | 'records'): unknown {
 
 it('a run of the command `sync` prunes the ledger, which no daemon may ever work on', async () => {
   await given();
-  const { ledger, close } = await world.open();
+  const runtime = await world.open();
   const start = { source: 'erp', trigger: 'cli', streams: [], mappingRevision: '' } as const;
   for (let at = 0; at < 410; at += 1) {
-    const { runId } = await ledger.startRun({ ...start, streams: [] });
-    await ledger.endRun({ runId, result: 'complete' });
+    const { runId } = await runtime.ledger.startRun({ ...start, streams: [] });
+    await runtime.ledger.endRun({ runId, result: 'complete' });
   }
-  await close();
+  await runtime.close();
   for (const name of ['second', 'third', 'fourth']) {
     passedMs += 40 * DAY_MS;
     world.write('erp.csv', `NR,NAME\n1,${name}\n`);
