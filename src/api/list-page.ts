@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonValue } from '../lib/json.ts';
-import { parseJson, valueAt } from './json-text.ts';
+import { expressible, parseJson, valueAt } from './json-text.ts';
 import { type PagingPlaces, type PagingWords, readPagingWords } from './paging-words.ts';
 import type { AnswerHeaders } from './transport.ts';
 
@@ -38,7 +38,7 @@ export function readListPage<Entry>(
   const value = parseJson(body);
   const given = entriesOf(value, shape.itemsAt);
   if (value === undefined || given === null) return null;
-  const entries = given.flatMap((entry) => shape.read(nodeOf(entry)) ?? []);
+  const entries = given.flatMap((entry) => shape.read(expressible(nodeOf(entry))) ?? []);
   return { entries, nameless: given.length - entries.length, words: readPagingWords(value, headers, places) };
 }
 

@@ -105,7 +105,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const scrub = (text: string) => secrets.scrub(text);
   const runtime: Runtime = {
     ...opened,
-    pull: announced(opened, { queues, ledger, emit: bus.emit, log, scrub }),
+    pull: announced(opened, { queues, emit: bus.emit, log, scrub }),
   };
   const startedAt = clock.now();
   let stopping: Promise<void> | null = null;

@@ -67,6 +67,14 @@ function valueText(value: JsonValue | undefined): string {
   return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX)}…` : text;
 }
 
+/** The reason of a create whose item at the platform has a field that cannot be compared. */
+export function incomparableReason(kind: ListableKind, key: string, { remoteId }: { remoteId: string }): Reason {
+  return {
+    code: 'ambiguous_key',
+    message: `The platform has a ${kind} with this key, ${remoteId}, and shows a field of it that cannot be compared, such as a text with half a character. Say that it is this ${kind} with \`dpp-sync settle --delivered --id ${shellWord(String(JSON.parse(remoteId)))} ${shellWord(key)}\`, or correct the field at the platform and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
+  };
+}
+
 /** The reason of a create that several items of the platform could be. */
 export function ambiguousReason(
   kind: ListableKind,

@@ -30,7 +30,10 @@ export function recordKey(identity: string, occurrence: number): string {
   return occurrence === 1 ? identity : `${identity}${SEPARATOR}${occurrence}`;
 }
 
-/** The identity that a stream's key columns give a row, or null when one of them is absent or empty. */
+/**
+ * The identity that a stream's key columns give a row. Null if one of them is absent or empty, or has half a character
+ * (a lone surrogate): SQLite would store U+FFFD for every half, so that different keys would become one.
+ */
 export function identityOf(fields: JsonObject, keyColumns: readonly string[]): string | null {
   const parts: string[] = [];
   for (const column of keyColumns) {
@@ -38,7 +41,8 @@ export function identityOf(fields: JsonObject, keyColumns: readonly string[]): s
     if (value === undefined || value === null || value === '') return null;
     parts.push(typeof value === 'string' ? value : JSON.stringify(value));
   }
-  return parts.join(SEPARATOR);
+  const identity = parts.join(SEPARATOR);
+  return identity.isWellFormed() ? identity : null;
 }
 
 /**

@@ -33,6 +33,7 @@ import { createPassports } from './passports/passports.ts';
 import { createPassportsByHand } from './passports/passports-by-hand.ts';
 import { createEndStream } from './records/end-stream.ts';
 import { createGuardedReads } from './records/guarded-reads.ts';
+import { createReleaseLeftStreams } from './records/left-streams.ts';
 import { createPageLooks } from './records/look-up-page.ts';
 import { createPendingRecords } from './records/pending-records.ts';
 import { createRunAccounts } from './records/run-accounts.ts';
@@ -68,7 +69,8 @@ export function createLedgerParts(
   };
   const streams = createStreams(db);
   const accounts = createRunAccounts(db);
-  const runs = createRuns(context, { run, guardedReads, streams, accounts });
+  const releaseLeftStreams = createReleaseLeftStreams(context, guardedReads);
+  const runs = createRuns(context, { run, releaseLeftStreams, streams, accounts });
   const endStream = createEndStream(context, { guardedReads, streams, accounts });
   const pendingRecords = createPendingRecords(db);
   const staging = createStaging(context, { items, contact, accounts });

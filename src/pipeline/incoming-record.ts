@@ -22,7 +22,7 @@ export function incomingRecord(
   const { raw, hash } = serializeFields(storedFields(row.fields, keyColumns, omitted), issues);
   const identity = keyColumns.length === 0 ? null : identityOf(row.fields, keyColumns);
   if (identity !== null) return { identity, hash, raw, place: row.place, issues };
-  // A row without a key is identified by its content.
+  // A row without a usable key is identified by its content.
   const missingKey = keyColumns.length > 0 && issues.length === 0 ? [keyIssue(row, keyColumns)] : [];
   return { identity: hash, hash, raw, place: row.place, issues: [...issues, ...missingKey] };
 }
@@ -41,6 +41,7 @@ function storedFields(fields: JsonObject, keyColumns: readonly string[], omitted
 
 function keyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
   const empty = keyColumns.filter((column) => (row.fields[column] ?? '') === '');
+  if (empty.length === 0) return malformedKeyIssue(row, keyColumns);
   const absent = empty.filter((column) => !(column in row.fields));
   return {
     code: 'record.key',
@@ -50,5 +51,18 @@ function keyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
         ? `The key column ${absent.join(', ')} does not exist; the row has ${Object.keys(row.fields).join(', ')}.`
         : `The key column ${empty.join(', ')} is empty.`,
     cure: 'Fill the column in the source, or name other columns as the key of the stream.',
+  };
+}
+
+function malformedKeyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
+  const malformed = keyColumns.filter((column) => {
+    const value = row.fields[column];
+    return typeof value === 'string' && !value.isWellFormed();
+  });
+  return {
+    code: 'record.key',
+    field: malformed.join(', '),
+    message: `The key column ${malformed.join(', ')} has half a character in it (a lone surrogate).`,
+    cure: 'Correct the text in the source, or give the right encoding in the options of the source.',
   };
 }

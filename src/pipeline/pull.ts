@@ -69,7 +69,8 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
     }
   }
   const result = abort.aborted ? 'interrupted' : 'complete';
-  await untilWritable(() => ledger.endRun({ runId, result }), wait, abort);
+  const leftStreams = { guard: request.guard, flagItems: !request.ignoreMissing };
+  guarded.push(...(await untilWritable(() => ledger.endRun({ runId, result, leftStreams }), wait, abort)));
   // Records that a new mapping has made stale are mapped from here on, because their stream has ended.
   await options.mapQueue.mapStored(source);
   return { runId, result, guarded };

@@ -151,6 +151,29 @@ describe('an entry of a list', () => {
   });
 });
 
+describe('an entry with a field that cannot be compared', () => {
+  /** As an earlier version has stored it. */
+  const halfOfACharacter = { sku: 'SKU-1', name: 'cut \ud83d' };
+
+  it('blocks its own item alone, and the other creates are sent', async () => {
+    await stage(3);
+    await readNoPublications();
+    await readProducts([{ remoteId: 7, fields: halfOfACharacter }]);
+    expect(await fixture.ledger.compareListed('product')).toEqual({ adopted: 0, ambiguous: 1, next: 'released' });
+    expect(fixture.ledger.views.item('product', '1')).toMatchObject({ state: 'blocked' });
+    expect(await deliverAll(fixture.ledger)).toHaveLength(2);
+  });
+
+  it('can be taken as the item by a person', async () => {
+    await stage(2);
+    await readNoPublications();
+    await readProducts([{ remoteId: 7, fields: halfOfACharacter }]);
+    await fixture.ledger.compareListed('product');
+    expect(await fixture.ledger.adoptAs({ name: '1', kind: 'product', remoteId: 7 })).toEqual({ key: '1' });
+    expect(fixture.ledger.views.item('product', '1')).toMatchObject({ remoteId: 7 });
+  });
+});
+
 /** A ledger from before first contact, in which a product was acknowledged. */
 function createEarlierLedger(file: string): void {
   const version = MIGRATIONS.findIndex((sql) => sql.includes('CREATE TABLE contacts'));

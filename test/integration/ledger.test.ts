@@ -219,6 +219,29 @@ describe('intake', () => {
     expect(fixture.ledger.views.run(runId)?.streams[0]).toMatchObject({ read: 4, unchanged: 3, changed: 1 });
   });
 
+  // I5: the counts of each run add up, also where another run has taken its rows over.
+  it.each([
+    ['reads the same rows', ['1', '2', '3'], 'r1'],
+    ['misses a row', ['2', '3'], 'r1'],
+    ['misses so many rows that the guard holds it', ['3'], 'r1'],
+    ['has another mapping', ['1', '2', '3'], 'r2'],
+  ])(
+    'counts the rows of an interrupted run of a stream without a key where the next run %s',
+    async (_, ids, revision) => {
+      const { ledger } = fixture;
+      const streams = [{ name: 'default', snapshot: true }];
+      const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
+      const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), deferMapping: true };
+      await ledger.stagePage({ ...page, records: [row('1'), row('2'), row('3')] });
+      await ledger.endRun({ runId, result: 'interrupted' });
+      const next = await pullRows(ledger, { rows: ids.map((id) => row(id)), deferMapping: true, revision });
+      await mapRows(ledger, asProduct);
+      const countsOf = (run: number) => ledger.views.run(run)?.streams[0];
+      expect(countsOf(runId)).toMatchObject({ read: 3, unchanged: 0, changed: 3 });
+      expect(countsOf(next.runId)).toMatchObject({ read: ids.length, unchanged: 0, changed: ids.length });
+    },
+  );
+
   it('counts what has gone before it was mapped as missing, too', async () => {
     await sync([row('2'), row('3')]);
     await pullRows(fixture.ledger, { rows: [row('1'), row('2'), row('3')] });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fault } from '../../src/domain/faults.ts';
-import type { MapResult } from '../../src/domain/mapping.ts';
+import type { Mapper, MapResult } from '../../src/domain/mapping.ts';
 import type { Page } from '../../src/domain/ports/source.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import { items, product, row, text } from '../support/ledger.ts';
@@ -90,6 +90,26 @@ describe('a page with changes', () => {
     expect(world.events.filter(({ type }) => type === 'mapped')).toHaveLength(3);
     await world.mapStored();
     expect(times).toBe(6);
+  });
+});
+
+it('a row whose key has half a character is quarantined each night, and the other rows are stored', async () => {
+  await given();
+  const mapper: Mapper = {
+    revision: 'r1',
+    streams: ['default'],
+    map: ({ fields, issues }) =>
+      issues.length > 0
+        ? { status: 'quarantined', issues: [...issues], blockedProducts: [] }
+        : items(product(text(fields['id']))),
+  };
+  const halves = [sourceRow({ id: 'A\ud800' }), sourceRow({ id: 'A\ud801' })];
+  await world.pull({ pages: [[sourceRow({ id: '1', name: 'first' }), ...halves]], mapper });
+  expect(lastRun()).toMatchObject({ streams: [{ read: 3, changed: 1, quarantined: 2 }] });
+  await world.pull({ pages: [[sourceRow({ id: '1', name: 'second' }), ...halves]], mapper });
+  expect(lastRun()).toMatchObject({
+    result: 'complete',
+    streams: [{ read: 3, changed: 1, unchanged: 2, quarantined: 0, missing: 0 }],
   });
 });
 

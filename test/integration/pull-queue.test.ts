@@ -18,7 +18,6 @@ describe('the pull queue', () => {
   let pulls: PullQueue;
   let begun: string[];
   let events: ProgressEvent[];
-  let pruned = 0;
   const ends = new Map<string, (result: PullResult | Error) => void>();
 
   async function start(): Promise<void> {
@@ -32,7 +31,7 @@ describe('the pull queue', () => {
     pulls = createPullQueue({
       queues,
       sources: ['erp', 'pim'],
-      pull: announced({ pull, pulling: running }, { queues, ledger, emit: (event) => events.push(event), log, scrub }),
+      pull: announced({ pull, pulling: running }, { queues, emit: (event) => events.push(event), log, scrub }),
       clock: systemClock,
       log,
       scrub,
@@ -45,12 +44,6 @@ describe('the pull queue', () => {
   });
   const active = new Set<string>();
   const running = () => [...active];
-  const ledger = {
-    async prune() {
-      pruned += 1;
-      throw new Error('The disk is full.');
-    },
-  };
   async function pull(source: string, trigger: RunTrigger, abort: AbortSignal): Promise<PullResult> {
     begun.push(`${source} ${trigger}`);
     active.add(source);
@@ -109,16 +102,6 @@ describe('the pull queue', () => {
         .toEqual([`No: … ${round}. Ask the DBA.`]);
     }
     expect(events).toEqual([1, 2].map(() => ({ type: 'run_ended', source: 'erp', result: 'failed' })));
-  });
-
-  it('prunes after each run, and what fails there fails nothing else', async () => {
-    await start();
-    pruned = 0;
-    await pulls.startRun('erp', 'schedule');
-    await expect.poll(running, SOON).toEqual(['erp']);
-    ends.get('erp')?.({ runId: 4, result: 'complete', guarded: [] });
-    await expect.poll(completed, SOON).toEqual(['pull erp: Run 4 is complete.']);
-    expect(pruned).toBe(1);
   });
 
   it('has nothing to do for a source that the config no longer has', async () => {

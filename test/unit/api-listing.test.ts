@@ -10,6 +10,7 @@ import { itemShape } from '../../src/api/remote-item.ts';
 import type { AnswerHeaders, Exchange } from '../../src/api/transport.ts';
 import type { ListOptions, RemoteItem } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
+import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 
@@ -240,6 +241,16 @@ describe.each(Object.entries(STYLES))('a listing as %s', (_name, style) => {
       { numRuns: 60 },
     );
   });
+});
+
+it('gives fields that canonical JSON can express, whatever the platform has put into them', async () => {
+  const body = `[{"id":1,"sku":"cut \\ud83d"},{"id":2,"sku":1e999},{"id":3,"sku":${'['.repeat(5_000)}${']'.repeat(5_000)}}]`;
+  const { complete, items } = await list((_path, url) => ({ body: url.searchParams.size > 1 ? [] : body }));
+  expect(complete).toBe(true);
+  const [cut, infinite] = items.map(({ fields }) => fields);
+  expect(cut).toEqual({ sku: 'cut \ufffd' });
+  expect(infinite).toEqual({ sku: null });
+  expect(() => items.map(({ fields }) => canonicalJson(fields))).not.toThrow();
 });
 
 describe('the next page', () => {

@@ -1,4 +1,3 @@
-import type { CareLedger } from '../../domain/ports/care-ledger.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
@@ -7,26 +6,24 @@ import type { Runtime } from '../runtime.ts';
 
 /**
  * A pull that a daemon logs and counts, for a schedule or for a person. After it, the failed jobs of earlier runs of the source are
- * forgotten and the history is pruned.
+ * forgotten.
  */
 export function announced(
   runtime: Pick<Runtime, 'pull' | 'pulling'>,
   options: {
     queues: Pick<Queues, 'failed' | 'forget'>;
-    ledger: Pick<CareLedger, 'prune'>;
     emit: Emit;
     log: Logger;
     scrub: (text: string) => string;
   },
 ): Runtime['pull'] {
-  const { queues, ledger, emit, log, scrub } = options;
+  const { queues, emit, log, scrub } = options;
 
   async function tidy(source: string): Promise<void> {
     try {
       const failed = await queues.failed('pull');
       const outdated = failed.filter(({ data }) => data['source'] === source).map(({ id }) => id);
       if (outdated.length > 0) await queues.forget('pull', outdated);
-      await ledger.prune();
     } catch (error) {
       log.warn(
         { source, error: messageOf(error) },

@@ -1,7 +1,8 @@
 import { fault } from '../../domain/faults.ts';
+import type { CareLedger } from '../../domain/ports/care-ledger.ts';
 import type { RunTrigger } from '../../domain/ports/intake.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Fault } from '../../lib/errors.ts';
+import { type Fault, messageOf } from '../../lib/errors.ts';
 import { createKeyedLock } from '../../lib/keyed-lock.ts';
 import type { Logger } from '../../lib/logging.ts';
 import { type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
@@ -9,7 +10,8 @@ import type { Mappers } from './mappers.ts';
 import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
 import { openToPull } from './open-to-pull.ts';
 
-export interface PullsOptions extends Pick<PullOptions, 'ledger' | 'emit' | 'mapQueue'> {
+export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
+  ledger: PullOptions['ledger'] & Pick<CareLedger, 'prune'>;
   config: RuntimeConfig;
   mappers: Mappers;
   clock: Clock;
@@ -88,6 +90,16 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
     }
   }
 
+  /** Prunes the ledger after every run, in a daemon and in a CLI command (I9). The run's result does not depend on it. */
+  async function prune(source: string): Promise<void> {
+    try {
+      await options.ledger.prune();
+    } catch (error) {
+      const reason = messageOf(error);
+      log.warn({ source, error: reason }, `The ledger could not be pruned after the run of ${source}: ${reason}`);
+    }
+  }
+
   return {
     async pull(id, trigger, abort, waitMs = Number.POSITIVE_INFINITY) {
       const source = config.sources.find((one) => one.id === id);
@@ -97,6 +109,7 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
       try {
         return await pullLocked(source, trigger, abort, waitMs);
       } finally {
+        await prune(id);
         pulling.delete(id);
         resting.delete(id);
         onEnd();

@@ -5,7 +5,7 @@ import type {
   PageToLookUp,
   PageToStage,
   PendingRecord,
-  RunResult,
+  RunEnd,
   RunStart,
   StagedPage,
   StageSummary,
@@ -27,7 +27,8 @@ export interface IntakeLedger {
   stagePage(page: PageToStage): Promise<StagedPage>;
   /** Marks what a complete read did not see as missing, unless the guard takes the read for broken. */
   endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;
-  endRun(end: { runId: number; result: RunResult; error?: string }): Promise<void>;
+  /** Returns the streams that the source does not have any more and whose missing records the guard holds. */
+  endRun(end: RunEnd): Promise<{ stream: string; message: string }[]>;
   /**
    * A person accepts the blocked changes and the guarded reads of these sources. After that, the next read counts as
    * whole if it misses no more records and has no fewer rows.

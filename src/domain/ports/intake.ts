@@ -130,6 +130,21 @@ export interface Accepted {
 
 export type RunResult = 'complete' | 'failed' | 'interrupted';
 
+/** What becomes of the records of streams that the source does not have any more. */
+export interface LeftStreamRules {
+  guard: MissingGuard;
+  /** True to mark the items of missing records as missing too. */
+  flagItems: boolean;
+}
+
+export interface RunEnd {
+  runId: number;
+  result: RunResult;
+  error?: string;
+  /** Given with a complete run, which has read all streams that the source has. */
+  leftStreams?: LeftStreamRules;
+}
+
 /** A record that waits to be mapped. */
 export interface PendingRecord {
   id: number;

@@ -1,12 +1,11 @@
 // Adopts items that the platform had before: binds each item to its entry in the platform's list. domain/adoption.ts
 // says what an adopted item is.
 
-import { adoptedBaseline, ambiguousReason } from '../../domain/adoption.ts';
-import { itemHash } from '../../domain/item.ts';
+import { adoptedBaseline, ambiguousReason, incomparableReason } from '../../domain/adoption.ts';
+import { contentOf, type ItemContent } from '../../domain/item.ts';
 import type { ContactLedger } from '../../domain/ports/contact-ledger.ts';
 import type { Compared } from '../../domain/ports/first-contact.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
@@ -75,9 +74,9 @@ export function createAdoption(
   function adopt(itemId: number, kind: ListableKind, { remoteId, fields }: ListedEntry): number {
     const item = items.byId(itemId);
     if (item === undefined) return 0;
-    const baseline = adoptedBaseline(kind, parseJson<JsonObject>(item.desired), fields);
-    const hash = itemHash({ payload: baseline, refs: [] });
-    sql.bind.run({ id: itemId, baseline: canonicalJson(baseline), hash, remoteId });
+    // A person may name an entry that cannot be compared. Then nothing of the item's content is known.
+    const known = knownContent(kind, parseJson<JsonObject>(item.desired), fields) ?? NOTHING_KNOWN;
+    sql.bind.run({ id: itemId, baseline: known.payload, hash: known.hash, remoteId });
     items.note(itemId, null, 'adopted', { message: `It was at the platform before, as ${remoteId}.` });
     listed.remove(kind, remoteId);
     items.reconcile(itemId);
@@ -100,10 +99,18 @@ export function createAdoption(
   }
 
   /** Finds an item's entry in the stored list. An entry whose remote id another item has already does not count. */
-  function matchOf(kind: ListableKind, payload: JsonObject): Match {
+  function matchOf(kind: ListableKind, payload: JsonObject): Match | Incomparable {
     const match = listed.find(kind, payload);
-    const isTaken = match.kind === 'one' && sql.isBound.get(kind, match.entry.remoteId) !== undefined;
-    return isTaken ? { kind: 'none' } : match;
+    if (match.kind !== 'one') return match;
+    if (sql.isBound.get(kind, match.entry.remoteId) !== undefined) return { kind: 'none' };
+    const isComparable = knownContent(kind, payload, match.entry.fields) !== null;
+    return isComparable ? match : { kind: 'incomparable', remoteId: match.entry.remoteId };
+  }
+
+  /** Blocks an item for a person, because its entry in the list is not clear. */
+  function leaveToPerson(itemId: number, kind: ListableKind, key: string, match: Unclear): void {
+    const isIncomparable = match.kind === 'incomparable';
+    items.block(itemId, isIncomparable ? incomparableReason(kind, key, match) : ambiguousReason(kind, key, match));
   }
 
   return {
@@ -114,7 +121,7 @@ export function createAdoption(
       if (item === undefined) return 0;
       const match = matchOf(kind, parseJson<JsonObject>(item.desired));
       if (match.kind === 'one') return adopt(itemId, kind, match.entry);
-      if (match.kind === 'unclear') items.block(itemId, ambiguousReason(kind, item.key, match));
+      if (match.kind !== 'none') leaveToPerson(itemId, kind, item.key, match);
       return 0;
     },
 
@@ -148,8 +155,8 @@ export function createAdoption(
         if (match.kind === 'one') {
           adopt(id, kind, match.entry);
           counts.adopted += 1;
-        } else if (match.kind === 'unclear') {
-          items.block(id, ambiguousReason(kind, key, match));
+        } else if (match.kind !== 'none') {
+          leaveToPerson(id, kind, key, match);
           counts.ambiguous += 1;
         }
         lastId = id;
@@ -160,6 +167,29 @@ export function createAdoption(
       return { ...counts, next: 'released' };
     },
   };
+}
+
+/** An entry that is the item by its natural key, and whose fields cannot be compared with those of the item. */
+interface Incomparable {
+  kind: 'incomparable';
+  remoteId: string;
+}
+
+type Unclear = Incomparable | Extract<Match, { kind: 'unclear' }>;
+
+const NOTHING_KNOWN = contentOf({ payload: {}, refs: [] });
+
+/**
+ * The content that the list shows of an item. Null if canonical JSON cannot express a field of the entry: one such entry
+ * must not keep all other items from being compared.
+ */
+function knownContent(kind: ListableKind, desired: JsonObject, fields: JsonObject): ItemContent | null {
+  try {
+    return contentOf({ payload: adoptedBaseline(kind, desired, fields), refs: [] });
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 /** The reason why a product cannot be adopted together with its publication yet, or null. */

@@ -20,13 +20,21 @@ interface Contested {
   own: DesiredItem[];
 }
 
+/** The record that makes an item already. */
+interface Owner {
+  place: Place;
+  source: string;
+  stream: string;
+}
+
 /** Compares the items that a record asks for with the items of other records. Call it inside a transaction. */
 export type Contenders = (mapped: readonly MappedItem[], recordId: number) => Contested;
 
 export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>, items: Items): Contenders {
   const sql = {
-    place: db.prepare<[number], { place: string; missing: number }>(
-      'SELECT place, missing_since IS NOT NULL AS missing FROM records WHERE id = ?',
+    owner: db.prepare<[number], { place: string; missing: number } & Omit<Owner, 'place'>>(
+      `SELECT r.place, r.missing_since IS NOT NULL AS missing, s.source, s.name AS stream
+       FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?`,
     ),
     // A missing item does not keep its natural key from another item.
     namesake: db.prepare<[string, string, string], { key: string; place: string }>(
@@ -35,11 +43,12 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
     ),
   };
 
-  /** The place of the other record that makes the item already; null if there is none. */
-  function ownerPlace(known: ItemRow | undefined, recordId: number): Place | null {
+  /** The other record that makes the item already; null if there is none. */
+  function ownerOf(known: ItemRow | undefined, recordId: number): Owner | null {
     if (!known || known.recordId === null || known.recordId === recordId) return null;
-    const owner = sql.place.get(known.recordId);
-    return !owner || owner.missing === 1 ? null : parseJson<Place>(owner.place);
+    const owner = sql.owner.get(known.recordId);
+    if (!owner || owner.missing === 1) return null;
+    return { place: parseJson<Place>(owner.place), source: owner.source, stream: owner.stream };
   }
 
   /** The key of another item with the same natural key, and the issue that reports it; null if there is none. */
@@ -77,16 +86,16 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
       seen.add(name);
       const known = items.find(item.kind, item.key);
       const content = contentOf(item);
-      const other = ownerPlace(known, recordId);
+      const other = ownerOf(known, recordId);
       if (other) contested.push(item);
       if (other && known?.desiredHash !== content.hash) {
         issues.push({
           code: 'claim.conflict',
           field: 'key',
           value: item.key,
-          message: `The ${name} is already made, with other content, by the row at ${formatPlace(other)}.`,
-          cure: 'Keep one of the two rows, or give them different keys.',
-          other,
+          message: `The ${name} is already made, with other content, by the row at ${formatPlace(other.place)}, of the stream ${other.stream} of the source ${other.source}.`,
+          cure: `Keep one of the two rows, or give them different keys. If the config has given the source ${other.source} another id, give it its former id again.`,
+          other: other.place,
         });
       } else if (!other) {
         const naturalKey = naturalKeyOf(profile, item.kind, item.payload);

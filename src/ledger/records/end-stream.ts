@@ -45,9 +45,8 @@ export function createEndStream(
        WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
          (SELECT c.record_id FROM items i JOIN contenders c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
     ),
-    releaseStale: db.prepare<[number, number]>(
-      `UPDATE records SET state = 'pending', run_id = CASE WHEN run_id = ? THEN run_id END
-       WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL`,
+    releaseStale: db.prepare<[number]>(
+      "UPDATE records SET state = 'pending' WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL",
     ),
   };
 
@@ -81,7 +80,8 @@ export function createEndStream(
       sql.countMissing.run(missing, guarded, runId, row.id);
     }
     // Releases the records that wait for the end of the read, and after a change of the mapping all stored records.
-    sql.releaseStale.run(runId, row.id);
+    accounts.interruptedPassedBy(row.id, runId);
+    sql.releaseStale.run(row.id);
     return { missing, guarded };
   };
 }

@@ -12,6 +12,8 @@ interface CompleteRead {
   read: number;
   before: number | null;
   guard: MissingGuard;
+  /** True of a stream that the source does not have any more. Its records count as an export without rows. */
+  isLeft?: boolean;
 }
 
 /** The reads that the guard takes for broken exports. Call each function inside a transaction. */
@@ -21,11 +23,6 @@ export interface GuardedReads {
    * read. A read that misses no more than a person has accepted counts as whole.
    */
   check(streamId: number, read: CompleteRead & { runId: number }): string | null;
-  /**
-   * Forgets streams that the source no longer has, because no export of theirs will come. An empty list changes
-   * nothing: the source could not be opened.
-   */
-  keepOnly(source: string, streams: readonly { name: string }[]): void;
   /** Accepts the missing records of the guarded reads of these sources. Returns these reads. */
   accept(sources: readonly string[]): GuardedRead[];
 }
@@ -54,10 +51,6 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
        ON CONFLICT DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message, accepted_at = NULL`,
     ),
     release: db.prepare<[number]>('DELETE FROM guarded_reads WHERE stream_id = ?'),
-    keepOnly: db.prepare<[{ source: string; streams: string }]>(
-      `DELETE FROM guarded_reads WHERE stream_id IN (SELECT id FROM streams
-       WHERE source = @source AND name NOT IN (SELECT value FROM json_each(@streams)))`,
-    ),
     open: db.prepare<[{ sources: string }], GuardedRead>(OPEN_GUARDED_READS),
     accept: db.prepare<[{ sources: string; now: number }]>(
       `UPDATE guarded_reads SET accepted_at = @now WHERE accepted_at IS NULL
@@ -75,10 +68,6 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
       }
       sql.guard.run({ streamId, runId, message, missing, read, now: clock.now() });
       return message;
-    },
-    keepOnly(source, streams) {
-      const names = JSON.stringify(streams.map(({ name }) => name));
-      if (streams.length > 0) sql.keepOnly.run({ source, streams: names });
     },
     accept(sources) {
       // In the query an empty list stands for all sources. Here it stands for none.
@@ -99,6 +88,9 @@ function guardAgainst(read: CompleteRead): string | null {
   const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;
   const missingShare = read.present === 0 ? 0 : read.missing / read.present;
   if (read.missing > 0 && missingShare > read.guard.maxMissing) {
+    if (read.isLeft) {
+      return `The config no longer has this stream, and no other stream has ${read.missing} of its ${read.present} records (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
+    }
     return `${read.missing} of ${read.present} records are missing from this export (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
   }
   const drop = read.before === null || read.before === 0 ? 0 : 1 - read.read / read.before;

@@ -50,7 +50,8 @@ export function createRecordStore(db: Sqlite, accounts: RunAccounts): RecordStor
         return Number(sql.insert.run(streamId, key, hash, raw, place, waiting, issues, runId).lastInsertRowid);
       }
       if (known.missing === 1) sql.foundItems.run(known.id);
-      if (known.state === 'pending' && known.runId !== null) accounts.passedBy(known.runId, streamId);
+      const isWaiting = known.state === 'pending' || known.state === 'stale';
+      if (isWaiting && known.runId !== null) accounts.passedBy(known.runId, streamId);
       sql.change.run(hash, raw, place, waiting, issues, runId, known.id);
       return known.id;
     },

@@ -17,9 +17,16 @@ export interface RunAccounts {
   count(rows: RunCount): void;
   /** Counts a waiting row as changed, because a later row has replaced it. */
   passedBy(runId: number, streamId: number): void;
-  /** Counts all waiting rows of a stream as changed, before they are mapped again. */
+  /** Counts the pending rows of a stream as changed, before they are mapped again. */
   allPassedBy(streamId: number): void;
+  /**
+   * Counts the rows that earlier runs have left waiting for the end of a read as changed. An interrupted run has not
+   * reached that end, so a later run has taken its rows over.
+   */
+  interruptedPassedBy(streamId: number, presentRunId: number): void;
 }
+
+type WaitingState = 'pending' | 'stale';
 
 export function createRunAccounts(db: Sqlite): RunAccounts {
   const add = db.prepare<[RunCount]>(
@@ -27,11 +34,17 @@ export function createRunAccounts(db: Sqlite): RunAccounts {
        excluded = excluded + @excluded, quarantined = quarantined + @quarantined
      WHERE run_id = @runId AND stream_id = @streamId`,
   );
-  const pending = db.prepare<[number], { runId: number; rows: number }>(
-    `SELECT run_id AS runId, count(*) AS rows FROM records
-     WHERE stream_id = ? AND state = 'pending' AND run_id IS NOT NULL GROUP BY run_id`,
-  );
-  const forget = db.prepare<[number]>("UPDATE records SET run_id = NULL WHERE stream_id = ? AND state = 'pending'");
+  const waiting = (state: WaitingState) => ({
+    byRun: db.prepare<[number, number | null], { runId: number; rows: number }>(
+      `SELECT run_id AS runId, count(*) AS rows FROM records
+       WHERE stream_id = ? AND state = '${state}' AND run_id IS NOT NULL AND run_id IS NOT ? GROUP BY run_id`,
+    ),
+    forget: db.prepare<[number, number | null]>(
+      `UPDATE records SET run_id = NULL
+       WHERE stream_id = ? AND state = '${state}' AND run_id IS NOT NULL AND run_id IS NOT ?`,
+    ),
+  });
+  const left = { pending: waiting('pending'), stale: waiting('stale') };
   const changed = (runId: number, streamId: number, rows: number): RunCount => ({
     runId,
     streamId,
@@ -41,12 +54,18 @@ export function createRunAccounts(db: Sqlite): RunAccounts {
     excluded: 0,
     quarantined: 0,
   });
+
+  /** Counts the waiting rows of all runs but one. */
+  function countPassed(streamId: number, state: WaitingState, butOf: number | null): void {
+    const { byRun, forget } = left[state];
+    for (const { runId, rows } of byRun.all(streamId, butOf)) add.run(changed(runId, streamId, rows));
+    forget.run(streamId, butOf);
+  }
+
   return {
     count: (rows) => void add.run(rows),
     passedBy: (runId, streamId) => void add.run(changed(runId, streamId, 1)),
-    allPassedBy(streamId) {
-      for (const { runId, rows } of pending.all(streamId)) add.run(changed(runId, streamId, rows));
-      forget.run(streamId);
-    },
+    allPassedBy: (streamId) => countPassed(streamId, 'pending', null),
+    interruptedPassedBy: (streamId, presentRunId) => countPassed(streamId, 'stale', presentRunId),
   };
 }

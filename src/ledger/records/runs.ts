@@ -1,14 +1,15 @@
-import type { RunResult, RunStart, StartedRun } from '../../domain/ports/intake.ts';
+import type { RunEnd, RunStart, StartedRun } from '../../domain/ports/intake.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type LedgerContext, parseJsonOrNull } from '../store/context.ts';
-import type { GuardedReads } from './guarded-reads.ts';
+import type { GuardedStream, ReleaseLeftStreams } from './left-streams.ts';
 import type { RunAccounts } from './run-accounts.ts';
 import type { Streams } from './streams.ts';
 
 /** Begins and ends the runs of sources. Each function is the body of one transaction. */
 export interface Runs {
   startRun(start: RunStart): StartedRun;
-  endRun(end: { runId: number; result: RunResult; error?: string }): void;
+  /** Returns the streams that the source has left and the guard holds. */
+  endRun(end: RunEnd): GuardedStream[];
 }
 
 /** What other parts do when a run begins or ends. Each function is called inside the run's transaction. */
@@ -20,9 +21,9 @@ export interface RunListeners {
 
 export function createRuns(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  parts: { run: RunListeners; guardedReads: GuardedReads; streams: Streams; accounts: RunAccounts },
+  parts: { run: RunListeners; releaseLeftStreams: ReleaseLeftStreams; streams: Streams; accounts: RunAccounts },
 ): Runs {
-  const { run, guardedReads, streams, accounts } = parts;
+  const { run, releaseLeftStreams, streams, accounts } = parts;
   const sql = {
     interruptRuns: db.prepare<[number, string]>(
       "UPDATE runs SET ended_at = ?, result = 'interrupted' WHERE source = ? AND result IS NULL",
@@ -59,13 +60,14 @@ export function createRuns(
         sql.insertRunStream.run(runId, row.id);
         cursors[name] = parseJsonOrNull<JsonValue>(row.cursor);
       }
-      guardedReads.keepOnly(source, read);
       return { runId, cursors };
     },
 
-    endRun({ runId, result, error }) {
+    endRun({ runId, result, error, leftStreams }) {
       sql.endRun.run(clock.now(), result, error ?? null, runId);
-      if (result === 'complete') run.completed(runId);
+      if (result !== 'complete') return [];
+      run.completed(runId);
+      return leftStreams === undefined ? [] : releaseLeftStreams(runId, leftStreams);
     },
   };
 }

@@ -1,0 +1,127 @@
+import type { LeftStreamRules } from '../../domain/ports/intake.ts';
+import type { LedgerContext } from '../store/context.ts';
+import type { GuardedReads } from './guarded-reads.ts';
+
+/** A stream that the config does not have any more, or to which it gives another name. */
+interface LeftStream {
+  id: number;
+  name: string;
+  /** 1 if the config does not have the stream's source either. */
+  isOfLostSource: number;
+  /** The number of rows in its last complete read. */
+  completeRead: number | null;
+}
+
+/** Why the records of a left stream were not marked as missing. */
+export interface GuardedStream {
+  stream: string;
+  message: string;
+}
+
+/**
+ * Releases the items of streams that the source of a complete run no longer has. Call it inside the transaction that
+ * ends the run.
+ *
+ * No run reads these streams again, so their records would keep their items from all other rows for ever. A record that
+ * present rows of other streams replace gives way to these rows; its items are not marked as missing meanwhile. All
+ * other records are missing, unless the guard takes so many of them for a mistake in the config. That waits until every
+ * row of the source is mapped, because only then it is known which records are replaced.
+ *
+ * The streams of sources that the config does not have are released as well, because such a source may have been given
+ * another id. Their records give way only if the guard allows for those that nothing replaces, and no record of theirs
+ * is ever marked as missing otherwise: a source that is missing from the config by mistake must lose nothing.
+ */
+export type ReleaseLeftStreams = (runId: number, rules: LeftStreamRules) => GuardedStream[];
+
+export function createReleaseLeftStreams(
+  { db, clock, passportRules }: Pick<LedgerContext, 'db' | 'clock' | 'passportRules'>,
+  guardedReads: Pick<GuardedReads, 'check'>,
+): ReleaseLeftStreams {
+  // A run without streams is one whose source could not be opened.
+  const ofLostSource = "(@sources <> '[]' AND s.source NOT IN (SELECT value FROM json_each(@sources)))";
+  const isLeft = `(${ofLostSource} OR s.source = (SELECT source FROM runs WHERE id = @runId))
+    AND s.id NOT IN (SELECT stream_id FROM run_streams WHERE run_id = @runId)
+    AND EXISTS (SELECT 1 FROM run_streams WHERE run_id = @runId)`;
+  const sources = JSON.stringify(passportRules.sources);
+  const sql = {
+    left: db.prepare<[{ runId: number; sources: string }], LeftStream>(
+      `SELECT s.id, s.name, s.complete_read AS completeRead, ${ofLostSource} AS isOfLostSource
+       FROM streams s WHERE ${isLeft} ORDER BY s.id`,
+    ),
+    isMapping: db
+      .prepare<[{ runId: number }], number>(
+        `SELECT 1 FROM run_streams a WHERE a.run_id = @runId AND (
+           EXISTS (SELECT 1 FROM records r WHERE r.stream_id = a.stream_id AND r.state = 'pending')
+           OR EXISTS (SELECT 1 FROM records r WHERE r.stream_id = a.stream_id AND r.state = 'stale'
+             AND r.missing_since IS NULL)) LIMIT 1`,
+      )
+      .pluck(),
+    present: db
+      .prepare<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL')
+      .pluck(),
+    // A contender makes the item as it is, or conflicts with it. A row that only has the same natural key makes another
+    // item.
+    unreplaced: db
+      .prepare<[{ recordId: number; runId: number; sources: string }], number>(
+        `SELECT 1 FROM items i WHERE i.record_id = @recordId AND NOT EXISTS (
+           SELECT 1 FROM contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
+           WHERE c.kind = i.kind AND c.key = i.key AND r.missing_since IS NULL AND NOT (${isLeft})
+             AND (r.state = 'mapped' OR (r.state = 'quarantined' AND EXISTS (SELECT 1 FROM json_each(r.issues) e
+               WHERE e.value ->> 'code' = 'claim.conflict' AND e.value ->> 'value' = i.key)))) LIMIT 1`,
+      )
+      .pluck(),
+    missRecord: db.prepare<[number, number]>('UPDATE records SET missing_since = ? WHERE id = ?'),
+    missItems: db.prepare<[number, number]>('UPDATE items SET missing_since = ? WHERE record_id = ?'),
+    requeueContenders: db.prepare<[number]>(
+      `UPDATE records SET state = 'pending', version = version + 1
+       WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
+         (SELECT c.record_id FROM items i JOIN contenders c ON c.kind = i.kind AND c.key = i.key WHERE i.record_id = ?)`,
+    ),
+  };
+
+  /** Splits records by whether present rows replace them. Null if nothing replaces more than `goneMax` of them. */
+  function split(present: readonly number[], runId: number, goneMax: number) {
+    const replaced: number[] = [];
+    const gone: number[] = [];
+    for (const id of present) {
+      const isReplaced = sql.unreplaced.get({ recordId: id, runId, sources }) === undefined;
+      (isReplaced ? replaced : gone).push(id);
+      if (gone.length > goneMax) return null;
+    }
+    return { replaced, gone };
+  }
+
+  /** Lets the rows that replace records take over their items. */
+  function giveWay(records: readonly number[]): void {
+    for (const id of records) {
+      sql.missRecord.run(clock.now(), id);
+      sql.requeueContenders.run(id);
+    }
+  }
+
+  return (runId, { guard, flagItems }) => {
+    const guarded: GuardedStream[] = [];
+    const isMapping = sql.isMapping.get({ runId }) !== undefined;
+    for (const { id: streamId, name, completeRead, isOfLostSource } of sql.left.all({ runId, sources })) {
+      const present = sql.present.all(streamId);
+      const size = Math.max(present.length, completeRead ?? 0);
+      const goneMax = isOfLostSource === 1 ? size * guard.maxMissing : Number.POSITIVE_INFINITY;
+      const found = split(present, runId, goneMax);
+      if (found === null) continue;
+      const { replaced, gone } = found;
+      giveWay(replaced);
+      if (isMapping || isOfLostSource === 1) continue;
+      const figures = { missing: gone.length, present: size, read: size - gone.length, before: null };
+      const message = guardedReads.check(streamId, { runId, ...figures, guard, isLeft: true });
+      if (message !== null) {
+        guarded.push({ stream: name, message });
+        continue;
+      }
+      for (const id of gone) {
+        sql.missRecord.run(clock.now(), id);
+        if (flagItems) sql.missItems.run(clock.now(), id);
+      }
+    }
+    return guarded;
+  };
+}
