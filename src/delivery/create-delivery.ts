@@ -82,6 +82,9 @@ export interface Delivery {
   itemsMapped(): void;
 }
 
+/** So many full imports of new products may be received or in flight. */
+const IMPORTS_AT_ONCE = 8;
+
 /** Builds the parts and connects them. Nothing is sent before the engine is started. */
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { ledger, queues, profile, clock, random, log, scrub } = options;
@@ -110,6 +113,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     queue,
     suspended,
     importMax: profile.imports.membersMax,
+    importsMax: () => (bulk.createForm() === 'import' ? IMPORTS_AT_ONCE : 1),
     onReceived: () => admission.wake(),
     onRoom: () => engine.wake(),
   });

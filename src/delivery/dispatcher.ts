@@ -28,8 +28,6 @@ const ROOM_MIN = 500;
  * one.
  */
 const RECEIVED_MAX = 320;
-/** So many full imports may be received or in flight. */
-const IMPORTS = 8;
 /** The most deliveries asked for by hand that are received without a job at the same time. */
 const BY_HAND_MAX = 64;
 /** How often the dispatcher draws a random delivery, to find one that is not in flight and has not failed. */
@@ -80,6 +78,8 @@ export interface DispatcherOptions {
   health: Pick<ApiHealth, 'needsSample' | 'failedLately'>;
   /** The most deliveries that one bulk import takes. */
   importMax: number;
+  /** How many full imports may be received or in flight at present. */
+  importsMax: () => number;
   /** Called when deliveries were received. */
   onReceived: () => void;
   /** Called when there may be room for more. */
@@ -91,8 +91,9 @@ export interface DispatcherOptions {
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { ledger, queues, queue, suspended, onReceived, onRoom, clock } = options;
-  /** Several whole bulk imports must fit into the received deliveries, because their members are gathered from them. */
-  const receivedMax = Math.min(DEPTH_MAX, Math.max(RECEIVED_MAX, IMPORTS * options.importMax));
+  /** Whole bulk imports must fit into the received deliveries, because their members are gathered from them. */
+  const receivedMax = (): number =>
+    Math.min(DEPTH_MAX, Math.max(RECEIVED_MAX, options.importsMax() * options.importMax));
   const known = createKnownDeliveries();
   const sample = createSampler(options, known);
   const shares: Share[] = [
@@ -180,7 +181,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     async receive(names, abort) {
       let count = 0;
       for (const name of names) {
-        while (underWay() >= receivedMax && !abort.aborted) {
+        while (underWay() >= receivedMax() && !abort.aborted) {
           onReceived();
           await room.promise;
         }

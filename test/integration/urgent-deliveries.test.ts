@@ -26,6 +26,7 @@ beforeEach(async () => {
     suspended: () => ({ operations: [], unconfirmed: { operations: [], reasons: [] } }),
     health: { needsSample: () => false, failedLately: () => false },
     importMax: 100,
+    importsMax: () => 8,
     onReceived: () => undefined,
     onRoom: () => undefined,
     clock: fixture.clock,

@@ -50,6 +50,7 @@ describe('the dispatcher', () => {
       suspended: () => ({ operations: [], unconfirmed: { operations: [], reasons: [] } }),
       health: { needsSample: () => needsSample, failedLately: (id) => id <= 10 },
       importMax: 10,
+      importsMax: () => 1,
       onReceived: () => undefined,
       onRoom: () => {
         asked += 1;
@@ -106,6 +107,7 @@ describe('the dispatcher', () => {
       suspended: () => ({ operations: [], unconfirmed: { operations: [], reasons: [] } }),
       health: { needsSample: () => false, failedLately: () => false },
       importMax: 10,
+      importsMax: () => 1,
       onReceived: () => undefined,
       onRoom: () => undefined,
       clock: createManualClock(),
