@@ -1,4 +1,4 @@
-import { createPageBuffer, type Page, readFileChunks, type SourceFile, sourceFault } from '../../src/sdk/index.ts';
+import { createPageBuffer, type OpenFile, type Page, sourceFault } from '../../src/sdk/index.ts';
 import { columnNames } from './column-names.ts';
 import { RecordScanner } from './record-scanner.ts';
 import { createRowBuilder } from './row-builder.ts';
@@ -10,38 +10,32 @@ export interface CsvRequest {
   signal: AbortSignal;
 }
 
-/** Reads files of one dialect as one stream. Progress counts bytes over all of them. */
-export async function* readCsv(files: readonly SourceFile[], request: CsvRequest): AsyncGenerator<Page> {
-  const total = files.reduce((sum, file) => sum + file.bytes, 0);
+/** Reads the rows of one file. */
+export async function* readCsv(file: OpenFile, request: CsvRequest): AsyncGenerator<Page> {
   const page = createPageBuffer();
-  let before = 0;
-  for (const file of files) {
-    const scanner = new RecordScanner(request.dialect);
-    let build: ReturnType<typeof createRowBuilder> | undefined;
-    for await (const piece of readText(file, request)) {
-      scanner.feed(piece.text, piece.final);
-      const progress = { done: before + piece.bytesRead, total };
-      while (scanner.next()) {
-        if (build === undefined) {
-          const { encoding } = piece.decoder;
-          const names = columnNames(scanner, request.dialect, file.name, encoding);
-          build = createRowBuilder({ file: file.name, names, encoding, dialect: request.dialect }, scanner);
-          if (request.dialect.header) continue;
-        }
-        if (page.add(build(), scanner.length)) {
-          request.signal.throwIfAborted();
-          yield page.take(progress);
-        }
+  const scanner = new RecordScanner(request.dialect);
+  let build: ReturnType<typeof createRowBuilder> | undefined;
+  for await (const piece of readText(file, request)) {
+    scanner.feed(piece.text, piece.final);
+    while (scanner.next()) {
+      if (build === undefined) {
+        const { encoding } = piece.decoder;
+        const names = columnNames(scanner, request.dialect, file.name, encoding);
+        build = createRowBuilder({ file: file.name, names, encoding, dialect: request.dialect }, scanner);
+        if (request.dialect.header) continue;
+      }
+      if (page.add(build(), scanner.length)) {
+        request.signal.throwIfAborted();
+        yield page.take({ done: file.position(), total: file.bytes });
       }
     }
-    assertHeader(build !== undefined, file, request.dialect);
-    before += file.bytes;
   }
-  if (!page.empty) yield page.take({ done: total, total });
+  assertHeader(build !== undefined, file, request.dialect);
+  if (!page.empty) yield page.take({ done: file.position(), total: file.bytes });
 }
 
 /** The column names of a file, from its first bytes. */
-export async function readColumnNames(file: SourceFile, request: CsvRequest): Promise<string[]> {
+export async function readColumnNames(file: OpenFile, request: CsvRequest): Promise<string[]> {
   const scanner = new RecordScanner(request.dialect);
   for await (const piece of readText(file, request)) {
     scanner.feed(piece.text, piece.final);
@@ -54,23 +48,20 @@ export async function readColumnNames(file: SourceFile, request: CsvRequest): Pr
 interface TextPiece {
   text: string;
   final: boolean;
-  bytesRead: number;
   decoder: FileDecoder;
 }
 
-async function* readText(file: SourceFile, { dialect, signal }: CsvRequest): AsyncGenerator<TextPiece> {
+async function* readText(file: OpenFile, { dialect, signal }: CsvRequest): AsyncGenerator<TextPiece> {
   let decoder: FileDecoder | undefined;
-  let bytesRead = 0;
-  for await (const chunk of readFileChunks(file, signal)) {
+  for await (const chunk of file.chunks(signal)) {
     decoder ??= createFileDecoder(dialect.encoding, chunk);
-    bytesRead += chunk.length;
-    yield { text: decoder.write(chunk), final: false, bytesRead, decoder };
+    yield { text: decoder.write(chunk), final: false, decoder };
   }
-  if (decoder !== undefined) yield { text: decoder.end(), final: true, bytesRead, decoder };
+  if (decoder !== undefined) yield { text: decoder.end(), final: true, decoder };
 }
 
 /** An empty file is more likely a failed export than an empty catalogue, and a header is the proof of the latter. */
-function assertHeader(found: boolean, file: SourceFile, dialect: Dialect): void {
+function assertHeader(found: boolean, file: OpenFile, dialect: Dialect): void {
   if (found || !dialect.header) return;
   throw sourceFault(`${file.name} has no header row: it is empty.`, {
     suggestion: 'Check the export. A file without records still has its header; set `header: false` for one without.',

@@ -49,7 +49,7 @@ const DialectFields = z.strictObject({
 const fields = DialectFields.shape;
 
 /** The source's `options`. */
-export const Options = z.strictObject({
+export const OPTIONS = {
   ...fields,
   delimiter: fields.delimiter.default(','),
   quote: fields.quote.default('"'),
@@ -64,28 +64,17 @@ export const Options = z.strictObject({
   decimalColumns: fields.decimalColumns.default([]),
   decimalMark: fields.decimalMark.default(','),
   maxRecordBytes: fields.maxRecordBytes.default(1024 * 1024),
-});
-export type Options = z.infer<typeof Options>;
+};
 
-/** What stands under a stream: its files, and where they differ from the source's other files, their dialect. */
-export const StreamOptions = z.strictObject({
-  path: z
-    .string()
-    .min(1)
-    .describe('The file, relative to the config file. `*` and `?` stand for characters within a file or folder name.'),
-  files: z
-    .enum(['all', 'latest'])
-    .default('all')
-    .describe('`all`: every matching file, in name order, as one snapshot. `latest`: the one that was modified last.'),
-  ...DialectFields.partial().shape,
-});
-export type StreamOptions = z.infer<typeof StreamOptions>;
+/** What stands under a stream: the dialect of its files, where it differs from that of the source's other files. */
+export const STREAM_OPTIONS = DialectFields.partial().shape;
+type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
 
 /** How a file is written. */
-export type Dialect = Options;
+export type Dialect = z.infer<z.ZodObject<typeof OPTIONS>>;
 
 /** The source's dialect with what the stream overrides. */
-export function dialectOf(options: Options, stream: StreamOptions): Dialect {
+export function dialectOf(options: Dialect, stream: StreamOptions): Dialect {
   const overrides = Object.entries(stream).filter(([name, value]) => name in fields && value !== undefined);
   const dialect: Dialect = { ...options, ...Object.fromEntries(overrides) };
   const { delimiter, quote, recordDelimiter } = dialect;

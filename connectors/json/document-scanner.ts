@@ -1,4 +1,4 @@
-import { type SourceFile, sourceFault } from '../../src/sdk/index.ts';
+import { type OpenFile, sourceFault } from '../../src/sdk/index.ts';
 import { formatDocumentPath, type PathStep } from './document-path.ts';
 import type { Element } from './element-row.ts';
 import { ValueScanner } from './value-scanner.ts';
@@ -39,7 +39,7 @@ interface Level {
 }
 
 export interface DocumentScannerOptions {
-  file: SourceFile;
+  file: OpenFile;
   steps: readonly PathStep[];
   maxRecordBytes: number;
 }

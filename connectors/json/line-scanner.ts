@@ -1,4 +1,4 @@
-import type { SourceFile } from '../../src/sdk/index.ts';
+import type { OpenFile } from '../../src/sdk/index.ts';
 import type { Element } from './element-row.ts';
 import { measureValue } from './value-scanner.ts';
 
@@ -10,7 +10,7 @@ const RAW_BYTES_MAX = 1_000;
  * with its beginning and passed over. Blank lines are no elements.
  */
 export class LineScanner {
-  private readonly file: SourceFile;
+  private readonly file: OpenFile;
   private readonly max: number;
   private buffer: Buffer = Buffer.alloc(0);
   private position = 0;
@@ -18,7 +18,7 @@ export class LineScanner {
   private final = false;
   private discarding = false;
 
-  constructor(options: { file: SourceFile; maxRecordBytes: number }) {
+  constructor(options: { file: OpenFile; maxRecordBytes: number }) {
     this.file = options.file;
     this.max = options.maxRecordBytes;
   }

@@ -1,9 +1,8 @@
 import {
   createPageBuffer,
   type JsonObject,
+  type OpenFile,
   type Page,
-  readFileChunks,
-  type SourceFile,
   type SourceRow,
   sourceFault,
 } from '../../src/sdk/index.ts';
@@ -21,49 +20,39 @@ export interface JsonRequest {
   signal: AbortSignal;
 }
 
-/** Reads files as one stream. Progress counts bytes over all of them. */
-export async function* readJson(files: readonly SourceFile[], request: JsonRequest): AsyncGenerator<Page> {
-  const total = files.reduce((sum, file) => sum + file.bytes, 0);
+/** Reads the elements of one file. */
+export async function* readJson(file: OpenFile, request: JsonRequest): AsyncGenerator<Page> {
   const page = createPageBuffer();
-  let before = 0;
-  for (const file of files) {
-    let format = request.format;
-    let scanner: DocumentScanner | LineScanner | undefined;
-    for await (const chunk of readBytes(file, request.signal)) {
-      if (scanner === undefined) {
-        if (format === 'auto') {
-          format = detectFormat({ file: file.name, head: chunk.bytes, atRoot: request.steps.length === 0 });
-        }
-        scanner =
-          format === 'ndjson'
-            ? new LineScanner({ file, maxRecordBytes: request.maxRecordBytes })
-            : new DocumentScanner({ file, maxRecordBytes: request.maxRecordBytes, steps: request.steps });
+  let format = request.format;
+  let scanner: DocumentScanner | LineScanner | undefined;
+  for await (const chunk of readBytes(file, request.signal)) {
+    if (scanner === undefined) {
+      if (format === 'auto') {
+        format = detectFormat({ file: file.name, head: chunk.bytes, atRoot: request.steps.length === 0 });
       }
-      scanner.feed(chunk.bytes, chunk.final);
-      const progress = { done: before + chunk.bytesRead, total };
-      for (let element = scanner.next(); element !== null; element = scanner.next()) {
-        const row = format === 'ndjson' ? lineRow(element, request) : documentRow(element, request);
-        if (row === null || !page.add(row, element.bytes.length)) continue;
-        request.signal.throwIfAborted();
-        yield page.take(progress);
-      }
+      scanner =
+        format === 'ndjson'
+          ? new LineScanner({ file, maxRecordBytes: request.maxRecordBytes })
+          : new DocumentScanner({ file, maxRecordBytes: request.maxRecordBytes, steps: request.steps });
     }
-    before += file.bytes;
+    scanner.feed(chunk.bytes, chunk.final);
+    for (let element = scanner.next(); element !== null; element = scanner.next()) {
+      const row = format === 'ndjson' ? lineRow(element, request) : documentRow(element, request);
+      if (row === null || !page.add(row, element.bytes.length)) continue;
+      request.signal.throwIfAborted();
+      yield page.take({ done: file.position(), total: file.bytes });
+    }
   }
-  if (!page.empty) yield page.take({ done: total, total });
+  if (!page.empty) yield page.take({ done: file.position(), total: file.bytes });
 }
 
-async function* readBytes(
-  file: SourceFile,
-  signal: AbortSignal,
-): AsyncGenerator<{ bytes: Buffer; final: boolean; bytesRead: number }> {
-  let bytesRead = 0;
-  for await (const chunk of readFileChunks(file, signal)) {
-    const bytes = bytesRead === 0 ? withoutByteOrderMark(chunk, file.name) : chunk;
-    bytesRead += chunk.length;
-    yield { bytes, final: false, bytesRead };
+async function* readBytes(file: OpenFile, signal: AbortSignal): AsyncGenerator<{ bytes: Buffer; final: boolean }> {
+  let isFirst = true;
+  for await (const chunk of file.chunks(signal)) {
+    yield { bytes: isFirst ? withoutByteOrderMark(chunk, file.name) : chunk, final: false };
+    isFirst = false;
   }
-  yield { bytes: Buffer.alloc(0), final: true, bytesRead };
+  yield { bytes: Buffer.alloc(0), final: true };
 }
 
 /** A line that is not JSON costs itself. */

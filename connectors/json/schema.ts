@@ -15,22 +15,14 @@ const Fields = z.strictObject({
 });
 
 /** The source's `options`. */
-export const Options = z.strictObject({
+export const OPTIONS = {
   format: Fields.shape.format.default('auto'),
   maxRecordBytes: Fields.shape.maxRecordBytes.default(1024 * 1024),
-});
-export type Options = z.infer<typeof Options>;
+};
+export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 
-/** What stands under a stream. */
-export const StreamOptions = z.strictObject({
-  path: z
-    .string()
-    .min(1)
-    .describe('The file, relative to the config file. `*` and `?` stand for characters within a file or folder name.'),
-  files: z
-    .enum(['all', 'latest'])
-    .default('all')
-    .describe('`all`: every matching file, in name order, as one snapshot. `latest`: the one that was modified last.'),
+/** What stands under a stream besides its files. */
+export const STREAM_OPTIONS = {
   at: z
     .string()
     .default('$')
@@ -43,5 +35,5 @@ export const StreamOptions = z.strictObject({
     .optional()
     .describe('Only elements whose members have these values, as `{ model: part.part }`; the others are passed over.'),
   ...Fields.partial().shape,
-});
-export type StreamOptions = z.infer<typeof StreamOptions>;
+};
+export type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;

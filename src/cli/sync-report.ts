@@ -19,7 +19,7 @@ export function syncDocument(report: Report): { ok: boolean } & Record<string, u
   const { sent, throttled, retried } = requests;
   return {
     ok: exitCodeOf(report) === 0,
-    runs: runs.map(({ source, stream, read, unchanged, changed, quarantined, excluded, missing }) => ({
+    runs: runs.map(({ source, stream, read, unchanged, changed, quarantined, excluded, missing, missedByChanges }) => ({
       source,
       stream,
       read,
@@ -28,6 +28,7 @@ export function syncDocument(report: Report): { ok: boolean } & Record<string, u
       quarantined,
       excluded,
       missing,
+      ...(missedByChanges === null ? {} : { missedByChanges }),
     })),
     items,
     passports,

@@ -5,6 +5,7 @@ import {
   Expression,
   HostName,
   LedgerPath,
+  Period,
   QueueSetting,
   Schedule,
   Secret,
@@ -142,6 +143,9 @@ const Source = z
         'What becomes of an item whose record is missing from a complete read: shown, left alone, or its passport unpublished.',
       ),
     guard: Guard.prefault({}),
+    snapshotEvery: Period.prefault('7d').describe(
+      'How often a stream that gives changes is also read completely, as `12h` or `7d`: that finds what the changes have missed and what is gone.',
+    ),
   })
   .describe('One configured system to read from.');
 

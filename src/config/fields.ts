@@ -133,3 +133,14 @@ export const Expression = z
   .union([z.string().trim().min(1), z.number(), z.boolean()], { error: 'an expression, as text' })
   .meta({ title: 'expression' })
   .transform(String);
+
+const PERIOD = /^(\d{1,4})([hd])$/;
+
+/** A time such as `12h` or `7d`, in milliseconds. */
+export const Period = z.string().transform((text, context): number => {
+  const [, count = '', unit = ''] = PERIOD.exec(text) ?? [];
+  const hours = Number(count) * (unit === 'd' ? 24 : 1);
+  if (hours > 0) return hours * 3_600_000;
+  context.addIssue({ code: 'custom', message: 'a number of hours or days, such as 12h or 7d' });
+  return z.NEVER;
+});

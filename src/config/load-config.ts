@@ -174,8 +174,20 @@ function loadedSource<Connector>(
   index: number,
   resolvePath: (path: string) => string,
 ): LoadedSource<Connector> {
-  const { id, schedule, timezone, omit, onMissing, guard } = source;
+  const { id, schedule, timezone, omit, onMissing, guard, snapshotEvery } = source;
   const path = `sources[${index}]`;
   const mappings = source.mappings.map((mapping, at) => loadedMapping(mapping, `${path}.mappings[${at}]`, resolvePath));
-  return { ...settings, id, schedule: schedule ?? null, timezone, omit, mappings, onMissing, guard, path };
+  const snapshotEveryMs = snapshotEvery;
+  return {
+    ...settings,
+    id,
+    schedule: schedule ?? null,
+    timezone,
+    omit,
+    mappings,
+    onMissing,
+    guard,
+    snapshotEveryMs,
+    path,
+  };
 }

@@ -19,6 +19,8 @@ export interface LoadedSource<Connector> {
   onMissing: SourceConfig['onMissing'];
   /** Fractions from 0 to 1. */
   guard: SourceConfig['guard'];
+  /** How often streams that give changes are also read completely. */
+  snapshotEveryMs: number;
   /** Where it stands in the config, as `sources[0]`. */
   path: string;
 }

@@ -9,7 +9,7 @@ import { probeRedis } from '../queue/redis-backend.ts';
 import { deniedFault } from './faults/denied-fault.ts';
 import { openClient } from './open-client.ts';
 import { createMappers } from './sources/mappers.ts';
-import { probeSource, type RuntimeConfig } from './sources/open-source.ts';
+import { checkStream, type RuntimeConfig } from './sources/open-source.ts';
 
 /** The result of `check` for one stream. */
 export interface StreamFinding {
@@ -68,8 +68,8 @@ export async function* checkStreams({ config, log, signal }: CheckOptions): Asyn
     for (const stream of source.streams) {
       const place = { source: source.id, stream: stream.name };
       try {
-        const [probed] = await probeSource({ ...source, streams: [stream] }, config, log, signal);
-        yield { ...place, found: probed?.found ?? '', problem: null };
+        const { found } = await checkStream(source, stream, { config, log, signal });
+        yield { ...place, found, problem: null };
       } catch (error) {
         yield { ...place, found: null, problem: asFault(error, 'source.unreadable', stream.path) };
       }

@@ -36,9 +36,10 @@ export async function* previewStream(
   try {
     const stream = reader.streams.find(({ name }) => name === options.stream);
     if (!stream || options.limit === 0) return;
+    const mode = stream.reads === 'changes' ? 'changes' : 'snapshot';
     const omitted = new Set(source.omit);
     let shown = 0;
-    for await (const page of stream.read(null, options.signal)) {
+    for await (const page of stream.pull({ mode, cursor: null }, options.signal)) {
       for (const row of page.rows) {
         const { raw, place, issues } = incomingRecord(row, stream.key, omitted);
         const fields = JSON.parse(raw) as JsonObject;

@@ -1,9 +1,11 @@
+import { fault } from '../domain/faults.ts';
 import type { Mapper } from '../domain/mapping.ts';
-import type { MissingGuard, ReadPage, RunTrigger, StagedPage } from '../domain/ports/intake.ts';
+import type { MissingGuard, ReadPage, RunTrigger, StagedPage, StreamProgress } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
-import type { Page, SourceReader, SourceStream } from '../domain/ports/source.ts';
+import type { ReadMode, SourceReader, SourceStream } from '../domain/ports/source.ts';
 import { createBitmap } from '../lib/bitmap.ts';
+import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { incomingRecords } from './incoming-record.ts';
@@ -21,12 +23,15 @@ export interface PullRequest {
   guard: MissingGuard;
   /** True if the config ignores missing records. */
   ignoreMissing: boolean;
+  /** How often streams that give changes are also read completely, in milliseconds. */
+  snapshotEveryMs: number;
 }
 
 export interface PullOptions {
   ledger: Pick<IntakeLedger, 'startRun' | 'lookUpPage' | 'stagePage' | 'endStream' | 'endRun'>;
   emit: Emit;
   mapQueue: Pick<MapQueue, 'mapPage' | 'room' | 'mapStored'>;
+  clock: Clock;
   /** How the run waits while the ledger cannot be written or the `map` queue takes no jobs. */
   wait: WritableWait;
 }
@@ -49,17 +54,19 @@ export interface PullResult {
 export async function pull(request: PullRequest, options: PullOptions, abort: AbortSignal): Promise<PullResult> {
   const { source, trigger, reader, mapper } = request;
   const { ledger, wait } = options;
-  const streams = reader.streams.map(({ name, snapshot }) => ({ name, snapshot }));
+  const streams = reader.streams.map(({ name }) => name);
   const start = { source, trigger, streams, mappingRevision: mapper.revision };
-  const { runId, cursors } = await untilWritable(() => ledger.startRun(start), wait, abort);
+  const { runId, streams: progress } = await untilWritable(() => ledger.startRun(start), wait, abort);
   const guarded: PullResult['guarded'] = [];
   try {
     for (const stream of reader.streams) {
-      const cursor = cursors[stream.name] ?? null;
-      const message = await pullStream({ ...request, runId, stream, cursor }, options, abort);
+      const before = progress[stream.name] ?? { cursor: null, snapshotAt: null };
+      const message = await pullStream({ ...request, runId, stream, before }, options, abort);
       if (message !== null) guarded.push({ stream: stream.name, message });
       if (abort.aborted) break;
     }
+    const passed = streams.filter((name) => guarded.every(({ stream }) => stream !== name));
+    if (!abort.aborted) await reader.acknowledge(passed, abort);
   } catch (error) {
     // A connector that is asked to stop may throw.
     if (!abort.aborted) {
@@ -92,39 +99,98 @@ export async function noteFailedRun(
 interface StreamPull extends PullRequest {
   runId: number;
   stream: SourceStream;
-  cursor: JsonValue;
+  before: StreamProgress;
+}
+
+/** One read of a stream: of everything, or of what has changed. */
+interface StreamRead extends StreamPull {
+  mode: ReadMode;
+  /** True if this snapshot follows a read of changes, so that it shows what they have missed. */
+  compares: boolean;
 }
 
 /** Returns why the guard takes the export for broken; null if it does not. */
 async function pullStream(request: StreamPull, options: PullOptions, abort: AbortSignal): Promise<string | null> {
-  const { runId, source, stream, cursor, omit, guard, ignoreMissing } = request;
+  const modes = modesOf(request, options.clock.now());
+  let guarded: string | null = null;
+  for (const mode of modes) {
+    guarded = await readStream({ ...request, mode, compares: modes.length > 1 && mode === 'snapshot' }, options, abort);
+    if (abort.aborted) return null;
+  }
+  return guarded;
+}
+
+/**
+ * A stream that can give changes and snapshots begins with a snapshot, because only that shows everything there is. Later a
+ * snapshot follows the changes whenever the last one is old. It finds what the changes have missed, and what is gone.
+ */
+function modesOf({ stream, before, snapshotEveryMs }: StreamPull, now: number): ReadMode[] {
+  if (stream.reads !== 'changes-and-snapshot') return [stream.reads];
+  if (before.snapshotAt === null || before.cursor === null) return ['snapshot'];
+  const age = now - before.snapshotAt;
+  return age >= 0 && age < snapshotEveryMs ? ['changes'] : ['changes', 'snapshot'];
+}
+
+async function readStream(request: StreamRead, options: PullOptions, abort: AbortSignal): Promise<string | null> {
+  const { runId, source, stream, before, mode, omit, guard, ignoreMissing } = request;
   const { ledger, emit, mapQueue, wait } = options;
   const seen = createBitmap();
   const omitted = new Set(omit);
-  const isMappedLater = stream.snapshot && stream.key.length === 0;
+  const isMappedLater = mode === 'snapshot' && stream.key.length === 0;
   const storePage = isMappedLater ? storeUnmapped : mapAndStore;
   let read = 0;
+  let changed = 0;
   let uncounted = 0;
   let number = 0;
-  for await (const page of stream.read(cursor, abort)) {
+  let endCursor: JsonValue | undefined;
+  let isNew = true;
+  for await (const page of stream.pull({ mode, cursor: mode === 'changes' ? before.cursor : null }, abort)) {
     if (abort.aborted) return null;
+    if (page.nothingNew === true) {
+      assertReadBefore(request);
+      isNew = false;
+      break;
+    }
     number += 1;
+    // Until a snapshot is complete, changes cannot be read from its end.
+    if (mode === 'snapshot') endCursor = page.cursor;
+    const cursor = mode === 'changes' && page.cursor !== undefined ? { cursor: page.cursor } : {};
     const records = incomingRecords(page.rows, stream.key, omitted);
-    const toStore = { runId, source, stream: stream.name, records, seen, uncounted, number, ...cursorOf(page) };
+    const toStore = { runId, source, stream: stream.name, records, seen, uncounted, number, ...cursor };
     const staged = await storePage(toStore, { ...options, mapper: request.mapper }, abort);
     if (staged === null) return null;
     uncounted = staged.counted ? 0 : uncounted + records.length;
     read += records.length;
+    changed += staged.changed;
     const { done = null, total = null } = page.progress ?? {};
     emit({ type: 'page', source, stream: stream.name, read, changed: staged.changed, done, total });
     await mapQueue.room(abort);
   }
   if (abort.aborted) return null;
-  const flagItems = !ignoreMissing;
-  const end = { runId, source, stream: stream.name, seen: stream.snapshot ? seen : null, flagItems, guard, uncounted };
+  const of = { runId, source, stream: stream.name, flagItems: !ignoreMissing, guard };
+  const end = {
+    ...of,
+    read,
+    uncounted,
+    seen: mode === 'snapshot' && isNew ? seen : null,
+    ...(endCursor === undefined ? {} : { cursor: endCursor }),
+    ...(request.compares ? { missedByChanges: changed } : {}),
+  };
   const { guarded } = await untilWritable(() => ledger.endStream(end), wait, abort);
   if (isMappedLater) await mapQueue.mapStored(source);
   return guarded;
+}
+
+/**
+ * Without one whole export nobody knows what the source has, so nothing may be judged complete.
+ *
+ * @throws Fault `source.unreadable` if the stream was never read
+ */
+function assertReadBefore({ source, stream, before }: StreamPull): void {
+  if (before.snapshotAt !== null || before.cursor !== null) return;
+  throw fault('source.unreadable', `${source}/${stream.name} has no export yet: there is nothing to read.`, {
+    suggestion: 'Have a first whole export written, and pull again.',
+  });
 }
 
 interface PageToStore extends ReadPage {
@@ -163,8 +229,4 @@ async function mapAndStore(
 /** True if changed rows of a page were stored without being mapped. */
 function hasUnmapped({ changed, summary }: StagedPage): boolean {
   return summary !== undefined && changed > summary.mapped + summary.excluded + summary.quarantined;
-}
-
-function cursorOf(page: Page): { cursor?: JsonValue } {
-  return page.cursor === undefined ? {} : { cursor: page.cursor };
 }

@@ -1,17 +1,36 @@
 import type { z } from 'zod';
-import type { Page } from '../domain/ports/source.ts';
+import type { Page, ReadMode, StreamReads } from '../domain/ports/source.ts';
 import type { JsonValue } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
 
-export type { Page, SourceRow } from '../domain/ports/source.ts';
+export type { Page, ReadMode, SourceRow, StreamReads } from '../domain/ports/source.ts';
+
+/** The version of this interface. A connector that was written against another one is refused. */
+export const SDK_VERSION = 1;
 
 /** A stream as the operator configured it, with the connector's own stream options validated. */
-export interface StreamRequest<StreamOptions> {
+export interface StreamTarget<StreamOptions> {
   name: string;
   options: StreamOptions;
-  /** The cursor of the last stored page, or null on the first pull. */
-  cursor: JsonValue | null;
   signal: AbortSignal;
+}
+
+export interface PullRequest<StreamOptions> extends StreamTarget<StreamOptions> {
+  /** What to give: everything, or what has changed since the cursor. A stream that can do one of them is asked for that one. */
+  mode: ReadMode;
+  /**
+   * With `changes`: the cursor of the last stored page, or null on the first pull. With `snapshot` always null: a read
+   * that was interrupted begins again.
+   */
+  cursor: JsonValue | null;
+}
+
+/** The result of `check` for one stream. */
+export interface StreamCheck {
+  /** What is there, in one line: a file's size, a table's columns. */
+  found: string;
+  /** The names of the columns or members, where they are known without reading all rows. Mappings are compared with them. */
+  columns?: readonly string[];
 }
 
 /** What a connector gets from its host. */
@@ -23,39 +42,55 @@ export interface ConnectorHost {
 
 /** An opened source. */
 export interface OpenSource<StreamOptions> {
+  /** Tries that a stream can be read, without reading all of it. */
+  check(stream: StreamTarget<StreamOptions>): Promise<StreamCheck>;
   /**
    * Reads a stream page by page. Pages are pulled: the next one is asked for only after the last one is stored, so a
    * connector holds one page at a time and needs no buffer of its own.
    *
-   * Bad rows are rows with `issues`. Throw (a `SourceFault`) only when the rest of the stream cannot be read.
+   * Bad rows are rows with `issues`. Throw (a `sourceFault`) only when the rest of the stream cannot be read.
    */
-  read(request: StreamRequest<StreamOptions>): AsyncIterable<Page>;
-  /** Tries that a stream can be read and says in a line what is there, for `check`: a file's size, a table's columns. */
-  probe(stream: { name: string; options: StreamOptions; signal: AbortSignal }): Promise<string>;
+  pull(request: PullRequest<StreamOptions>): AsyncIterable<Page>;
+  /**
+   * Called once after all streams were read to the end and stored, before the source is closed, with those of them that
+   * the guard has let pass: the place to archive or delete the files that were read. A crash can come before it, so the
+   * same files may be read again.
+   */
+  acknowledge?(streams: readonly string[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The code that can read one kind of system. */
 export interface Connector<Options = unknown, StreamOptions = unknown> {
+  /** The `SDK_VERSION` that the connector was written against; `defineConnector` adds it. */
+  sdk: number;
   /** Lower-case, digits and dashes; the name of its folder. */
   id: string;
   /** One line, for people who look for a connector. */
   title: string;
+  /** What reads of a stream can give, by its options. */
+  reads(options: Options, stream: StreamOptions): StreamReads;
   /**
-   * What a complete read means. `snapshot`: each read gives everything there is, so a record that was not seen is
-   * missing. `changes`: a read gives what changed since the cursor, so nothing can be said of the rest.
+   * The source's `options`. Every field has a `.describe()`, which becomes its documentation. Passwords and keys are
+   * `secret()`.
    */
-  reads: 'snapshot' | 'changes';
-  /** The source's `options`. Every field has a `.describe()`, which becomes its documentation. */
   options: z.ZodType<Options>;
   /** What stands under a stream besides `key`. Where the stream is not named, the same fields stand in `options`. */
   streamOptions: z.ZodType<StreamOptions>;
   open(options: Options, host: ConnectorHost): Promise<OpenSource<StreamOptions>>;
 }
 
-/** Declares a connector and infers its option types. */
+/** A connector as its author writes it. */
+export interface ConnectorDefinition<Options, StreamOptions>
+  extends Omit<Connector<Options, StreamOptions>, 'sdk' | 'reads'> {
+  /** One answer for all streams, or one that depends on the options. */
+  reads: StreamReads | ((options: Options, stream: StreamOptions) => StreamReads);
+}
+
+/** Declares a connector and infers its option types. Export it as the module's default. */
 export function defineConnector<Options, StreamOptions>(
-  connector: Connector<Options, StreamOptions>,
+  definition: ConnectorDefinition<Options, StreamOptions>,
 ): Connector<Options, StreamOptions> {
-  return connector;
+  const { reads } = definition;
+  return { ...definition, sdk: SDK_VERSION, reads: typeof reads === 'function' ? reads : () => reads };
 }

@@ -1,12 +1,9 @@
 import type { BigIntStats } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { READ_WITHOUT_WAITING } from '../lib/bounded-file.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
 import { localTroubleOf } from '../lib/local-trouble.ts';
 import { sourceFault } from './faults.ts';
-
-const CHUNK_BYTES = 256 * 1024;
 
 /** A file that was found, with what is needed to tell later that it is still the same. */
 export interface SourceFile {
@@ -31,7 +28,7 @@ export interface FileQuery {
  * over.
  *
  * @returns at least one file, in the order of their names (by code unit, so that the order is the same everywhere).
- * @throws a `SourceFault` when nothing matches or a folder cannot be read.
+ * @throws a `sourceFault` when nothing matches or a folder cannot be read.
  */
 export async function findFiles(query: FileQuery): Promise<SourceFile[]> {
   const segments = query.pattern.split(sep === '/' ? '/' : /[\\/]/);
@@ -56,42 +53,6 @@ export async function findFiles(query: FileQuery): Promise<SourceFile[]> {
   return query.select === 'all' ? files : [files.reduce(newer)];
 }
 
-/**
- * Reads a file from start to end in chunks of at most 256 KiB.
- *
- * Every chunk is from the file as it was found. A file that another is renamed over is read to its end all the same.
- *
- * @throws a `SourceFault` when the file cannot be read, or is not the one that was found: a file that is written to
- * while it is read gives a mixture of two exports, from which nothing may be concluded. What was written over a chunk is
- * noticed before that chunk is given out.
- */
-export async function* readFileChunks(file: SourceFile, signal: AbortSignal): AsyncGenerator<Buffer> {
-  signal.throwIfAborted();
-  const handle = await open(file.path, READ_WITHOUT_WAITING).catch((error: unknown) => {
-    throw unreadable(file.path, file.path, error);
-  });
-  try {
-    assertSame(file, await handle.stat({ bigint: true }));
-    let position = 0;
-    for (;;) {
-      const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-      const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, position).catch((error: unknown) => {
-        throw unreadable(file.path, file.path, error);
-      });
-      signal.throwIfAborted();
-      if (bytesRead === 0) break;
-      assertSame(file, await handle.stat({ bigint: true }));
-      position += bytesRead;
-      yield bytesRead === CHUNK_BYTES ? buffer : buffer.subarray(0, bytesRead);
-      signal.throwIfAborted();
-    }
-    assertSame(file, await handle.stat({ bigint: true }));
-    if (position !== file.bytes) throw changed(file, `it ended after ${position} of ${file.bytes} bytes`);
-  } finally {
-    await handle.close();
-  }
-}
-
 /** `3 files, 12.4 MB`, for probes. */
 export function formatFiles(files: readonly SourceFile[]): string {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
@@ -114,7 +75,7 @@ async function expand(folder: string, segments: readonly string[], pattern: stri
   const matcher = matcherOf(segment);
   const names: string[] = [];
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    throw unreadable(folder, pattern, error);
+    throw unreadableFault(folder, pattern, error);
   });
   for (const entry of entries) {
     if (!(isWild(segment) ? matcher.test(entry.name) : segment === entry.name)) continue;
@@ -154,7 +115,7 @@ async function describeFile(path: string, name: string, pattern: string): Promis
 
 async function statOf(path: string, pattern: string): Promise<BigIntStats> {
   return stat(path, { bigint: true }).catch((error: unknown) => {
-    throw unreadable(path, pattern, error);
+    throw unreadableFault(path, pattern, error);
   });
 }
 
@@ -172,23 +133,24 @@ function newer(a: SourceFile, b: SourceFile): SourceFile {
   return a.version.split('/', 1).join() > b.version.split('/', 1).join() ? a : b;
 }
 
-function assertSame(file: SourceFile, stats: BigIntStats): void {
+/** @throws a `sourceFault` if the file is another one than the one that was found */
+export function assertSame(file: SourceFile, stats: BigIntStats): void {
   if (versionOf(stats) === file.version) return;
   const bytes = Number(stats.size);
   const sizes = `from ${file.bytes} to ${bytes} bytes`;
-  throw changed(
+  throw changedFault(
     file,
     bytes > file.bytes ? `it grew ${sizes}` : bytes < file.bytes ? `it shrank ${sizes}` : 'it was overwritten',
   );
 }
 
-function changed(file: SourceFile, how: string): Error {
+export function changedFault(file: SourceFile, how: string): Error {
   return sourceFault(`${file.path} was changed while it was read: ${how}. No row is taken for missing.`, {
     suggestion: 'Let the export be written under a temporary name and renamed when it is complete, then pull again.',
   });
 }
 
-function unreadable(path: string, pattern: string, error: unknown): Error {
+export function unreadableFault(path: string, pattern: string, error: unknown): Error {
   const where = path === pattern ? path : `${pattern} (${path})`;
   const local = localTroubleOf(error);
   if (local !== null)

@@ -7,12 +7,28 @@ export { RAW_FIELD } from '../domain/record.ts';
 export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
 export type { Logger } from '../lib/logging.ts';
-export type { Connector, ConnectorHost, OpenSource, Page, SourceRow, StreamRequest } from './connector.ts';
-export { defineConnector } from './connector.ts';
+export type {
+  Connector,
+  ConnectorDefinition,
+  ConnectorHost,
+  OpenSource,
+  Page,
+  PullRequest,
+  ReadMode,
+  SourceRow,
+  StreamCheck,
+  StreamReads,
+  StreamTarget,
+} from './connector.ts';
+export { defineConnector, SDK_VERSION } from './connector.ts';
 export { sourceFault } from './faults.ts';
+export type { FileConnectorDefinition, FileRequest } from './file-connector.ts';
+export { defineFileConnector } from './file-connector.ts';
 export type { FileQuery, SourceFile } from './files.ts';
-export { findFiles, formatFiles, readFileChunks } from './files.ts';
+export { findFiles, formatFiles } from './files.ts';
 export type { MappingModule, MappingTools } from './mapping.ts';
 export { defineMapping } from './mapping.ts';
+export type { OpenFile } from './open-file.ts';
+export { openLocalFile } from './open-file.ts';
 export type { PageBuffer } from './page-buffer.ts';
 export { createPageBuffer, PAGE_BYTES_MAX, PAGE_ROWS_MAX } from './page-buffer.ts';

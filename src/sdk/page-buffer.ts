@@ -35,3 +35,33 @@ export function createPageBuffer(): PageBuffer {
     },
   };
 }
+
+/**
+ * Lets the last pages of small files share one page, because every page is looked up and stored by itself. Sizes are
+ * taken from the progress.
+ */
+export async function* sharedPages(pages: AsyncIterable<Page>): AsyncGenerator<Page> {
+  let held: Page | null = null;
+  let heldFrom = 0;
+  let given = 0;
+  try {
+    for await (const page of pages) {
+      const done = page.progress?.done ?? 0;
+      const fits: boolean =
+        held !== null && held.rows.length + page.rows.length <= PAGE_ROWS_MAX && done - heldFrom <= PAGE_BYTES_MAX;
+      if (held !== null && !fits) yield held;
+      if (held === null || !fits) heldFrom = given;
+      held = held !== null && fits ? { ...page, rows: [...held.rows, ...page.rows] } : page;
+      given = done;
+      if (held.rows.length < PAGE_ROWS_MAX) continue;
+      const full = held;
+      held = null;
+      yield full;
+    }
+  } catch (error) {
+    // The rows before a file that cannot be read are good.
+    if (held !== null) yield held;
+    throw error;
+  }
+  if (held !== null) yield held;
+}

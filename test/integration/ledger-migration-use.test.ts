@@ -213,7 +213,7 @@ describe('a converted ledger that is worked with', () => {
     await ledger.startRun({
       source: 'erp',
       trigger: 'cli',
-      streams: [{ name: 'default', snapshot: true }],
+      streams: ['default'],
       mappingRevision: 'r',
     });
     expect(await findNothing()).toContain('product sought');

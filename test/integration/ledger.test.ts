@@ -125,7 +125,7 @@ describe('intake', () => {
     const { ledger } = fixture;
     await pullRows(ledger, { rows: [row('1'), row('2'), row('3')] });
     await mapRows(ledger, ({ id }) => items(product(text(id))));
-    const streams = [{ name: 'default', snapshot: true }];
+    const streams = ['default'];
     const start = { source: 'erp', trigger: 'cli' as const, streams, mappingRevision: 'r1' };
     const { runId } = await ledger.startRun(start);
     const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), deferMapping: false };
@@ -141,7 +141,7 @@ describe('intake', () => {
     const third = { ...page, records: [row('4')], cursor: { at: 4 }, uncounted: 0 };
     expect(await ledger.stagePage(third)).toEqual({ changed: 1, counted: true });
 
-    const end = { ...page, flagItems: true, guard: { maxMissing: 0, maxDrop: 0 } };
+    const end = { ...page, read: 12, flagItems: true, guard: { maxMissing: 0, maxDrop: 0 } };
     expect(await ledger.endStream({ ...end, uncounted: 7 })).toEqual({ missing: 0, guarded: null });
     expect(accounts()).toMatchObject([{ read: 12, unchanged: 10 }]);
   });
@@ -150,7 +150,7 @@ describe('intake', () => {
     const { ledger } = fixture;
     await pullRows(ledger, { rows: [row('1')] });
     await mapRows(ledger, () => ({ status: 'excluded' }));
-    const streams = [{ name: 'default', snapshot: true }];
+    const streams = ['default'];
     const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
     const page = {
       runId,
@@ -168,7 +168,7 @@ describe('intake', () => {
     const start = {
       source: 'erp',
       trigger: 'cli' as const,
-      streams: [{ name: 's', snapshot: false }],
+      streams: ['s'],
       mappingRevision: 'r',
     };
     const broken = { ...row('1'), raw: null as unknown as string };
@@ -179,9 +179,9 @@ describe('intake', () => {
     const first = await fixture.ledger.startRun(start);
     await expect(fixture.ledger.stagePage(pageOf(first, [broken]))).rejects.toThrow();
     const second = await fixture.ledger.startRun(start);
-    expect(second.cursors['s']).toBeNull();
+    expect(second.streams['s']?.cursor).toBeNull();
     await fixture.ledger.stagePage(pageOf(second, [row('1')]));
-    expect((await fixture.ledger.startRun(start)).cursors['s']).toEqual({ at: 1 });
+    expect((await fixture.ledger.startRun(start)).streams['s']?.cursor).toEqual({ at: 1 });
   });
 
   it('maps all stored records anew under a new mapping revision, also those that are not read again', async () => {
@@ -203,7 +203,7 @@ describe('intake', () => {
     const start = {
       source: 'erp',
       trigger: 'cli' as const,
-      streams: [{ name: 'default', snapshot: true }],
+      streams: ['default'],
       mappingRevision: 'r1',
     };
     const { runId } = await fixture.ledger.startRun(start);
@@ -212,7 +212,7 @@ describe('intake', () => {
     await fixture.ledger.stagePage({ runId, source: 'erp', stream: 'default', records, seen, deferMapping: true });
     expect(await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 9 })).toEqual([]);
     const guard = { maxMissing: 1, maxDrop: 1 };
-    await fixture.ledger.endStream({ runId, source: 'erp', stream: 'default', seen, flagItems: true, guard });
+    await fixture.ledger.endStream({ runId, source: 'erp', stream: 'default', seen, read: 4, flagItems: true, guard });
     await mapRows(fixture.ledger, mapAll);
     expect(fixture.ledger.views.quarantinedCount()).toBe(0);
     expect(fixture.ledger.views.item('product', '1')).toMatchObject({ name: 'new name', missing: false });
@@ -229,7 +229,7 @@ describe('intake', () => {
     'counts the rows of an interrupted run of a stream without a key where the next run %s',
     async (_, ids, revision) => {
       const { ledger } = fixture;
-      const streams = [{ name: 'default', snapshot: true }];
+      const streams = ['default'];
       const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
       const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), deferMapping: true };
       await ledger.stagePage({ ...page, records: [row('1'), row('2'), row('3')] });

@@ -71,7 +71,7 @@ describe('a page with changes', () => {
         yield { rows: rows(id) };
       }
     }
-    await world.pull({ pages: read(['1', '2', '3']) });
+    await world.pull({ pages: () => read(['1', '2', '3']) });
     expect(stored).toEqual([0, 1, 2]);
     expect(enqueued).toEqual([1, 2, 3]);
     await world.pull({ pages: [rows('1'), rows('2', 'new'), rows('3')] });
@@ -308,7 +308,7 @@ describe('several sources at once', () => {
         expect(world.ledger.views.run(lastRun(source)?.id ?? 0)?.streams).toMatchObject([{ read: page }]);
       }
     }
-    await Promise.all(SOURCES.map((source) => world.pull({ source, stream: source, pages: read(source) })));
+    await Promise.all(SOURCES.map((source) => world.pull({ source, stream: source, pages: () => read(source) })));
     expect(most).toBeLessThanOrEqual(SOURCES.length);
     expect(products()).toEqual({ due: SOURCES.length * PAGES });
     for (const source of SOURCES) expect(lastRun(source)?.streams).toMatchObject([{ read: PAGES, changed: PAGES }]);
@@ -325,7 +325,7 @@ describe('several sources at once', () => {
     async function* empty(): AsyncGenerator<Page> {
       for (; asked < 3; asked += 1) yield { rows: [] };
     }
-    const other = world.pull({ source: 'b', stream: 'b', pages: empty() });
+    const other = world.pull({ source: 'b', stream: 'b', pages: empty });
     await vi.waitUntil(() => world.events.some((event) => event.type === 'page' && event.source === 'b'));
     expect(asked).toBe(0);
     await bullQueue()?.resume();
@@ -339,7 +339,7 @@ describe('what was mapped', () => {
   /** A page of a run that began with `r1`; each row is mapped to a product with the name `mapped`. */
   async function stage(ids: string[], options: { mappingRevision?: string; unmapped?: string[] } = {}) {
     const { ledger } = world;
-    const streams = [{ name: 'default', snapshot: true }];
+    const streams = ['default'];
     const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
     const results = new Map(
       ids.flatMap((id, at) =>

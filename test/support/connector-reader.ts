@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import type { Connector, ConnectorHost, JsonValue, Page, SourceRow } from '../../src/sdk/index.ts';
+import type { Connector, ConnectorHost, JsonValue, Page, ReadMode, SourceRow } from '../../src/sdk/index.ts';
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -14,6 +14,8 @@ export interface SourceSetup {
   folder: string;
   options?: object;
   stream: object;
+  mode?: ReadMode;
+  cursor?: JsonValue;
   signal?: AbortSignal;
 }
 
@@ -21,10 +23,12 @@ export interface SourceSetup {
 export async function* readPages(connector: Connector, setup: SourceSetup): AsyncGenerator<Page> {
   const source = await connector.open(connector.options.parse(setup.options ?? {}), connectorHost(setup.folder));
   try {
-    yield* source.read({
+    const { mode = 'snapshot', cursor = null } = setup;
+    yield* source.pull({
       name: 'default',
       options: connector.streamOptions.parse(setup.stream),
-      cursor: null,
+      mode,
+      cursor,
       signal: setup.signal ?? new AbortController().signal,
     });
   } finally {
@@ -41,11 +45,12 @@ export async function readRows(connector: Connector, setup: SourceSetup): Promis
 export async function probe(connector: Connector, setup: SourceSetup): Promise<string> {
   const source = await connector.open(connector.options.parse(setup.options ?? {}), connectorHost(setup.folder));
   try {
-    return await source.probe({
+    const { found } = await source.check({
       name: 'default',
       options: connector.streamOptions.parse(setup.stream),
       signal: setup.signal ?? new AbortController().signal,
     });
+    return found;
   } finally {
     await source.close();
   }

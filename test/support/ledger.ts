@@ -164,7 +164,7 @@ export async function pullRows(
   const { runId } = await ledger.startRun({
     source: 'erp',
     trigger: 'cli',
-    streams: [{ name: stream, snapshot }],
+    streams: [stream],
     mappingRevision: revision,
   });
   const seen = createBitmap();
@@ -182,6 +182,7 @@ export async function pullRows(
     source: 'erp',
     stream,
     seen: snapshot ? seen : null,
+    read: rows.length,
     flagItems,
     guard: { maxMissing: 0.5, maxDrop: 0.5 },
     uncounted: page.counted ? 0 : rows.length,

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Mapper, MapResult } from '../../src/domain/mapping.ts';
+import type { MissingGuard } from '../../src/domain/ports/intake.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import type { Queues } from '../../src/domain/ports/queues.ts';
-import type { Page, SourceReader, SourceRow } from '../../src/domain/ports/source.ts';
+import type { Page, SourceReader, SourceRow, SourceStream, StreamReads } from '../../src/domain/ports/source.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
@@ -36,13 +37,21 @@ export interface PageWorld {
   remove(): Promise<void>;
 }
 
+/** What a read of a stream is asked for. */
+export type ReadFrom = Parameters<SourceStream['pull']>[0];
+
 export interface PageRequest {
   source?: string;
   /** The pages of each stream; without a name it is `default`. */
-  pages: readonly (readonly SourceRow[])[] | AsyncIterable<Page>;
+  pages: readonly (readonly SourceRow[])[] | ((from: ReadFrom) => AsyncIterable<Page>);
   stream?: string;
   key?: readonly string[];
-  snapshot?: boolean;
+  /** By default snapshots. */
+  reads?: StreamReads;
+  snapshotEveryMs?: number;
+  /** Called with the streams that the pull acknowledges. */
+  acknowledge?: (streams: readonly string[]) => void;
+  guard?: MissingGuard;
   mapper?: Mapper;
   waitMs?: number;
   abort?: AbortSignal;
@@ -126,19 +135,24 @@ export async function createPageWorld(options: PageWorldOptions = {}): Promise<P
       return parts.handover;
     },
     pull(request) {
-      const { source = 'erp', stream = 'default', key = ['id'], snapshot = true, mapper = productMapper } = request;
-      const { pages, waitMs = 0, abort = new AbortController().signal } = request;
+      const { source = 'erp', stream = 'default', key = ['id'], reads = 'snapshot', mapper = productMapper } = request;
+      const { pages, snapshotEveryMs = 1, waitMs = 0, abort = new AbortController().signal } = request;
+      const { guard = { maxMissing: 1, maxDrop: 1 } } = request;
       mappers.set(source, mapper);
-      const read = () => (Array.isArray(pages) ? readPages(pages) : (pages as AsyncIterable<Page>));
-      const reader: SourceReader = { streams: [{ name: stream, key, snapshot, read }], close: async () => undefined };
-      const guard = { maxMissing: 1, maxDrop: 1 };
-      const asked = { source, trigger: 'cli' as const, reader, mapper, omit: [], guard, ignoreMissing: false };
+      const pullPages = (from: ReadFrom) => (typeof pages === 'function' ? pages(from) : readPages(pages));
+      const reader: SourceReader = {
+        streams: [{ name: stream, key, reads, pull: pullPages }],
+        acknowledge: async (streams) => request.acknowledge?.(streams),
+        close: async () => undefined,
+      };
+      const rules = { omit: [], guard, ignoreMissing: false, snapshotEveryMs };
+      const asked = { source, trigger: 'cli' as const, reader, mapper, ...rules };
       const wait = { clock, waitMs, onPause: () => undefined };
       const { mapQueue, ledger } = parts;
       const mapStored = async (changed: string): Promise<void> => {
         if (ledger.views.pendingSources().includes(changed)) await mapQueue.mapStored(changed);
       };
-      return pull(asked, { ledger: parts.seenLedger, emit, mapQueue: { ...mapQueue, mapStored }, wait }, abort);
+      return pull(asked, { ledger: parts.seenLedger, emit, mapQueue: { ...mapQueue, mapStored }, clock, wait }, abort);
     },
     mapStored: (source = 'erp') => parts.storedRecords.mapSource(source, new AbortController().signal),
     async close() {

@@ -110,7 +110,12 @@ describe('a sound config', () => {
   it('takes the stream out of options when there is only one', async () => {
     const [source] = (await loadText(SOUND_CONFIG)).sources;
     expect(source?.streams).toEqual([
-      { name: 'default', key: ['SKU'], options: { path: 'products.csv', files: 'all' }, path: 'sources[0].options' },
+      {
+        name: 'default',
+        key: ['SKU'],
+        options: { contents: 'snapshot', path: 'products.csv', files: 'all' },
+        path: 'sources[0].options',
+      },
     ]);
     expect(source?.options).not.toHaveProperty('path');
     expect(source?.options).not.toHaveProperty('key');

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import { csv } from '../../connectors/csv/index.ts';
-import { dialectOf, Options, StreamOptions } from '../../connectors/csv/schema.ts';
-import { PAGE_BYTES_MAX, PAGE_ROWS_MAX, type SourceRow } from '../../src/sdk/index.ts';
+import { dialectOf, OPTIONS, STREAM_OPTIONS } from '../../connectors/csv/schema.ts';
+import { PAGE_BYTES_MAX, PAGE_ROWS_MAX, type SourceRow, z } from '../../src/sdk/index.ts';
 import { probe, readPages, readRows, temporaryFolder, textOf } from '../support/connector-reader.ts';
 
 async function read(content: string | Uint8Array, options: object = {}, stream: object = {}): Promise<SourceRow[]> {
@@ -181,9 +181,9 @@ describe('encodings', () => {
   });
 
   it.each(['klingon', '', 'constructor'])('that do not exist are refused with the options: %j', (encoding) => {
-    expect(Options.safeParse({ encoding }).success).toBe(false);
-    expect(StreamOptions.safeParse({ path: 'in.csv', encoding }).success).toBe(false);
-    expect(StreamOptions.safeParse({ path: 'in.csv', encoding: 'Shift_JIS' }).success).toBe(true);
+    expect(csv.options.safeParse({ encoding }).success).toBe(false);
+    expect(csv.streamOptions.safeParse({ path: 'in.csv', encoding }).success).toBe(false);
+    expect(csv.streamOptions.safeParse({ path: 'in.csv', encoding: 'Shift_JIS' }).success).toBe(true);
   });
 
   it('reads back what was written in any encoding, also across chunks', async () => {
@@ -273,9 +273,20 @@ describe('files', () => {
     }
     expect(progress).toEqual([
       [500, 4_802, 9_604],
+      [100, 4_802, 9_604],
       [500, 9_604, 9_604],
-      [200, 9_604, 9_604],
+      [100, 9_604, 9_604],
     ]);
+  });
+
+  it('that are small share a page', async () => {
+    const files = Array.from({ length: 600 }, (_, at) => [`x-${at + 1000}.csv`, `a\n${at}\n`]);
+    await using folder = await temporaryFolder(Object.fromEntries(files) as Record<string, string>);
+    const sizes: number[] = [];
+    for await (const page of readPages(csv, { folder: folder.path, stream: { path: 'x-*.csv' } })) {
+      sizes.push(page.rows.length);
+    }
+    expect(sizes).toEqual([500, 100]);
   });
 
   it('may be the latest alone: by time, then by name', async () => {
@@ -358,8 +369,8 @@ describe('files', () => {
 
 describe('the dialect', () => {
   it('of a stream overrides that of the source, option by option', () => {
-    const options = Options.parse({ delimiter: ';', encoding: 'windows-1252', skipLines: 2 });
-    const stream = StreamOptions.parse({ path: 'x', encoding: 'utf-8', quote: null });
+    const options = z.object(OPTIONS).parse({ delimiter: ';', encoding: 'windows-1252', skipLines: 2 });
+    const stream = z.object(STREAM_OPTIONS).parse({ encoding: 'utf-8', quote: null });
     expect(dialectOf(options, stream)).toEqual({ ...options, encoding: 'utf-8', quote: null });
   });
 

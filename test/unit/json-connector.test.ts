@@ -298,8 +298,8 @@ describe('files', () => {
   it('are described by a probe', async () => {
     await using folder = await temporaryFolder({ 'x.json': '[1,{"sku":1,"name":2}]', 'empty.json': '[]' });
     const of = (path: string) => probe(json, { folder: folder.path, stream: { path } });
-    expect(await of('x.json')).toBe('1 file, 22 B, members sku, name');
-    expect(await of('empty.json')).toBe('1 file, 2 B, no elements');
+    expect(await of('x.json')).toBe('1 file, 22 B, columns sku, name');
+    expect(await of('empty.json')).toBe('1 file, 2 B, no columns');
   });
 
   it('need a path that can be followed', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LoadedConfig } from '../../src/config/loaded-config.ts';
-import { openSource, probeSource } from '../../src/daemon/sources/open-source.ts';
+import { checkStream, openSource } from '../../src/daemon/sources/open-source.ts';
 import { type Connector, defineConnector, sourceFault, z } from '../../src/sdk/index.ts';
 import { loadText, SOUND_CONFIG } from '../support/config-folder.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
@@ -18,7 +18,7 @@ async function failureOfReading(config: LoadedConfig<Connector>, stream: number)
   if (!source) throw new Error('the config has no source');
   try {
     const reader = await openSource(source, config, createRecordingLog());
-    const pages = reader.streams[stream]?.read(null, reading.signal) ?? [];
+    const pages = reader.streams[stream]?.pull({ mode: 'snapshot', cursor: null }, reading.signal) ?? [];
     for await (const page of pages) expect(page.rows).toEqual([]);
   } catch (error) {
     return error;
@@ -26,14 +26,17 @@ async function failureOfReading(config: LoadedConfig<Connector>, stream: number)
   throw new Error('it was read, and should not have been');
 }
 
-async function failureOfProbing(config: LoadedConfig<Connector>): Promise<unknown> {
+async function failureOfChecking(config: LoadedConfig<Connector>): Promise<unknown> {
   const [source] = config.sources;
   if (!source) throw new Error('the config has no source');
-  return probeSource(source, config, createRecordingLog(), reading.signal).catch((error: unknown) => error);
+  const [stream] = source.streams;
+  if (!stream) throw new Error('the source has no stream');
+  const context = { config, log: createRecordingLog(), signal: reading.signal };
+  return checkStream(source, stream, context).catch((error: unknown) => error);
 }
 
 /** A connector that fails at one step with what it is given. */
-function failing(step: 'open' | 'read' | 'probe', error: unknown): Connector {
+function failing(step: 'open' | 'pull' | 'check', error: unknown): Connector {
   const failAt = (one: typeof step): void => {
     if (one === step) throw error;
   };
@@ -46,13 +49,13 @@ function failing(step: 'open' | 'read' | 'probe', error: unknown): Connector {
     async open() {
       failAt('open');
       return {
-        async *read() {
+        async *pull() {
           yield { rows: [] };
-          failAt('read');
+          failAt('pull');
         },
-        async probe() {
-          failAt('probe');
-          return 'nothing';
+        async check() {
+          failAt('check');
+          return { found: 'nothing' };
         },
         async close() {},
       };
@@ -76,10 +79,10 @@ describe('a source that cannot be read', () => {
       suggestion: expect.stringMatching(/\.$/),
     });
     expect(await failureOfReading(config, 1)).toMatchObject({ path: 'sources[0].streams.boms' });
-    expect(await failureOfProbing(config)).toMatchObject({ path: 'sources[0].streams.default' });
+    expect(await failureOfChecking(config)).toMatchObject({ path: 'sources[0].streams.default' });
 
     const cause = new Error('why');
-    const refused = await configWith(failing('read', sourceFault('No.', { cause })));
+    const refused = await configWith(failing('pull', sourceFault('No.', { cause })));
     expect(await failureOfReading(refused, 0)).toMatchObject({ message: 'No.', suggestion: undefined, cause });
   });
 
@@ -91,17 +94,17 @@ describe('a source that cannot be read', () => {
   it('names the source where it cannot even be opened', async () => {
     const config = await configWith(failing('open', sourceFault('No.')));
     expect(await failureOfReading(config, 0)).toMatchObject({ message: 'No.', path: 'sources[0]' });
-    expect(await failureOfProbing(config)).toMatchObject({ message: 'No.', path: 'sources[0]' });
+    expect(await failureOfChecking(config)).toMatchObject({ message: 'No.', path: 'sources[0]' });
   });
 
   it('keeps the place that the connector names itself, and any other error as it is', async () => {
     const placed = sourceFault('No.', { path: 'sources[0].options.host' });
     const defect = new TypeError('x is not a function');
     for (const error of [placed, defect]) {
-      for (const step of ['open', 'read'] as const) {
+      for (const step of ['open', 'pull'] as const) {
         expect(await failureOfReading(await configWith(failing(step, error)), 0)).toBe(error);
       }
-      expect(await failureOfProbing(await configWith(failing('probe', error)))).toBe(error);
+      expect(await failureOfChecking(await configWith(failing('check', error)))).toBe(error);
     }
   });
 });

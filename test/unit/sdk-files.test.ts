@@ -1,10 +1,12 @@
 import { appendFile, chmod, mkdir, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findFiles, readFileChunks } from '../../src/sdk/index.ts';
+import { findFiles, openLocalFile, type SourceFile } from '../../src/sdk/index.ts';
 import { temporaryFolder } from '../support/connector-reader.ts';
 
 const never = new AbortController().signal;
+
+const chunksOf = (file: SourceFile) => openLocalFile(file).chunks(never)[Symbol.asyncIterator]();
 
 async function names(folder: string, pattern: string): Promise<string[]> {
   const files = await findFiles({ pattern, select: 'all', resolvePath: (path) => resolve(folder, path) });
@@ -69,7 +71,7 @@ describe('findFiles', () => {
   });
 });
 
-describe('readFileChunks', () => {
+describe('a file that is read', () => {
   async function find(folder: string) {
     const [file] = await findFiles({ pattern: 'x.csv', select: 'all', resolvePath: (path) => join(folder, path) });
     if (file === undefined) throw new Error('No file.');
@@ -80,7 +82,7 @@ describe('readFileChunks', () => {
     const content = Buffer.alloc(600_000, 'abc');
     await using folder = await temporaryFolder({ 'x.csv': content });
     const chunks: Buffer[] = [];
-    for await (const chunk of readFileChunks(await find(folder.path), never)) chunks.push(chunk);
+    for await (const chunk of openLocalFile(await find(folder.path)).chunks(never)) chunks.push(chunk);
     expect(Math.max(...chunks.map((chunk) => chunk.length))).toBeLessThanOrEqual(256 * 1024);
     expect(Buffer.concat(chunks).equals(content)).toBe(true);
   });
@@ -94,7 +96,7 @@ describe('readFileChunks', () => {
       await using folder = await temporaryFolder({ 'x.csv': OLD });
       const chunks: Buffer[] = [];
       try {
-        for await (const chunk of readFileChunks(await find(folder.path), never)) {
+        for await (const chunk of openLocalFile(await find(folder.path)).chunks(never)) {
           chunks.push(chunk);
           if (chunks.length === 1) await change(folder.path);
         }
@@ -140,9 +142,9 @@ describe('readFileChunks', () => {
     await using folder = await temporaryFolder({ 'x.csv': 'one' });
     const file = await find(folder.path);
     await writeFile(join(folder.path, 'x.csv'), 'other');
-    await expect(readFileChunks(file, never).next()).rejects.toThrow('was changed while it was read');
+    await expect(chunksOf(file).next()).rejects.toThrow('was changed while it was read');
     await rm(join(folder.path, 'x.csv'));
-    await expect(readFileChunks(file, never).next()).rejects.toThrow('does not exist');
+    await expect(chunksOf(file).next()).rejects.toThrow('does not exist');
   });
 
   it.skipIf(process.getuid?.() === 0)(
@@ -150,7 +152,7 @@ describe('readFileChunks', () => {
     async () => {
       await using folder = await temporaryFolder({ 'x.csv': 'one' });
       await chmod(join(folder.path, 'x.csv'), 0);
-      await expect(readFileChunks(await find(folder.path), never).next()).rejects.toThrow('permission denied');
+      await expect(chunksOf(await find(folder.path)).next()).rejects.toThrow('permission denied');
     },
   );
 });

@@ -2,45 +2,45 @@ import type { LoadedConfig, LoadedSource } from '../../config/loaded-config.ts';
 import type { Page, SourceReader } from '../../domain/ports/source.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging.ts';
-import type { Connector, ConnectorHost } from '../../sdk/connector.ts';
+import type { Connector, ConnectorHost, StreamCheck } from '../../sdk/connector.ts';
 
 export type RuntimeConfig = LoadedConfig<Connector>;
 export type ConfiguredSource = LoadedSource<Connector>;
 
 /** Opens a configured source with its connector. An error names the place of the source in the config. */
 export async function openSource(source: ConfiguredSource, config: RuntimeConfig, log: Logger): Promise<SourceReader> {
-  const { connector, streams } = source;
+  const { connector, options, streams, path } = source;
   const opened = await open(source, config, log);
   return {
     streams: streams.map((stream) => ({
       name: stream.name,
       key: stream.key,
-      snapshot: connector.reads === 'snapshot',
-      read: (cursor, signal) =>
-        readAt(stream.path, () => opened.read({ name: stream.name, options: stream.options, cursor, signal })),
+      reads: connector.reads(options, stream.options),
+      pull: (from, signal) =>
+        pullAt(stream.path, () => opened.pull({ name: stream.name, options: stream.options, ...from, signal })),
     })),
+    async acknowledge(names, signal) {
+      try {
+        await opened.acknowledge?.(names, signal);
+      } catch (error) {
+        throw placed(error, path);
+      }
+    },
     close: () => opened.close(),
   };
 }
 
-/** Describes each stream of a source in a line. Throws if a stream cannot be read. */
-export async function probeSource(
+/** Tries to read one stream of a source. Throws if it cannot be read. */
+export async function checkStream(
   source: ConfiguredSource,
-  config: RuntimeConfig,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<{ stream: string; found: string }[]> {
+  { name, options, path }: ConfiguredSource['streams'][number],
+  { config, log, signal }: { config: RuntimeConfig; log: Logger; signal: AbortSignal },
+): Promise<StreamCheck> {
   const opened = await open(source, config, log);
   try {
-    const found: { stream: string; found: string }[] = [];
-    for (const { name, options, path } of source.streams) {
-      try {
-        found.push({ stream: name, found: await opened.probe({ name, options, signal }) });
-      } catch (error) {
-        throw placed(error, path);
-      }
-    }
-    return found;
+    return await opened.check({ name, options, signal });
+  } catch (error) {
+    throw placed(error, path);
   } finally {
     await opened.close();
   }
@@ -54,9 +54,9 @@ async function open({ connector, options, path }: ConfiguredSource, config: Runt
   }
 }
 
-async function* readAt(path: string, read: () => AsyncIterable<Page>): AsyncGenerator<Page> {
+async function* pullAt(path: string, pull: () => AsyncIterable<Page>): AsyncGenerator<Page> {
   try {
-    yield* read();
+    yield* pull();
   } catch (error) {
     throw placed(error, path);
   }

@@ -78,13 +78,13 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
     abort: AbortSignal,
     waitMs: number,
   ): Promise<PullResult> {
-    const { id, omit, guard, onMissing } = source;
+    const { id, omit, guard, onMissing, snapshotEveryMs } = source;
     const wait = { clock, waitMs, onPause: (reason: Fault | null) => reportPause(id, reason) };
     const opening = { config, mappers, log, ledger: options.ledger, wait };
     const { mapper, records } = await openToPull({ source, trigger }, opening, abort);
     try {
-      const request = { source: id, trigger, reader: records, mapper, omit, guard };
-      return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ...options, wait }, abort);
+      const request = { source: id, trigger, reader: records, mapper, omit, guard, snapshotEveryMs };
+      return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ...options, clock, wait }, abort);
     } finally {
       await records.close();
     }

@@ -10,25 +10,26 @@ import type { GuardedRead } from './guarded-read.ts';
 /** What started a run. */
 export type RunTrigger = 'cli' | 'schedule' | 'retry';
 
-/** A stream of a run, as its source reads it. */
-export interface RunStream {
-  name: string;
-  /** True if a read gives all records, so that records that were not seen are missing. */
-  snapshot: boolean;
-}
-
 export interface RunStart {
   source: string;
   trigger: RunTrigger;
-  streams: RunStream[];
+  /** The names of the streams that the source has. */
+  streams: string[];
   /** If the stored records were mapped with another revision, all of them are mapped again. */
   mappingRevision: string;
 }
 
+/** What earlier reads of a stream have left. */
+export interface StreamProgress {
+  /** Where the next read of changes begins; null for the beginning. */
+  cursor: JsonValue | null;
+  /** When the last complete snapshot of the stream began; null if there was none. */
+  snapshotAt: number | null;
+}
+
 export interface StartedRun {
   runId: number;
-  /** The cursor from which each stream is read on; null for the beginning. */
-  cursors: Record<string, JsonValue>;
+  streams: Record<string, StreamProgress>;
 }
 
 /** One page of a stream, as a run has read it. */
@@ -113,8 +114,14 @@ export interface StreamEnd {
   runId: number;
   source: string;
   stream: string;
-  /** Null if the stream does not give all records: none can be missing then. */
+  /** Null if the read did not give all records: none can be missing then. */
   seen: SeenRecords | null;
+  /** How many rows the read has given. */
+  read: number;
+  /** Where the next read of changes begins; given with a snapshot of a stream that can also give changes. */
+  cursor?: JsonValue;
+  /** How many records the snapshot found new or changed which reads of changes had not given; absent if it was not compared. */
+  missedByChanges?: number;
   /** True to mark the items of missing records as missing too. */
   flagItems: boolean;
   guard: MissingGuard;

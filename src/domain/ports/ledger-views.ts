@@ -53,6 +53,11 @@ export interface StreamAccount {
   missing: number;
   /** Why nothing was marked missing, where the guard stepped in. */
   guarded: string | null;
+  /**
+   * How many records the snapshot of this run found new or changed although reads of changes had not given them; null if
+   * there was no snapshot to compare with.
+   */
+  missedByChanges: number | null;
 }
 
 export type MissingCounts = Partial<Record<ItemKind, number>>;

@@ -14,16 +14,28 @@ export interface SourceRow {
   issues?: Issue[];
 }
 
+/**
+ * What reads of a stream can give. `snapshot`: everything there is, so a record that was not seen is missing. `changes`:
+ * what has changed since the cursor, so nothing can be concluded about the rest. `changes-and-snapshot`: either; the
+ * first read and one now and then are snapshots, which find what the changes have missed and what is gone.
+ */
+export type StreamReads = 'snapshot' | 'changes' | 'changes-and-snapshot';
+
+/** What one read gives. */
+export type ReadMode = 'snapshot' | 'changes';
+
 /** A bounded piece of a stream. */
 export interface Page {
   rows: SourceRow[];
   /**
-   * Where the next pull resumes once this page is stored. Connectors that can only read everything (a file) leave it
-   * out; those that can ask for changes (an API with a watermark) give one with every page.
+   * Where the next read of changes begins once this page is stored. In a read of changes every page has one. In a
+   * snapshot of a stream that can also give changes the last page has one, which is stored when the read is complete.
    */
   cursor?: JsonValue;
   /** How far the connector is, where it knows. Bytes for files, rows for tables. */
   progress?: { done: number; total: number };
+  /** True if the source has no new export. Such a page has no rows, is the only one, and nothing is concluded from it. */
+  nothingNew?: true;
 }
 
 /** A stream of an opened source, ready to be read. */
@@ -31,14 +43,15 @@ export interface SourceStream {
   name: string;
   /** Columns that identify a record; empty where its content does. */
   key: readonly string[];
-  /** True if a read gives all records of the stream. */
-  snapshot: boolean;
+  reads: StreamReads;
   /** Reads from a cursor (null: from the beginning), one page at a time. */
-  read(cursor: JsonValue, signal: AbortSignal): AsyncIterable<Page>;
+  pull(from: { mode: ReadMode; cursor: JsonValue | null }, signal: AbortSignal): AsyncIterable<Page>;
 }
 
 /** A configured source, opened for one run. */
 export interface SourceReader {
   streams: readonly SourceStream[];
+  /** Tells the source which of its streams were read to the end and stored, and not held by the guard. */
+  acknowledge(streams: readonly string[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

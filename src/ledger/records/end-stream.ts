@@ -29,17 +29,16 @@ export function createEndStream(
          - (SELECT count(*) FROM records WHERE stream_id = @streamId AND missing_since IS NOT NULL)`,
       )
       .pluck(),
-    readCount: db.prepare<[number, number], { read: number }>(
-      'SELECT read FROM run_streams WHERE run_id = ? AND stream_id = ?',
-    ),
     missRecord: db.prepare<[number, number]>('UPDATE records SET missing_since = ? WHERE id = ?'),
     missItems: db.prepare<[number, number]>('UPDATE items SET missing_since = ? WHERE record_id = ?'),
-    countMissing: db.prepare<[number, string | null, number, number]>(
-      'UPDATE run_streams SET missing = ?, guarded = ? WHERE run_id = ? AND stream_id = ?',
+    countMissing: db.prepare<[number, string | null, number | null, number, number]>(
+      'UPDATE run_streams SET missing = ?, guarded = ?, missed_by_changes = ? WHERE run_id = ? AND stream_id = ?',
     ),
-    completeRead: db.prepare<[number, number, number]>(
-      'UPDATE streams SET complete_read = ?, flags_missing = ? WHERE id = ?',
+    completeRead: db.prepare<[number, number, number, number]>(
+      `UPDATE streams SET complete_read = ?, flags_missing = ?, snapshot_at = (SELECT started_at FROM runs WHERE id = ?)
+       WHERE id = ?`,
     ),
+    setCursor: db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?'),
     requeueContenders: db.prepare<[number]>(
       `UPDATE records SET state = 'pending', version = version + 1
        WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN
@@ -56,13 +55,12 @@ export function createEndStream(
     return gone;
   }
 
-  return ({ runId, source, stream, seen, flagItems, guard, uncounted = 0 }) => {
+  return ({ runId, source, stream, seen, read, cursor, missedByChanges, flagItems, guard, uncounted = 0 }) => {
     const row = streams.get(source, stream);
     if (uncounted > 0) accounts.count({ runId, streamId: row.id, ...unchangedRows(uncounted) });
     let missing = 0;
     let guarded: string | null = null;
     if (seen) {
-      const read = sql.readCount.get(runId, row.id)?.read ?? 0;
       const present = sql.presentCount.get({ streamId: row.id }) ?? 0;
       const gone = seen.size() === present ? [] : unseen(row.id, seen);
       missing = gone.length;
@@ -75,10 +73,12 @@ export function createEndStream(
           // Another record that makes the same item may own it now.
           sql.requeueContenders.run(id);
         }
-        sql.completeRead.run(read, flagItems ? 1 : 0, row.id);
+        sql.completeRead.run(read, flagItems ? 1 : 0, runId, row.id);
       }
-      sql.countMissing.run(missing, guarded, runId, row.id);
+      sql.countMissing.run(missing, guarded, missedByChanges ?? null, runId, row.id);
     }
+    // What a guarded snapshot gave is stored as well, so changes are read from its end on.
+    if (cursor !== undefined) sql.setCursor.run(JSON.stringify(cursor), row.id);
     // Releases the records that wait for the end of the read, and after a change of the mapping all stored records.
     accounts.interruptedPassedBy(row.id, runId);
     sql.releaseStale.run(row.id);

@@ -46,8 +46,8 @@ export function createRuns(
       run.began(source);
       sql.interruptRuns.run(now, source);
       const runId = Number(sql.insertRun.run(source, trigger, now).lastInsertRowid);
-      const cursors: Record<string, JsonValue> = {};
-      for (const { name } of read) {
+      const progress: StartedRun['streams'] = {};
+      for (const name of read) {
         let row = streams.find(source, name);
         if (!row) {
           sql.insertStream.run(source, name, mappingRevision);
@@ -58,9 +58,9 @@ export function createRuns(
           sql.setRevision.run(mappingRevision, row.id);
         }
         sql.insertRunStream.run(runId, row.id);
-        cursors[name] = parseJsonOrNull<JsonValue>(row.cursor);
+        progress[name] = { cursor: parseJsonOrNull<JsonValue>(row.cursor), snapshotAt: row.snapshotAt };
       }
-      return { runId, cursors };
+      return { runId, streams: progress };
     },
 
     endRun({ runId, result, error, leftStreams }) {

@@ -10,10 +10,11 @@ import { type Fault, systemCodeOf } from '../../lib/errors.ts';
 import { MIGRATIONS } from './first-migrations.ts';
 import { IMPORT_PLACES } from './import-places.ts';
 import { type ConvertProgress, moveDeliveriesIntoItems } from './move-deliveries-into-items.ts';
+import { SNAPSHOTS_OF_STREAMS } from './snapshots-of-streams.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 2;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 3;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -107,7 +108,8 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
     db.transaction(() => {
       for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
       if (version <= MIGRATIONS.length) moveDeliveriesIntoItems(db, onProgress);
-      else db.exec(IMPORT_PLACES);
+      else if (version === MIGRATIONS.length + 1) db.exec(IMPORT_PLACES);
+      db.exec(SNAPSHOTS_OF_STREAMS);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();
   } finally {

@@ -52,7 +52,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     ),
     run: db.prepare<[number], RunRow>(`${runColumns} WHERE id = ?`),
     accounts: db.prepare<[number], StreamAccount>(
-      `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded
+      `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded, a.missed_by_changes AS missedByChanges
        FROM run_streams a JOIN streams s ON s.id = a.stream_id WHERE a.run_id = ? ORDER BY s.id`,
     ),
     guardedReads: db.prepare<[Listed], GuardedRead>(OPEN_GUARDED_READS),

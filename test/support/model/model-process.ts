@@ -187,8 +187,12 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
         const mapStored = async (changed: string): Promise<void> => {
           if (views.pendingSources().includes(changed)) await mapQueue.mapStored(changed);
         };
-        const working = { ledger, emit, mapQueue: { ...mapQueue, mapStored }, wait };
-        await pull({ ...request, mapper, ignoreMissing: false }, working, abort.signal);
+        const working = { ledger, emit, mapQueue: { ...mapQueue, mapStored }, clock, wait };
+        await pull(
+          { ...request, mapper, ignoreMissing: false, snapshotEveryMs: Number.POSITIVE_INFINITY },
+          working,
+          abort.signal,
+        );
       } finally {
         pulling -= 1;
         passports.markDirty();

@@ -128,14 +128,15 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
         streams: STREAMS.map((name) => ({
           name,
           key: ['id'],
-          snapshot: !(incremental && name === INCREMENTAL),
-          async *read(cursor) {
+          reads: incremental && name === INCREMENTAL ? 'changes' : 'snapshot',
+          async *pull({ cursor }) {
             yield* incremental && name === INCREMENTAL ? readChanges(cursor, mine.rows) : readAll(name, mine.rows);
             if (name !== STREAMS.at(-1)) return;
             mine.isOver = true;
             if (read === mine) readToEnd();
           },
         })),
+        acknowledge: () => Promise.resolve(),
         close: () => Promise.resolve(),
       };
     },

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { sha256Hex } from '../lib/hash.ts';
+import type { JsonValue } from '../lib/json.ts';
+import { sourceFault } from './faults.ts';
+import type { SourceFile } from './files.ts';
+
+/** Each has an entry in the cursor, which is stored with every page. */
+const FILES_MAX = 5_000;
+const ID_LENGTH = 16;
+
+const Cursor = z.strictObject({
+  /** The files that were read to their end, by hashes of their names and versions. */
+  read: z.array(z.string().length(ID_LENGTH)).max(FILES_MAX),
+  /** The file that was being read, and how many of its rows were given. */
+  part: z.strictObject({ file: z.string().length(ID_LENGTH), rows: z.int().min(0) }).nullable(),
+});
+
+/** Which files of changes were read. It goes by the files themselves, because the time of a copied file may be an old one. */
+export interface FileProgress {
+  /** The files that were not read to their end, the oldest first and of several at one instant by name. */
+  unread(): SourceFile[];
+  /** How many rows of a file were given already. */
+  rowsOf(file: SourceFile): number;
+  /** The cursor after so many rows of a file. */
+  partOf(file: SourceFile, rows: number): JsonValue;
+  /** The cursor after a whole file. */
+  wholeOf(file: SourceFile): JsonValue;
+}
+
+/**
+ * @param files all files that are there; those that are gone leave the cursor
+ * @throws a `sourceFault` for a cursor that this code did not write, or too many files
+ */
+export function createFileProgress(files: readonly SourceFile[], cursor: JsonValue): FileProgress {
+  if (files.length > FILES_MAX) {
+    throw sourceFault(`${files.length} files of changes are too many: at most ${FILES_MAX} are read.`, {
+      suggestion: 'Have files that were read moved away: set `after: archive` or `after: delete`.',
+    });
+  }
+  const stored = cursor === null ? { read: [], part: null } : parse(cursor);
+  const idByFile = new Map(files.map((file) => [file, idOf(file)]));
+  const present = new Set(idByFile.values());
+  const read = new Set(stored.read.filter((id) => present.has(id)));
+  const id = (file: SourceFile): string => idByFile.get(file) ?? idOf(file);
+  return {
+    unread: () =>
+      files
+        .filter((file) => !read.has(id(file)))
+        .toSorted((a, b) => (a.version < b.version ? -1 : a.version > b.version ? 1 : a.name < b.name ? -1 : 1)),
+    rowsOf: (file) => (stored.part?.file === id(file) ? stored.part.rows : 0),
+    partOf: (file, rows) => ({ read: [...read], part: { file: id(file), rows } }),
+    wholeOf(file) {
+      read.add(id(file));
+      return { read: [...read], part: null };
+    },
+  };
+}
+
+function parse(cursor: JsonValue): z.infer<typeof Cursor> {
+  const parsed = Cursor.safeParse(cursor);
+  if (parsed.success) return parsed.data;
+  throw sourceFault('The stored position among the files of changes is not one that this connector has written.', {
+    suggestion: 'If the connector of the source was changed, give the source another id.',
+  });
+}
+
+function idOf(file: SourceFile): string {
+  return sha256Hex(`${file.name}\n${file.version}`).slice(0, ID_LENGTH);
+}
