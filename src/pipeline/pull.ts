@@ -182,7 +182,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
 }
 
 /**
- * Without one whole export nobody knows what the source has, so nothing may be judged complete.
+ * Without one whole export nobody knows what the source has, so nothing counts as complete.
  *
  * @throws Fault `source.unreadable` if the stream was never read
  */

@@ -51,7 +51,7 @@ export interface SourceStream {
 /** A configured source, opened for one run. */
 export interface SourceReader {
   streams: readonly SourceStream[];
-  /** Tells the source which of its streams were read to the end and stored, and not held by the guard. */
+  /** Reports to the source which of its streams were read to the end and stored, and not held by the guard. */
   acknowledge(streams: readonly string[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
