@@ -90,6 +90,23 @@ describe('a stream that can give changes and snapshots', () => {
     ]);
   });
 
+  it('keeps the cursor of the changes where a later complete read is interrupted', async () => {
+    await pull(giving({ snapshot: rows('1') }));
+    clock.advance(7 * DAY_MS);
+    const abort = new AbortController();
+    const interrupted = async function* (from: ReadFrom): AsyncGenerator<Page> {
+      const cursors = from.mode === 'changes' ? ['of changes'] : ['of the snapshot'];
+      yield* giving({ changes: rows('2'), snapshot: rows('1', '2') }, cursors)(from);
+      if (from.mode === 'snapshot') abort.abort();
+    };
+    await pull(interrupted, { abort: abort.signal });
+    await pull(giving({ changes: rows(), snapshot: rows('1', '2') }));
+    expect(asked.slice(3)).toEqual([
+      { mode: 'changes', cursor: 'of changes' },
+      { mode: 'snapshot', cursor: null },
+    ]);
+  });
+
   it('is read completely when the clock was set back to before the last complete read', async () => {
     await pull(giving({ snapshot: rows('1') }));
     clock.jump(-DAY_MS);
