@@ -355,4 +355,26 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'publish alone',
+    why: 'New products that were sent alone are sent again under their own keys, also once imports are used.',
+    script: {
+      setup: { ...SETUP, chance: 15_838, full: false, creates: 'proven' },
+      steps: [
+        {
+          do: 'fault',
+          fault: { operation: 'product.create', count: 3, at: 'platform', fault: { kind: 'reset-before' } },
+        },
+        { do: 'edit', row: 0, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 60 },
+        { do: 'edit', row: 1, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 60 },
+        { do: 'edit', row: 2, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 3000 },
+      ],
+    },
+  },
 ];

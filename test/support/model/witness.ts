@@ -84,8 +84,7 @@ export function createWitness(): Witness {
   function mayHaveOtherKey({ operation, isMember, deliveryId }: FoundRow, known: string): boolean {
     if (operation === 'product.import') return isMember === 1;
     const heard = [...(evidence.get(deliveryId) ?? [])];
-    const wasMember = written.get(known)?.isImport === true;
-    return (isMember === 1 || wasMember) && heard.every((one) => one === 'turned away');
+    return written.get(known)?.isImport === true && heard.every((one) => one === 'turned away');
   }
 
   return {
