@@ -377,4 +377,17 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'honoured, failures too',
+    why: 'An answer about a BOM item of another part is not believed.',
+    script: {
+      setup: { ...SETUP, chance: 23_757 },
+      steps: [
+        { do: 'fault', fault: { operation: 'bom_item.create', count: 1, at: 'platform', fault: { kind: 'crossed' } } },
+        { do: 'edit', row: 6, to: 'absent' },
+        { do: 'pull' },
+        { do: 'wait', ms: 2000 },
+      ],
+    },
+  },
 ];
