@@ -390,4 +390,18 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'honoured, failures too',
+    why: 'A BOM item whose id another one has, by the answer that was meant for it, is delivered once a person says that it arrived.',
+    script: {
+      setup: { ...SETUP, chance: 110_866 },
+      steps: [
+        { do: 'fault', fault: { operation: 'bom_item.create', count: 1, at: 'platform', fault: { kind: 'crossed' } } },
+        { do: 'edit', row: 5, to: 'moved' },
+        { do: 'edit', row: 7, to: 'moved' },
+        { do: 'pull' },
+        { do: 'wait', ms: 2000 },
+      ],
+    },
+  },
 ];
