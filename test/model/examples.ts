@@ -404,4 +404,25 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'publish alone',
+    why: 'After two restores a passport that was withdrawn in the lost time counts as published, and nothing else differs.',
+    script: {
+      setup: { ...SETUP, policy: { init: 'when-complete', publish: 'auto', withdraw: true } },
+      steps: [
+        { do: 'pull' },
+        { do: 'wait', ms: 4000 },
+        { do: 'backup', by: 'command' },
+        { do: 'fill', to: 'excluded' },
+        { do: 'pull' },
+        { do: 'wait', ms: 3000 },
+        { do: 'restore', by: 'command' },
+        { do: 'fill', to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 0 },
+        { do: 'backup', by: 'command' },
+        { do: 'restore', by: 'command' },
+      ],
+    },
+  },
 ];
