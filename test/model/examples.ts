@@ -425,4 +425,23 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'ignored',
+    why: 'The answer to an earlier import of the same product cannot be recognised as wrong, and the platform gives none.',
+    script: {
+      setup: { ...SETUP, full: false },
+      steps: [
+        { do: 'edit', row: 0, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 300 },
+        { do: 'edit', row: 0, to: 'b' },
+        { do: 'pull' },
+        { do: 'wait', ms: 300 },
+        { do: 'fault', fault: { operation: 'product.import', count: 1, at: 'platform', fault: { kind: 'crossed' } } },
+        { do: 'edit', row: 0, to: 'poison' },
+        { do: 'pull' },
+        { do: 'wait', ms: 300 },
+      ],
+    },
+  },
 ];
