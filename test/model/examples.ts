@@ -444,4 +444,23 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'ignored',
+    why: "A person's decision changes nothing where the row has changed just before it, in the same commit.",
+    script: {
+      setup: { ...SETUP, full: false },
+      steps: [
+        { do: 'edit', row: 0, to: 'poison' },
+        { do: 'pull' },
+        { do: 'wait', ms: 2000 },
+        {
+          do: 'change at',
+          point: { names: ['settle'], calls: 0, side: 'last in the same commit' },
+          steps: [{ do: 'edit', row: 0, to: 'a' }, { do: 'pull' }],
+        },
+        { do: 'person', way: 'ignore' },
+        { do: 'wait', ms: 1000 },
+      ],
+    },
+  },
 ];
