@@ -11,6 +11,7 @@ import type { ImportLedger } from '../../domain/ports/import-ledger.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { hasTrait } from '../../domain/reason.ts';
+import { remoteIdText } from '../../domain/remote-id.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { createImportSize } from './import-size.ts';
@@ -182,7 +183,7 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
       // After a restart the answer to the proof is not known any more, so that another product is imported as the proof.
       else if (listed !== undefined && proving !== null && isProving(delivery)) {
         const { answeredId } = proving;
-        if (answeredId === null || idText(answeredId) === idText(listed)) {
+        if (answeredId === null || remoteIdText(answeredId) === remoteIdText(listed)) {
           conclude({ state: 'proven', answersIds: answeredId !== null });
         } else fail(anotherId(delivery, answeredId, listed));
       }
@@ -218,11 +219,8 @@ function idIn(outcome: Outcome): JsonValue {
   return member?.kind === 'accepted' ? member.remoteId : null;
 }
 
-/** An id as text: a list may write a number where an answer has text. */
-const idText = (id: JsonValue): string => (typeof id === 'string' ? id : JSON.stringify(id));
-
 function anotherId({ naturalKey, key }: UnconfirmedDelivery, answered: JsonValue, listed: JsonValue): string {
-  return `The answer to the first import gave the product ${naturalKey ?? key} the id ${idText(answered)}, and the list shows it with the id ${idText(listed)}.`;
+  return `The answer to the first import gave the product ${naturalKey ?? key} the id ${remoteIdText(answered)}, and the list shows it with the id ${remoteIdText(listed)}.`;
 }
 
 function seconds({ naturalKey, key }: UnconfirmedDelivery, count: number): string {
