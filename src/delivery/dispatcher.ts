@@ -90,20 +90,13 @@ export interface DispatcherOptions {
 }
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { ledger, queues, queue, suspended, onReceived, onRoom, clock } = options;
+  const { ledger, queue, suspended, onReceived, onRoom, clock } = options;
   /** Whole bulk imports must fit into the received deliveries, because their members are gathered from them. */
   const receivedMax = (): number =>
     Math.min(DEPTH_MAX, Math.max(RECEIVED_MAX, options.importsMax() * options.importMax));
   const known = createKnownDeliveries();
   const sample = createSampler(options, known);
-  const shares: Share[] = [
-    {
-      leavesOut: OPERATIONS.filter((operation) => operation !== 'product.create'),
-      afterId: 0,
-      count: () => known.newProducts(),
-    },
-    { leavesOut: ['product.create'], afterId: 0, count: () => known.size() - known.newProducts() },
-  ];
+  const filler = createFiller(options, known);
   let ended = 0;
   let room = Promise.withResolvers<void>();
 
@@ -114,42 +107,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     known.enter(one, 'received', byHand);
     const now = clock.ticks();
     queue.add({ id, revision, operation, urgent: byHand, receivedAt: now, lookedAt: now });
-  }
-
-  async function enqueue(due: readonly DueDelivery[]): Promise<void> {
-    const jobs: WakeUpJob[] = [];
-    for (let at = 0; at < due.length; at += JOB_SIZE) jobs.push(dueJob(due.slice(at, at + JOB_SIZE)));
-    for (const one of due) known.enter(one, 'enqueued');
-    try {
-      await queues.enqueue('deliver', jobs);
-    } catch (error) {
-      for (const { id } of due) if (!known.isUnderWay(id)) known.forget(id);
-      throw error;
-    }
-  }
-
-  async function fillShare(share: Share): Promise<number> {
-    let count = 0;
-    for (;;) {
-      const limit = Math.min(SHARE_MAX - share.count(), DEPTH_MAX - known.size());
-      if (limit < ROOM_MIN) break;
-      const due = await ledger.dueDeliveries({ afterId: share.afterId, limit, suspended: without(share.leavesOut) });
-      const fresh = due.filter(({ id }) => !known.has(id));
-      if (fresh.length > 0) await enqueue(fresh);
-      count += fresh.length;
-      share.afterId = due.at(-1)?.id ?? 0;
-      // After the end of the list the next call begins at the start, because a retry that has become due has a low id.
-      if (due.length < limit) {
-        share.afterId = 0;
-        break;
-      }
-    }
-    return count;
-  }
-
-  function without(operations: readonly Operation[]): SuspendedWork {
-    const work = suspended();
-    return { ...work, operations: [...work.operations, ...operations] };
   }
 
   /** The delivery with this name, where it is known and its job was not received yet. */
@@ -165,11 +122,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     receiveNow,
-    async fill() {
-      let count = 0;
-      for (const share of shares) count += await fillShare(share);
-      return count;
-    },
+    fill: () => filler.fill(),
     async fillAtOnce() {
       const places = BY_HAND_MAX - known.byHand();
       if (places > 0) {
@@ -211,7 +164,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     enqueued: () => known.count('enqueued'),
     lost() {
       known.forgetAll('enqueued');
-      for (const share of shares) share.afterId = 0;
+      filler.beginAgain();
     },
     stop() {
       for (const { id } of queue.clear()) known.forget(id);
@@ -229,6 +182,75 @@ interface Share {
   afterId: number;
   /** How many of them are known. */
   count: () => number;
+}
+
+/** Fills the `deliver` queue with due deliveries. */
+interface Filler {
+  /** Enqueues as many as there is room for, and returns how many these are. */
+  fill(): Promise<number>;
+  /** The next call begins at the start of the list. */
+  beginAgain(): void;
+}
+
+function createFiller(
+  { ledger, queues, suspended }: Pick<DispatcherOptions, 'ledger' | 'queues' | 'suspended'>,
+  known: KnownDeliveries,
+): Filler {
+  const shares: Share[] = [
+    {
+      leavesOut: OPERATIONS.filter((operation) => operation !== 'product.create'),
+      afterId: 0,
+      count: () => known.newProducts(),
+    },
+    { leavesOut: ['product.create'], afterId: 0, count: () => known.size() - known.newProducts() },
+  ];
+
+  async function enqueue(due: readonly DueDelivery[]): Promise<void> {
+    const jobs: WakeUpJob[] = [];
+    for (let at = 0; at < due.length; at += JOB_SIZE) jobs.push(dueJob(due.slice(at, at + JOB_SIZE)));
+    for (const one of due) known.enter(one, 'enqueued');
+    try {
+      await queues.enqueue('deliver', jobs);
+    } catch (error) {
+      for (const { id } of due) if (!known.isUnderWay(id)) known.forget(id);
+      throw error;
+    }
+  }
+
+  async function fillShare(share: Share): Promise<number> {
+    let count = 0;
+    for (;;) {
+      const limit = Math.min(SHARE_MAX - share.count(), DEPTH_MAX - known.size());
+      if (limit < ROOM_MIN) break;
+      const due = await ledger.dueDeliveries({ afterId: share.afterId, limit, suspended: without(share.leavesOut) });
+      const fresh = due.filter(({ id }) => !known.has(id));
+      if (fresh.length > 0) await enqueue(fresh);
+      count += fresh.length;
+      share.afterId = due.at(-1)?.id ?? 0;
+      // After the end of the list the next call begins at the start, because a retry that has become due has a low id.
+      if (due.length < limit) {
+        share.afterId = 0;
+        break;
+      }
+    }
+    return count;
+  }
+
+  function without(operations: readonly Operation[]): SuspendedWork {
+    const work = suspended();
+    return { ...work, operations: [...work.operations, ...operations] };
+  }
+
+  return {
+    async fill() {
+      let count = 0;
+      for (const share of shares) count += await fillShare(share);
+      return count;
+    },
+    beginAgain() {
+      for (const share of shares) share.afterId = 0;
+    },
+  };
 }
 
 /**

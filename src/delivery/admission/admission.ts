@@ -10,8 +10,9 @@ import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
 import { scopeOfWrite } from '../../domain/scope.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { BulkCreates } from '../imports/bulk-creates.ts';
-import { isImportable, type Received, type ReceivedQueue } from '../received-queue.ts';
+import type { Received, ReceivedQueue } from '../received-queue.ts';
 import type { ApiHealth } from './api-health.ts';
+import { createImportMembers } from './import-members.ts';
 import type { ScopeProbe } from './scope-probe.ts';
 import type { Slot, Slots } from './slots.ts';
 
@@ -62,11 +63,10 @@ const WOKEN = 'woken';
 const POLL_MS = 1000;
 /** A delivery that has waited for this long is looked up in the ledger again: a newer revision may have replaced it. */
 const LOOK_AGAIN_MS = 250;
-/** A bulk import that is not full waits for more members for this long. */
-const IMPORT_LINGER_MS = 2;
 
 export function createAdmission(options: AdmissionOptions): Admission {
   const { queue, slots, health, probe, ledger, paused, bulk, onDropped, clock } = options;
+  const members = createImportMembers({ queue, bulk });
   let isWoken = false;
   let timer: AbortController | null = null;
 
@@ -96,22 +96,6 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const isAllowed = ({ operation }: Received): boolean =>
     health.allows(scopeOfWrite(operation)) && !paused().includes(operation);
 
-  /** How many deliveries the request of this one may have; null if it is no import. */
-  function importMax(operation: Operation): number | null {
-    if (operation === 'product.import') return bulk.sizeMax();
-    const form = operation === 'product.create' ? bulk.createForm() : 'alone';
-    if (form === 'alone') return null;
-    return form === 'proof' ? 1 : bulk.sizeMax();
-  }
-
-  /** How many more milliseconds a bulk import has to wait for members. */
-  function importWaitMs({ operation }: Received, now: number): number {
-    const max = importMax(operation);
-    if (max === null || !isImportable(operation)) return 0;
-    const { count, since } = queue.waiting(operation);
-    return count >= max ? 0 : Math.max(0, since + IMPORT_LINGER_MS - now);
-  }
-
   /** The next delivery to send, or the milliseconds until there may be one. */
   function pick(now: number): Received | number {
     const stepBack = !health.isWell();
@@ -122,7 +106,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
         drop(one);
         continue;
       }
-      const ownMs = Math.max(probe.waitMs(one, now), importWaitMs(one, now));
+      const ownMs = Math.max(probe.waitMs(one, now), members.waitMs(one, now));
       if (ownMs > 0) waitMs = Math.min(waitMs, ownMs);
       else if (stepBack && health.failedLately(one.id)) last ??= one;
       else return one;
@@ -146,13 +130,10 @@ export function createAdmission(options: AdmissionOptions): Admission {
     const scope = scopeOfWrite(one.operation);
     const wasTried = health.isTried(scope);
     queue.remove(one);
-    const { operation } = one;
-    const max = importMax(operation);
-    const others = max === null || !isImportable(operation) ? [] : queue.take(operation, max - 1);
-    if (operation === 'product.create' && bulk.createForm() === 'proof') bulk.beginProof(one);
+    const others = members.takeWith(one);
     return {
-      deliveries: [one, ...others],
-      asImport: max !== null,
+      deliveries: [one, ...(others ?? [])],
+      asImport: others !== null,
       slot: slots.take(now),
       wasTried,
       endProbe: probe.begin(scope, now),

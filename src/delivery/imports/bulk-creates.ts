@@ -11,9 +11,9 @@ import type { ImportLedger } from '../../domain/ports/import-ledger.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { hasTrait } from '../../domain/reason.ts';
-import { remoteIdText } from '../../domain/remote-id.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
+import { createFirstImport } from './first-import.ts';
 import { createImportSize } from './import-size.ts';
 
 export interface BulkCreates {
@@ -55,65 +55,21 @@ const LOOK_AGAIN_MS = 10_000;
 const DUE_MAX = 10_000;
 /** The size of a page of a list where the profile leaves it to the API. */
 const USUAL_PAGE = 100;
-/** After the loss of several first imports the next one is tried after this time. */
-const AFTER_LOSSES_MS = 3_600_000;
-/** So many first imports may be lost or refused. */
-const TRIES_MAX = 3;
 
 export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreatesOptions): BulkCreates {
   const { creates, createsMin, membersMax, settlesWithinMs } = profile.imports;
   const size = createImportSize(membersMax);
-  /** Null before it was read from the ledger. */
-  let known: ImportProof | null = null;
-  /** False while the ledger does not have what was concluded last. */
-  let isStored = true;
   let isOn = false;
   let lookAt = Number.NEGATIVE_INFINITY;
-  /** The product that was imported as the proof, and the id that the answer has named. */
-  let proving: (DeliveryName & { answeredId: JsonValue }) | null = null;
-  let tries = 0;
 
-  async function current(): Promise<ImportProof> {
-    known ??= await ledger.importProof();
-    return known;
-  }
-
-  async function store(): Promise<void> {
-    if (isStored || known === null) return;
-    await ledger.storeImportProof(known);
-    isStored = true;
-  }
-
-  function conclude(proof: ImportProof): void {
-    known = proof;
-    isStored = false;
-    proving = null;
-    lookAt = Number.NEGATIVE_INFINITY;
-    if (proof.state !== 'proven') isOn = false;
-  }
-
-  const fail = (message: string): void => conclude({ state: 'failed', message, at: clock.now() });
-
-  /** Another product is imported as the proof. After some refusals imports are not used. */
-  function tryAnother(outcome: Outcome): void {
-    proving = null;
-    tries += 1;
-    if (tries < TRIES_MAX) return;
-    tries = 0;
-    const isLost = outcome.kind === 'ambiguous' || outcome.kind === 'in_flight';
-    if (!isLost) {
-      const message = 'detail' in outcome ? outcome.detail.message : '';
-      fail(`${TRIES_MAX} first imports of a new product were lost or refused. The last answer: ${message}`);
-      return;
-    }
-    const at = clock.now();
-    const message = `The answers to ${TRIES_MAX} first imports of a new product were lost.`;
-    conclude({ state: 'postponed', message, at, until: at + AFTER_LOSSES_MS });
-  }
-
-  function isProving({ id, revision }: DeliveryName): boolean {
-    return proving?.id === id && proving.revision === revision;
-  }
+  const first = createFirstImport({
+    ledger,
+    clock,
+    onConclusion(proof) {
+      lookAt = Number.NEGATIVE_INFINITY;
+      if (proof.state !== 'proven') isOn = false;
+    },
+  });
 
   async function savesRequests(proof: ImportProof): Promise<boolean> {
     const { due, listed } = await ledger.importGain({ dueMax: DUE_MAX });
@@ -125,82 +81,41 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
 
   return {
     async prepare(waiting) {
-      await store();
+      await first.store();
       if (waiting === 0) isOn = false;
       if (creates === 'off' || isOn || waiting < createsMin || clock.ticks() < lookAt) return;
       lookAt = clock.ticks() + LOOK_AGAIN_MS;
-      const proof = await current();
+      const proof = await first.proof();
       isOn = !isPutOff(proof, clock.now()) && canRead() && (await savesRequests(proof));
     },
 
     sizeMax: () => size.now(),
 
     createForm() {
-      if (!isOn || known === null) return 'alone';
-      if (known.state === 'proven') return 'import';
-      return proving === null ? 'proof' : 'alone';
+      const proof = first.known();
+      if (!isOn || proof === null) return 'alone';
+      if (proof.state === 'proven') return 'import';
+      return first.isUnderWay() ? 'alone' : 'proof';
     },
 
-    beginProof({ id, revision }) {
-      proving = { id, revision, answeredId: null };
-    },
-
-    giveBack({ id }) {
-      if (proving?.id === id) proving = null;
-    },
-
-    isProof: ({ operation, members: [first] }) =>
-      operation === 'product.import' && first !== undefined && isProving(first),
+    beginProof: (delivery) => first.begin(delivery),
+    giveBack: (delivery) => first.giveBack(delivery),
+    isProof: ({ operation, members: [member] }) =>
+      operation === 'product.import' && member !== undefined && first.is(member),
 
     answered(request, outcome) {
-      const [first] = request.members;
       if (request.operation === 'product.import') size.answered(request, outcome);
-      if (proving === null || first === undefined || !isProving(first)) return;
-      switch (request.operation === 'product.import' ? outcome.kind : 'throttled') {
-        case 'accepted':
-          proving.answeredId = idIn(outcome);
-          break;
-        // The import was not processed, or its product was sent alone in the end.
-        case 'throttled':
-        case 'unavailable':
-        case 'denied':
-          proving = null;
-          break;
-        // The import is looked up, and shows nothing about later ones.
-        case 'refused':
-        case 'gated':
-        case 'exists':
-        case 'in_flight':
-        case 'ambiguous':
-          tryAnother(outcome);
-          break;
-      }
+      first.answered(request, outcome);
     },
 
-    async looked(delivery, ids) {
-      const [listed] = ids;
-      if (ids.length > 1) fail(seconds(delivery, ids.length));
-      // After a restart the answer to the proof is not known any more, so that another product is imported as the proof.
-      else if (listed !== undefined && proving !== null && isProving(delivery)) {
-        const { answeredId } = proving;
-        if (answeredId === null || remoteIdText(answeredId) === remoteIdText(listed)) {
-          conclude({ state: 'proven', answersIds: answeredId !== null });
-        } else fail(anotherId(delivery, answeredId, listed));
-      }
-      await store();
-    },
-
-    async absent(delivery) {
-      if (delivery.reason.code !== 'import_proof') return;
-      fail(neverShown(delivery));
-      await store();
-    },
+    looked: (delivery, ids) => first.looked(delivery, ids),
+    absent: (delivery) => first.absent(delivery),
 
     async mayMakeUntil({ reason, sentAt }) {
       if (reason.code === 'import_refused' || reason.code === 'import_exists') return 0;
       // Without the time of the answer, the request has ended when its time limit has passed.
       if (settlesWithinMs !== null) return (reason.since ?? sentAt + profile.timeouts.totalMs) + settlesWithinMs;
-      const proof = await current();
+      const proof = await first.proof();
       const isKnownByAnswer = proof.state === 'proven' && proof.answersIds;
       return isKnownByAnswer && !hasTrait(reason, 'may_come_late') ? 0 : null;
     },
@@ -211,22 +126,4 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
 function isPutOff(proof: ImportProof, now: number): boolean {
   if (proof.state === 'failed') return true;
   return proof.state === 'postponed' && now >= proof.at && now < proof.until;
-}
-
-/** The id in the answer to an import of one product. */
-function idIn(outcome: Outcome): JsonValue {
-  const member = outcome.kind === 'accepted' ? outcome.members?.[0] : undefined;
-  return member?.kind === 'accepted' ? member.remoteId : null;
-}
-
-function anotherId({ naturalKey, key }: UnconfirmedDelivery, answered: JsonValue, listed: JsonValue): string {
-  return `The answer to the first import gave the product ${naturalKey ?? key} the id ${remoteIdText(answered)}, and the list shows it with the id ${remoteIdText(listed)}.`;
-}
-
-function seconds({ naturalKey, key }: UnconfirmedDelivery, count: number): string {
-  return `The platform's list shows ${count} products with the key ${naturalKey ?? key} after an import of one.`;
-}
-
-function neverShown({ naturalKey, key }: UnconfirmedDelivery): string {
-  return `The first import had the product ${naturalKey ?? key}. Neither its answer nor the list has shown the product.`;
 }

@@ -1,0 +1,158 @@
+// The first import of a new product, which has to prove that imports may be used for new products.
+
+import type { ImportProof } from '../../domain/import-proof.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import type { ClaimedRequest, DeliveryName } from '../../domain/ports/claim.ts';
+import type { ImportLedger } from '../../domain/ports/import-ledger.ts';
+import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
+import { remoteIdText } from '../../domain/remote-id.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { JsonValue } from '../../lib/json.ts';
+
+export interface FirstImport {
+  /** What is known of imports: what was concluded last, or what the ledger has of an earlier process. */
+  proof(): Promise<ImportProof>;
+  /** What was concluded last; null before the ledger was read. */
+  known(): ImportProof | null;
+  /** Stores what was concluded last. */
+  store(): Promise<void>;
+  /** True while a product is sent as the proof, or its list is awaited. */
+  isUnderWay(): boolean;
+  begin(delivery: DeliveryName): void;
+  giveBack(delivery: Pick<DeliveryName, 'id'>): void;
+  is(delivery: DeliveryName): boolean;
+  answered(request: ClaimedRequest, outcome: Outcome): void;
+  looked(delivery: UnconfirmedDelivery, ids: readonly JsonValue[]): Promise<void>;
+  absent(delivery: UnconfirmedDelivery): Promise<void>;
+}
+
+/** After the loss of several first imports the next one is tried after this time. */
+const AFTER_LOSSES_MS = 3_600_000;
+/** So many first imports may be lost or refused. */
+const TRIES_MAX = 3;
+
+export function createFirstImport(options: {
+  ledger: Pick<ImportLedger, 'importProof' | 'storeImportProof'>;
+  clock: Pick<Clock, 'now'>;
+  onConclusion: (proof: ImportProof) => void;
+}): FirstImport {
+  const { ledger, clock, onConclusion } = options;
+  let known: ImportProof | null = null;
+  /** False while the ledger does not have what was concluded last. */
+  let isStored = true;
+  /** The product that was imported as the proof, and the id that the answer has named. */
+  let proving: (DeliveryName & { answeredId: JsonValue }) | null = null;
+  let tries = 0;
+
+  async function store(): Promise<void> {
+    if (isStored || known === null) return;
+    await ledger.storeImportProof(known);
+    isStored = true;
+  }
+
+  function conclude(proof: ImportProof): void {
+    known = proof;
+    isStored = false;
+    proving = null;
+    onConclusion(proof);
+  }
+
+  const fail = (message: string): void => conclude({ state: 'failed', message, at: clock.now() });
+
+  /** Another product is imported as the proof. After some refusals imports are not used. */
+  function tryAnother(outcome: Outcome): void {
+    proving = null;
+    tries += 1;
+    if (tries < TRIES_MAX) return;
+    tries = 0;
+    const isLost = outcome.kind === 'ambiguous' || outcome.kind === 'in_flight';
+    if (!isLost) {
+      const message = 'detail' in outcome ? outcome.detail.message : '';
+      fail(`${TRIES_MAX} first imports of a new product were lost or refused. The last answer: ${message}`);
+      return;
+    }
+    const at = clock.now();
+    const message = `The answers to ${TRIES_MAX} first imports of a new product were lost.`;
+    conclude({ state: 'postponed', message, at, until: at + AFTER_LOSSES_MS });
+  }
+
+  const is = ({ id, revision }: DeliveryName): boolean => proving?.id === id && proving.revision === revision;
+
+  return {
+    async proof() {
+      known ??= await ledger.importProof();
+      return known;
+    },
+    known: () => known,
+    store,
+    isUnderWay: () => proving !== null,
+    begin({ id, revision }) {
+      proving = { id, revision, answeredId: null };
+    },
+    giveBack({ id }) {
+      if (proving?.id === id) proving = null;
+    },
+    is,
+
+    answered(request, outcome) {
+      const [first] = request.members;
+      if (proving === null || first === undefined || !is(first)) return;
+      switch (request.operation === 'product.import' ? outcome.kind : 'throttled') {
+        case 'accepted':
+          proving.answeredId = idIn(outcome);
+          break;
+        // The import was not processed, or its product was sent alone in the end.
+        case 'throttled':
+        case 'unavailable':
+        case 'denied':
+          proving = null;
+          break;
+        // The import is looked up, and shows nothing about later ones.
+        case 'refused':
+        case 'gated':
+        case 'exists':
+        case 'in_flight':
+        case 'ambiguous':
+          tryAnother(outcome);
+          break;
+      }
+    },
+
+    async looked(delivery, ids) {
+      const [listed] = ids;
+      if (ids.length > 1) fail(seconds(delivery, ids.length));
+      // After a restart the answer to the proof is not known any more, so that another product is imported as the proof.
+      else if (listed !== undefined && proving !== null && is(delivery)) {
+        const { answeredId } = proving;
+        if (answeredId === null || remoteIdText(answeredId) === remoteIdText(listed)) {
+          conclude({ state: 'proven', answersIds: answeredId !== null });
+        } else fail(anotherId(delivery, answeredId, listed));
+      }
+      await store();
+    },
+
+    async absent(delivery) {
+      if (delivery.reason.code !== 'import_proof') return;
+      fail(neverShown(delivery));
+      await store();
+    },
+  };
+}
+
+/** The id in the answer to an import of one product. */
+function idIn(outcome: Outcome): JsonValue {
+  const member = outcome.kind === 'accepted' ? outcome.members?.[0] : undefined;
+  return member?.kind === 'accepted' ? member.remoteId : null;
+}
+
+function anotherId({ naturalKey, key }: UnconfirmedDelivery, answered: JsonValue, listed: JsonValue): string {
+  return `The answer to the first import gave the product ${naturalKey ?? key} the id ${remoteIdText(answered)}, and the list shows it with the id ${remoteIdText(listed)}.`;
+}
+
+function seconds({ naturalKey, key }: UnconfirmedDelivery, count: number): string {
+  return `The platform's list shows ${count} products with the key ${naturalKey ?? key} after an import of one.`;
+}
+
+function neverShown({ naturalKey, key }: UnconfirmedDelivery): string {
+  return `The first import had the product ${naturalKey ?? key}. Neither its answer nor the list has shown the product.`;
+}
