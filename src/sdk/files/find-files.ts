@@ -1,19 +1,10 @@
-import type { BigIntStats } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
-import { join, sep } from 'node:path';
-import { messageOf, systemCodeOf } from '../../lib/errors.ts';
-import { localTroubleOf } from '../../lib/local-trouble.ts';
+import { dirname, posix } from 'node:path';
 import { sourceFault } from '../faults.ts';
-
-/** A file that was found, with what is needed to tell later that it is still the same. */
-export interface SourceFile {
-  /** Absolute. */
-  path: string;
-  /** For places and messages: the path below the pattern's fixed folders, with `/`. */
-  name: string;
-  bytes: number;
-  version: string;
-}
+import type { Entry, FilePlace } from './file-place.ts';
+import { filterOf } from './glob.ts';
+import { createLocalPlace } from './local-place.ts';
+import { type Location, locate } from './location.ts';
+import { type SourceFile, timeOf } from './source-file.ts';
 
 export interface FileQuery {
   /** A path of the config. `*` and `?` stand for characters within a file or folder name; nothing else is special. */
@@ -24,149 +15,98 @@ export interface FileQuery {
 }
 
 /**
- * Finds the files that a path of the config names. A leading dot must be written out, and folders that match are passed
- * over.
+ * Finds the files of this machine that a path of the config names. A leading dot must be written out, and folders that match
+ * are passed over.
  *
  * @returns at least one file, in the order of their names (by code unit, so that the order is the same everywhere).
  * @throws a `sourceFault` when nothing matches or a folder cannot be read.
  */
 export async function findFiles(query: FileQuery): Promise<SourceFile[]> {
-  const segments = query.pattern.split(sep === '/' ? '/' : /[\\/]/);
-  const wild = segments.findIndex(isWild);
-  if (wild === -1) {
-    const path = query.resolvePath(query.pattern);
-    return [await describeFile(path, segments.at(-1) ?? query.pattern, query.pattern)];
-  }
-  const root = query.resolvePath(segments.slice(0, wild).join('/') || (wild === 0 ? '.' : '/'));
+  const location = locate(query.pattern, query.resolvePath);
+  const files = await matchingFiles(createLocalPlace(location), location, new AbortController().signal);
+  if (files.length === 0) throw nothingFound(location);
+  return query.select === 'all' ? files : [files.reduce(newer)];
+}
+
+/**
+ * All files at a place that a path of the config names, in the order of their names; none where the last name has no match.
+ *
+ * @throws a `sourceFault` when a folder cannot be read, or something else than a file has the name
+ */
+export async function matchingFiles(place: FilePlace, location: Location, signal: AbortSignal): Promise<SourceFile[]> {
+  if (!location.isPattern) return await namedFile(place, location, signal);
   const files: SourceFile[] = [];
-  for (const name of await expand(root, segments.slice(wild), query.pattern)) {
-    const path = join(root, name);
-    const stats = await statOf(path, query.pattern);
-    if (stats.isFile()) files.push(fileFrom(path, name, stats));
+  const visit = async (folder: string, above: string, [segment = '', ...rest]: readonly string[]): Promise<void> => {
+    const wanted = filterOf(segment, rest.length === 0 ? 'file' : 'folder', location.pattern);
+    for (const entry of await place.list(folder, wanted, signal)) {
+      const name = above + entry.name;
+      if (entry.kind !== wanted.kind) continue;
+      if (rest.length === 0) files.push(fileFrom(location, name, entry));
+      else await visit(location.pathOf(name), `${name}/`, rest);
+    }
+  };
+  await visit(location.folder, '', location.segments);
+  return files.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function namedFile(place: FilePlace, location: Location, signal: AbortSignal): Promise<SourceFile[]> {
+  const [name = ''] = location.segments;
+  const path = location.pathOf(name);
+  const entry = await place.stat(path, signal);
+  if (entry === null) return [];
+  const shown = location.server === null ? ` (${path})` : '';
+  if (entry.kind === 'folder') {
+    throw sourceFault(`${location.pattern} is a folder, not a file${shown}.`, {
+      suggestion: `To read the files in it, write a pattern such as ${location.pattern.replace(/\/$/, '')}/*.csv.`,
+    });
   }
-  if (files.length === 0) {
-    throw sourceFault(`No file matches ${query.pattern} (looked in ${root}).`, {
+  if (entry.kind === 'other') throw sourceFault(`${location.pattern} is not a regular file${shown}.`);
+  return [fileFrom(location, name, entry)];
+}
+
+function fileFrom(location: Location, name: string, { bytes, version }: Entry): SourceFile {
+  const path = location.pathOf(name);
+  return { path, label: location.label(path), name, bytes, version };
+}
+
+export function nothingFound(location: Location): Error {
+  const { pattern, folder, server } = location;
+  if (location.isPattern) {
+    const where = server === null ? ` (looked in ${folder})` : '';
+    return sourceFault(`No file matches ${pattern}${where}.`, {
       suggestion: 'Check the path and the pattern, and whether the export has been written.',
     });
   }
-  files.sort((a, b) => (a.name < b.name ? -1 : 1));
-  return query.select === 'all' ? files : [files.reduce(newer)];
+  const path = location.pathOf(location.segments[0] ?? '');
+  const where = server === null && path !== pattern ? `${pattern} (${path})` : pattern;
+  return sourceFault(`${where} does not exist.`, {
+    suggestion:
+      server === null
+        ? 'Check the path, which is relative to the config file, and whether the export has been written.'
+        : 'Check the path, and whether the export has been written.',
+  });
+}
+
+/** The folder that a file stands in. */
+export function folderOf(location: Location, path: string): string {
+  return location.server === null ? dirname(path) : posix.dirname(path);
 }
 
 /** `3 files, 12.4 MB`, for probes. */
 export function formatFiles(files: readonly SourceFile[]): string {
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const count = files.length === 1 ? '1 file' : `${files.length} files`;
+  if (files.some((file) => file.bytes === null)) return count;
+  const bytes = files.reduce((sum, file) => sum + (file.bytes ?? 0), 0);
   const size =
     bytes < 1_000
       ? `${bytes} B`
       : bytes < 1_000_000
         ? `${(bytes / 1_000).toFixed(1)} kB`
         : `${(bytes / 1_000_000).toFixed(1)} MB`;
-  return `${files.length === 1 ? '1 file' : `${files.length} files`}, ${size}`;
+  return `${count}, ${size}`;
 }
 
-async function expand(folder: string, segments: readonly string[], pattern: string): Promise<string[]> {
-  const [segment = '', ...rest] = segments;
-  if (segment.includes('**')) {
-    throw sourceFault(`The path ${pattern} contains **, which is not supported.`, {
-      suggestion: 'Name the folders, with * for each level whose name varies.',
-    });
-  }
-  const matcher = matcherOf(segment);
-  const names: string[] = [];
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    throw unreadableFault(folder, pattern, error);
-  });
-  for (const entry of entries) {
-    if (!(isWild(segment) ? matcher.test(entry.name) : segment === entry.name)) continue;
-    if (entry.name.startsWith('.') && !segment.startsWith('.')) continue;
-    if (rest.length === 0) names.push(entry.name);
-    else if (entry.isDirectory() || entry.isSymbolicLink()) {
-      const below = join(folder, entry.name);
-      if (entry.isSymbolicLink() && !(await statOf(below, pattern)).isDirectory()) continue;
-      for (const name of await expand(below, rest, pattern)) names.push(`${entry.name}/${name}`);
-    }
-  }
-  return names;
-}
-
-function isWild(segment: string): boolean {
-  return segment.includes('*') || segment.includes('?');
-}
-
-function matcherOf(segment: string): RegExp {
-  const source = segment
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replace(/\*+/g, '.*')
-    .replaceAll('?', '.');
-  return new RegExp(`^${source}$`, 's');
-}
-
-async function describeFile(path: string, name: string, pattern: string): Promise<SourceFile> {
-  const stats = await statOf(path, pattern);
-  if (stats.isDirectory()) {
-    throw sourceFault(`${pattern} is a folder, not a file (${path}).`, {
-      suggestion: `To read the files in it, write a pattern such as ${join(pattern, '*.csv')}.`,
-    });
-  }
-  if (!stats.isFile()) throw sourceFault(`${pattern} is not a regular file (${path}).`);
-  return fileFrom(path, name, stats);
-}
-
-async function statOf(path: string, pattern: string): Promise<BigIntStats> {
-  return stat(path, { bigint: true }).catch((error: unknown) => {
-    throw unreadableFault(path, pattern, error);
-  });
-}
-
-function fileFrom(path: string, name: string, stats: BigIntStats): SourceFile {
-  return { path, name, bytes: Number(stats.size), version: versionOf(stats) };
-}
-
-/** The time comes first and has a fixed width, so that versions of several files compare by age. */
-function versionOf(stats: BigIntStats): string {
-  return `${String(stats.mtimeNs).padStart(24, '0')}/${stats.size}/${stats.ino}`;
-}
-
-function newer(a: SourceFile, b: SourceFile): SourceFile {
+export function newer(a: SourceFile, b: SourceFile): SourceFile {
   // Files arrive by name, so the later name wins where the times are the same.
-  return a.version.split('/', 1).join() > b.version.split('/', 1).join() ? a : b;
-}
-
-/** @throws a `sourceFault` if the file is another one than the one that was found */
-export function assertSame(file: SourceFile, stats: BigIntStats): void {
-  if (versionOf(stats) === file.version) return;
-  const bytes = Number(stats.size);
-  const sizes = `from ${file.bytes} to ${bytes} bytes`;
-  throw changedFault(
-    file,
-    bytes > file.bytes ? `it grew ${sizes}` : bytes < file.bytes ? `it shrank ${sizes}` : 'it was overwritten',
-  );
-}
-
-export function changedFault(file: SourceFile, how: string): Error {
-  return sourceFault(`${file.path} was changed while it was read: ${how}. No row is taken for missing.`, {
-    suggestion: 'Let the export be written under a temporary name and renamed when it is complete, then pull again.',
-  });
-}
-
-export function unreadableFault(path: string, pattern: string, error: unknown): Error {
-  const where = path === pattern ? path : `${pattern} (${path})`;
-  const local = localTroubleOf(error);
-  if (local !== null)
-    return sourceFault(`${where} cannot be read. ${local.what}`, { suggestion: local.cure, cause: error });
-  const code = systemCodeOf(error);
-  const why =
-    code === 'ENOENT' || code === 'ENOTDIR'
-      ? 'does not exist'
-      : code === 'EACCES' || code === 'EPERM'
-        ? 'may not be read by this user: permission denied'
-        : `cannot be read: ${messageOf(error)}`;
-  return sourceFault(`${where} ${why}.`, {
-    suggestion:
-      code === 'ENOENT' || code === 'ENOTDIR'
-        ? 'Check the path, which is relative to the config file, and whether the export has been written.'
-        : 'Check the rights of the file and of its folders, and the disk.',
-    cause: error,
-  });
+  return timeOf(a.version) > timeOf(b.version) ? a : b;
 }

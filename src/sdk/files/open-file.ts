@@ -1,8 +1,5 @@
-import { open, stat } from 'node:fs/promises';
-import { READ_WITHOUT_WAITING } from '../../lib/bounded-file.ts';
-import { assertSame, changedFault, type SourceFile, unreadableFault } from './find-files.ts';
-
-const CHUNK_BYTES = 256 * 1024;
+import { assertSame, type SourceFile, statOf } from './source-file.ts';
+import { openStored } from './stored-file.ts';
 
 /** A file of a stream, as a format reads it. */
 export interface OpenFile {
@@ -13,72 +10,44 @@ export interface OpenFile {
   /** How many of these bytes were read so far. */
   position(): number;
   /**
-   * The content from start to end. It can be asked for once.
+   * The content from start to end, unpacked. It can be asked for once.
    *
-   * @throws a `sourceFault` if the file cannot be read, or is changed while it is read
+   * @throws a `sourceFault` if the file cannot be read or unpacked, or is changed while it is read
    */
   chunks(signal: AbortSignal): AsyncIterable<Buffer>;
   /**
    * A path on this machine under which the whole content can be read in any order, for formats that need that. It holds
    * until the read of the file has ended. Ask for either the path or the chunks.
    *
-   * @throws a `sourceFault` if the file cannot be read, or is another one than the one that was found
+   * @throws a `sourceFault` if the file cannot be read or unpacked, or is another one than the one that was found
    */
   localPath(signal: AbortSignal): Promise<string>;
 }
 
-/** Opens a file of this machine. */
-export function openLocalFile(file: SourceFile): OpenFile {
+/** Opens a file of this machine as it is stored: for tests of a format. */
+export function openLocalFile(found: SourceFile): OpenFile {
+  const file = { ...found, bytes: found.bytes ?? 0 };
   let position = 0;
   return {
     name: file.name,
     bytes: file.bytes,
     position: () => position,
     async *chunks(signal) {
-      for await (const chunk of readChunks(file, signal)) {
-        position += chunk.length;
-        yield chunk;
+      signal.throwIfAborted();
+      const stored = await openStored(file);
+      try {
+        for await (const chunk of stored.chunks(signal)) {
+          position = stored.position();
+          yield chunk;
+        }
+      } finally {
+        await stored.close();
       }
     },
     async localPath(signal) {
       signal.throwIfAborted();
-      const stats = await stat(file.path, { bigint: true }).catch((error: unknown) => {
-        throw unreadableFault(file.path, file.path, error);
-      });
-      assertSame(file, stats);
+      assertSame(file, await statOf(file.path, file.label));
       return file.path;
     },
   };
-}
-
-/**
- * Reads a file in chunks of at most 256 KiB. Every chunk is from the file as it was found: a file that is written to while
- * it is read gives a mixture of two exports, from which nothing may be concluded. A file that another is renamed over is
- * read to its end all the same.
- */
-async function* readChunks(file: SourceFile, signal: AbortSignal): AsyncGenerator<Buffer> {
-  signal.throwIfAborted();
-  const handle = await open(file.path, READ_WITHOUT_WAITING).catch((error: unknown) => {
-    throw unreadableFault(file.path, file.path, error);
-  });
-  try {
-    assertSame(file, await handle.stat({ bigint: true }));
-    let position = 0;
-    for (;;) {
-      const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-      const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, position).catch((error: unknown) => {
-        throw unreadableFault(file.path, file.path, error);
-      });
-      signal.throwIfAborted();
-      if (bytesRead === 0) break;
-      assertSame(file, await handle.stat({ bigint: true }));
-      position += bytesRead;
-      yield bytesRead === CHUNK_BYTES ? buffer : buffer.subarray(0, bytesRead);
-      signal.throwIfAborted();
-    }
-    assertSame(file, await handle.stat({ bigint: true }));
-    if (position !== file.bytes) throw changedFault(file, `it ended after ${position} of ${file.bytes} bytes`);
-  } finally {
-    await handle.close();
-  }
 }
