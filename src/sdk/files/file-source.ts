@@ -42,7 +42,7 @@ export interface ReadFrom {
   place: FilePlace;
   stream: FileStream;
   signal: AbortSignal;
-  read(file: OpenFile): AsyncIterable<Page>;
+  read: (file: OpenFile) => AsyncIterable<Page>;
 }
 
 /** @param document the entry by which a ZIP file is recognised as a document of the format */

@@ -22,7 +22,7 @@ export interface FileQuery {
  * @throws a `sourceFault` when nothing matches or a folder cannot be read.
  */
 export async function findFiles(query: FileQuery): Promise<SourceFile[]> {
-  const location = locate(query.pattern, query.resolvePath);
+  const location = locate(query.pattern, (path) => query.resolvePath(path));
   const files = await matchingFiles(createLocalPlace(location), location, new AbortController().signal);
   if (files.length === 0) throw nothingFound(location);
   return query.select === 'all' ? files : [files.reduce(newer)];

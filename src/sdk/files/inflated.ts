@@ -13,7 +13,7 @@ export interface Packed {
   label: string;
   packed: AsyncIterable<Buffer>;
   /** How many packed bytes were read so far. */
-  position(): number;
+  position: () => number;
   /** The bytes that this file may still be unpacked to. */
   limits: Unpacking;
 }
@@ -58,7 +58,7 @@ async function* inflate(
   try {
     for await (const chunk of inflater) yield chunk as Buffer;
   } catch (error) {
-    if (sourceError !== undefined) throw sourceError;
+    if (sourceError instanceof Error) throw sourceError;
     const code = systemCodeOf(error);
     if (code === undefined || !code.startsWith('Z_')) throw error;
     throw code === 'Z_BUF_ERROR'

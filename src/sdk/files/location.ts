@@ -35,7 +35,7 @@ export interface Location {
   segments: readonly string[];
   isPattern: boolean;
   /** A path as messages show it. */
-  label(path: string): string;
+  label: (path: string) => string;
   /** The path of a name below the folder. */
   pathOf(name: string): string;
   /** The folder of the config's `archive`. */

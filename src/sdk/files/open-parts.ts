@@ -23,7 +23,7 @@ export interface UnpackOptions {
 export interface FilePart {
   file: OpenFile;
   /** How many bytes of the file that was found are behind a page that the format has made. */
-  storedDone(progress: { done: number; total: number } | undefined): number;
+  storedDone: (progress: { done: number; total: number } | undefined) => number;
   /** How many unpacked bytes were read so far; null where that is not known. */
   unpacked(): number | null;
 }
@@ -129,8 +129,8 @@ interface PackedContent {
   name: string;
   label: string;
   bytes: number;
-  position(): number;
-  content(signal: AbortSignal): AsyncIterable<Buffer>;
+  position: () => number;
+  content: (signal: AbortSignal) => AsyncIterable<Buffer>;
 }
 
 async function* packedPart(

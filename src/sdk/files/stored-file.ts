@@ -13,13 +13,13 @@ export interface StoredFile {
   /** Its first bytes. */
   head: Buffer;
   /** How many bytes `chunks` has given. */
-  position(): number;
+  position: () => number;
   /**
    * Its bytes in chunks of at most 256 KiB. Every chunk is from the file as it was found: a file that is written to while it is
    * read gives a mixture of two exports, from which nothing may be concluded. A file that another is renamed over is read
    * to its end all the same.
    */
-  chunks(signal: AbortSignal): AsyncIterable<Buffer>;
+  chunks: (signal: AbortSignal) => AsyncIterable<Buffer>;
   /** @throws a `sourceFault` if the file was changed since it was found */
   assertSame(): Promise<void>;
   close(): Promise<void>;

@@ -9,7 +9,7 @@ const FOLDER = /^dpp-sync-files-(?<host>.+)-(?<pid>\d+)-(?<startedAt>\d+)-[A-Za-
 
 export interface TemporaryFile {
   path: string;
-  remove(): Promise<void>;
+  remove: () => Promise<void>;
 }
 
 /** Temporary files of one source. They are in a folder that only this user can read. */

@@ -17,8 +17,8 @@ export interface FileServer {
   list(folder: string, wanted: NameFilter, signal: AbortSignal, alive: () => void): Promise<Entry[]>;
   download(file: SourceFile, target: DownloadTarget, signal: AbortSignal): Promise<void>;
   /** Absent where a server cannot do it. Gives false where something has the path already. */
-  move?(file: SourceFile, path: string, signal: AbortSignal): Promise<boolean>;
-  remove?(file: SourceFile, signal: AbortSignal): Promise<void>;
+  move?: (file: SourceFile, path: string, signal: AbortSignal) => Promise<boolean>;
+  remove?: (file: SourceFile, signal: AbortSignal) => Promise<void>;
   /** Ends at once what is under way, which then fails. */
   interrupt(): void;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { Client, FileInfo, FTPError } from 'basic-ftp';
+import { Client, type FileInfo, FTPError } from 'basic-ftp';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Access } from '../file-options.ts';
 import type { Entry } from '../file-place.ts';

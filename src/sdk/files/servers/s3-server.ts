@@ -41,7 +41,14 @@ export function createS3Server(
     const search = Object.entries(query).map(([name, value]) => `${name}=${encoded(value)}`);
     const url = `${base}/${key.split('/').map(encoded).join('/')}${search.length === 0 ? '' : `?${search.join('&')}`}`;
     const signer = new AwsV4Signer({
-      ...{ method: request.method, url, headers, accessKeyId, secretAccessKey, region, cache, service: 's3' },
+      method: request.method,
+      url,
+      headers,
+      accessKeyId,
+      secretAccessKey,
+      region,
+      cache,
+      service: 's3',
       ...(sessionToken === undefined ? {} : { sessionToken }),
     });
     const signed = await signer.sign();

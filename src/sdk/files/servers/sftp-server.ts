@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { posix } from 'node:path';
 import SftpClient from 'ssh2-sftp-client';
-import { systemCodeOf } from '../../../lib/errors.ts';
+import { Fault, systemCodeOf } from '../../../lib/errors.ts';
 import { sourceFault } from '../../faults.ts';
 import type { Access } from '../file-options.ts';
 import type { Entry } from '../file-place.ts';
@@ -32,10 +32,10 @@ export function createSftpServer(
   const address = `sftp://${host}${port === null ? '' : `:${port}`}`;
   const faults = createServerFaults(address, [access.password, access.privateKey, access.passphrase]);
   const fingerprints = fingerprintsOf(access.hostKey);
-  let wrongKey: string | undefined;
+  let wrongKey = '';
 
   async function open(cutWith: (cut: () => void) => void): Promise<Connection> {
-    wrongKey = undefined;
+    wrongKey = '';
     const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port: port ?? PORT });
     cutWith(() => socket.destroy());
     // Errors are reported by what is waited for; the library leaves some of them to the global listeners.
@@ -60,7 +60,7 @@ export function createSftpServer(
       return { client, socket };
     } catch (error) {
       socket.destroy();
-      if (wrongKey === undefined) {
+      if (wrongKey === '') {
         throw faults.of(`${address} could not be logged in to`, error, 'Check the user, and the password or the key.');
       }
       throw sourceFault(`${address} is not the expected server: its key has the fingerprint ${wrongKey}.`, {
@@ -116,7 +116,7 @@ export function createSftpServer(
       }),
     download: (file, target) =>
       kept.use(async ({ client }) => {
-        let tooMany: unknown;
+        let tooMany: Fault | undefined;
         try {
           const path = await client.realPath(file.path);
           await client.fastGet(path, target.path, {
@@ -124,7 +124,8 @@ export function createSftpServer(
               try {
                 target.progress(total);
               } catch (error) {
-                tooMany = error;
+                // Nothing else stops the library.
+                if (error instanceof Fault) tooMany = error;
                 kept.cut();
               }
             },
