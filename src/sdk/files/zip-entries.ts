@@ -19,7 +19,7 @@ export interface ZipArchive {
 }
 
 /** The entry of every document of Microsoft Office, by which it is told from an archive. */
-export const OFFICE_ENTRY = '[Content_Types].xml';
+const OFFICE_ENTRY = '[Content_Types].xml';
 
 /**
  * @param document the entry by which a document of the format is recognised

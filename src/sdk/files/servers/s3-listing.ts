@@ -46,6 +46,7 @@ export function parseS3Listing(text: string): S3Listing {
   return {
     files: listing.files.map((file) => ({ ...file, name: decoded(file.name) })),
     folders: listing.folders.map(decoded),
+    // The token is no name, and is given back as it came.
     next: listing.next,
   };
 }

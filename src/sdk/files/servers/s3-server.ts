@@ -39,7 +39,8 @@ export function createS3Server(
 
   async function send({ key, query = {}, headers = {}, ...request }: S3Request): Promise<HttpAnswer> {
     const search = Object.entries(query).map(([name, value]) => `${name}=${encoded(value)}`);
-    const url = `${base}/${key.split('/').map(encoded).join('/')}${search.length === 0 ? '' : `?${search.join('&')}`}`;
+    const path = key === '' ? '' : `/${key.split('/').map(encoded).join('/')}`;
+    const url = `${base}${path}${search.length === 0 ? '' : `?${search.join('&')}`}`;
     const signer = new AwsV4Signer({
       method: request.method,
       url,
